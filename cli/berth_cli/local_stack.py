@@ -1,0 +1,60 @@
+"""The stack in this process: the template's functions behind a gateway, their table embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from berth.scheduling.configuration import BerthConfiguration
+from berth_cli.embedded_dynamodb import TABLE, EmbeddedDynamoDB
+from berth_cli.functions import Handler, load_handler, set_environment
+from berth_cli.gateway import Gateway
+from berth_cli.routes import read_api
+
+WATCHER = "WatcherFunction"
+SCHEDULED: Mapping[str, object] = {"source": "aws.scheduler"}
+
+
+@dataclass(frozen=True, slots=True)
+class LocalStack:
+    """`gateway` answers the routes; `watcher` is the watcher function's handler."""
+
+    gateway: Gateway
+    watcher: Handler
+
+    def watch(self) -> dict[str, str | int]:
+        """One run of the watcher, as the schedule would start it."""
+        done: dict[str, str | int] = self.watcher(SCHEDULED, None)
+        return done
+
+
+def start(configuration: BerthConfiguration, cluster: Mapping[str, str], log_level: str = "WARNING") -> LocalStack:
+    """`cluster`: the BERTH_ variables that name the cluster (see runtime.settings)."""
+    EmbeddedDynamoDB().install()
+    set_environment(
+        {
+            "BERTH_CACHE_TABLE": TABLE,
+            "BERTH_CONFIGURATION": configuration.model_dump_json(by_alias=True),
+            "POWERTOOLS_METRICS_DISABLED": "true",
+            "POWERTOOLS_TRACE_DISABLED": "true",
+            "POWERTOOLS_LOG_LEVEL": log_level,
+            **cluster,
+        }
+    )
+    api = read_api()
+    handlers = {function: load_handler(function) for function in api.functions.values()}
+    return LocalStack(
+        Gateway({route: handlers[function] for route, function in api.routes.items()}),
+        handlers[api.functions[WATCHER]],
+    )
+
+
+def from_dump(path: Path) -> dict[str, str]:
+    """The variables for a cluster that a file describes."""
+    return {"BERTH_CLUSTER_DUMP": str(path)}
+
+
+def from_kubeconfig(path: Path) -> dict[str, str]:
+    """The variables for a live cluster."""
+    return {"BERTH_KUBECONFIG": str(path)}

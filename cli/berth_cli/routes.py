@@ -1,0 +1,86 @@
+"""The HTTP API as template.yaml writes it out: which route is answered by which function.
+
+Read from the template, so that a server on this machine has the routes of the deployed one and no others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+PROJECT = Path(__file__).resolve().parents[2]
+TEMPLATE = PROJECT / "template.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSource:
+    """A function's folder and handler, such as `functions/filter` and `app.handler`."""
+
+    logical_id: str
+    code: Path
+    handler: str
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """Functions by route key, such as `POST /scheduler/filter`, and all functions by logical id."""
+
+    routes: Mapping[str, FunctionSource]
+    functions: Mapping[str, FunctionSource]
+
+
+class _CloudFormation(yaml.SafeLoader):
+    """Reads `!Sub x` and its like as x: names are all that is wanted of them."""
+
+
+def _tagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> object:
+    if isinstance(node, yaml.ScalarNode):
+        return loader.construct_scalar(node)
+    if isinstance(node, yaml.SequenceNode):
+        return loader.construct_sequence(node, deep=True)
+    assert isinstance(node, yaml.MappingNode)  # YAML has no fourth kind
+    return loader.construct_mapping(node, deep=True)
+
+
+_CloudFormation.add_multi_constructor("!", _tagged)
+
+
+def read_api(template: Path = TEMPLATE) -> Api:
+    """The API and the functions of a template."""
+    document = yaml.load(template.read_text(), _CloudFormation)  # noqa: S506  a SafeLoader
+    default_handler = document["Globals"]["Function"]["Handler"]
+    resources: dict[str, dict[str, object]] = document["Resources"]
+    functions = {
+        name: FunctionSource(name, template.parent / properties["CodeUri"], properties.get("Handler", default_handler))
+        for name, properties in _of_type(resources, "AWS::Serverless::Function")
+    }
+    integrations = {
+        name: functions[_named(properties["IntegrationUri"])]
+        for name, properties in _of_type(resources, "AWS::ApiGatewayV2::Integration")
+    }
+    routes = {
+        properties["RouteKey"]: integrations[_named(properties["Target"])]
+        for _, properties in _of_type(resources, "AWS::ApiGatewayV2::Route")
+    }
+    return Api(routes, functions)
+
+
+def _of_type(resources: dict[str, dict[str, object]], kind: str) -> list[tuple[str, dict[str, str]]]:
+    found = []
+    for name, resource in resources.items():
+        properties = resource.get("Properties")
+        if resource["Type"] == kind and isinstance(properties, dict):
+            found.append((name, properties))
+    return found
+
+
+def _named(substitution: str) -> str:
+    """The logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`."""
+    found = re.search(r"\$\{(\w+)", substitution)
+    if found is None:
+        raise ValueError(f"{substitution} names no resource")
+    return found[1]

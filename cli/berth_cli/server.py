@@ -1,0 +1,76 @@
+"""Everything of `berth serve` that runs: the gateway on a socket, and the watcher beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+
+import uvicorn
+
+from berth_cli.gateway import Gateway
+
+KEEP_ALIVE_SECONDS = 120
+"""Longer than a scheduler is idle between two pods: Go's client keeps connections for 90 s."""
+
+
+class PortTaken(Exception):
+    """Another process listens there."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 takes a free one. Raises PortTaken, OSError."""
+    try:
+        return socket.create_server((host, port), backlog=256)
+    except OSError as error:
+        raise PortTaken(
+            f"{host}:{port} cannot be listened on ({error.strerror}); choose another with --port"
+        ) from error
+
+
+def make_server(gateway: Gateway) -> uvicorn.Server:
+    """uvicorn on asyncio, which sets TCP_NODELAY: without it each large answer stalls for 40 ms."""
+    config = uvicorn.Config(
+        gateway,
+        http="httptools",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=2,
+    )
+    return uvicorn.Server(config)
+
+
+@contextmanager
+def watching(watch: Callable[[], object], interval: float) -> Iterator[None]:
+    """Runs `watch` every `interval` seconds in a thread until the block ends."""
+    stop = Event()
+
+    def loop() -> None:
+        while not stop.wait(interval):
+            watch()
+
+    thread = Thread(target=loop, name="watcher", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(timeout=2)
+
+
+@contextmanager
+def serving(gateway: Gateway, listener: socket.socket) -> Iterator[None]:
+    """The gateway in a thread, for a program that is its own client."""
+    server = make_server(gateway)
+    thread = Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), name="gateway", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()

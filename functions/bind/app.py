@@ -1,0 +1,33 @@
+"""POST /scheduler/bind."""
+
+import os
+import time
+
+from berth.extender.bind import Deadline, answer_bind, failed
+from berth.extender.outcomes import Failure, FailureOutcome
+from berth.extender.reply import Reply
+from berth.nodecache.cluster import ClusterUnavailable
+from berth.runtime.cluster import connect
+from berth.runtime.endpoint import Endpoint
+from berth.runtime.http_event import HTTPAnswer, HTTPEvent
+from berth.runtime.settings import BindSettings
+
+settings = BindSettings.from_environ(os.environ)
+
+
+def answer(body: str | bytes) -> Reply:
+    """Bind within the scheduler's httpTimeout less the second that fact 23 asks for."""
+    deadline = Deadline(settings.http_timeout - 1, time.monotonic)
+    try:
+        binder = connect(settings).binder
+    except ClusterUnavailable as error:
+        return failed(Failure(FailureOutcome.CLUSTER_UNAVAILABLE, str(error)))
+    return answer_bind(body, binder, deadline)
+
+
+endpoint = Endpoint("bind", answer, failed)
+
+
+def handler(event: HTTPEvent, context: object) -> HTTPAnswer:
+    """ExtenderBindingArgs in, ExtenderBindingResult out."""
+    return endpoint.handle(event)

@@ -1,0 +1,3 @@
+"""Berth: a Kubernetes scheduler extender without a server."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,71 @@
+"""filter and filter_onlyone: which of the scheduler's candidates the pod may go to, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from berth.extender.arguments import Candidates, read_candidates
+from berth.extender.outcomes import Failure, FilterOutcome
+from berth.extender.ports import Snapshots
+from berth.extender.reply import Reply, error_reply, reply
+from berth.scheduling.objects import Pod
+from berth.scheduling.policy import Feasibility, Policy
+from berth.scheduling.snapshot import Snapshot
+
+
+def answer_filter(body: str | bytes, policy: Policy, snapshots: Snapshots) -> Reply:
+    """Every feasible name passes; every other has a reason (fact 16)."""
+    return _answer(body, policy.feasibility, snapshots)
+
+
+def answer_filter_onlyone(body: str | bytes, policy: Policy, snapshots: Snapshots) -> Reply:
+    """Only the best feasible name passes, so that the scheduler has nothing left to choose (fact 46)."""
+    return _answer(body, policy.best, snapshots)
+
+
+def failed(failure: Failure) -> Reply:
+    """An answer without nodes whose Error is the pod's event."""
+    return error_reply(_result(names=[], items=None, rejected={}, error=failure.reason), failure)
+
+
+Decide = Callable[[Pod, Sequence[str], Snapshot], Feasibility]
+
+
+def _answer(body: str | bytes, decide: Decide, snapshots: Snapshots) -> Reply:
+    candidates = read_candidates(body, snapshots)
+    if isinstance(candidates, Failure):
+        return failed(candidates)
+    pod = candidates.pod
+    decision = decide(pod, candidates.names, candidates.snapshot)
+    return reply(
+        _encode(candidates, decision),
+        _outcome(decision),
+        pod=f"{pod.namespace}/{pod.name}",
+        detail=f"{len(decision.feasible)} of {len(candidates.names)} nodes feasible",
+    )
+
+
+def _outcome(decision: Feasibility) -> FilterOutcome:
+    if decision.exempt:
+        return FilterOutcome.EXEMPT
+    return FilterOutcome.FEASIBLE if decision.feasible else FilterOutcome.NONE_FEASIBLE
+
+
+def _encode(candidates: Candidates, decision: Feasibility) -> dict[str, object]:
+    rejected = {name: status.message for name, status in decision.rejected.items()}
+    if candidates.items is None:
+        return _result(decision.feasible, None, rejected)
+    return _result(None, [candidates.items[name] for name in decision.feasible], rejected)
+
+
+def _result(
+    names: list[str] | None, items: list[object] | None, rejected: dict[str, str], error: str = ""
+) -> dict[str, object]:
+    """ExtenderFilterResult. Whatever a plugin's code, a dropped node is unresolvable in 1.36 (facts 15 and 16)."""
+    return {
+        "Nodes": None if items is None else {"metadata": {}, "items": items},
+        "NodeNames": names,
+        "FailedNodes": {},
+        "FailedAndUnresolvableNodes": rejected,
+        "Error": error,
+    }

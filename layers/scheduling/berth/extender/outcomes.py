@@ -1,0 +1,64 @@
+"""How a call ended: one name per ending, decided where it happens, told once at the edge (log field and metric)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FilterOutcome(StrEnum):
+    """Endings of filter and filter_onlyone."""
+
+    FEASIBLE = "feasible"
+    NONE_FEASIBLE = "none-feasible"
+    EXEMPT = "exempt"
+
+
+class PrioritizeOutcome(StrEnum):
+    """Endings of prioritize."""
+
+    SCORED = "scored"
+
+
+class BindOutcome(StrEnum):
+    """Endings of bind. Only the first two leave the pod on the node."""
+
+    BOUND = "bound"
+    ALREADY_BOUND = "already-bound"
+    BOUND_ELSEWHERE = "bound-elsewhere"
+    POD_GONE = "pod-gone"
+    REFUSED = "refused"
+    UNANSWERED = "unanswered"
+
+
+class PreemptOutcome(StrEnum):
+    """Endings of preempt."""
+
+    AGREED = "agreed"
+    NO_CANDIDATES = "no-candidates"
+
+
+class FailureOutcome(StrEnum):
+    """Endings that any verb can have and that are not decisions."""
+
+    BAD_REQUEST = "failure-bad-request"
+    CACHE_UNAVAILABLE = "failure-cache-unavailable"
+    CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
+    INTERNAL = "failure-internal"
+
+
+Outcome = FilterOutcome | PrioritizeOutcome | BindOutcome | PreemptOutcome | FailureOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a verb could not decide. `reason` reaches the pod's event: it names cause and remedy and no secret."""
+
+    outcome: FailureOutcome
+    reason: str
+    pod: str = ""
+
+
+def bad_request(reason: str) -> Failure:
+    """The request is not what kube-scheduler sends; nothing was read or written for it."""
+    return Failure(FailureOutcome.BAD_REQUEST, reason)

@@ -1,0 +1,40 @@
+"""What a verb answers, ready to be sent, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+
+from berth.extender.outcomes import Failure, FailureOutcome, Outcome
+
+OK = 200
+BAD_REQUEST = 400
+INTERNAL_SERVER_ERROR = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`body` is JSON. `pod` and `detail` are for the log: `namespace/name`, and what happened in one line."""
+
+    body: bytes
+    outcome: Outcome
+    status: int = OK
+    pod: str = ""
+    detail: str = ""
+
+
+def reply(answer: object, outcome: Outcome, *, pod: str = "", detail: str = "") -> Reply:
+    """Encode the answer of a verb that decided: always status 200 (fact 3)."""
+    return Reply(orjson.dumps(answer), outcome, pod=pod, detail=detail)
+
+
+def error_reply(answer: object, failure: Failure) -> Reply:
+    """A failure told in the answer's own `Error` field: only a 200 body reaches the pod's event (facts 3 and 14)."""
+    return Reply(orjson.dumps(answer), failure.outcome, pod=failure.pod, detail=failure.reason)
+
+
+def status_reply(failure: Failure) -> Reply:
+    """A failure of a verb whose answer has no `Error` field: a status is all there is (facts 20 and 28)."""
+    status = BAD_REQUEST if failure.outcome is FailureOutcome.BAD_REQUEST else INTERNAL_SERVER_ERROR
+    return Reply(orjson.dumps({"Error": failure.reason}), failure.outcome, status, failure.pod, failure.reason)

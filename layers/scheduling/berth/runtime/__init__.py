@@ -1,0 +1,1 @@
+"""What every function needs around its verb: settings, HTTP events, logs and metrics."""

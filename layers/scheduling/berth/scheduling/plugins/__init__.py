@@ -1,0 +1,1 @@
+"""One module per plugin; `registry` maps kube-scheduler style names to them."""

@@ -1,0 +1,57 @@
+"""NodePriorityLabel: a node's label says how much it is wanted; a node without it is not for these pods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from berth.scheduling.framework import FilterPlugin, ScorePlugin
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.status import SUCCESS, Status, unresolvable
+
+NAME = "NodePriorityLabel"
+
+# Given when the node has no such label. No eviction gives a node a label.
+REASON_NO_LABEL = "node(s) didn't have the priority label"
+# Given when the label is there but is no integer: neither a crash nor a silent zero.
+REASON_NOT_AN_INTEGER = "node(s) had a priority label that is not an integer"
+
+_INTEGER = re.compile(r"-?[0-9]{1,15}", re.ASCII)
+
+# What the API server accepts as a label key: an optional DNS prefix and a name of at most 63 characters.
+_LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
+
+
+class NodePriorityLabelArgs(BaseModel):
+    """`label`: the key whose integer value is the node's score."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    label: str = Field(default="priority.lixueduan.com", pattern=_LABEL_KEY)
+
+
+class NodePriorityLabel(FilterPlugin, ScorePlugin):
+    """Filters out unlabelled nodes; the score is the label's integer as it stands, above 10 and below 0 included."""
+
+    name = NAME
+
+    def __init__(self, args: NodePriorityLabelArgs) -> None:
+        self._label = args.label
+        self._no_label = unresolvable(NAME, REASON_NO_LABEL)
+        self._not_an_integer = unresolvable(NAME, REASON_NOT_AN_INTEGER)
+
+    def filter(self, pod: Pod, node: NodeInfo) -> Status:
+        value = node.labels.get(self._label)
+        if value is None:
+            return self._no_label
+        if _INTEGER.fullmatch(value) is None:
+            return self._not_an_integer
+        return SUCCESS
+
+    def score(self, pod: Pod, node: NodeInfo) -> int:
+        return int(node.labels[self._label])
+
+    def shape(self, pod: Pod) -> Hashable:
+        return ()

@@ -1,0 +1,57 @@
+"""What a filter plugin says of one node: kube-scheduler's `framework.Status`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Code(Enum):
+    """Each code stands for what the scheduler does next.
+
+    SUCCESS: the node stays a candidate.
+    UNSCHEDULABLE: the node is dropped; evicting pods from it might help.
+    UNSCHEDULABLE_AND_UNRESOLVABLE: the node is dropped, and preemption does not look at it.
+    ERROR: the plugin could not decide; the node is dropped like an unresolvable one.
+    """
+
+    SUCCESS = "Success"
+    UNSCHEDULABLE = "Unschedulable"
+    UNSCHEDULABLE_AND_UNRESOLVABLE = "UnschedulableAndUnresolvable"
+    ERROR = "Error"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """One plugin's verdict on one node.
+
+    A reason is a constant: no node's or pod's name, no number in it. The scheduler counts equal reasons, and a text
+    that changes between attempts wakes the pod again at once (facts 15 and 17).
+    """
+
+    code: Code
+    reasons: tuple[str, ...] = ()
+    plugin: str = ""
+    message: str = field(init=False, repr=False, compare=False)
+    """The reasons as the pod's event shows them; joined once, as every dropped node of every call reads it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", ", ".join(self.reasons))
+
+
+SUCCESS = Status(Code.SUCCESS)
+
+
+def unschedulable(plugin: str, *reasons: str) -> Status:
+    """The node does not fit now; evictions may change that."""
+    return Status(Code.UNSCHEDULABLE, reasons, plugin)
+
+
+def unresolvable(plugin: str, *reasons: str) -> Status:
+    """The node does not fit, and no eviction will change that."""
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, plugin)
+
+
+def undecidable(plugin: str, *reasons: str) -> Status:
+    """The node could not be judged: its own data is at fault."""
+    return Status(Code.ERROR, reasons, plugin)
