@@ -47,15 +47,14 @@ LABELS_NOT_STRINGS = "node(s) had labels that are not strings"
 
 
 def read_pod(obj: object) -> Pod | Unreadable:
-    """Read a v1.Pod as the scheduler sends it. Only the metadata must be an object; all else may be absent or null."""
+    """Read a v1.Pod as the scheduler sends it. It must be an object; everything in it may be absent or null."""
     if not isinstance(obj, dict):
         return Unreadable("Pod is not an object")
-    metadata, spec = obj.get("metadata"), obj.get("spec")
+    metadata, spec = obj.get("metadata") or {}, obj.get("spec") or {}
     if not isinstance(metadata, dict):
         return Unreadable("Pod.metadata is not an object")
-    if not isinstance(spec, dict | None):
+    if not isinstance(spec, dict):
         return Unreadable("Pod.spec is not an object")
-    spec = spec or {}
     priority = spec.get("priority")
     if isinstance(priority, bool) or not isinstance(priority, int | None):
         return Unreadable("Pod.spec.priority is not an integer")

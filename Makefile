@@ -1,0 +1,68 @@
+# Berth. Every target sets up what it needs: after a clone, `make demo` or `make test` is the first command to run.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+KUBERNETES := v1.36.3
+CONTROLPLANE := .build/controlplane
+
+.PHONY: help
+help: ## Show the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+# ---------------------------------------------------------------------------------------------------------------- setup
+.PHONY: setup
+setup: $(VENV)/.ready ## Create .venv with everything that development needs, and the berth command in it
+
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Berth needs Python 3.11 or later; name one with: make PYTHON=python3.13" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements/uv.txt
+
+$(VENV)/.ready: $(BIN)/uv requirements/dev.txt pyproject.toml
+	$(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python requirements/dev.txt requirements/uv.txt
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.PHONY: lock
+lock: $(BIN)/uv ## Lock all dependencies anew, with hashes
+	@for requirements in requirements/uv requirements/dev; do \
+	  $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
+	    $$requirements.in --output-file $$requirements.txt; \
+	done
+	tools/lock.sh --upgrade
+
+# ------------------------------------------------------------------------------------------------------------ main jobs
+.PHONY: demo
+demo: setup ## Play the main job on a small cluster: no account, no Kubernetes, no Docker
+	@$(BIN)/berth demo
+
+.PHONY: test
+test: setup ## Run all tests that need neither Docker nor Go
+	$(BIN)/pytest -n 2
+	@echo "not run here: make e2e (a real control plane and a deployed stack; needs Go), make sam-local (needs Docker)"
+
+.PHONY: bench
+bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORMAT=json for one line a figure)
+	@$(BIN)/python -m tests.bench -o $(or $(FORMAT),table)
+
+# -------------------------------------------------------------------------------------------------------------- quality
+.PHONY: lint
+lint: setup ## Format check, lint, types, and the arrows between the packages
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy layers/scheduling/berth cli/berth_cli tests
+	@for handler in functions/*/app.py; do $(BIN)/mypy $$handler; done
+	$(BIN)/lint-imports --no-cache
+
+.PHONY: format
+format: setup ## Format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+.PHONY: pr
+pr: ## All that continuous integration does
+	.ci/run

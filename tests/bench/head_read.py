@@ -1,0 +1,19 @@
+"""What the one read of the head costs in this process: boto3 and the embedded table, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import boto3
+from tests.bench.figures import Figure, milliseconds
+
+from berth.nodecache.dynamodb_table import DynamoDBCacheTable
+from berth_cli.embedded_dynamodb import TABLE, EmbeddedDynamoDB
+
+
+def figures() -> Iterator[Figure]:
+    """Informative: on Lambda the network's millisecond takes the place of the embedded table's."""
+    EmbeddedDynamoDB().install()
+    table = DynamoDBCacheTable(boto3.client("dynamodb"), TABLE)
+    [read] = milliseconds(table.head)
+    yield Figure("cache.head_read.embedded", read, "ms")
