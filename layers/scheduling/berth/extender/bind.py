@@ -67,6 +67,8 @@ def bind(binding: Binding, binder: PodBinder, deadline: Deadline) -> tuple[BindO
             gone = result.status == NOT_FOUND
             return (BindOutcome.POD_GONE if gone else BindOutcome.REFUSED), result.message
         reason = result.message if isinstance(result, Refused) else result.cause
+        if not deadline.remaining():
+            break
         settled = _settled(binding, binder.assignment(binding.namespace, binding.pod_name, deadline.remaining()))
         if settled is not None:
             return settled

@@ -13,6 +13,8 @@ from berth.extender.reply import Reply, reply, status_reply
 from berth.extender.wire import decode_object, folded
 from berth.scheduling.objects import Unreadable, read_pod
 
+UNREADABLE_VICTIM = "a victim has no UID or is no pod; without it the others would be evicted for nothing"
+
 
 @dataclass(frozen=True, slots=True)
 class Victims:
@@ -49,14 +51,14 @@ def failed(failure: Failure) -> Reply:
 def _read_candidates(arguments: dict[str, object]) -> dict[str, Victims] | Failure:
     """Node name to victims. The full map is read where it is given: only there priorities are known."""
     full, meta = arguments.get("nodenametovictims"), arguments.get("nodenametometavictims")
-    listed = full if full else meta
-    if listed is None and full is None:
+    listed, read = (meta, _read_meta) if full is None else (full, _read_full)
+    if listed is None:
         return bad_request("the request has no candidates: NodeNameToVictims and NodeNameToMetaVictims are null")
-    if not isinstance(listed, dict | None):
+    if not isinstance(listed, dict):
         return bad_request("NodeNameToVictims or NodeNameToMetaVictims is not an object")
     candidates = {}
-    for node, value in (listed or {}).items():
-        victims = _read_full(value) if full else _read_meta(value)
+    for node, value in listed.items():
+        victims = read(value)
         if isinstance(victims, Failure):
             return victims
         # An empty list is accepted and not sent back: today's scheduler takes it for an error (fact 27).
@@ -71,7 +73,11 @@ def _read_full(value: object) -> Victims | Failure:
     if isinstance(fields, Failure):
         return fields
     pods, violations = fields
-    victims = [pod for pod in map(read_pod, pods) if not isinstance(pod, Unreadable) and pod.uid]
+    victims = []
+    for pod in map(read_pod, pods):
+        if isinstance(pod, Unreadable) or not pod.uid:
+            return bad_request(UNREADABLE_VICTIM)
+        victims.append(pod)
     victims.sort(key=lambda victim: -(victim.priority or 0))
     return Victims(tuple(dict.fromkeys(victim.uid for victim in victims)), violations)
 
@@ -82,8 +88,13 @@ def _read_meta(value: object) -> Victims | Failure:
     if isinstance(fields, Failure):
         return fields
     pods, violations = fields
-    uids = [folded(pod).get("uid") for pod in pods if isinstance(pod, dict)]
-    return Victims(tuple(dict.fromkeys(uid for uid in uids if isinstance(uid, str) and uid)), violations)
+    uids = []
+    for pod in pods:
+        uid = folded(pod).get("uid") if isinstance(pod, dict) else None
+        if not isinstance(uid, str) or not uid:
+            return bad_request(UNREADABLE_VICTIM)
+        uids.append(uid)
+    return Victims(tuple(dict.fromkeys(uids)), violations)
 
 
 def _victim_fields(value: object) -> tuple[list[object], int] | Failure:
@@ -98,7 +109,7 @@ def _victim_fields(value: object) -> tuple[list[object], int] | Failure:
         return bad_request("the Pods of a node's victims are not a list")
     if isinstance(violations, bool) or not isinstance(violations, int | None):
         return bad_request("NumPDBViolations is not an integer")
-    return pods or [], violations or 0
+    return [pod for pod in pods or () if pod is not None], violations or 0
 
 
 def _encode(candidates: dict[str, Victims]) -> dict[str, object]:
