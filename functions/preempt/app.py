@@ -1,10 +1,18 @@
 """POST /scheduler/preempt."""
 
+import os
+from functools import partial
+
 from berth.extender.preempt import answer_preempt, failed
+from berth.runtime.adapters import node_cache
 from berth.runtime.endpoint import Endpoint
 from berth.runtime.http_event import HTTPAnswer, HTTPEvent
+from berth.runtime.settings import PolicySettings
 
-endpoint = Endpoint("preempt", answer_preempt, failed)
+settings = PolicySettings.from_environ(os.environ)
+policy = settings.configuration().policy()
+answer = partial(answer_preempt, policy=policy, snapshots=node_cache(settings))
+endpoint = Endpoint("preempt", answer, failed)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

@@ -1,17 +1,21 @@
 """preempt: whether the policy can live with the victims the scheduler has chosen on each node.
 
-A policy without an opinion on victims agrees to all of them. Nothing is invented: no node and no UID that the request
-does not have (fact 26).
+A policy without an opinion on victims agrees to all of them, on the nodes where the pod could run once they are gone.
+When no node fits, the scheduler proposes without having asked filter. So nodes that the policy bars for good are left
+out here: evictions there would be for nothing. Nothing is invented: no node and no UID that the request does not have
+(fact 26).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.extender.outcomes import Failure, PreemptOutcome, bad_request
+from berth.extender.outcomes import Failure, FailureOutcome, PreemptOutcome, bad_request
+from berth.extender.ports import CacheUnavailable, Snapshots
 from berth.extender.reply import Reply, reply, status_reply
 from berth.extender.wire import decode_object, folded
 from berth.scheduling.objects import Unreadable, read_pod
+from berth.scheduling.policy import Policy
 
 UNREADABLE_VICTIM = "a victim has no UID or is no pod; without it the others would be evicted for nothing"
 
@@ -24,7 +28,7 @@ class Victims:
     num_pdb_violations: int
 
 
-def answer_preempt(body: str | bytes) -> Reply:
+def answer_preempt(body: str | bytes, policy: Policy, snapshots: Snapshots) -> Reply:
     """The request's candidates as MetaVictims, in both modes (fact 25)."""
     arguments = decode_object(body)
     if isinstance(arguments, Failure):
@@ -35,11 +39,18 @@ def answer_preempt(body: str | bytes) -> Reply:
     candidates = _read_candidates(arguments)
     if isinstance(candidates, Failure):
         return failed(candidates)
+    name = f"{pod.namespace}/{pod.name}"
+    snapshot = snapshots.current()
+    if isinstance(snapshot, CacheUnavailable):
+        # An eviction cannot be taken back; a refused call is made again.
+        return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, snapshot.reason, name))
+    barred = policy.barred(pod, candidates, snapshot)
+    agreed = {node: victims for node, victims in candidates.items() if node not in barred}
     return reply(
-        _encode(candidates),
-        PreemptOutcome.AGREED if candidates else PreemptOutcome.NO_CANDIDATES,
-        pod=f"{pod.namespace}/{pod.name}",
-        detail=f"{len(candidates)} nodes with victims",
+        _encode(agreed),
+        PreemptOutcome.AGREED if agreed else PreemptOutcome.NO_CANDIDATES,
+        pod=name,
+        detail=f"{len(agreed)} of {len(candidates)} nodes with victims",
     )
 
 

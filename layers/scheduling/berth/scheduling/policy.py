@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from berth.scheduling.evaluation import Evaluations
+from berth.scheduling.evaluation import NOT_IN_CACHE, Evaluations
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.objects import Pod
 from berth.scheduling.profile import Profile
 from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Status
+from berth.scheduling.status import SUCCESS, Code, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,15 @@ class Policy:
             return [0] * len(names)
         scores = self._evaluations.of(self.profile, pod, snapshot).scores
         return [scores[name] for name in names]
+
+    def barred(self, pod: Pod, names: Iterable[str], snapshot: Snapshot) -> set[str]:
+        """The names of nodes that the pod cannot go to, whoever leaves them. Of an unknown node that is not known."""
+        rejected = self.feasibility(pod, list(names), snapshot).rejected
+        return {
+            name
+            for name, status in rejected.items()
+            if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE and status is not NOT_IN_CACHE
+        }
 
     def best(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
         """Like `feasibility`, with only the highest scored feasible name left; equal scores go by name.

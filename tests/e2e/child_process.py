@@ -1,0 +1,59 @@
+"""A subprocess that has an end: whoever starts it stops it, by its pid."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+POLL_SECONDS = 0.05
+STOP_SECONDS = 15
+
+
+class ChildProcess:
+    """Runs `command` with its output in `log`, in a session of its own.
+
+    A session of its own keeps a Ctrl-C on the terminal away from it: the test session ends its processes
+    itself, in the right order.
+    """
+
+    def __init__(self, command: Sequence[str | Path], log: Path) -> None:
+        self._log = log
+        self._command = [str(word) for word in command]
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait_until(self, ready: Callable[[], bool], *, seconds: float) -> None:
+        """Poll `ready`; a process that died meanwhile, or is too slow, is an error that shows its log."""
+        deadline = time.monotonic() + seconds
+        while not ready():
+            if self._process.poll() is not None:
+                raise ChildProcessError(f"{self._name} exited with {self._process.returncode}\n{self._tail()}")
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self._name} is not ready after {seconds} s\n{self._tail()}")
+            time.sleep(POLL_SECONDS)
+
+    def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
+        """End the process and return its exit code; one that does not obey is killed."""
+        if self._process.poll() is None:
+            self._process.send_signal(by)
+        try:
+            return self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+    @property
+    def _name(self) -> str:
+        return " ".join(self._command[:2])
+
+    def _tail(self) -> str:
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-20:])

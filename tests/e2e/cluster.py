@@ -1,0 +1,186 @@
+"""The cluster in the tests' words: make nodes and pods, and wait for what the scheduler does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .kubernetes_api import JsonObject, KubernetesApi
+
+DEFAULT_SCHEDULER = "default-scheduler"
+NAMESPACES = ("default", "kube-system")
+
+# Far above what any wait takes: a passing test never waits this long.
+WAIT_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Pod:
+    namespace: str
+    name: str
+    uid: str
+
+    @property
+    def path(self) -> str:
+        return f"/api/v1/namespaces/{self.namespace}/pods/{self.name}"
+
+
+@dataclass(frozen=True)
+class Taint:
+    key: str
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+
+
+@dataclass(frozen=True)
+class PodState:
+    """What the API server holds of a pod that the scheduler decides on."""
+
+    exists: bool
+    node: str | None
+    nominated_node: str | None
+    terminating: bool
+
+
+class Cluster:
+    """Steps and waits on one API server.
+
+    Node names are `<name>-<suffix>`, and a suffix is used once: an extender's cache may be a second behind, and
+    must not answer for a node of the test before.
+    """
+
+    def __init__(self, api: KubernetesApi, suffix: str) -> None:
+        self._api = api
+        self._suffix = suffix
+
+    def create_node(
+        self,
+        name: str,
+        labels: Mapping[str, str] | None = None,
+        *,
+        cpu: str = "4",
+        taints: Sequence[Taint] = (),
+    ) -> str:
+        """Create a ready node and return its full name."""
+        full_name = f"{name}-{self._suffix}"
+        allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+        node = {
+            "metadata": {
+                "name": full_name,
+                "labels": {"kubernetes.io/hostname": full_name, **(labels or {})},
+            },
+            "spec": {"taints": [{"key": taint.key, "effect": taint.effect} for taint in taints]},
+            "status": {
+                "capacity": allocatable,
+                "allocatable": allocatable,
+                "conditions": [{"type": "Ready", "status": "True"}],
+            },
+        }
+        self._api.create("/api/v1/nodes", node)
+        return full_name
+
+    def relabel(self, node: str, labels: Mapping[str, str]) -> None:
+        """Set these labels and leave the others."""
+        self._api.patch(f"/api/v1/nodes/{node}", {"metadata": {"labels": dict(labels)}})
+
+    def create_priority_class(self, name: str, value: int) -> str:
+        body = {"metadata": {"name": name, "labels": {"e2e": "true"}}, "value": value}
+        self._api.create("/apis/scheduling.k8s.io/v1/priorityclasses", body)
+        return name
+
+    def create_pod(
+        self,
+        name: str,
+        *,
+        namespace: str = "default",
+        cpu: str = "100m",
+        priority_class: str | None = None,
+        scheduler: str = DEFAULT_SCHEDULER,
+        daemon_set: str | None = None,
+        node: str | None = None,
+    ) -> Pod:
+        """Create a pod: for the scheduler to place, or already on `node`."""
+        spec: JsonObject = {
+            "schedulerName": scheduler,
+            "containers": [{"name": "app", "image": "app", "resources": {"requests": {"cpu": cpu}}}],
+        }
+        if priority_class is not None:
+            spec["priorityClassName"] = priority_class
+        if node is not None:
+            spec["nodeName"] = node
+        metadata: JsonObject = {"name": name}
+        if daemon_set is not None:
+            metadata["ownerReferences"] = [_controlled_by_daemon_set(daemon_set)]
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        created = self._api.create(path, {"metadata": metadata, "spec": spec})
+        return Pod(namespace, name, created["metadata"]["uid"])
+
+    def state(self, pod: Pod) -> PodState:
+        return _pod_state(self._api.get(pod.path))
+
+    def wait_until_assigned(self, pod: Pod) -> str:
+        """The node that the pod was bound to."""
+        state = self._wait_until(pod, "assigned", lambda state: state.node is not None)
+        assert state.node is not None
+        return state.node
+
+    def wait_until_nominated(self, pod: Pod) -> str:
+        """The node on which the scheduler evicts pods for this one."""
+        state = self._wait_until(pod, "nominated", lambda state: state.nominated_node is not None)
+        assert state.nominated_node is not None
+        return state.nominated_node
+
+    def wait_until_evicted(self, pod: Pod) -> None:
+        """Wait until the pod was told to end; it is there until `end_containers`."""
+        self._wait_until(pod, "evicted", lambda state: state.terminating or not state.exists)
+
+    def end_containers(self, pod: Pod) -> None:
+        """Do the kubelet's part of a pod's end: its containers are gone, so is the object."""
+        self._api.delete(pod.path, {"gracePeriodSeconds": "0"})
+
+    def wait_for_failed_scheduling(self, pod: Pod, message: str) -> str:
+        """Wait for a FailedScheduling event of the pod that begins with `message`, and return all of its text."""
+        seen: list[str] = []
+        for event in self._api.watch(
+            f"/api/v1/namespaces/{pod.namespace}/events",
+            {"fieldSelector": f"involvedObject.uid={pod.uid},reason=FailedScheduling"},
+            seconds=WAIT_SECONDS,
+        ):
+            text: str = event["object"]["message"]
+            if text.startswith(message):
+                return text
+            seen.append(text)
+        raise AssertionError(f"no FailedScheduling event begins with {message!r}; seen: {seen}")
+
+    def clear(self) -> None:
+        """Delete all pods, nodes and the tests' priority classes."""
+        for namespace in NAMESPACES:
+            self._api.delete(f"/api/v1/namespaces/{namespace}/pods", {"gracePeriodSeconds": "0"})
+        self._api.delete("/api/v1/nodes")
+        self._api.delete("/apis/scheduling.k8s.io/v1/priorityclasses", {"labelSelector": "e2e=true"})
+
+    def _wait_until(self, pod: Pod, what: str, condition: Callable[[PodState], bool]) -> PodState:
+        state: PodState | None = None
+        for event in self._api.watch(
+            f"/api/v1/namespaces/{pod.namespace}/pods",
+            {"fieldSelector": f"metadata.name={pod.name}"},
+            seconds=WAIT_SECONDS,
+        ):
+            state = _pod_state(event["object"], exists=event["type"] != "DELETED")
+            if condition(state):
+                return state
+        raise AssertionError(f"pod {pod.name} was not {what} within {WAIT_SECONDS} s; it is {state}")
+
+
+def _pod_state(pod: JsonObject, *, exists: bool = True) -> PodState:
+    return PodState(
+        exists=exists,
+        node=pod["spec"].get("nodeName"),
+        nominated_node=pod["status"].get("nominatedNodeName"),
+        terminating="deletionTimestamp" in pod["metadata"],
+    )
+
+
+def _controlled_by_daemon_set(name: str) -> JsonObject:
+    # Nobody looks the DaemonSet up: an extender knows its pods by this reference.
+    return {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": name, "uid": name, "controller": True}

@@ -1,0 +1,100 @@
+"""Fixtures: one control plane for the session, one scheduler for each test, and the Berth under test."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+
+import pytest
+
+from .berth_serve import BerthServe
+from .cluster import Cluster
+from .control_plane import BINARY, ControlPlane, RunScheduler
+from .extender import Extender, ExtenderCache
+from .kubernetes_api import KubernetesApi
+from .recording_proxy import RecordingProxy
+from .scheduler_configuration import ExtenderConfiguration, scheduler_configuration
+from .stack import DeployedStack
+
+StartExtender = Callable[[ControlPlane, Path], AbstractContextManager[Extender]]
+
+
+def _serve(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[Extender]:
+    return BerthServe(control_plane.kubeconfig(), directory)
+
+
+def _stack(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[Extender]:
+    return DeployedStack(control_plane.credentials(), directory)
+
+
+# Everything that can serve Berth's verbs; each test of `extender` runs on all of them.
+EXTENDERS: dict[str, StartExtender] = {"serve": _serve, "stack": _stack}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker(pytest.mark.e2e)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _binary() -> None:
+    if not BINARY.exists():
+        pytest.exit(f"{BINARY.name} is not built: run `make e2e`", returncode=pytest.ExitCode.USAGE_ERROR)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _terminated_like_ctrl_c() -> Iterator[None]:
+    """A terminated session ends what it started too: by default SIGTERM would leave it running."""
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGTERM, previous)
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with ControlPlane(tmp_path_factory.mktemp("control-plane")) as control_plane:
+        yield control_plane
+
+
+@pytest.fixture(scope="session", params=EXTENDERS)
+def extender(
+    request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Extender]:
+    start = EXTENDERS[request.param]
+    with start(control_plane, tmp_path_factory.mktemp(request.param)) as extender:
+        yield extender
+
+
+@pytest.fixture
+def cache(extender: Extender) -> ExtenderCache:
+    return ExtenderCache(extender)
+
+
+@pytest.fixture
+def proxy(extender: Extender) -> Iterator[RecordingProxy]:
+    """Stands before `extender`; a scheduler is given its urlPrefix."""
+    with RecordingProxy(extender.url_prefix) as proxy:
+        yield proxy
+
+
+@pytest.fixture
+def cluster(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    suffix = f"{request.session.items.index(request.node):03}"
+    cluster = Cluster(KubernetesApi(control_plane.credentials()), suffix)
+    yield cluster
+    cluster.clear()
+
+
+@pytest.fixture
+def run_scheduler(control_plane: ControlPlane, cluster: Cluster) -> Iterator[RunScheduler]:
+    """Runs kube-scheduler with the given extenders until the test ends, or until it is run with others."""
+    with ExitStack() as running:
+
+        def run(*extenders: ExtenderConfiguration) -> None:
+            running.close()
+            running.enter_context(control_plane.scheduler(scheduler_configuration(extenders)))
+
+        yield run

@@ -1,0 +1,168 @@
+"""A real control plane on loopback: etcd and kube-apiserver for a session, kube-scheduler per configuration."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol, Self
+
+from .child_process import ChildProcess
+from .kubernetes_api import ApiError, Credentials, KubernetesApi, answers_readyz
+from .loopback import HOST, free_port
+from .scheduler_configuration import ExtenderConfiguration, SchedulerConfiguration
+
+BINARY = Path(__file__).parents[2] / ".build" / "controlplane"
+
+ADMIN = "admin"
+SCHEDULER = "system:kube-scheduler"
+# The static users and their groups: RBAC is on, so the scheduler has the role it has in any cluster.
+GROUPS = {ADMIN: "system:masters", SCHEDULER: ""}
+
+START_SECONDS = 60
+
+
+class RunScheduler(Protocol):
+    """Runs kube-scheduler with these extenders, in place of the one that runs."""
+
+    def __call__(self, *extenders: ExtenderConfiguration) -> None: ...
+
+
+class ControlPlane:
+    """Starts etcd and kube-apiserver in `directory`, and ends whatever it started."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._certificates = directory / "certificates"
+        self._etcd_url = f"http://{HOST}:{free_port()}"
+        self._server = f"https://{HOST}:{free_port()}"
+        self._tokens = {user: secrets.token_hex(16) for user in GROUPS}
+        self._running = ExitStack()
+        self._files_written = 0
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            undo.push(self._running)
+            self._start_etcd()
+            self._start_apiserver()
+            undo.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    def credentials(self, user: str = ADMIN) -> Credentials:
+        # The certificate file is self-signed: it holds the server's certificate and its authority's.
+        return Credentials(self._server, self._certificates / "apiserver.crt", self._tokens[user])
+
+    def service_account(self, namespace: str, name: str) -> Credentials:
+        """Credentials of a service account, with the rights that the cluster's roles give it."""
+        api = KubernetesApi(self.credentials())
+        request = api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", {"spec": {}})
+        return replace(self.credentials(), token=request["status"]["token"])
+
+    def kubeconfig(self, credentials: Credentials | None = None) -> Path:
+        """A kubeconfig file with these credentials, or the administrator's."""
+        self._files_written += 1
+        path = self._directory / f"{self._files_written}.kubeconfig"
+        _write(path, (credentials or self.credentials()).kubeconfig())
+        return path
+
+    @contextmanager
+    def scheduler(
+        self, configuration: SchedulerConfiguration, credentials: Credentials | None = None
+    ) -> Iterator[None]:
+        """Run kube-scheduler; it has read the cluster when the body begins."""
+        kubeconfig = self.kubeconfig(credentials or self.credentials(SCHEDULER))
+        self._files_written += 1
+        name = f"kube-scheduler-{self._files_written}"
+        path = self._directory / f"{name}.json"
+        _write(path, {**configuration, "clientConnection": {"kubeconfig": str(kubeconfig)}})
+        port = free_port()
+        process = ChildProcess(
+            [
+                BINARY,
+                "kube-scheduler",
+                f"--config={path}",
+                f"--authentication-kubeconfig={kubeconfig}",
+                f"--authorization-kubeconfig={kubeconfig}",
+                f"--bind-address={HOST}",
+                f"--secure-port={port}",
+                f"--cert-dir={self._certificates}",
+                "-v=2",
+            ],
+            log=self._directory / f"{name}.log",
+        )
+        try:
+            server, certificate = f"https://{HOST}:{port}", self._certificates / "kube-scheduler.crt"
+            process.wait_until(lambda: answers_readyz(server, certificate), seconds=START_SECONDS)
+            yield
+        finally:
+            process.stop()
+
+    def _start_etcd(self) -> None:
+        etcd = ChildProcess(
+            [
+                BINARY,
+                "etcd",
+                f"--data-dir={self._directory / 'etcd'}",
+                f"--listen-client-urls={self._etcd_url}",
+                f"--listen-peer-urls=http://{HOST}:{free_port()}",
+            ],
+            log=self._directory / "etcd.log",
+        )
+        self._running.callback(etcd.stop)
+        # The API server waits for etcd itself: its readiness below is that of both.
+
+    def _start_apiserver(self) -> None:
+        tokens = self._directory / "tokens.csv"
+        lines = [f'{token},{user},{user},"{GROUPS[user]}"' for user, token in self._tokens.items()]
+        tokens.write_text("\n".join(lines))
+        # Made by the API server before it reads its service account keys: one key serves both.
+        key = self._certificates / "apiserver.key"
+        apiserver = ChildProcess(
+            [
+                BINARY,
+                "kube-apiserver",
+                f"--etcd-servers={self._etcd_url}",
+                f"--bind-address={HOST}",
+                f"--secure-port={self._server.rpartition(':')[2]}",
+                # Nobody looks for this server in the cluster; with an address, it also starts without a network.
+                f"--advertise-address={HOST}",
+                "--endpoint-reconciler-type=none",
+                f"--cert-dir={self._certificates}",
+                f"--token-auth-file={tokens}",
+                "--authorization-mode=RBAC",
+                f"--service-account-key-file={key}",
+                f"--service-account-signing-key-file={key}",
+                "--service-account-issuer=https://kubernetes.default.svc",
+                "--service-cluster-ip-range=10.0.0.0/24",
+                # There is no controller that would give a pod its service account or a new node its readiness.
+                "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+            ],
+            log=self._directory / "kube-apiserver.log",
+        )
+        self._running.callback(apiserver.stop)
+        apiserver.wait_until(self._is_ready, seconds=START_SECONDS)
+
+    def _is_ready(self) -> bool:
+        credentials = self.credentials()
+        return answers_readyz(credentials.server, credentials.ca_file) and _has_namespaces(credentials)
+
+
+def _has_namespaces(credentials: Credentials) -> bool:
+    """The first namespaces are made after `/readyz` turns green."""
+    api = KubernetesApi(credentials)
+    try:
+        for namespace in ("default", "kube-system"):
+            api.get(f"/api/v1/namespaces/{namespace}")
+    except ApiError:
+        return False
+    return True
+
+
+def _write(path: Path, document: object) -> None:
+    path.write_text(json.dumps(document))  # JSON is YAML

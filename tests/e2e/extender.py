@@ -1,0 +1,60 @@
+"""What the tests need of a Berth: where its verbs are, and what they say when asked directly."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
+
+from .endpoint import Endpoint
+
+T = TypeVar("T")
+
+POLL_SECONDS = 0.1
+# A deployed watcher may run once a minute.
+KNOWN_SECONDS = 90
+
+
+class Extender(Protocol):
+    """Berth with the profile `label-priority`, however it is served."""
+
+    @property
+    def url_prefix(self) -> str:
+        """What a KubeSchedulerConfiguration has as `urlPrefix`; it may carry credentials."""
+
+
+class ExtenderCache:
+    """What the extender knows of the cluster, told by its own verbs."""
+
+    def __init__(self, extender: Extender) -> None:
+        self._endpoint = Endpoint(extender.url_prefix)
+
+    def wait_for_scores(self, scores: Mapping[str, int]) -> None:
+        """Wait until the extender scores these nodes so."""
+        self._wait_for(dict(scores), lambda: self._scores(list(scores)))
+
+    def wait_for_reasons(self, reasons: Mapping[str, str]) -> None:
+        """Wait until the extender rejects these nodes for these reasons."""
+        self._wait_for(dict(reasons), lambda: self._reasons(list(reasons)))
+
+    def _scores(self, nodes: list[str]) -> dict[str, int]:
+        return {entry["Host"]: entry["Score"] for entry in self._ask("prioritize", nodes) or []}
+
+    def _reasons(self, nodes: list[str]) -> dict[str, str]:
+        answer = self._ask("filter", nodes) or {}
+        return answer.get("FailedAndUnresolvableNodes") or {}
+
+    def _ask(self, verb: str, nodes: list[str]) -> Any:
+        """The verb's answer, or None while it has none: an extender that has just started may not know any node."""
+        pod = {"metadata": {"name": "probe", "namespace": "default", "uid": "probe"}, "spec": {}, "status": {}}
+        request = {"Pod": pod, "Nodes": None, "NodeNames": nodes}
+        answer = self._endpoint.post(verb, json.dumps(request).encode())
+        return answer.json() if answer.status == 200 else None
+
+    @staticmethod
+    def _wait_for(wanted: dict[str, T], ask: Callable[[], dict[str, T]]) -> None:
+        deadline = time.monotonic() + KNOWN_SECONDS
+        while (answer := ask()) != wanted:
+            assert time.monotonic() < deadline, f"after {KNOWN_SECONDS} s the extender says {answer}"
+            time.sleep(POLL_SECONDS)

@@ -1,0 +1,131 @@
+"""The Kubernetes API as JSON: verbs, errors and watches, and nothing about any kind.
+
+Objects stay JSON here; `cluster` turns them into what the tests speak of.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlencode
+
+import urllib3
+
+JsonObject: TypeAlias = dict[str, Any]
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+# The server ends a watch after its time; a stream that is silent for longer is broken.
+WATCH_GRACE_SECONDS = 5
+
+
+class ApiError(Exception):
+    """The API server's answer when it is not a success."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Where the API server is and as whom to call it."""
+
+    server: str
+    ca_file: Path
+    token: str
+
+    def kubeconfig(self) -> JsonObject:
+        """A kubeconfig that needs no other file."""
+        authority = b64encode(self.ca_file.read_bytes()).decode()
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {
+                    "name": "e2e",
+                    "cluster": {"server": self.server, "certificate-authority-data": authority},
+                }
+            ],
+            "users": [{"name": "e2e", "user": {"token": self.token}}],
+            "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": "e2e"}}],
+            "current-context": "e2e",
+        }
+
+
+def answers_readyz(server: str, ca_file: Path) -> bool:
+    """Whether an API server or a scheduler says that it is ready; both write `ca_file` while they start."""
+    if not ca_file.exists():
+        return False
+    with urllib3.PoolManager(ca_certs=str(ca_file), retries=False) as pool:
+        try:
+            return pool.request("GET", f"{server}/readyz").status == 200
+        except urllib3.exceptions.HTTPError:
+            return False
+
+
+class KubernetesApi:
+    def __init__(self, credentials: Credentials) -> None:
+        self._server = credentials.server
+        self._headers = {"Authorization": f"Bearer {credentials.token}", "Accept": "application/json"}
+        self._pool = urllib3.PoolManager(ca_certs=str(credentials.ca_file), retries=False)
+
+    def get(self, path: str) -> JsonObject:
+        return self._call("GET", path)
+
+    def create(self, path: str, body: JsonObject) -> JsonObject:
+        return self._call("POST", path, body)
+
+    def patch(self, path: str, body: JsonObject) -> JsonObject:
+        return self._call("PATCH", path, body, content_type=MERGE_PATCH)
+
+    def apply(self, path: str, body: JsonObject) -> JsonObject:
+        """Create the object, or make it what `body` says (server-side apply)."""
+        query = {"fieldManager": "e2e", "force": "true"}
+        return self._call("PATCH", path, body, content_type=APPLY_PATCH, query=query)
+
+    def delete(self, path: str, query: Mapping[str, str] | None = None) -> JsonObject:
+        return self._call("DELETE", path, query=query)
+
+    def watch(self, path: str, query: Mapping[str, str], *, seconds: int) -> Iterator[JsonObject]:
+        """The watch events of `seconds`: `ADDED` for each object as it is now, then its changes."""
+        answer = self._pool.request(
+            "GET",
+            self._server + path,
+            fields={**query, "watch": "true", "timeoutSeconds": str(seconds)},
+            headers=self._headers,
+            preload_content=False,
+            timeout=urllib3.Timeout(connect=5, read=seconds + WATCH_GRACE_SECONDS),
+        )
+        try:
+            if answer.status != 200:
+                raise ApiError(answer.status, answer.read().decode(errors="replace"))
+            for line in answer:
+                yield json.loads(line)
+        finally:
+            answer.close()
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: JsonObject | None = None,
+        *,
+        content_type: str = JSON,
+        query: Mapping[str, str] | None = None,
+    ) -> JsonObject:
+        answer = self._pool.request(
+            method,
+            f"{self._server}{path}?{urlencode(query or {})}",
+            headers={**self._headers, "Content-Type": content_type},
+            body=None if body is None else json.dumps(body).encode(),
+        )
+        if answer.status >= 300:
+            raise ApiError(answer.status, answer.data.decode(errors="replace"))
+        decoded: JsonObject = json.loads(answer.data)
+        return decoded

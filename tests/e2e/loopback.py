@@ -1,0 +1,85 @@
+"""Servers and ports on 127.0.0.1, the only address the end-to-end tests listen on."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
+
+HOST = "127.0.0.1"
+
+
+def free_port() -> int:
+    """A port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass(frozen=True)
+class Request:
+    path: str
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Response:
+    status: int
+    body: bytes
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+class LoopbackServer:
+    """An HTTP/1.1 server on a free port that answers every POST by one function, a thread per connection."""
+
+    def __init__(self, answer: Callable[[Request], Response]) -> None:
+        self._server = _Server((HOST, 0), _handler(answer))
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+        self.url = f"http://{HOST}:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    # An idle keep-alive connection holds its thread until the client goes away: nobody waits for those.
+    daemon_threads = True
+    block_on_close = False
+
+
+def _handler(answer: Callable[[Request], Response]) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"  # keep-alive
+        disable_nagle_algorithm = True  # else each large answer waits 40 ms for an acknowledgement
+        wbufsize = -1  # head and body in one segment
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            response = answer(Request(self.path, body))
+            self.send_response(response.status)
+            for name, value in response.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(response.body)))
+            self.end_headers()
+            self.wfile.write(response.body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class's name)
+            """Keep the test output clean."""
+
+    return Handler

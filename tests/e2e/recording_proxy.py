@@ -1,0 +1,119 @@
+"""A proxy between kube-scheduler and an extender that keeps what was asked and what was answered."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from .cluster import Pod
+from .endpoint import Endpoint
+from .loopback import LoopbackServer, Request, Response
+
+ANSWER_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a verb with its answer."""
+
+    verb: str
+    request: dict[str, Any]
+    status: int
+    headers: Mapping[str, str]
+    answer: Any
+
+    @property
+    def pod_uid(self) -> str:
+        """The pod that the call is about; bind names it where the others send it whole."""
+        uid: str = self.request["PodUID"] if self.verb == "bind" else self.request["Pod"]["metadata"]["uid"]
+        return uid
+
+    @property
+    def offered(self) -> set[str]:
+        """The nodes that the scheduler asked about."""
+        if self.verb == "preempt":
+            return set(self.request["NodeNameToVictims"] or self.request["NodeNameToMetaVictims"])
+        return _node_names(self.request)
+
+    @property
+    def passed(self) -> set[str]:
+        """The nodes that a filter let through."""
+        return _node_names(self.answer)
+
+    @property
+    def scores(self) -> dict[str, int]:
+        """What prioritize gave each node."""
+        return {entry["Host"]: entry["Score"] for entry in self.answer}
+
+    @property
+    def victims(self) -> dict[str, list[str]]:
+        """The UIDs of the pods that preempt agreed to evict, by node."""
+        return {
+            node: [pod["UID"] for pod in victims["Pods"]]
+            for node, victims in self.answer["NodeNameToMetaVictims"].items()
+        }
+
+
+class RecordingProxy:
+    """Passes each call on unchanged; its own `url_prefix` goes into the scheduler's configuration."""
+
+    def __init__(self, url_prefix: str) -> None:
+        self._endpoint = Endpoint(url_prefix)
+        self._server = LoopbackServer(self._pass_on)
+        self._calls: list[Call] = []
+        self._in_flight = 0
+        self._changed = threading.Condition()
+
+    def __enter__(self) -> Self:
+        self._server.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.stop()
+
+    @property
+    def url_prefix(self) -> str:
+        return self._server.url
+
+    def calls(self, pod: Pod | None = None) -> list[Call]:
+        """All calls so far, or those about `pod`, in the order of their answers.
+
+        Waits for the answers to calls that have begun: what a call did may be seen before it has answered.
+        """
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._in_flight == 0, ANSWER_SECONDS), "a call has no answer"
+            return [call for call in self._calls if pod is None or call.pod_uid == pod.uid]
+
+    def verbs(self, pod: Pod) -> list[str]:
+        return [call.verb for call in self.calls(pod)]
+
+    def _pass_on(self, request: Request) -> Response:
+        verb = request.path.strip("/")
+        with self._changed:
+            self._in_flight += 1
+        try:
+            answer = self._endpoint.post(verb, request.body)
+            call = Call(verb, json.loads(request.body), answer.status, answer.headers, _json(answer.data))
+            self._calls.append(call)
+        finally:
+            with self._changed:
+                self._in_flight -= 1
+                self._changed.notify_all()
+        return Response(answer.status, answer.data, {"Content-Type": answer.headers.get("Content-Type", "")})
+
+
+def _node_names(message: dict[str, Any]) -> set[str]:
+    """The names in a request or an answer of either mode."""
+    if message["NodeNames"] is not None:
+        return set(message["NodeNames"])
+    return {node["metadata"]["name"] for node in message["Nodes"]["items"]}
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None  # not an answer of a verb; the status tells

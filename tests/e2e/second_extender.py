@@ -1,0 +1,41 @@
+"""A small extender of somebody else, to stand before or behind Berth in the scheduler's configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any, Self
+
+from .loopback import LoopbackServer, Request, Response
+from .scheduler_configuration import ExtenderConfiguration
+
+REASON = "node(s) were not to the second extender's taste"
+
+
+class SecondExtender:
+    """Filters nodes by name in cache mode, and knows which nodes it was asked about."""
+
+    def __init__(self, *, rejects: Collection[str]) -> None:
+        self._rejects = rejects
+        self._server = LoopbackServer(self._filter)
+        self.offered: list[set[str]] = []
+
+    def __enter__(self) -> Self:
+        self._server.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.stop()
+
+    @property
+    def configuration(self) -> ExtenderConfiguration:
+        return ExtenderConfiguration(url_prefix=self._server.url, filter_verb="filter")
+
+    def _filter(self, request: Request) -> Response:
+        names: list[str] = json.loads(request.body)["NodeNames"]
+        self.offered.append(set(names))
+        answer: dict[str, Any] = {
+            "NodeNames": [name for name in names if name not in self._rejects],
+            "FailedAndUnresolvableNodes": {name: REASON for name in names if name in self._rejects},
+        }
+        return Response(200, json.dumps(answer).encode(), {"Content-Type": "application/json"})

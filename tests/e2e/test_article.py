@@ -1,0 +1,45 @@
+"""The story that Berth's first policy comes from, played from its beginning to its end."""
+
+from __future__ import annotations
+
+from .cluster import Cluster
+from .control_plane import RunScheduler
+from .extender import ExtenderCache
+from .label_priority import NO_LABEL, none_available, priority
+from .recording_proxy import RecordingProxy
+from .scheduler_configuration import filter_onlyone_bind, filter_prioritize_bind
+
+
+def test_the_article(
+    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    worker_1, worker_2 = cluster.create_node("worker-1"), cluster.create_node("worker-2")
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
+
+    # No node has the label: the pod waits, and its event says why.
+    first = cluster.create_pod("nginx-1")
+    cluster.wait_for_failed_scheduling(first, none_available({NO_LABEL: 2}))
+    assert cluster.state(first).node is None
+
+    # One node gets it: the waiting pod goes there.
+    cluster.relabel(worker_1, priority(10))
+    assert cluster.wait_until_assigned(first) == worker_1
+
+    # The other gets a higher one: the next pod goes there, for prioritize is really called.
+    cluster.relabel(worker_2, priority(20))
+    cache.wait_for_scores({worker_1: 10, worker_2: 20})
+    second = cluster.create_pod("nginx-2")
+    assert cluster.wait_until_assigned(second) == worker_2
+    assert proxy.verbs(second) == ["filter", "prioritize", "bind"]
+
+    # Berth itself chooses: the same node, and the scheduler has nothing to score.
+    run_scheduler(filter_onlyone_bind(proxy.url_prefix))
+    third = cluster.create_pod("nginx-3")
+    assert cluster.wait_until_assigned(third) == worker_2
+    assert proxy.verbs(third) == ["filter_onlyone", "bind"]
+
+    # The first node overtakes: back to it.
+    cluster.relabel(worker_1, priority(30))
+    cache.wait_for_scores({worker_1: 30, worker_2: 20})
+    fourth = cluster.create_pod("nginx-4")
+    assert cluster.wait_until_assigned(fourth) == worker_1

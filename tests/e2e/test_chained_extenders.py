@@ -1,0 +1,64 @@
+"""Two extenders in one configuration: each is offered what the one before it left."""
+
+from __future__ import annotations
+
+import pytest
+
+from .cluster import Cluster
+from .control_plane import RunScheduler
+from .extender import ExtenderCache
+from .label_priority import NO_LABEL, none_available, priority
+from .recording_proxy import RecordingProxy
+from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
+from .second_extender import REASON, SecondExtender
+
+both_modes = pytest.mark.parametrize("mode", list(Mode))
+
+
+@both_modes
+def test_berth_first(
+    mode: Mode, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    best = cluster.create_node("best", priority(30))
+    good = cluster.create_node("good", priority(20))
+    fair = cluster.create_node("fair", priority(10))
+    cluster.create_node("unlabelled")
+    cache.wait_for_scores({best: 30, good: 20, fair: 10})
+
+    with SecondExtender(rejects={best}) as second:
+        run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode), second.configuration)
+        pod = cluster.create_pod("web")
+
+        assert cluster.wait_until_assigned(pod) == good
+        assert second.offered == [{best, good, fair}]
+
+
+@both_modes
+def test_berth_last(
+    mode: Mode, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    best = cluster.create_node("best", priority(30))
+    good = cluster.create_node("good", priority(20))
+    fair = cluster.create_node("fair", priority(10))
+    cache.wait_for_scores({best: 30, good: 20, fair: 10})
+
+    with SecondExtender(rejects={best}) as second:
+        run_scheduler(second.configuration, filter_onlyone_bind(proxy.url_prefix, mode=mode))
+        pod = cluster.create_pod("web")
+
+        assert cluster.wait_until_assigned(pod) == good
+        assert proxy.calls(pod)[0].offered == {good, fair}
+
+
+def test_both_give_their_reasons(
+    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    disliked = cluster.create_node("disliked", priority(10))
+    unlabelled = cluster.create_node("unlabelled")
+    cache.wait_for_reasons({unlabelled: NO_LABEL})
+
+    with SecondExtender(rejects={disliked}) as second:
+        run_scheduler(second.configuration, filter_prioritize_bind(proxy.url_prefix))
+        pod = cluster.create_pod("web")
+
+        cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 1, REASON: 1}))

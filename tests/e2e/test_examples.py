@@ -1,0 +1,85 @@
+"""The manifests under examples/ give Berth and a second scheduler exactly the rights that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from .berth_serve import BerthServe
+from .cluster import Cluster
+from .control_plane import ControlPlane, RunScheduler
+from .extender import ExtenderCache
+from .kubernetes_api import JsonObject, KubernetesApi
+from .label_priority import NO_LABEL, none_available, priority
+from .manifests import apply_manifests, read_manifests
+from .scheduler_configuration import filter_prioritize_bind
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RBAC = EXAMPLES / "rbac.yaml"
+SECOND_SCHEDULER = EXAMPLES / "scheduler" / "second-scheduler.yaml"
+CONFIGURATION = EXAMPLES / "scheduler" / "configuration.yaml"
+
+NAMESPACE = "kube-system"
+
+
+@pytest.fixture
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster with nothing in it but the manifests: no other Berth may do the work of the one under test."""
+    with ControlPlane(tmp_path_factory.mktemp("control-plane")) as control_plane:
+        yield control_plane
+
+
+@pytest.fixture
+def api(control_plane: ControlPlane) -> KubernetesApi:
+    return KubernetesApi(control_plane.credentials())
+
+
+@pytest.fixture
+def berth(control_plane: ControlPlane, api: KubernetesApi, tmp_path: Path) -> Iterator[BerthServe]:
+    """Berth with the documented rights and no others.
+
+    The manifest has a service account for each function; `berth serve` is all functions, with the rights of all.
+    """
+    account = {"kind": "ServiceAccount", "name": "berth-watcher", "namespace": NAMESPACE}
+    apply_manifests(api, [_bound_to(account, document) for document in read_manifests(RBAC)])
+    credentials = control_plane.service_account(NAMESPACE, account["name"])
+    with BerthServe(control_plane.kubeconfig(credentials), tmp_path) as berth:
+        yield berth
+
+
+def test_berth_lists_wakes_and_binds_with_the_documented_rights(
+    berth: BerthServe, cluster: Cluster, run_scheduler: RunScheduler
+) -> None:
+    node = cluster.create_node("node")
+    run_scheduler(filter_prioritize_bind(berth.url_prefix))
+    pod = cluster.create_pod("web")
+    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 1}))
+
+    cluster.relabel(node, priority(10))
+
+    assert cluster.wait_until_assigned(pod) == node
+
+
+def test_the_second_scheduler_places_the_pods_that_ask_for_it(
+    berth: BerthServe, cluster: Cluster, control_plane: ControlPlane, api: KubernetesApi
+) -> None:
+    apply_manifests(api, read_manifests(SECOND_SCHEDULER))
+    configuration: JsonObject = yaml.safe_load(CONFIGURATION.read_text())
+    configuration["extenders"][0]["urlPrefix"] = berth.url_prefix
+    node = cluster.create_node("node", priority(10))
+    ExtenderCache(berth).wait_for_scores({node: 10})
+
+    with control_plane.scheduler(configuration, control_plane.service_account(NAMESPACE, "berth-scheduler")):
+        other = cluster.create_pod("other")
+        pod = cluster.create_pod("web", scheduler="berth-scheduler")
+
+        assert cluster.wait_until_assigned(pod) == node
+        assert cluster.state(other).node is None
+
+
+def _bound_to(account: dict[str, str], document: JsonObject) -> JsonObject:
+    """The same document, and if it binds a role, it binds it to `account`."""
+    return {**document, "subjects": [account]} if "subjects" in document else document

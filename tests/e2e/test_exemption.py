@@ -1,0 +1,53 @@
+"""Pods that a policy must not hold back: the cluster's own agents run on nodes that Berth would reject."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from .cluster import Cluster
+from .control_plane import RunScheduler
+from .extender import ExtenderCache
+from .label_priority import NO_LABEL
+from .recording_proxy import RecordingProxy
+from .scheduler_configuration import Mode, filter_prioritize_bind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    namespace: str = "default"
+    daemon_set: str | None = None
+    priority_class: str | None = None
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param(Agent(daemon_set="node-exporter"), id="of a DaemonSet"),
+        pytest.param(Agent(priority_class="system-cluster-critical"), id="system-critical"),
+        pytest.param(Agent(namespace="kube-system"), id="in kube-system"),
+    ],
+)
+def test_an_agent_runs_on_an_unlabelled_node(
+    agent: Agent,
+    mode: Mode,
+    cluster: Cluster,
+    cache: ExtenderCache,
+    proxy: RecordingProxy,
+    run_scheduler: RunScheduler,
+) -> None:
+    nodes = {cluster.create_node(name) for name in ("a", "b")}
+    cache.wait_for_reasons(dict.fromkeys(nodes, NO_LABEL))
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
+
+    pod = cluster.create_pod(
+        "agent",
+        namespace=agent.namespace,
+        daemon_set=agent.daemon_set,
+        priority_class=agent.priority_class,
+    )
+
+    assert cluster.wait_until_assigned(pod) in nodes
+    assert proxy.calls(pod)[0].passed == nodes

@@ -1,0 +1,119 @@
+"""Where pods go when Berth decides: the highest label wins, whatever the scheduler itself would prefer."""
+
+from __future__ import annotations
+
+import pytest
+
+from .cluster import Cluster, Taint
+from .control_plane import RunScheduler
+from .extender import Extender, ExtenderCache
+from .label_priority import priority
+from .recording_proxy import RecordingProxy
+from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
+
+both_modes = pytest.mark.parametrize("mode", list(Mode))
+
+
+@both_modes
+def test_filter_prioritize_and_bind_place_the_pod_on_the_highest_label(
+    mode: Mode,
+    cluster: Cluster,
+    cache: ExtenderCache,
+    proxy: RecordingProxy,
+    run_scheduler: RunScheduler,
+) -> None:
+    # Alone, the scheduler spreads load and would take one of the large nodes.
+    best = cluster.create_node("best", priority(30), cpu="2")
+    good = cluster.create_node("good", priority(10), cpu="16")
+    unlabelled = cluster.create_node("unlabelled", cpu="16")
+    cache.wait_for_scores({best: 30, good: 10})
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
+
+    pod = cluster.create_pod("web")
+
+    assert cluster.wait_until_assigned(pod) == best
+    filtered, prioritized, bound = proxy.calls(pod)
+    assert (filtered.verb, prioritized.verb, bound.verb) == ("filter", "prioritize", "bind")
+    assert filtered.offered == {best, good, unlabelled}
+    assert filtered.passed == {best, good}
+    assert prioritized.scores == {best: 30, good: 10}
+
+
+@both_modes
+def test_filter_onlyone_leaves_the_scheduler_no_choice(
+    mode: Mode,
+    cluster: Cluster,
+    cache: ExtenderCache,
+    proxy: RecordingProxy,
+    run_scheduler: RunScheduler,
+) -> None:
+    best = cluster.create_node("best", priority(11), cpu="2")
+    good = cluster.create_node("good", priority(10), cpu="16")
+    cache.wait_for_scores({best: 11, good: 10})
+    run_scheduler(filter_onlyone_bind(proxy.url_prefix, mode=mode))
+
+    pod = cluster.create_pod("web")
+
+    assert cluster.wait_until_assigned(pod) == best
+    filtered, bound = proxy.calls(pod)
+    assert (filtered.verb, bound.verb) == ("filter_onlyone", "bind")
+    assert filtered.offered == {best, good}
+    assert filtered.passed == {best}
+
+
+def test_filter_onlyone_breaks_a_tie_by_name(
+    cluster: Cluster, cache: ExtenderCache, extender: Extender, run_scheduler: RunScheduler
+) -> None:
+    second = cluster.create_node("b", priority(10), cpu="16")
+    first = cluster.create_node("a", priority(10), cpu="2")
+    cache.wait_for_scores({first: 10, second: 10})
+    run_scheduler(filter_onlyone_bind(extender.url_prefix))
+
+    pods = [cluster.create_pod(f"web-{number}") for number in range(3)]
+
+    assert {cluster.wait_until_assigned(pod) for pod in pods} == {first}
+
+
+def test_every_answer_keeps_the_connection(
+    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    """Status 200 and a Content-Length on every answer (contract fact 6)."""
+    nodes = [cluster.create_node(name, priority(10)) for name in ("a", "b")]
+    cache.wait_for_scores(dict.fromkeys(nodes, 10))
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
+
+    cluster.wait_until_assigned(cluster.create_pod("web"))
+
+    assert {call.status for call in proxy.calls()} == {200}
+    assert all("Content-Length" in call.headers for call in proxy.calls())
+
+
+def test_the_scheduler_keeps_its_own_predicates(
+    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    tainted = cluster.create_node("tainted", priority(30), taints=[Taint("maintenance", "NoSchedule")])
+    small = cluster.create_node("small", priority(20), cpu="1")
+    roomy = cluster.create_node("roomy", priority(10), cpu="4")
+    cache.wait_for_scores({tainted: 30, small: 20, roomy: 10})
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
+
+    pod = cluster.create_pod("large", cpu="2")
+
+    assert cluster.wait_until_assigned(pod) == roomy
+    assert proxy.calls(pod)[0].offered == {roomy}
+
+
+def test_a_pod_of_another_scheduler_is_left_alone(
+    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    node = cluster.create_node("node", priority(10))
+    cache.wait_for_scores({node: 10})
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
+
+    foreign = cluster.create_pod("foreign", scheduler="another-scheduler")
+    ours = cluster.create_pod("ours")
+
+    # Pods are taken in order of creation: the foreign one had its turn, had it been in the queue.
+    assert cluster.wait_until_assigned(ours) == node
+    assert cluster.state(foreign).node is None
+    assert proxy.calls(foreign) == []

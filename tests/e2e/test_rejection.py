@@ -1,0 +1,98 @@
+"""A pod that Berth lets on no node: what its user is told, what it costs, and what ends its waiting."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from .cluster import Cluster
+from .control_plane import RunScheduler
+from .extender import ExtenderCache
+from .label_priority import NO_LABEL, NOT_AN_INTEGER, none_available, priority
+from .recording_proxy import RecordingProxy
+from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
+
+QUIET_SECONDS = 20
+MOST_CALLS_WHILE_QUIET = 3
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_the_event_of_an_unlabelled_cluster_says_so(
+    mode: Mode, cluster: Cluster, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    for name in ("a", "b", "c"):
+        cluster.create_node(name)
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
+
+    pod = cluster.create_pod("web")
+
+    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 3}))
+    assert cluster.state(pod).node is None
+
+
+def test_the_event_counts_the_nodes_of_each_reason(
+    cluster: Cluster, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    for name in ("a", "b"):
+        cluster.create_node(name)
+    cluster.create_node("c", priority("high"))
+    run_scheduler(filter_onlyone_bind(proxy.url_prefix))
+
+    pod = cluster.create_pod("web")
+
+    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 2, NOT_AN_INTEGER: 1}))
+    assert cluster.state(pod).node is None
+
+
+@pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
+def test_a_rejected_pod_is_no_hot_loop(
+    verb: str,
+    cluster: Cluster,
+    cache: ExtenderCache,
+    proxy: RecordingProxy,
+    run_scheduler: RunScheduler,
+) -> None:
+    """Nodes with pods that the waiting one could evict are the case that storms (contract fact 15)."""
+    low = cluster.create_priority_class("low", 100)
+    high = cluster.create_priority_class("high", 1000)
+    nodes = [cluster.create_node(f"node-{number}") for number in range(20)]
+    for number, node in enumerate(nodes):
+        cluster.create_pod(f"running-{number}", priority_class=low, node=node)
+    cache.wait_for_reasons(dict.fromkeys(nodes, NO_LABEL))
+    configure = filter_prioritize_bind if verb == "filter" else filter_onlyone_bind
+    run_scheduler(configure(proxy.url_prefix))
+
+    pod = cluster.create_pod("web", priority_class=high)
+    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 20}))
+    time.sleep(QUIET_SECONDS)
+
+    assert 1 <= len(proxy.calls(pod)) <= MOST_CALLS_WHILE_QUIET
+    assert set(proxy.verbs(pod)) == {verb}
+
+
+def test_a_label_ends_the_waiting(
+    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    """The label's own event wakes the pod too soon: Berth's cache is behind, and Berth wakes it again (fact 43)."""
+    nodes = [cluster.create_node(name) for name in ("a", "b")]
+    cache.wait_for_reasons(dict.fromkeys(nodes, NO_LABEL))
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
+    pod = cluster.create_pod("web")
+    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 2}))
+
+    cluster.relabel(nodes[1], priority(10))
+
+    assert cluster.wait_until_assigned(pod) == nodes[1]
+
+
+def test_a_new_node_ends_the_waiting(cluster: Cluster, proxy: RecordingProxy, run_scheduler: RunScheduler) -> None:
+    """The scheduler knows the node before Berth does."""
+    cluster.create_node("unlabelled")
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
+    pod = cluster.create_pod("web")
+    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 1}))
+
+    node = cluster.create_node("labelled", priority(10))
+
+    assert cluster.wait_until_assigned(pod) == node

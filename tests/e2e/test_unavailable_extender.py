@@ -1,0 +1,44 @@
+"""Berth is down: `ignorable` says whether the cluster waits for it or goes on without."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from .berth_serve import BerthServe
+from .cluster import Cluster
+from .control_plane import ControlPlane, RunScheduler
+from .label_priority import priority
+from .loopback import HOST, free_port
+from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
+
+both_modes = pytest.mark.parametrize("mode", list(Mode))
+
+
+@both_modes
+def test_an_ignorable_extender_is_done_without(mode: Mode, cluster: Cluster, run_scheduler: RunScheduler) -> None:
+    node = cluster.create_node("unlabelled")
+    nobody = f"http://{HOST}:{free_port()}/scheduler"
+    run_scheduler(replace(filter_prioritize_bind(nobody, mode=mode), ignorable=True))
+
+    pod = cluster.create_pod("web")
+
+    assert cluster.wait_until_assigned(pod) == node
+
+
+@both_modes
+def test_a_pod_waits_for_an_extender_that_is_not_ignorable(
+    mode: Mode, cluster: Cluster, control_plane: ControlPlane, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    node = cluster.create_node("node", priority(10))
+    berth = BerthServe(control_plane.kubeconfig(), tmp_path)
+    run_scheduler(filter_onlyone_bind(berth.url_prefix, mode=mode))
+
+    pod = cluster.create_pod("web")
+
+    cluster.wait_for_failed_scheduling(pod, f'Post "{berth.url_prefix}/filter_onlyone": dial tcp')
+    assert cluster.state(pod).node is None
+    with berth:
+        assert cluster.wait_until_assigned(pod) == node
