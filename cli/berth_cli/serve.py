@@ -53,7 +53,7 @@ def serve(
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     try:
         listener = server.listen(host, port)
-    except server.PortTaken as error:
+    except server.CannotListen as error:
         raise click.ClickException(str(error)) from error
     stack = local_stack.start(
         configuration,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,22 +13,23 @@ import uvicorn
 
 from berth_cli.gateway import Gateway
 
+log = logging.getLogger("berth.server")
+
 KEEP_ALIVE_SECONDS = 120
 """Longer than a scheduler is idle between two pods: Go's client keeps connections for 90 s."""
 
 
-class PortTaken(Exception):
-    """Another process listens there."""
+class CannotListen(Exception):
+    """The address is taken, or there is none such. The message says what to do."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one. Raises PortTaken, OSError."""
+    """A listening socket; port 0 takes a free one. Raises CannotListen."""
     try:
         return socket.create_server((host, port), backlog=256)
-    except OSError as error:
-        raise PortTaken(
-            f"{host}:{port} cannot be listened on ({error.strerror}); choose another with --port"
-        ) from error
+    except (OSError, OverflowError) as error:
+        cause = error.strerror if isinstance(error, OSError) else "there is no such port"
+        raise CannotListen(f"{host}:{port} cannot be listened on ({cause}); choose another with --port") from error
 
 
 def make_server(gateway: Gateway) -> uvicorn.Server:
@@ -47,12 +49,15 @@ def make_server(gateway: Gateway) -> uvicorn.Server:
 
 @contextmanager
 def watching(watch: Callable[[], object], interval: float) -> Iterator[None]:
-    """Runs `watch` every `interval` seconds in a thread until the block ends."""
+    """Runs `watch` every `interval` seconds in a thread until the block ends, whatever becomes of a run."""
     stop = Event()
 
     def loop() -> None:
         while not stop.wait(interval):
-            watch()
+            try:
+                watch()
+            except Exception:
+                log.exception("the watcher failed unexpectedly; it runs again in %g s", interval)
 
     thread = Thread(target=loop, name="watcher", daemon=True)
     thread.start()

@@ -10,7 +10,7 @@ from berth.runtime.http_event import HTTPAnswer, HTTPEvent
 from berth.runtime.settings import PolicySettings
 
 settings = PolicySettings.from_environ(os.environ)
-policy = settings.configuration().policy()
+policy = settings.configuration.policy()
 answer = partial(answer_preempt, policy=policy, snapshots=node_cache(settings))
 endpoint = Endpoint("preempt", answer, failed)
 

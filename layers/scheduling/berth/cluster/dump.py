@@ -93,7 +93,8 @@ def _items(text: bytes, path: Path) -> list[dict[str, object]]:
     try:
         documents = [orjson.loads(text)] if text.lstrip()[:1] == b"{" else list(yaml.load_all(text, _loader()))
     except (orjson.JSONDecodeError, yaml.YAMLError) as error:
-        raise ClusterUnavailable(f"dump {path} is neither JSON nor YAML as kubectl prints it: {error}") from error
+        cause = " ".join(str(error).split())
+        raise ClusterUnavailable(f"dump {path} is neither JSON nor YAML as kubectl prints it: {cause}") from error
     items: list[dict[str, object]] = []
     for document in documents:
         if isinstance(document, dict):

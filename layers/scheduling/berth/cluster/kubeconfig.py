@@ -25,6 +25,8 @@ def from_file(path: Path) -> Configuration:
         text = path.read_text()
     except OSError as error:
         raise ClusterUnavailable(f"kubeconfig {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ClusterUnavailable(f"kubeconfig {path} is not text") from error
     return _configuration(text, f"kubeconfig {path}", base_path=path.parent)
 
 

@@ -33,8 +33,9 @@ class KubernetesBinder(PodBinder):
             return answer
         metadata, spec = answer.content.get("metadata"), answer.content.get("spec")
         uid = metadata.get("uid") if isinstance(metadata, dict) else None
-        node = spec.get("nodeName") if isinstance(spec, dict) else None
-        return Assignment(str(uid or ""), str(node or ""))
+        if not isinstance(uid, str) or not isinstance(spec, dict):
+            return Unanswered("the API server's answer is no Pod")
+        return Assignment(uid, str(spec.get("nodeName") or ""))
 
     def _request(self, method: str, path: str, timeout: float, body: object = None) -> Answer | Refused | Unanswered:
         try:

@@ -37,8 +37,11 @@ class KubernetesNodes(Nodes):
             answer = self._page(query)
             if answer.status == GONE:
                 return None
-            items = answer.content.get("items")
-            readable, nameless = read_nodes(items if isinstance(items, list) else [])
+            items = answer.content.get("items", answer)
+            if not isinstance(items, list | None):
+                # Something else answers under this address. Taken for an empty list it would empty the cache.
+                raise ClusterUnavailable("the API server's answer is no NodeList; check the kubeconfig's server")
+            readable, nameless = read_nodes(items or ())
             nodes += readable
             unreadable += nameless
             metadata = answer.content.get("metadata")

@@ -51,6 +51,12 @@ def unpack(chunks: Sequence[bytes]) -> Snapshot:
 
 def _rows(chunk: bytes) -> list[NodeInfo]:
     try:
-        return [NodeInfo(name, labels, defect) for name, labels, defect in orjson.loads(zlib.decompress(chunk))]
+        return [_node(*row) for row in orjson.loads(zlib.decompress(chunk))]
     except (zlib.error, orjson.JSONDecodeError, TypeError, ValueError) as error:
         raise CorruptChunk("a chunk of the node cache cannot be read") from error
+
+
+def _node(name: object, labels: object, defect: object) -> NodeInfo:
+    if not isinstance(name, str) or not isinstance(labels, dict) or not isinstance(defect, str | None):
+        raise TypeError("not a row of a node")
+    return NodeInfo(name, labels, defect)

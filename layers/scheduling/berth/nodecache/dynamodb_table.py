@@ -97,7 +97,13 @@ class DynamoDBCacheTable(CacheTable):
         except (ClientError, BotoCoreError) as error:
             raise self._unavailable(error) from error
         item = answer.get("Item")
-        return None if item is None else item["data"]["B"]
+        if item is None:
+            return None
+        if "B" not in item.get("data", {}):
+            raise TableUnavailable(
+                f"node cache table {self._table}: a chunk is malformed; the next snapshot replaces it"
+            )
+        return item["data"]["B"]
 
     def _unavailable(self, error: ClientError | BotoCoreError) -> TableUnavailable:
         code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
-from berth.nodecache.reader import NOTHING_PUBLISHED
+from berth.nodecache.head import SCHEMA_VERSION
+from berth.nodecache.reader import FUTURE_SCHEMA, NOTHING_PUBLISHED
 from berth.nodecache.table import CacheTable, TableUnavailable
 
 
@@ -22,8 +23,9 @@ def health(table: CacheTable, clock: Callable[[], float]) -> tuple[HealthOutcome
         head = table.head()
     except TableUnavailable as error:
         return HealthOutcome.UNAVAILABLE, {"status": HealthOutcome.UNAVAILABLE, "reason": str(error)}
-    if head is None:
-        return HealthOutcome.UNAVAILABLE, {"status": HealthOutcome.UNAVAILABLE, "reason": NOTHING_PUBLISHED}
+    if head is None or head.schema_version > SCHEMA_VERSION:
+        reason = NOTHING_PUBLISHED if head is None else FUTURE_SCHEMA
+        return HealthOutcome.UNAVAILABLE, {"status": HealthOutcome.UNAVAILABLE, "reason": reason}
     now = clock()
     return HealthOutcome.OK, {
         "status": HealthOutcome.OK,

@@ -59,6 +59,8 @@ class NodeCacheReader(Snapshots):
             # Read again under the lock: while this thread waited, another may have loaded a later snapshot, and
             # the one this head points to may be gone by now. So no reader goes back in time.
             newest = self._table.head() or head
+            if newest.schema_version > SCHEMA_VERSION:
+                return CacheUnavailable(FUTURE_SCHEMA)
             if self._loaded is not None and self._loaded[0] == newest.snapshot.id:
                 return self._loaded[1]
             chunks = [chunk for chunk in self._table.chunks(newest.snapshot) if chunk is not None]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, Json, ValidationError, model_validator
 
 from berth.scheduling.configuration import BerthConfiguration
 
@@ -43,16 +43,8 @@ class CacheSettings(_Settings):
 class PolicySettings(CacheSettings):
     """For the verbs that decide."""
 
-    document: str = Field(default="{}", alias="BERTH_CONFIGURATION")
-
-    @model_validator(mode="after")
-    def _document_is_valid(self) -> Self:
-        self.configuration()
-        return self
-
-    def configuration(self) -> BerthConfiguration:
-        """The BerthConfiguration, given as JSON."""
-        return BerthConfiguration.model_validate_json(self.document)
+    configuration: Json[BerthConfiguration] = Field(default=BerthConfiguration(), alias="BERTH_CONFIGURATION")
+    """The BerthConfiguration, given as JSON."""
 
 
 class ClusterSettings(_Settings):

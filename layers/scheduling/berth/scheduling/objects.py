@@ -50,11 +50,12 @@ def read_pod(obj: object) -> Pod | Unreadable:
     """Read a v1.Pod as the scheduler sends it. It must be an object; everything in it may be absent or null."""
     if not isinstance(obj, dict):
         return Unreadable("Pod is not an object")
-    metadata, spec = obj.get("metadata") or {}, obj.get("spec") or {}
-    if not isinstance(metadata, dict):
+    metadata, spec = obj.get("metadata"), obj.get("spec")
+    if not isinstance(metadata, dict | None):
         return Unreadable("Pod.metadata is not an object")
-    if not isinstance(spec, dict):
+    if not isinstance(spec, dict | None):
         return Unreadable("Pod.spec is not an object")
+    metadata, spec = metadata or {}, spec or {}
     priority = spec.get("priority")
     if isinstance(priority, bool) or not isinstance(priority, int | None):
         return Unreadable("Pod.spec.priority is not an integer")
@@ -94,7 +95,7 @@ def _text(value: object) -> str:
 
 
 def _is_labels(value: object) -> TypeGuard[dict[str, str]]:
-    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+    return isinstance(value, dict) and all(isinstance(key, str) and isinstance(text, str) for key, text in value.items())
 
 
 def _controller_kind(references: object) -> str:
