@@ -29,10 +29,6 @@ $(VENV)/.ready: $(BIN)/uv requirements/dev.txt pyproject.toml
 
 .PHONY: lock
 lock: $(BIN)/uv ## Lock all dependencies anew, with hashes
-	@for requirements in requirements/uv requirements/dev; do \
-	  $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header \
-	    $$requirements.in --output-file $$requirements.txt; \
-	done
 	tools/lock.sh --upgrade
 
 # ------------------------------------------------------------------------------------------------------------ main jobs
@@ -42,12 +38,46 @@ demo: setup ## Play the main job on a small cluster: no account, no Kubernetes, 
 
 .PHONY: test
 test: setup ## Run all tests that need neither Docker nor Go
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadfile -m "not build"
 	@echo "not run here: make e2e (a real control plane and a deployed stack; needs Go), make sam-local (needs Docker)"
 
 .PHONY: bench
 bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORMAT=json for one line a figure)
 	@$(BIN)/python -m tests.bench -o $(or $(FORMAT),table)
+
+# ------------------------------------------------------------------------------------------------------ the real things
+# Tools that are run and not imported have environments of their own: their pins and ours exclude each other.
+.tools/%/.ready: tools/%/requirements.txt | $(BIN)/uv
+	$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .tools/$*
+	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes --python .tools/$*/bin/python tools/$*/requirements.txt
+	@touch $@
+
+.PHONY: tools
+tools: setup .tools/sam/.ready .tools/ministack/.ready ## Set up sam and the AWS emulator under .tools
+
+.PHONY: validate
+validate: tools ## sam validate --lint
+	.tools/sam/bin/sam validate --lint --region us-east-1
+
+.PHONY: build
+build: tools ## sam build, for Lambda (python3.13 on arm64), and the tests of what is built
+	.tools/sam/bin/sam build
+	$(BIN)/pytest tests/integration -m build
+
+# The version has to be given, or the binaries say v0.0.0.
+$(CONTROLPLANE): $(wildcard tests/controlplane/*.go) tests/controlplane/go.mod tests/controlplane/go.sum
+	@command -v go >/dev/null || { echo "the control plane is built with Go 1.26 or later; install it" >&2; exit 1; }
+	go build -C tests/controlplane -trimpath -o $(CURDIR)/$@ -ldflags "-s -w \
+	  -X k8s.io/component-base/version.gitVersion=$(KUBERNETES) \
+	  -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" .
+
+.PHONY: e2e
+e2e: tools $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
+	$(BIN)/pytest tests/e2e
+
+.PHONY: sam-local
+sam-local: tools ## Every fixture through sam local invoke, in Docker (FIXTURES="filter/cache-mode …" for some)
+	@$(BIN)/python -m tests.sam_local $(FIXTURES)
 
 # -------------------------------------------------------------------------------------------------------------- quality
 .PHONY: lint

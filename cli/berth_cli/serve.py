@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.configuration import load_configuration
 
 WATCH_INTERVAL_SECONDS = 1.0
@@ -47,6 +48,13 @@ def serve(
         raise click.ClickException(
             f"{source} is not a file; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
         )
+    with suppress(KeyboardInterrupt):
+        _serve(configuration, source, live=kubeconfig is not None, host=host, port=port, verbose=verbose)
+    click.echo("stopped")
+
+
+def _serve(configuration: BerthConfiguration, source: Path, *, live: bool, host: str, port: int, verbose: bool) -> None:
+    """Until Ctrl-C: uvicorn stops in good order, and then passes the signal on."""
     # Only now: these imports take most of the start-up time, and a mistyped option should be told at once.
     from berth_cli import local_stack, server
 
@@ -57,19 +65,17 @@ def serve(
         raise click.ClickException(str(error)) from error
     stack = local_stack.start(
         configuration,
-        local_stack.from_dump(source) if cluster else local_stack.from_kubeconfig(source),
+        local_stack.from_kubeconfig(source) if live else local_stack.from_dump(source),
         log_level="INFO" if verbose else "WARNING",
     )
     first = stack.watch()
-    if cluster and first["reason"]:
+    if first["reason"] and not live:
         raise click.ClickException(str(first["reason"]))
+    uvicorn_server = server.make_server(stack.gateway)
     address = f"http://{host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
     click.echo(
         f"cluster: {source}, {first['nodes']} nodes, listed every second; health: {address}/healthz; Ctrl-C stops"
     )
-    uvicorn_server = server.make_server(stack.gateway)
-    # Ctrl-C: uvicorn stops in good order, and then passes the signal on.
-    with server.watching(stack.watch, WATCH_INTERVAL_SECONDS), suppress(KeyboardInterrupt):
+    with server.watching(stack.watch, WATCH_INTERVAL_SECONDS):
         uvicorn_server.run(sockets=[listener])
-    click.echo("stopped")

@@ -15,6 +15,7 @@ from berth_cli.gateway import Gateway
 
 log = logging.getLogger("berth.server")
 
+BACKLOG = 256
 KEEP_ALIVE_SECONDS = 120
 """Longer than a scheduler is idle between two pods: Go's client keeps connections for 90 s."""
 
@@ -26,14 +27,29 @@ class CannotListen(Exception):
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 takes a free one. Raises CannotListen."""
     try:
-        return socket.create_server((host, port), backlog=256)
+        return _listening(host, port)
     except (OSError, OverflowError) as error:
         cause = error.strerror if isinstance(error, OSError) else "there is no such port"
         raise CannotListen(f"{host}:{port} cannot be listened on ({cause}); choose another with --port") from error
 
 
+def _listening(host: str, port: int) -> socket.socket:
+    """Not by `socket.create_server`: asyncio sets TCP_NODELAY only where the protocol is named, and without it each
+    large answer stalls for 40 ms."""
+    [family, kind, _, _, address], *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    listener = socket.socket(family, kind, socket.IPPROTO_TCP)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
 def make_server(gateway: Gateway) -> uvicorn.Server:
-    """uvicorn on asyncio, which sets TCP_NODELAY: without it each large answer stalls for 40 ms."""
+    """uvicorn on asyncio."""
     config = uvicorn.Config(
         gateway,
         http="httptools",

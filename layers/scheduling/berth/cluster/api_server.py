@@ -1,4 +1,6 @@
-"""One connection to a Kubernetes API server: JSON in, JSON out, nothing repeated, nothing hidden.
+"""One user's connections to a Kubernetes API server: JSON in, JSON out, nothing hidden.
+
+Nothing is repeated but what the server answered with 401, once, as the same user with fresh credentials.
 
 Authentication and TLS are the official client's. Its models are not used: they validate an answer after the server has
 acted on the request, and cost more than the call.
@@ -14,20 +16,30 @@ from urllib.parse import urlencode
 
 import orjson
 import urllib3
-from kubernetes.client.rest import RESTClientObject
+
+from berth.cluster.access import Access, authorization
+from berth.cluster.answer_stream import AnswerStream
+from berth.cluster.connections import Connections
+from berth.cluster.unreachable import ApiServerUnreachable, CredentialsUnavailable, unreachable
+from berth.nodecache.cluster import ClusterUnavailable
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration
+    from urllib3.response import BaseHTTPResponse
+
+__all__ = ["APPLY", "JSON", "Answer", "ApiServer", "ApiServerUnreachable"]
 
 MAX_IDLE_SECONDS = 30.0
 """Longer, and the socket may have died while the environment was frozen: a request on it would hang."""
 
+CONNECT_SECONDS = 5.0
+"""For a connection to be made, TLS included; of a request's timeout at most this much."""
+
+OK = 200
+UNAUTHORIZED = 401
+
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
-
-
-class ApiServerUnreachable(Exception):
-    """No answer came. The request may have been carried out all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +61,26 @@ class Answer:
 
 
 class ApiServer:
-    """May be shared between threads."""
+    """May be shared between threads. A Configuration is an Access that cannot be renewed."""
 
-    def __init__(self, configuration: Configuration, clock: Callable[[], float]) -> None:
-        self._configuration = configuration
-        self._pool: urllib3.PoolManager = RESTClientObject(configuration).pool_manager
+    def __init__(self, access: Access | Configuration, clock: Callable[[], float]) -> None:
+        self._access = access if isinstance(access, Access) else Access(lambda: access)
         self._clock = clock
-        self._last_used = clock()
         self._lock = Lock()
+        self._connections = Connections()
+        self._configuration = self._access.configuration
+        self._pool = self._connections.pool(self._configuration)
+        self._last_used = clock()
+
+    def separate(self) -> ApiServer:
+        """The same user with connections of its own, which can be closed while these stay open."""
+        return ApiServer(self._access, self._clock)
+
+    def close(self) -> None:
+        """End every request and stream at once, also in other threads; later ones raise ApiServerUnreachable."""
+        self._connections.close()
+        with self._lock:
+            self._pool.clear()
 
     def request(
         self,
@@ -69,53 +93,89 @@ class ApiServer:
         content_type: str = JSON,
     ) -> Answer:
         """Send one request; `timeout` in seconds covers connecting and reading. Raises ApiServerUnreachable."""
-        self._drop_idle_connections()
-        url = self._configuration.host + path + ("?" + urlencode(query) if query else "")
+        started = self._clock()
+        content = None if body is None else orjson.dumps(body)
+
+        def send(configuration: Configuration) -> BaseHTTPResponse:
+            left = timeout - (self._clock() - started)
+            if left <= 0:
+                raise ApiServerUnreachable(f"{configuration.host} did not answer in time")
+            limits = urllib3.Timeout(connect=min(left, CONNECT_SECONDS), total=left)
+            return self._send(configuration, method, path, query, limits, content, content_type)
+
+        return _answer(self._with_fresh_credentials(send))
+
+    def stream(self, path: str, *, query: Mapping[str, str], silence: float) -> Answer | AnswerStream:
+        """GET what is told line by line; an Answer is a refusal. Raises ApiServerUnreachable.
+
+        `silence`: after so many seconds without a byte the connection counts as broken.
+        """
+        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=silence)
+        response = self._with_fresh_credentials(
+            lambda configuration: self._send(configuration, "GET", path, query, timeout, streamed=True)
+        )
+        if response.status == OK:
+            return AnswerStream(response, self._access.configuration.host)
         try:
-            response = self._pool.request(
+            return _answer(response)
+        except urllib3.exceptions.HTTPError as error:
+            raise unreachable(error, self._access.configuration.host) from error
+
+    def _with_fresh_credentials(self, send: Callable[[Configuration], BaseHTTPResponse]) -> BaseHTTPResponse:
+        configuration = self._access.configuration
+        try:
+            response = send(configuration)
+            if response.status != UNAUTHORIZED or not self._access.renew(configuration):
+                return response
+            response.close()
+            return send(self._access.configuration)
+        except ClusterUnavailable as error:
+            raise CredentialsUnavailable(str(error)) from error
+
+    def _send(
+        self,
+        configuration: Configuration,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        timeout: urllib3.Timeout,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        *,
+        streamed: bool = False,
+    ) -> BaseHTTPResponse:
+        headers = {"Accept": JSON, "Content-Type": content_type}
+        # Asked for on every request: this is where a token that has grown old is replaced.
+        headers |= authorization(configuration)
+        try:
+            return self._pool_for(configuration).request(
                 method,
-                url,
-                body=None if body is None else orjson.dumps(body),
-                headers=self._headers(content_type),
-                timeout=urllib3.Timeout(total=timeout),
+                configuration.host + path + ("?" + urlencode(query) if query else ""),
+                body=body,
+                headers=headers,
+                timeout=timeout,
                 retries=False,
                 redirect=False,
+                preload_content=not streamed,
             )
         except urllib3.exceptions.HTTPError as error:
-            raise ApiServerUnreachable(_cause(error, self._configuration.host)) from error
-        return Answer(response.status, _content(response.data))
+            raise unreachable(error, configuration.host) from error
 
-    def _drop_idle_connections(self) -> None:
+    def _pool_for(self, configuration: Configuration) -> urllib3.PoolManager:
         with self._lock:
             now = self._clock()
-            if now - self._last_used > MAX_IDLE_SECONDS:
+            if configuration is not self._configuration:
+                self._pool.clear()
+                self._pool, self._configuration = self._connections.pool(configuration), configuration
+            elif now - self._last_used > MAX_IDLE_SECONDS:
                 self._pool.clear()
             self._last_used = now
-
-    def _headers(self, content_type: str) -> dict[str, str]:
-        headers = {"Accept": JSON, "Content-Type": content_type}
-        # Asked for on every request: the client renews a token from a file or from an exec plugin here.
-        token = self._configuration.get_api_key_with_prefix("BearerToken", "authorization")
-        if token:
-            headers["Authorization"] = token
-        elif self._configuration.username:
-            headers["Authorization"] = self._configuration.get_basic_auth_token() or ""
-        return headers
+            return self._pool
 
 
-def _content(data: bytes) -> Mapping[str, object]:
+def _answer(response: BaseHTTPResponse) -> Answer:
     try:
-        content = orjson.loads(data)
+        content = orjson.loads(response.data)
     except orjson.JSONDecodeError:
-        return {}
-    return content if isinstance(content, dict) else {}
-
-
-def _cause(error: urllib3.exceptions.HTTPError, host: str) -> str:
-    if isinstance(error, urllib3.exceptions.SSLError):
-        return f"the certificate of {host} is not trusted; set certificate-authority-data in the kubeconfig ({error})"
-    if isinstance(error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError):
-        return f"{host} cannot be reached; check the kubeconfig's server and the network to it"
-    if isinstance(error, urllib3.exceptions.TimeoutError):
-        return f"{host} did not answer in time"
-    return f"the connection to {host} broke ({type(error).__name__})"
+        content = {}
+    return Answer(response.status, content if isinstance(content, dict) else {})

@@ -12,12 +12,12 @@ from berth.nodecache.reader import NodeCacheReader
 from berth.runtime.settings import CacheSettings
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.
-_CONFIG = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
+CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
 
 
 def cache_table(settings: CacheSettings) -> DynamoDBCacheTable:
     """The node cache's table."""
-    return DynamoDBCacheTable(boto3.client("dynamodb", config=_CONFIG), settings.cache_table)
+    return DynamoDBCacheTable(boto3.client("dynamodb", config=CALLS), settings.cache_table)
 
 
 def node_cache(settings: CacheSettings) -> NodeCacheReader:

@@ -17,6 +17,7 @@ from berth.cluster.kubernetes_nodes import KubernetesNodes
 from berth.cluster.kubernetes_queue import KubernetesSchedulingQueue
 from berth.extender.ports import PodBinder
 from berth.nodecache.cluster import Nodes, NoSchedulingQueue, SchedulingQueue
+from berth.runtime.adapters import CALLS
 from berth.runtime.settings import ClusterSettings
 
 
@@ -38,7 +39,7 @@ def connect(settings: ClusterSettings) -> Cluster:
     if settings.kubeconfig is not None:
         configuration = kubeconfig.from_file(settings.kubeconfig)
     else:
-        configuration = kubeconfig.from_secret(boto3.client("secretsmanager"), settings.kubeconfig_secret)
+        configuration = kubeconfig.from_secret(boto3.client("secretsmanager", config=CALLS), settings.kubeconfig_secret)
     # Wall time: a monotonic clock stands still while the environment is frozen, and that is what kills sockets.
     api = ApiServer(configuration, time.time)
     return Cluster(KubernetesNodes(api), KubernetesBinder(api), KubernetesSchedulingQueue(api, time.time))

@@ -58,7 +58,7 @@ class Policy:
         return {
             name
             for name, status in rejected.items()
-            if status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE and status is not NOT_IN_CACHE
+            if status.code is not Code.UNSCHEDULABLE and status is not NOT_IN_CACHE
         }
 
     def best(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:

@@ -1,0 +1,100 @@
+"""Bytes of a watch to values, and the API server's refusals to what they mean for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import orjson
+
+from berth.cluster.watch.events import Added, Bookmark, Deleted, KubernetesObject, Modified, WatchEvent
+
+GONE = 410
+OVERLOADED = (429, 503, 504)
+
+Trim: TypeAlias = Callable[[KubernetesObject], KubernetesObject]
+"""Keeps of an object what is needed. Called as soon as one is decoded, so that a long list never is in memory whole."""
+
+_CHANGES: Mapping[str, type[Added | Modified | Deleted]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
+
+
+class Malformed(Exception):
+    """A line or an object that is not what an API server sends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Kubernetes' `Status`: why a request or a watch failed."""
+
+    code: int
+    reason: str
+    message: str
+    causes: tuple[str, ...] = ()
+
+    @property
+    def expired(self) -> bool:
+        """Whether only a list can help.
+
+        A resourceVersion of the future counts as well: after a restore of etcd, a watch from it would be silent until
+        the server had come that far again.
+        """
+        return self.code == GONE or self.reason in ("Expired", "Gone") or "ResourceVersionTooLarge" in self.causes
+
+
+def read_status(content: Mapping[str, object], code: int) -> Status:
+    """A `Status` object; `code` is HTTP's, for where it does not say."""
+    details = content.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    said = content.get("code")
+    return Status(
+        code=said if isinstance(said, int) else code,
+        reason=str(content.get("reason") or ""),
+        message=str(content.get("message") or f"the API server answered {code}"),
+        causes=tuple(
+            str(cause.get("reason"))
+            for cause in (causes if isinstance(causes, list) else ())
+            if isinstance(cause, dict)
+        ),
+    )
+
+
+def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
+    """The object without its managedFields, which are up to half of it and tell nothing that scheduling asks."""
+    metadata = found.get("metadata")
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+    return found
+
+
+def trimmed(found: object, trim: Trim) -> KubernetesObject:
+    """Raises Malformed, also for whatever `trim` stumbles over: one object must not end a watch."""
+    if not isinstance(found, dict):
+        raise Malformed("not an object")
+    try:
+        return trim(found)
+    except Exception as error:
+        raise Malformed(f"cannot be read ({error!r})") from error
+
+
+def decode(line: bytes, trim: Trim) -> WatchEvent | Status:
+    """One line of a watch. Raises Malformed."""
+    try:
+        event = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        raise Malformed("not JSON") from error
+    found = event.get("object") if isinstance(event, dict) else None
+    if not isinstance(found, dict):
+        raise Malformed("not a watch event")
+    if event.get("type") == "ERROR":
+        return read_status(found, 0)
+    metadata = found.get("metadata")
+    version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+    if not isinstance(version, str) or not version:
+        raise Malformed("without a resourceVersion")
+    if event.get("type") == "BOOKMARK":
+        return Bookmark(version)
+    change = _CHANGES.get(str(event.get("type")))
+    if change is None:
+        raise Malformed("of an unknown type")
+    return change(trimmed(found, trim), version)

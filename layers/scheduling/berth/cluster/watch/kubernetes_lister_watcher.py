@@ -1,0 +1,165 @@
+"""One resource of a real API server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from berth.cluster.api_server import Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.watch.decoding import (
+    GONE,
+    OVERLOADED,
+    Malformed,
+    Status,
+    Trim,
+    decode,
+    read_status,
+    trimmed,
+    without_managed_fields,
+)
+from berth.cluster.watch.events import KubernetesObject, Listed, WatchEvent
+from berth.cluster.watch.lister_watcher import ListerWatcher, ResourceExpired, WatchRefused
+from berth.cluster.watch.resources import Resource
+from berth.nodecache.cluster import ClusterUnavailable
+
+LIST_RESTARTS = 3
+BAD_REQUEST = 400
+NOT_FOUND = 404
+_DENIED = (401, 403)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """Seconds, and objects a page.
+
+    `watch_seconds`: after so long the server ends a watch. Where nothing changes that end is all that shows that the
+    data is current, and the age of `observed_at` comes up to it. `grace_seconds`: how much longer a connection may be
+    silent before it counts as broken.
+    """
+
+    page_size: int = 500
+    page_seconds: float = 30.0
+    watch_seconds: int = 50
+    grace_seconds: float = 5.0
+
+
+class KubernetesListerWatcher(ListerWatcher):
+    """Needs the verbs `list` and `watch` on the resource, in all namespaces. For one thread."""
+
+    def __init__(
+        self,
+        api: ApiServer,
+        resource: Resource,
+        options: WatchOptions,
+        trim: Trim = without_managed_fields,
+    ) -> None:
+        self._api = api
+        self._resource = resource
+        self._options = options
+        self._trim = trim
+        self._malformed = 0
+
+    @property
+    def resource(self) -> str:
+        return self._resource.name
+
+    @property
+    def malformed(self) -> int:
+        return self._malformed
+
+    def list_all(self) -> Listed:
+        for _ in range(LIST_RESTARTS):
+            listed = self._list_once()
+            if listed is not None:
+                return listed
+        raise ClusterUnavailable(
+            f"the list of {self._resource} expired between its pages, three times over; the API server is overloaded"
+        )
+
+    def watch(self, resource_version: str) -> Iterator[WatchEvent]:
+        query = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": resource_version,
+            "timeoutSeconds": str(self._options.watch_seconds),
+        }
+        silence = self._options.watch_seconds + self._options.grace_seconds
+        try:
+            answer = self._api.stream(self._resource.path, query=query, silence=silence)
+            if isinstance(answer, Answer):
+                raise self._refusal(read_status(answer.content, answer.status), "watch")
+            with answer:
+                for line in answer:
+                    yield from self._decoded(line)
+        except ApiServerUnreachable as error:
+            raise ClusterUnavailable(str(error)) from error
+
+    def has_reached(self, resource_version: str) -> bool:
+        query = {"limit": "1", "resourceVersion": resource_version, "resourceVersionMatch": "NotOlderThan"}
+        answer = self._get(query)
+        status = read_status(answer.content, answer.status)
+        if status.expired or answer.status == BAD_REQUEST:
+            return False
+        if not answer.ok:
+            raise self._refusal(status, "list")
+        return True
+
+    def _list_once(self) -> Listed | None:
+        """None when the continue token expired: the list must start again."""
+        objects: list[KubernetesObject] = []
+        query = {"limit": str(self._options.page_size)}
+        while True:
+            answer = self._get(query)
+            if answer.status == GONE:
+                return None
+            if not answer.ok:
+                raise self._refusal(read_status(answer.content, answer.status), "list")
+            items, metadata = answer.content.get("items"), answer.content.get("metadata")
+            version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+            if not isinstance(metadata, dict) or not isinstance(version, str) or not version:
+                # Taken for an empty list, it would tell the consumer that all is gone.
+                raise ClusterUnavailable(
+                    f"the answer to a list of {self._resource} is none; is the server in the kubeconfig an API server?"
+                )
+            objects += self._readable(items)
+            following = metadata.get("continue")
+            if not following:
+                return Listed(tuple(objects), version)
+            query["continue"] = str(following)
+
+    def _readable(self, items: object) -> Iterator[KubernetesObject]:
+        for item in items if isinstance(items, list) else ():
+            try:
+                yield trimmed(item, self._trim)
+            except Malformed:
+                self._malformed += 1
+
+    def _decoded(self, line: bytes) -> Iterator[WatchEvent]:
+        try:
+            decoded = decode(line, self._trim)
+        except Malformed:
+            self._malformed += 1
+            return
+        if isinstance(decoded, Status):
+            raise self._refusal(decoded, "watch")
+        yield decoded
+
+    def _get(self, query: Mapping[str, str]) -> Answer:
+        try:
+            return self._api.request("GET", self._resource.path, query=query, timeout=self._options.page_seconds)
+        except ApiServerUnreachable as error:
+            raise ClusterUnavailable(str(error)) from error
+
+    def _refusal(self, status: Status, verb: str) -> Exception:
+        if status.expired:
+            return ResourceExpired()
+        if status.code in _DENIED:
+            return ClusterUnavailable(
+                f"{status.message}; give the watcher's user the verbs list and watch on {self._resource}"
+            )
+        if status.code == NOT_FOUND:
+            return ClusterUnavailable(f"the cluster does not serve {self._resource} {self._resource.version}")
+        message = f"the API server refused to {verb} {self._resource}: {status.message}"
+        if verb == "list" or status.code in OVERLOADED:
+            return ClusterUnavailable(message)
+        return WatchRefused(message)

@@ -1,0 +1,49 @@
+"""The port to one resource of an API server: a list, and what changes after it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+from berth.cluster.watch.events import Listed, WatchEvent
+
+
+class ResourceExpired(Exception):
+    """The resourceVersion cannot be continued from; list again."""
+
+
+class WatchRefused(Exception):
+    """The server answered a watch with an error which it may repeat for ever at this resourceVersion."""
+
+
+class ListerWatcher(ABC):
+    """Every method may raise ClusterUnavailable, whose message names cause and remedy."""
+
+    @property
+    @abstractmethod
+    def resource(self) -> str:
+        """What is listed and watched."""
+
+    @property
+    @abstractmethod
+    def malformed(self) -> int:
+        """How many objects and lines have been skipped so far since they could not be read."""
+
+    @abstractmethod
+    def list_all(self) -> Listed:
+        """All objects as of now: consistent, and as costly as the resource is big."""
+
+    @abstractmethod
+    def watch(self, resource_version: str) -> Iterator[WatchEvent]:
+        """What changed after this resourceVersion and changes from now on, in order.
+
+        Ends where the server ended it on purpose, having told all it had. Raises ResourceExpired, WatchRefused.
+        """
+
+    @abstractmethod
+    def has_reached(self, resource_version: str) -> bool:
+        """Whether the server has come as far as this resourceVersion.
+
+        If not, it is another one or was restored from a backup, and a watch would wait in silence. One small request;
+        a server that lags gets a few seconds.
+        """

@@ -1,0 +1,124 @@
+"""One resource followed for as long as it takes: list, watch, watch again, list again where nothing else helps.
+
+Guarantees: events come in the order of the server; after a Listed nothing that followed it is left out, but for objects
+that could not be read (`malformed`). An event may come twice. Not guaranteed: that a resourceVersion which was kept
+while etcd was restored from a backup is noticed once the server has come past it; `relist_seconds` bounds that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from threading import Event as Flag
+
+from berth.cluster.watch.backoff import Backoff
+from berth.cluster.watch.events import Ended, Event, Expired, Interrupted, Received
+from berth.cluster.watch.lister_watcher import ListerWatcher, ResourceExpired, WatchRefused
+from berth.cluster.watch.progress import Position, advanced
+from berth.nodecache.cluster import ClusterUnavailable
+
+SHORTEST_WATCH_SECONDS = 1.0
+"""A watch that ends sooner, and without an event, is a failure: watching again at once would be a hot loop."""
+
+REFUSALS_BEFORE_LIST = 3
+
+
+class Reflector:
+    """For one thread; `stop` may be set by any other, and ends waits. What it waits for is the server's to end."""
+
+    def __init__(
+        self,
+        source: ListerWatcher,
+        *,
+        stop: Flag,
+        clock: Callable[[], float],
+        backoff: Backoff,
+        relist_seconds: float | None = None,
+    ) -> None:
+        self._source = source
+        self._stop = stop
+        self._clock = clock
+        self._backoff = backoff
+        self._relist_seconds = relist_seconds
+        self._position: Position | None = None
+        self._suspect = True
+        self._just_listed = False
+        self._refusals = 0
+
+    @property
+    def malformed(self) -> int:
+        """How many objects and lines could not be read and were skipped."""
+        return self._source.malformed
+
+    def events(self, resume: Position | None = None) -> Iterator[Received]:
+        """Everything, until `stop` is set. With a position to resume from there is no list as long as it is valid."""
+        self._position = resume
+        self._suspect = True
+        while not self._stop.is_set():
+            try:
+                if self._position is None or self._list_is_due(self._position):
+                    yield self._listed()
+                else:
+                    yield from self._watched(self._position.resource_version)
+            except ResourceExpired:
+                yield from self._expired()
+            except (ClusterUnavailable, WatchRefused) as error:
+                if not self._stop.is_set():
+                    yield from self._interrupted(error)
+
+    def _list_is_due(self, position: Position) -> bool:
+        return self._relist_seconds is not None and self._clock() - position.listed_at >= self._relist_seconds
+
+    def _listed(self) -> Received:
+        # The time before the list: what changes while its pages come is not in it.
+        at = self._clock()
+        received = Received(self._source.resource, at, self._source.list_all())
+        self._position = advanced(self._position, received)
+        self._suspect = False
+        self._just_listed = True
+        self._refusals = 0
+        return received
+
+    def _watched(self, resource_version: str) -> Iterator[Received]:
+        if self._suspect and not self._source.has_reached(resource_version):
+            raise ResourceExpired
+        self._suspect = False
+        started, silent = self._clock(), True
+        for event in self._source.watch(resource_version):
+            if self._stop.is_set():
+                return
+            silent = False
+            self._succeeded()
+            yield self._received(event)
+        if self._stop.is_set():
+            return
+        if silent and self._clock() - started < SHORTEST_WATCH_SECONDS:
+            raise ClusterUnavailable(f"a watch of {self._source.resource} ended at once, without an event")
+        self._succeeded()
+        yield self._received(Ended())
+
+    def _expired(self) -> Iterator[Received]:
+        yield self._received(Expired())
+        self._position = None
+        if self._just_listed:
+            # A list that is out of date before its watch began: another one at once would fare no better.
+            self._stop.wait(self._backoff.next())
+
+    def _interrupted(self, error: ClusterUnavailable | WatchRefused) -> Iterator[Received]:
+        yield self._received(Interrupted(str(error)))
+        # Between then and the next answer the server may have been restarted on other data.
+        self._suspect = True
+        if isinstance(error, WatchRefused):
+            self._refusals += 1
+            if self._refusals >= REFUSALS_BEFORE_LIST:
+                self._position = None
+        self._stop.wait(self._backoff.next())
+
+    def _succeeded(self) -> None:
+        self._backoff.reset()
+        self._just_listed = False
+        self._refusals = 0
+
+    def _received(self, event: Event) -> Received:
+        received = Received(self._source.resource, self._clock(), event)
+        self._position = advanced(self._position, received)
+        return received

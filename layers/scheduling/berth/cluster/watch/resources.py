@@ -1,0 +1,39 @@
+"""The resources that can be listed and watched, over all namespaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """`name` is the plural that RBAC knows it by, `group` empty for the core group."""
+
+    name: str
+    version: str = "v1"
+    group: str = ""
+
+    @property
+    def path(self) -> str:
+        prefix = f"/apis/{self.group}" if self.group else "/api"
+        return f"{prefix}/{self.version}/{self.name}"
+
+    def __str__(self) -> str:
+        return f"{self.name}.{self.group}" if self.group else self.name
+
+
+NODES = Resource("nodes")
+PODS = Resource("pods")
+POD_DISRUPTION_BUDGETS = Resource("poddisruptionbudgets", group="policy")
+PRIORITY_CLASSES = Resource("priorityclasses", group="scheduling.k8s.io")
+NAMESPACES = Resource("namespaces")
+SERVICES = Resource("services")
+REPLICATION_CONTROLLERS = Resource("replicationcontrollers")
+REPLICA_SETS = Resource("replicasets", group="apps")
+STATEFUL_SETS = Resource("statefulsets", group="apps")
+
+ALWAYS = (NODES, PODS, POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, NAMESPACES)
+"""What every profile needs."""
+
+SPREADING = (SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
+"""What a profile that scores PodTopologySpread needs as well, for its default constraints."""

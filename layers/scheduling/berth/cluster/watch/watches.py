@@ -1,0 +1,140 @@
+"""Several resources watched at once, one thread each, for one consumer: the thread that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Event as Flag
+from threading import Thread
+from types import TracebackType
+from typing import Self
+
+from berth.cluster.api_server import ApiServer
+from berth.cluster.watch.backoff import Backoff
+from berth.cluster.watch.decoding import Trim, without_managed_fields
+from berth.cluster.watch.events import Failed, Received
+from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
+from berth.cluster.watch.mailbox import Mailbox
+from berth.cluster.watch.progress import Position, Progress
+from berth.cluster.watch.reflector import Reflector
+from berth.cluster.watch.resources import Resource
+
+CAPACITY = 1000
+"""Events that wait for the consumer. When it falls behind, the server is made to wait, and not this memory to grow."""
+
+STOP_SECONDS = 6.0
+"""Longer than a connection may take to be made, which is all that cannot be cut short."""
+
+
+class Watches:
+    """Start it, take from it, stop it; a `with` block starts and stops. Once only.
+
+    What has been taken counts as known to the consumer: `positions` and `observed_at` speak of that.
+    """
+
+    def __init__(
+        self,
+        reflectors: Mapping[str, Reflector],
+        *,
+        positions: Mapping[str, Position],
+        stop: Flag,
+        interrupt: Callable[[], None],
+        clock: Callable[[], float],
+    ) -> None:
+        """`stop` is the reflectors' own; `interrupt` ends what they wait for at the server."""
+        self._reflectors = reflectors
+        self._stop = stop
+        self._interrupt = interrupt
+        self._clock = clock
+        self._mailbox: Mailbox[Received] = Mailbox(CAPACITY)
+        self._progress = Progress(reflectors, positions)
+        self._threads = [
+            Thread(target=self._follow, args=(name, positions.get(name)), name=f"watch-{name}", daemon=True)
+            for name in reflectors
+        ]
+
+    def start(self) -> None:
+        """Begin to list and watch."""
+        for thread in self._threads:
+            thread.start()
+
+    def take(self, timeout: float) -> Sequence[Received]:
+        """All that has come since the last call; waits up to `timeout` seconds for the first. Empty when none came."""
+        taken = self._mailbox.take(timeout)
+        for received in taken:
+            self._progress.advance(received)
+        return taken
+
+    def stop(self) -> bool:
+        """End every watch and wait for the threads. False when one is still making a connection; it ends by itself."""
+        self._stop.set()
+        self._mailbox.close()
+        self._interrupt()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(STOP_SECONDS)
+        return not any(thread.is_alive() for thread in self._threads)
+
+    @property
+    def positions(self) -> Mapping[str, Position]:
+        """Where a successor resumes each resource, by name."""
+        return self._progress.positions
+
+    @property
+    def observed_at(self) -> float | None:
+        """How old what was taken is: of all resources the oldest; None while one of them was never listed."""
+        return self._progress.observed_at
+
+    @property
+    def malformed(self) -> Mapping[str, int]:
+        """How many objects and lines could not be read and were skipped, by resource."""
+        return {name: reflector.malformed for name, reflector in self._reflectors.items()}
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _follow(self, name: str, resume: Position | None) -> None:
+        try:
+            for received in self._reflectors[name].events(resume):
+                if not self._mailbox.put(received):
+                    return
+        except Exception as error:
+            # A defect. The thread ends, and must not end unseen: the data would grow old without a cause.
+            self._mailbox.put(Received(name, self._clock(), Failed(error)))
+
+
+def watch(
+    api: ApiServer,
+    resources: Iterable[Resource],
+    *,
+    clock: Callable[[], float],
+    jitter: Callable[[], float],
+    positions: Mapping[str, Position] | None = None,
+    options: WatchOptions | None = None,
+    relist_seconds: float | None = None,
+    trims: Mapping[Resource, Trim] | None = None,
+) -> Watches:
+    """Watches of an API server, over connections of their own, not started yet.
+
+    `positions`: where a predecessor left off. `relist_seconds`: list anew at that age even when nothing demands it.
+    `trims`: what to keep of a resource's objects; of the others all but managedFields.
+    """
+    stop, own = Flag(), api.separate()
+    reflectors = {
+        resource.name: Reflector(
+            KubernetesListerWatcher(
+                own, resource, options or WatchOptions(), (trims or {}).get(resource, without_managed_fields)
+            ),
+            stop=stop,
+            clock=clock,
+            backoff=Backoff(jitter),
+            relist_seconds=relist_seconds,
+        )
+        for resource in resources
+    }
+    return Watches(reflectors, positions=positions or {}, stop=stop, interrupt=own.close, clock=clock)

@@ -1,0 +1,53 @@
+"""Two clocks, since neither can be believed alone.
+
+The monotonic clock stands still while a Lambda environment is frozen; the wall clock can be set. How long ago something
+was is therefore a range, and every rule takes the end of it at which a mistake does no harm.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """Both clocks, read together; in seconds."""
+
+    monotonic: float
+    wall: float
+
+    def longest_since(self, earlier: Instant) -> float:
+        """For what is mine and must end in time. Too short only if a freeze and a clock set back come together."""
+        return max(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
+
+    def shortest_since(self, earlier: Instant) -> float:
+        """For what is another's and must not be taken too early. Never more than the time that has passed."""
+        return min(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
+
+
+class Clock(ABC):
+    """Where the time comes from."""
+
+    @abstractmethod
+    def monotonic(self) -> float:
+        """Seconds since some point; never goes back, may stand still."""
+
+    @abstractmethod
+    def wall(self) -> float:
+        """Seconds since the epoch; may jump either way."""
+
+    def now(self) -> Instant:
+        """Both."""
+        return Instant(self.monotonic(), self.wall())
+
+
+class SystemClock(Clock):
+    """This process's."""
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def wall(self) -> float:
+        return time.time()

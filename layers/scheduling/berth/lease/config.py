@@ -1,0 +1,74 @@
+"""How an election is held. What cannot work is refused here, one message per rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+JITTER_FACTOR = 1.2
+"""A candidate waits between one retryPeriod and this much of it more, so that candidates do not march in step."""
+
+
+class LeaderElectionConfigInvalid(ValueError):
+    """The durations contradict each other; the message has a line for every rule that is broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderElectionConfig:
+    """The fields of the component config's LeaderElectionConfiguration, in seconds, with its defaults.
+
+    lease_duration: how long a candidate waits after the last change of the record that it saw. Whole seconds, since the
+    record has whole seconds: the holder must not believe in a longer lease than the one it wrote.
+    renew_deadline: the leader stops when its last renewal is this old. client-go counts from the first failed try, but
+    can cancel a call under way; here a call ends when the client's timeouts end it, and the lease's rest is for that.
+    retry_period: between two renewals, and (with jitter) between two tries to acquire.
+    leader_elect: False: the record is claimed at once, whoever holds it, and failing renewals do not end leadership.
+    For a process that nobody runs twice; publications stay fenced, so that a second one does no harm.
+    """
+
+    lease_duration: float = 15
+    renew_deadline: float = 10
+    retry_period: float = 2
+    leader_elect: bool = True
+
+    def __post_init__(self) -> None:
+        broken = list(self._broken_rules())
+        if broken:
+            raise LeaderElectionConfigInvalid("\n".join(broken))
+
+    def _broken_rules(self) -> Iterator[str]:
+        # Each as `not a > b`, so that NaN breaks it.
+        if not self.lease_duration > self.renew_deadline:
+            yield f"leaseDuration ({self.lease_duration:g}) must exceed renewDeadline ({self.renew_deadline:g})"
+        if not self.renew_deadline > JITTER_FACTOR * self.retry_period:
+            yield (
+                f"renewDeadline ({self.renew_deadline:g}) must exceed "
+                f"{JITTER_FACTOR} times retryPeriod ({self.retry_period:g})"
+            )
+        if not self.lease_duration > 0:
+            yield f"leaseDuration ({self.lease_duration:g}) must be positive"
+        if not self.renew_deadline > 0:
+            yield f"renewDeadline ({self.renew_deadline:g}) must be positive"
+        if not self.retry_period > 0:
+            yield f"retryPeriod ({self.retry_period:g}) must be positive"
+        if not float(self.lease_duration).is_integer():
+            yield f"leaseDuration ({self.lease_duration:g}) must be a whole number of seconds"
+
+    @property
+    def longest_retry(self) -> float:
+        """The longest a candidate waits between two tries."""
+        return self.retry_period * (1 + JITTER_FACTOR)
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """For runs whose time is limited: what a leader announces, and what a candidate waits for.
+
+    at: the wall clock time at which this candidate, once it leads, will release; None: it announces nothing.
+    horizon: how many seconds ahead an announced release may be for a candidate to wait for it. While a healthy leader
+    announces a later one, or none, the candidate is not needed. Infinite: it always waits (a standby).
+    """
+
+    at: float | None = None
+    horizon: float = math.inf

@@ -1,0 +1,112 @@
+"""The lock on DynamoDB: conditional updates of the head item, which leave the node cache's attributes alone.
+
+The client decides how long a call may take. It must be short, one or two attempts of a second: botocore's own retries
+outlive the renew deadline. A second attempt of a write whose first was committed meets its own trace, a nonce that is
+different for every call; so it is told apart from a lost race, which it would look like otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, cast
+from uuid import uuid4
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth.lease.dynamodb_item import HAS_NO_ITEM, HAS_NO_RECORD, HEAD_KEY, IS_UNCHANGED, lease_update, read_item
+from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
+from berth.lease.record import Lease, LeaseSpec, MalformedLease, as_stored
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
+
+_CONDITION_FAILED = "ConditionalCheckFailedException"
+
+# What each error means for an operator; anything else is told in DynamoDB's own words.
+_REMEDIES = {
+    "ResourceNotFoundException": "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE to its table",
+    "AccessDeniedException": "the function's role lacks a permission on the table",
+    "ProvisionedThroughputExceededException": "the table is throttled",
+    "ThrottlingException": "the table is throttled",
+    "TransactionConflictException": "a transaction holds the head item; nothing of Berth makes one",
+    "UnrecognizedClientException": "the AWS credentials are not valid",
+    "ExpiredTokenException": "the AWS credentials have expired",
+}
+
+
+def _random_id() -> str:
+    return uuid4().hex
+
+
+class DynamoDBLeaseLock(LeaseLock):
+    """Without state of its own; the client may be shared between threads."""
+
+    def __init__(self, client: DynamoDBClient, table_name: str, new_id: Callable[[], str] = _random_id) -> None:
+        self._client = client
+        self._table = table_name
+        self._new_id = new_id
+
+    def get(self) -> Lease | Unavailable | None:
+        try:
+            answer = self._client.get_item(TableName=self._table, Key=HEAD_KEY, ConsistentRead=True)
+        except (ClientError, BotoCoreError) as error:
+            return self._unavailable(error)
+        item = answer.get("Item")
+        return None if item is None else self._read(item)
+
+    def create(self, spec: LeaseSpec) -> Written | Conflict | Unavailable:
+        lease = Lease(spec, resource_version=1, uid=self._new_id(), nonce=self._new_id())
+        return self._write(lease, HAS_NO_ITEM, names={"#pk": "pk"}, values={})
+
+    def update(self, seen: Lease, spec: LeaseSpec) -> Written | Conflict | Unavailable:
+        lease = Lease(spec, seen.resource_version + 1, uid=seen.uid or self._new_id(), nonce=self._new_id())
+        if not seen.uid:
+            return self._write(lease, HAS_NO_RECORD, names={"#pk": "pk"}, values={})
+        return self._write(lease, IS_UNCHANGED, names={}, values={":seen": {"N": str(seen.resource_version)}})
+
+    def _write(
+        self,
+        lease: Lease,
+        condition: str,
+        names: dict[str, str],
+        values: dict[str, UniversalAttributeValueTypeDef],
+    ) -> Written | Conflict | Unavailable:
+        update = lease_update(lease)
+        try:
+            self._client.update_item(
+                TableName=self._table,
+                Key=HEAD_KEY,
+                ConditionExpression=condition,
+                UpdateExpression=update.expression,
+                ExpressionAttributeNames=update.names | names,
+                ExpressionAttributeValues=update.values | values,
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        except ClientError as error:
+            if error.response["Error"]["Code"] == _CONDITION_FAILED:
+                return self._refused(lease.nonce, error)
+            return self._unavailable(error)
+        except BotoCoreError as error:
+            return self._unavailable(error)
+        return Written(as_stored(lease))
+
+    def _refused(self, nonce: str, error: ClientError) -> Written | Conflict | Unavailable:
+        item = cast("Mapping[str, AttributeValueTypeDef] | None", error.response.get("Item"))
+        if item is None:
+            return Conflict(None)
+        current = self._read(item)
+        if isinstance(current, Unavailable):
+            return current
+        # Mine: committed by an attempt whose answer was lost, before the client tried again by itself.
+        return Written(current) if current.nonce == nonce else Conflict(current)
+
+    def _read(self, item: Mapping[str, AttributeValueTypeDef]) -> Lease | Unavailable:
+        try:
+            return read_item(item)
+        except MalformedLease as error:
+            return Unavailable(f"node cache table {self._table}: {error}")
+
+    def _unavailable(self, error: ClientError | BotoCoreError) -> Unavailable:
+        code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
+        return Unavailable(f"node cache table {self._table}: {_REMEDIES.get(code, str(error))} ({code})")

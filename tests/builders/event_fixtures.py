@@ -1,0 +1,65 @@
+"""The files of events/: what is sent to each function, and what must come back (events/README.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+EVENTS = Path(__file__).resolve().parents[2] / "events"
+EXPECTED = ".expected.json"
+
+
+@dataclass(frozen=True, slots=True)
+class EventFixture:
+    """`name` is such as `filter/cache-mode`; `needs_cluster`: the function itself talks to the cluster."""
+
+    name: str
+    function: str
+    event: Mapping[str, Any]
+    expected: Mapping[str, Any]
+    needs_cluster: bool
+
+
+def read_fixtures() -> list[EventFixture]:
+    """All of them. Raises FileNotFoundError for an event without an expected answer: it would prove nothing."""
+    fixtures = []
+    for path in sorted(EVENTS.glob("*/*.json")):
+        if not path.name.endswith(EXPECTED):
+            expected = orjson.loads(path.with_name(path.stem + EXPECTED).read_bytes())
+            needs = expected.pop("needs", "")
+            fixtures.append(
+                EventFixture(
+                    f"{path.parent.name}/{path.stem}",
+                    path.parent.name,
+                    orjson.loads(path.read_bytes()),
+                    expected,
+                    needs == "cluster",
+                )
+            )
+    return fixtures
+
+
+def decoded(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """A function's answer as expected files write it: of an HTTP answer the status and the parsed body."""
+    if "statusCode" in answer:
+        return {"statusCode": answer["statusCode"], "body": orjson.loads(answer["body"])}
+    return dict(answer)
+
+
+def matches(expected: Mapping[str, Any], answer: Mapping[str, Any]) -> bool:
+    """Whether a decoded answer is the expected one; its outermost object, or its body's, may have further keys."""
+    if "statusCode" in expected:
+        return answer.get("statusCode") == expected["statusCode"] and _listed_is_equal(
+            expected["body"], answer.get("body")
+        )
+    return _listed_is_equal(expected, answer)
+
+
+def _listed_is_equal(expected: Any, answer: Any) -> bool:
+    if isinstance(expected, Mapping) and isinstance(answer, Mapping):
+        return all(key in answer and answer[key] == value for key, value in expected.items())
+    return bool(expected == answer)

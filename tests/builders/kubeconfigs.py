@@ -1,0 +1,27 @@
+"""Kubeconfig files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+
+def kubeconfig(server: str, user: Mapping[str, object] | None = None, **cluster: object) -> dict[str, object]:
+    """A kubeconfig of one cluster, one user and one context."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "here", "cluster": {"server": server, **cluster}}],
+        "users": [{"name": "berth", "user": dict(user or {"token": "token-1"})}],
+        "contexts": [{"name": "only", "context": {"cluster": "here", "user": "berth"}}],
+        "current-context": "only",
+    }
+
+
+def kubeconfig_for(server: str, directory: Path) -> Path:
+    """The same as a file."""
+    path = directory / "kubeconfig"
+    path.write_text(yaml.safe_dump(kubeconfig(server)))
+    return path

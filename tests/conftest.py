@@ -1,0 +1,116 @@
+"""What every kind of test may ask for. Nothing here happens to a test that does not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+    from berth_cli.local_stack import LocalStack
+    from tests.fakes.log_lines import LogLines
+
+PROJECT = Path(__file__).resolve().parents[1]
+CLUSTER = PROJECT / "events" / "cluster.yaml"
+
+# Shared machines pause at any moment: time limits of single examples would only make for flaky tests.
+settings.register_profile(
+    "berth", deadline=None, max_examples=100, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("berth")
+
+
+@pytest.fixture(scope="module")
+def cluster_dump(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A copy of events/cluster.yaml. Bindings are kept by path, so a module's pods are bound by that module only."""
+    dump = tmp_path_factory.mktemp("cluster") / "cluster.yaml"
+    dump.write_bytes(CLUSTER.read_bytes())
+    return str(dump)
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> LocalStack:
+    """The template's functions in this process: embedded DynamoDB, and the cluster of events/cluster.yaml published."""
+    from berth.scheduling.configuration import BerthConfiguration
+    from berth_cli import local_stack
+
+    dump = tmp_path_factory.mktemp("cluster") / "cluster.yaml"
+    dump.write_bytes(CLUSTER.read_bytes())
+    before = os.environ.copy()
+    try:
+        stack = local_stack.start(BerthConfiguration(), local_stack.from_dump(dump), log_level="INFO")
+        assert stack.watch()["outcome"] == "published"
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    return stack
+
+
+@pytest.fixture(scope="session")
+def dynamodb(stack: LocalStack) -> DynamoDBClient:
+    """A client of the embedded DynamoDB."""
+    import boto3
+
+    client: DynamoDBClient = boto3.client("dynamodb")
+    return client
+
+
+@pytest.fixture(scope="session")
+def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Callable[..., Any]]:
+    """Loads a function's handler as a new warm environment would, with these variables and the stack's table."""
+    from berth_cli.embedded_dynamodb import TABLE
+    from berth_cli.functions import load_handler, set_environment
+    from berth_cli.routes import read_api
+
+    sources = {source.code.name: source for source in read_api().functions.values()}
+
+    def load(name: str, variables: Mapping[str, str]) -> Callable[..., Any]:
+        before = os.environ.copy()
+        try:
+            set_environment({"BERTH_CACHE_TABLE": TABLE, **variables})
+            return load_handler(sources[name])
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+    return load
+
+
+@pytest.fixture
+def log_lines() -> Iterator[LogLines]:
+    """What is logged during the test, from the level of information upwards."""
+    import logging
+
+    from aws_lambda_powertools import Logger
+
+    from tests.fakes.log_lines import LogLines
+
+    Logger(service="berth")
+    logger = logging.getLogger("berth")
+    lines, before = LogLines(), logger.level
+    streams = [
+        (handler, handler.setStream(lines.stream))
+        for handler in logger.handlers
+        if isinstance(handler, logging.StreamHandler)
+    ]
+    logger.setLevel(logging.INFO)
+    yield lines
+    logger.setLevel(before)
+    for handler, stream in streams:
+        handler.setStream(stream)
+
+
+@pytest.fixture(scope="session")
+def gateway_port(stack: LocalStack) -> Iterator[int]:
+    """The stack's gateway under uvicorn on 127.0.0.1."""
+    from berth_cli import server
+
+    listener = server.listen("127.0.0.1", 0)
+    with server.serving(stack.gateway, listener):
+        yield listener.getsockname()[1]

@@ -1,0 +1,293 @@
+"""Requests that no scheduler sends: a clear answer, one log line with the reason, no stack trace, nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth_cli.embedded_dynamodb import TABLE
+from tests.builders.events import http_event
+from tests.builders.nodes import labelled_object
+from tests.builders.pods import pod_object
+from tests.builders.requests import binding, body_of, cache_mode, full_mode, victims_by_uid
+from tests.fakes.log_lines import LogLines
+from tests.fakes.verbs import call
+
+LISTING = ("filter", "filter_onlyone", "prioritize")
+VERBS = (*LISTING, "bind", "preempt")
+BY_STATUS = ("prioritize", "preempt")
+"""Their answers have no `Error` (fact 28): a status says it; the text is for whoever calls them by hand."""
+
+NO_NODES = "the request names no node: NodeNames and Nodes are null or empty"
+NOT_STRINGS = "NodeNames is not a list of strings"
+LARGE = "the request body is larger than 6 MB; set nodeCacheCapable: true, so that names are sent instead of nodes"
+NO_SCHEDULING_REQUEST = "the request is not a scheduling request: "
+SIX_MB = 6_000_000
+
+Handlers = Mapping[str, Callable[..., Any]]
+
+
+@pytest.fixture(scope="module")
+def handlers(load_function: Callable[..., Callable[..., Any]], cluster_dump: str) -> Handlers:
+    """Each verb's own function, in a warm environment of its own."""
+    return {verb: load_function(verb, {"BERTH_CLUSTER_DUMP": cluster_dump}) for verb in VERBS}
+
+
+def body_of_size(size: int) -> str:
+    """A valid request of exactly so many bytes."""
+    request = full_mode([labelled_object("n10", "10")], pod_object() | {"padding": ""})
+    return body_of(request).replace('"padding":""', f'"padding":"{"x" * (size - len(body_of(request)))}"')
+
+
+def is_refused(handlers: Handlers, verb: str, body: str | bytes | None, reason: str, log_lines: LogLines) -> None:
+    """The answer is the verb's own form of a failure with this reason, and it is logged once."""
+    answer = call(handlers[verb], body, verb)
+    assert answer.status == (400 if verb in BY_STATUS else 200)
+    assert answer.error == reason
+    assert "Traceback" not in answer.text
+    [line] = log_lines.all()
+    assert (line["level"], line["verb"], line["outcome"], line["detail"]) == (
+        "WARNING",
+        verb,
+        "failure-bad-request",
+        reason,
+    )
+    assert "exception" not in line
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        pytest.param("", "the request body is empty; expected a JSON object", id="empty"),
+        pytest.param(None, "the request body is empty; expected a JSON object", id="no body"),
+        pytest.param(b"", "the request body is empty; expected a JSON object", id="empty base64"),
+        pytest.param("hello", "the request body is not JSON", id="text"),
+        pytest.param('{"Pod":', "the request body is not JSON", id="cut off"),
+        pytest.param("{}{}", "the request body is not JSON", id="two objects"),
+        pytest.param('{"Pod": NaN}', "the request body is not JSON", id="not a number"),
+        pytest.param("[" * 100_000, "the request body is not JSON", id="endless depth"),
+        pytest.param(b"\xff\xfe\x00", "the request body is not JSON", id="not UTF-8"),
+        pytest.param("null", "the request body is not a JSON object", id="null"),
+        pytest.param("[]", "the request body is not a JSON object", id="a list"),
+        pytest.param('"Pod"', "the request body is not a JSON object", id="a string"),
+        pytest.param("7", "the request body is not a JSON object", id="a number"),
+    ],
+)
+def test_what_is_no_json_object_is_refused(
+    handlers: Handlers, verb: str, body: str | bytes | None, reason: str, log_lines: LogLines
+) -> None:
+    is_refused(handlers, verb, body, reason, log_lines)
+
+
+@pytest.mark.parametrize("verb", LISTING)
+@pytest.mark.parametrize(
+    ("request_body", "reason"),
+    [
+        pytest.param({}, f"{NO_SCHEDULING_REQUEST}Pod is not an object", id="no key at all"),
+        pytest.param(
+            {"Pod": None, "Nodes": None, "NodeNames": ["n10"]},
+            f"{NO_SCHEDULING_REQUEST}Pod is not an object",
+            id="Pod null",
+        ),
+        pytest.param(
+            cache_mode(["n10"]) | {"Pod": "p"}, f"{NO_SCHEDULING_REQUEST}Pod is not an object", id="Pod a string"
+        ),
+        pytest.param(
+            cache_mode(["n10"], {"metadata": []}),
+            f"{NO_SCHEDULING_REQUEST}Pod.metadata is not an object",
+            id="metadata an empty list",
+        ),
+        pytest.param(
+            cache_mode(["n10"], {"metadata": "m"}),
+            f"{NO_SCHEDULING_REQUEST}Pod.metadata is not an object",
+            id="metadata a string",
+        ),
+        pytest.param(
+            cache_mode(["n10"], pod_object() | {"spec": [1]}),
+            f"{NO_SCHEDULING_REQUEST}Pod.spec is not an object",
+            id="spec a list",
+        ),
+        pytest.param(
+            cache_mode(["n10"], pod_object() | {"spec": {"priority": "high"}}),
+            f"{NO_SCHEDULING_REQUEST}Pod.spec.priority is not an integer",
+            id="priority a string",
+        ),
+        pytest.param(cache_mode(None), NO_NODES, id="Nodes and NodeNames null"),
+        pytest.param({"Pod": pod_object()}, NO_NODES, id="Nodes and NodeNames absent"),
+        pytest.param(cache_mode([]), NO_NODES, id="NodeNames empty"),
+        pytest.param(full_mode([]), NO_NODES, id="Nodes.items empty"),
+        pytest.param(full_mode(None), NO_NODES, id="Nodes.items null"),
+        pytest.param(cache_mode(None) | {"NodeNames": "n10"}, NOT_STRINGS, id="NodeNames a string"),
+        pytest.param(cache_mode(None) | {"NodeNames": {"n10": 1}}, NOT_STRINGS, id="NodeNames an object"),
+        pytest.param(cache_mode(None) | {"NodeNames": ["n10", None]}, NOT_STRINGS, id="null among the NodeNames"),
+        pytest.param(cache_mode(None) | {"NodeNames": ["n10", 7]}, NOT_STRINGS, id="a number among the NodeNames"),
+        pytest.param(cache_mode(None) | {"NodeNames": [["n10"]]}, NOT_STRINGS, id="a list among the NodeNames"),
+        pytest.param(full_mode(None) | {"Nodes": "n10"}, "Nodes.items is not a list", id="Nodes a string"),
+        pytest.param(full_mode(None) | {"Nodes": {"items": {}}}, "Nodes.items is not a list", id="items an object"),
+        pytest.param(
+            full_mode([labelled_object("n10", "10"), {"metadata": {}}]),
+            "Nodes.items[1] cannot be answered: a node has no metadata.name",
+            id="a node without a name",
+        ),
+        pytest.param(
+            full_mode([None]), "Nodes.items[0] cannot be answered: a node has no metadata.name", id="a null node"
+        ),
+    ],
+)
+def test_a_scheduling_request_of_the_wrong_shape_is_refused(
+    handlers: Handlers, verb: str, request_body: dict[str, object], reason: str, log_lines: LogLines
+) -> None:
+    is_refused(handlers, verb, body_of(request_body), reason, log_lines)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        pytest.param({"PodName": None}, "the binding request has no valid PodName", id="PodName null"),
+        pytest.param({"PodName": ""}, "the binding request has no valid PodName", id="PodName empty"),
+        pytest.param({"PodName": "../secrets"}, "the binding request has no valid PodName", id="PodName a path"),
+        pytest.param({"PodName": "p\n"}, "the binding request has no valid PodName", id="PodName with a line's end"),
+        pytest.param({"PodName": "p" * 254}, "the binding request has no valid PodName", id="PodName too long"),
+        pytest.param({"PodNamespace": 7}, "the binding request has no valid PodNamespace", id="PodNamespace a number"),
+        pytest.param(
+            {"PodNamespace": "a/b"}, "the binding request has no valid PodNamespace", id="PodNamespace a path"
+        ),
+        pytest.param({"PodUID": None}, "the binding request has no valid PodUID", id="PodUID null"),
+        pytest.param({"PodUID": "a b"}, "the binding request has no valid PodUID", id="PodUID with a space"),
+        pytest.param({"Node": ["n10"]}, "the binding request has no valid Node", id="Node a list"),
+        pytest.param({"Node": "N10"}, "the binding request has no valid Node", id="Node in capitals"),
+        pytest.param({"Node": "n10?x=1"}, "the binding request has no valid Node", id="Node with a query"),
+    ],
+)
+def test_a_binding_request_of_the_wrong_shape_is_refused(
+    handlers: Handlers, change: dict[str, object], reason: str, log_lines: LogLines
+) -> None:
+    is_refused(handlers, "bind", body_of(binding() | change), reason, log_lines)
+
+
+@pytest.mark.parametrize(
+    ("request_body", "reason"),
+    [
+        pytest.param(
+            victims_by_uid({"n10": ["v1"]}) | {"Pod": None},
+            "the request is not a preemption request: Pod is not an object",
+            id="Pod null",
+        ),
+        pytest.param(
+            {"Pod": pod_object(), "NodeNameToVictims": None, "NodeNameToMetaVictims": None},
+            "the request has no candidates: NodeNameToVictims and NodeNameToMetaVictims are null",
+            id="both maps null",
+        ),
+        pytest.param(
+            {"Pod": pod_object(), "NodeNameToMetaVictims": ["n10"]},
+            "NodeNameToVictims or NodeNameToMetaVictims is not an object",
+            id="a list for a map",
+        ),
+        pytest.param(
+            {"Pod": pod_object(), "NodeNameToMetaVictims": {"n10": "v1"}},
+            "the victims of a node are not an object",
+            id="a string for the victims",
+        ),
+        pytest.param(
+            {"Pod": pod_object(), "NodeNameToVictims": {"n10": {"Pods": {"uid": "v1"}}}},
+            "the Pods of a node's victims are not a list",
+            id="an object for the pods",
+        ),
+        pytest.param(
+            {"Pod": pod_object(), "NodeNameToVictims": {"n10": {"Pods": [], "NumPDBViolations": "1"}}},
+            "NumPDBViolations is not an integer",
+            id="a string for a number",
+        ),
+    ],
+)
+def test_a_preemption_request_of_the_wrong_shape_is_refused(
+    handlers: Handlers, request_body: dict[str, object], reason: str, log_lines: LogLines
+) -> None:
+    is_refused(handlers, "preempt", body_of(request_body), reason, log_lines)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("encoded", ["not base64!", "abc", "é", "YWJj\nZGVm"])
+def test_a_body_that_is_said_to_be_base64_and_is_not_is_refused(
+    handlers: Handlers, verb: str, encoded: str, log_lines: LogLines
+) -> None:
+    event = http_event(b"", f"POST /scheduler/{verb}") | {"body": encoded}
+    answer = handlers[verb](event, None)
+    assert answer["statusCode"] == (400 if verb in BY_STATUS else 200)
+    assert "the event's body is not base64, though it is said to be" in answer["body"]
+    assert [line["outcome"] for line in log_lines.all()] == ["failure-bad-request"]
+
+
+@pytest.mark.parametrize("verb", LISTING)
+def test_a_name_that_the_cache_does_not_know_is_no_failure(handlers: Handlers, verb: str, log_lines: LogLines) -> None:
+    assert call(handlers[verb], body_of(cache_mode(["never-heard-of"])), verb).status == 200
+    assert [line["level"] for line in log_lines.all()] == ["INFO"]
+
+
+@pytest.mark.parametrize("verb", LISTING)
+def test_duplicate_names_are_answered_once(handlers: Handlers, verb: str) -> None:
+    twice = call(handlers[verb], body_of(cache_mode(["n10", "plain", "n10", "plain"])), verb)
+    assert twice == call(handlers[verb], body_of(cache_mode(["n10", "plain"])), verb)
+
+
+@pytest.mark.parametrize("verb", LISTING)
+def test_a_body_of_six_megabytes_is_answered(handlers: Handlers, verb: str) -> None:
+    body = body_of_size(SIX_MB)
+    assert len(body.encode()) == SIX_MB
+    answer = call(handlers[verb], body, verb)
+    assert answer.status == 200
+    assert "n10" in answer.text
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(lambda: body_of_size(SIX_MB + 1), id="a byte more than 6 MB, as text"),
+        pytest.param(lambda: body_of_size(SIX_MB + 1).encode(), id="a byte more than 6 MB, as base64"),
+        pytest.param(lambda: body_of_size(SIX_MB // 2 + 1_000).replace("x", "ü"), id="few characters of many bytes"),
+    ],
+)
+def test_a_larger_body_is_refused_and_says_what_to_do(
+    handlers: Handlers, verb: str, body: Callable[[], str | bytes], log_lines: LogLines
+) -> None:
+    is_refused(handlers, verb, body(), LARGE, log_lines)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("event", [{}, {"body": 7}, {"body": {"Pod": {}}}, {"body": None, "isBase64Encoded": True}])
+def test_an_event_that_is_no_http_event_is_refused(handlers: Handlers, verb: str, event: dict[str, object]) -> None:
+    answer = handlers[verb](event, None)
+    assert answer["statusCode"] == (400 if verb in BY_STATUS else 200)
+    assert "Error" in answer["body"]
+
+
+def test_nothing_is_written_for_bad_input(handlers: Handlers, dynamodb: DynamoDBClient) -> None:
+    before = dynamodb.scan(TableName=TABLE)["Items"]
+    for handler in handlers.values():
+        for body in ("", "{", "[]", "{}", body_of(cache_mode(["new"])), body_of(binding(node="N10"))):
+            call(handler, body)
+    assert dynamodb.scan(TableName=TABLE)["Items"] == before
+
+
+@pytest.mark.parametrize("verb", LISTING)
+def test_an_unforeseen_exception_is_told_to_the_log_and_not_to_the_caller(
+    handlers: Handlers, verb: str, log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def defective(*_: object) -> None:
+        raise ZeroDivisionError("a secret in a message")
+
+    monkeypatch.setattr(handlers[verb].__globals__["policy"], "feasibility", defective)
+    monkeypatch.setattr(handlers[verb].__globals__["policy"], "best", defective)
+    monkeypatch.setattr(handlers[verb].__globals__["policy"], "scores", defective)
+    answer = call(handlers[verb], body_of(cache_mode(["n10"])), verb)
+    assert answer.error == "Berth failed unexpectedly; the function's log has the cause"
+    assert answer.status == (500 if verb in BY_STATUS else 200)
+    unexpected, ended = log_lines.all()
+    assert (unexpected["level"], unexpected["pod"]) == ("ERROR", "ml/train-0")
+    assert "ZeroDivisionError" in unexpected["exception"]
+    assert (ended["outcome"], ended["pod"]) == ("failure-internal", "ml/train-0")

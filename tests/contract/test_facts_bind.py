@@ -1,0 +1,274 @@
+"""Facts 22 and 23 of docs/extender-contract.md: bind creates the Binding, once in effect, however often it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from berth.extender.bind import Deadline, answer_bind
+from berth.extender.outcomes import BindOutcome
+from berth.extender.reply import Reply
+from tests.builders.kubeconfigs import kubeconfig_for
+from tests.builders.requests import binding, body_of
+from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
+from tests.fakes.binder import ScriptedBinder, Step, created, lost, pod_missing, pod_on, pod_unread, refused
+from tests.fakes.clock import HandDrivenClock
+from tests.fakes.verbs import call
+
+CONFLICT = 'Operation cannot be fulfilled on pods/binding "train-0": pod train-0 is already assigned to node "n20"'
+
+
+def bind(*steps: Step, seconds: float = 4.0) -> tuple[Reply, ScriptedBinder, HandDrivenClock]:
+    """One bind of pod train-0 to node n10, with so many seconds to the deadline."""
+    clock = HandDrivenClock(0)
+    binder = ScriptedBinder(*steps, clock=clock)
+    reply = answer_bind(body_of(binding()), binder, Deadline(seconds, clock))
+    assert binder.finished
+    return reply, binder, clock
+
+
+def test_fact_22_success_is_an_empty_error_after_the_api_server_took_the_binding() -> None:
+    reply, binder, _ = bind(created())
+    assert (reply.body, reply.status, reply.outcome) == (b'{"Error":""}', 200, BindOutcome.BOUND)
+    assert [(b.namespace, b.pod_name, b.pod_uid, b.node) for b in binder.bindings] == [
+        ("ml", "train-0", "uid-train-0", "n10")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("steps", "outcome", "error"),
+    [
+        pytest.param(
+            [refused(403, 'pods "train-0" is forbidden: no create on pods/binding')],
+            BindOutcome.REFUSED,
+            'pods "train-0" is forbidden: no create on pods/binding',
+            id="refused: the API server's own reason",
+        ),
+        pytest.param(
+            [refused(404, 'pods "train-0" not found')],
+            BindOutcome.POD_GONE,
+            'pods "train-0" not found',
+            id="the pod was deleted",
+        ),
+        pytest.param(
+            [refused(422, "spec is invalid")], BindOutcome.REFUSED, "spec is invalid", id="refused as invalid"
+        ),
+        pytest.param(
+            [refused(409, CONFLICT), pod_on("n20")],
+            BindOutcome.BOUND_ELSEWHERE,
+            'pod "train-0" is already assigned to node "n20"',
+            id="conflict: the pod is on another node",
+        ),
+        pytest.param(
+            [refused(409, "UID in precondition differs"), pod_on("", uid="uid-of-another")],
+            BindOutcome.POD_GONE,
+            'pod "train-0" was replaced by another of that name',
+            id="conflict: the pod was replaced",
+        ),
+        pytest.param(
+            [refused(409, "UID in precondition differs"), pod_on("n10", uid="uid-of-another")],
+            BindOutcome.POD_GONE,
+            'pod "train-0" was replaced by another of that name',
+            id="conflict: the pod was replaced by one that runs on this very node",
+        ),
+        pytest.param(
+            [refused(409, "pod train-0 is being deleted, cannot be assigned to a host"), pod_on("")],
+            BindOutcome.REFUSED,
+            "pod train-0 is being deleted, cannot be assigned to a host",
+            id="conflict: the pod is there and unbound, so the refusal stands and is not repeated",
+        ),
+        pytest.param(
+            [refused(409, CONFLICT), pod_missing()],
+            BindOutcome.POD_GONE,
+            'pods "train-0" not found',
+            id="conflict: the pod is gone by now",
+        ),
+        pytest.param(
+            [lost(), pod_on("n20")],
+            BindOutcome.BOUND_ELSEWHERE,
+            'pod "train-0" is already assigned to node "n20"',
+            id="no answer: the pod is on another node",
+        ),
+        pytest.param(
+            [lost(), pod_missing()], BindOutcome.POD_GONE, 'pods "train-0" not found', id="no answer: the pod is gone"
+        ),
+        pytest.param(
+            [lost(), pod_on("", uid="uid-of-another")],
+            BindOutcome.POD_GONE,
+            'pod "train-0" was replaced by another of that name',
+            id="no answer: the pod was replaced",
+        ),
+    ],
+)
+def test_fact_22_what_left_the_pod_off_the_node_is_an_error_with_the_reason(
+    steps: list[Step], outcome: BindOutcome, error: str
+) -> None:
+    reply, _, _ = bind(*steps)
+    assert reply.status == 200
+    assert reply.outcome is outcome
+    assert reply.body.decode() == body_of({"Error": error})
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param([lost(), pod_on("n10")], id="the answer was lost, the Binding was taken"),
+        pytest.param([refused(409, CONFLICT), pod_on("n10")], id="an earlier bind had succeeded"),
+        pytest.param([lost(), pod_on(""), refused(409, CONFLICT), pod_on("n10")], id="the first one arrived late"),
+        pytest.param([lost(), pod_on(""), lost(), pod_on("n10")], id="the second answer was lost, too"),
+    ],
+)
+def test_fact_23_the_same_uid_on_the_same_node_is_success(steps: list[Step]) -> None:
+    reply, _, _ = bind(*steps)
+    assert (reply.body, reply.outcome) == (b'{"Error":""}', BindOutcome.ALREADY_BOUND)
+
+
+def test_fact_23_a_binding_is_repeated_once_and_only_after_the_pod_was_seen_unbound() -> None:
+    reply, binder, _ = bind(lost(), pod_on(""), created())
+    assert (reply.body, reply.outcome) == (b'{"Error":""}', BindOutcome.BOUND)
+    assert len(binder.bindings) == 2
+
+
+def test_fact_23_a_binding_is_not_repeated_when_the_pod_could_not_be_read() -> None:
+    reply, binder, _ = bind(lost("the connection broke"), pod_unread("the API server did not answer in time"))
+    assert reply.outcome is BindOutcome.UNANSWERED
+    assert reply.body.decode() == body_of(
+        {"Error": "the API server did not confirm the binding: the API server did not answer in time"}
+    )
+    assert len(binder.bindings) == 1
+
+
+def test_fact_23_two_lost_answers_end_in_an_error_and_no_third_attempt() -> None:
+    reply, binder, _ = bind(lost(), pod_on(""), lost("the connection broke"), pod_on(""))
+    assert reply.outcome is BindOutcome.UNANSWERED
+    assert reply.body.decode() == body_of({"Error": "the API server did not confirm the binding: the connection broke"})
+    assert len(binder.bindings) == 2
+
+
+def test_fact_23_an_unanswered_binding_leaves_time_to_read_the_pod() -> None:
+    _, binder, clock = bind(lost(seconds=2.0), pod_on("n10"), seconds=4.0)
+    assert binder.timeouts == [2.0, 2.0]
+    assert clock() <= 4.0
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param([lost(seconds=2.0), pod_unread(seconds=2.0)], id="nothing answers"),
+        pytest.param([lost(seconds=2.0), pod_on("", seconds=2.0)], id="the time is over after the pod was read"),
+        pytest.param([lost(seconds=2.0), pod_on(""), lost(seconds=1.0), pod_unread(seconds=1.0)], id="twice"),
+    ],
+)
+def test_fact_23_the_whole_bind_ends_by_its_deadline(steps: list[Step]) -> None:
+    reply, _, clock = bind(*steps, seconds=4.0)
+    assert reply.outcome is BindOutcome.UNANSWERED
+    assert clock() <= 4.0
+
+
+def test_fact_23_the_api_server_is_never_asked_with_no_time_left() -> None:
+    """A socket may take longer than its time limit: it is set per read. What follows must not get a limit of zero."""
+    clock = HandDrivenClock(0)
+    binder = ScriptedBinder(lost(seconds=5.0), pod_on("n10"), clock=clock)
+    reply = answer_bind(body_of(binding()), binder, Deadline(4.0, clock))
+    assert reply.outcome in {BindOutcome.UNANSWERED, BindOutcome.ALREADY_BOUND}
+    assert all(timeout > 0 for timeout in binder.timeouts)
+
+
+def test_fact_23_nothing_is_asked_when_the_time_is_over_before() -> None:
+    reply, binder, _ = bind(seconds=0)
+    assert reply.outcome is BindOutcome.UNANSWERED
+    assert binder.bindings == []
+
+
+@pytest.fixture
+def kubernetes() -> Iterator[KubernetesOnLoopback]:
+    with kubernetes_on_loopback() as kubernetes:
+        kubernetes.add_pod("train-0", "uid-train-0")
+        yield kubernetes
+
+
+@pytest.fixture
+def load_bind(
+    kubernetes: KubernetesOnLoopback, load_function: Callable[..., Callable[..., Any]], tmp_path: Path
+) -> Callable[[str], Callable[..., Any]]:
+    """Loads bind's own function, connected to this API server, with this httpTimeout."""
+    kubeconfig = kubeconfig_for(kubernetes.host, tmp_path)
+    return lambda http_timeout: load_function(
+        "bind", {"BERTH_KUBECONFIG": str(kubeconfig), "BERTH_HTTP_TIMEOUT": http_timeout}
+    )
+
+
+def test_fact_22_the_function_creates_the_binding_with_the_pods_uid(
+    kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
+) -> None:
+    assert call(load_bind("5"), body_of(binding()), "bind").text == '{"Error":""}'
+    assert kubernetes.node_of("train-0") == "n10"
+    assert [(r.method, r.path, r.body) for r in kubernetes.requests] == [
+        (
+            "POST",
+            "/api/v1/namespaces/ml/pods/train-0/binding",
+            {
+                "apiVersion": "v1",
+                "kind": "Binding",
+                "metadata": {"name": "train-0", "namespace": "ml", "uid": "uid-train-0"},
+                "target": {"apiVersion": "v1", "kind": "Node", "name": "n10"},
+            },
+        )
+    ]
+
+
+def test_fact_23_a_repeated_bind_succeeds_and_binds_nothing_anew(
+    kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
+) -> None:
+    handler = load_bind("5")
+    assert [call(handler, body_of(binding()), "bind").error for _ in range(3)] == ["", "", ""]
+    assert kubernetes.node_of("train-0") == "n10"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(Fault("POST", carried_out=True), id="the connection broke after it was taken"),
+        pytest.param(Fault("POST", carried_out=False), id="the connection broke before it was taken"),
+        pytest.param(
+            Fault("POST", 500, "etcdserver: request timed out", carried_out=True), id="500 after it was taken"
+        ),
+        pytest.param(Fault("POST", 500, "etcdserver: leader changed"), id="500 before it was taken"),
+        pytest.param(Fault("POST", 504, "Timeout: request did not complete"), id="504"),
+    ],
+)
+def test_fact_23_a_lost_response_still_ends_with_the_pod_on_its_node(
+    kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]], fault: Fault
+) -> None:
+    kubernetes.faults.append(fault)
+    assert call(load_bind("5"), body_of(binding()), "bind").error == ""
+    assert kubernetes.node_of("train-0") == "n10"
+
+
+def test_fact_23_a_pod_that_was_replaced_is_left_alone(
+    kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
+) -> None:
+    kubernetes.add_pod("train-0", "uid-of-another")
+    assert call(load_bind("5"), body_of(binding()), "bind").error == (
+        'pod "train-0" was replaced by another of that name'
+    )
+    assert kubernetes.node_of("train-0") == ""
+
+
+def test_fact_23_an_api_server_that_does_not_answer_ends_a_second_before_http_timeout(
+    kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
+) -> None:
+    released = Event()
+    kubernetes.faults += [Fault("POST", held=released), Fault("GET", held=released)]
+    handler = load_bind("1.6")
+    started = monotonic()
+    answer = call(handler, body_of(binding()), "bind")
+    elapsed = monotonic() - started
+    released.set()
+    assert answer.error == (f"the API server did not confirm the binding: {kubernetes.host} did not answer in time")
+    assert elapsed < 1.5

@@ -1,0 +1,259 @@
+"""Facts 12 to 17, 46 and 47 of docs/extender-contract.md: the answers of filter and filter_onlyone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from berth.scheduling import evaluation, objects
+from berth.scheduling.plugins import node_priority_label
+from tests.builders.nodes import labelled, labelled_object, node, node_object
+from tests.builders.pods import pod_object
+from tests.builders.requests import cache_mode, full_mode
+from tests.fakes.cache_tables import InterruptedCacheTable, outage
+from tests.fakes.verbs import Verbs
+
+NO_LABEL = "node(s) didn't have the priority label"
+NOT_AN_INTEGER = "node(s) had a priority label that is not an integer"
+NOT_IN_CACHE = "node(s) are not in the extender's cache yet"
+LABELS_NOT_STRINGS = "node(s) had labels that are not strings"
+
+FILTERS = ("filter", "filter_onlyone")
+RESULT_KEYS = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes", "Error"]
+
+
+@pytest.fixture
+def verbs() -> Verbs:
+    return Verbs([labelled("n10", "10"), labelled("n20", "20"), node("plain"), labelled("worded", "high")])
+
+
+@pytest.mark.parametrize("verb", FILTERS)
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["n10", "n20", "plain", "worded"], id="all nodes of the cluster"),
+        pytest.param(["plain", "n10"], id="a part of the cluster, in another order"),
+        pytest.param(["n10", "never-heard-of"], id="with a name that the cache does not know"),
+        pytest.param(["plain", "worded"], id="none that is feasible"),
+        pytest.param(["n10", "n10"], id="the same name twice"),
+    ],
+)
+def test_fact_12_cache_mode_answers_a_subset_of_the_names_and_nodes_null(
+    verbs: Verbs, verb: str, names: list[str]
+) -> None:
+    answer = verbs.ask(verb, cache_mode(names)).json
+    assert answer["Nodes"] is None
+    assert isinstance(answer["NodeNames"], list)
+    assert set(answer["NodeNames"]) <= set(names)
+    assert len(set(answer["NodeNames"])) == len(answer["NodeNames"])
+
+
+@pytest.mark.parametrize("verb", FILTERS)
+def test_fact_12_no_feasible_name_is_an_empty_array_and_not_null(verbs: Verbs, verb: str) -> None:
+    assert '"NodeNames":[]' in verbs.ask(verb, cache_mode(["plain"])).text
+
+
+def test_fact_12_the_feasible_names_come_in_the_order_of_the_request(verbs: Verbs) -> None:
+    assert verbs.ask("filter", cache_mode(["n20", "plain", "n10"])).json["NodeNames"] == ["n20", "n10"]
+
+
+def test_fact_12_a_name_that_the_cache_does_not_know_is_dropped_with_a_reason_of_its_own(verbs: Verbs) -> None:
+    answer = verbs.ask("filter", cache_mode(["n10", "new"])).json
+    assert answer["NodeNames"] == ["n10"]
+    assert answer["FailedAndUnresolvableNodes"] == {"new": NOT_IN_CACHE}
+
+
+@pytest.mark.parametrize("verb", FILTERS)
+def test_fact_13_full_mode_answers_with_the_objects_as_they_came(verbs: Verbs, verb: str) -> None:
+    best = labelled_object("n30", "30") | {"unknown": {"kept": [1, 2.5, None, "ü", True]}}
+    request = full_mode([node_object("plain"), best])
+    answer = verbs.ask(verb, request).json
+    assert answer["NodeNames"] is None
+    assert answer["Nodes"] == {"metadata": {}, "items": [best]}
+    assert answer["FailedAndUnresolvableNodes"] == {"plain": NO_LABEL}
+
+
+@pytest.mark.parametrize("verb", FILTERS)
+def test_fact_13_full_mode_without_a_feasible_node_answers_an_empty_list(verbs: Verbs, verb: str) -> None:
+    answer = verbs.ask(verb, full_mode([node_object("plain")])).json
+    assert answer["Nodes"] == {"metadata": {}, "items": []}
+    assert answer["NodeNames"] is None
+
+
+def test_fact_13_full_mode_decides_on_the_request_and_needs_no_cache() -> None:
+    verbs = Verbs(nodes=None)
+    answer = verbs.ask("filter", full_mode([labelled_object("n10", "10")])).json
+    assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["n10"]
+    assert verbs.table.calls == []
+
+
+def test_fact_13_the_labels_of_the_request_count_in_full_mode_and_not_those_of_the_cache(verbs: Verbs) -> None:
+    answer = verbs.ask("filter", full_mode([node_object("n10"), labelled_object("plain", "5")])).json
+    assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["plain"]
+    assert answer["FailedAndUnresolvableNodes"] == {"n10": NO_LABEL}
+
+
+@pytest.mark.parametrize("verb", FILTERS)
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        pytest.param(cache_mode(["plain", "worded", "new"]), id="cache mode"),
+        pytest.param(full_mode([node_object("plain")]), id="full mode"),
+    ],
+)
+def test_fact_14_no_node_fits_is_not_an_error(verbs: Verbs, verb: str, request_body: Mapping[str, object]) -> None:
+    assert verbs.ask(verb, request_body).error == ""
+
+
+@pytest.mark.parametrize("verb", FILTERS)
+def test_fact_14_a_cache_that_cannot_be_read_is_an_error_with_the_cause(verb: str) -> None:
+    verbs = Verbs([labelled("n10", "10")])
+    verbs = Verbs(table=InterruptedCacheTable(verbs.table, {"head": outage}))
+    answer = verbs.ask(verb, cache_mode(["n10"]))
+    assert answer.status == 200
+    assert answer.error == "node cache table berth-cache: the table is throttled (ThrottlingException)"
+    assert answer.json["NodeNames"] == []
+
+
+@pytest.mark.parametrize("verb", FILTERS)
+def test_fact_14_an_empty_cache_is_an_error_that_says_what_to_do(verb: str) -> None:
+    assert Verbs(nodes=None).ask(verb, cache_mode(["n10"])).error == (
+        "the node cache is empty: no watcher has published yet; is its schedule enabled?"
+    )
+
+
+@pytest.mark.parametrize("verb", FILTERS)
+def test_fact_15_every_dropped_node_is_unresolvable_whatever_the_cause(verbs: Verbs, verb: str) -> None:
+    answer = verbs.ask(verb, cache_mode(["plain", "worded", "new"])).json
+    assert answer["FailedNodes"] == {}
+    assert answer["FailedAndUnresolvableNodes"] == {"plain": NO_LABEL, "worded": NOT_AN_INTEGER, "new": NOT_IN_CACHE}
+
+
+def test_fact_15_a_node_whose_own_data_is_at_fault_is_unresolvable_and_the_others_are_decided(verbs: Verbs) -> None:
+    answer = verbs.ask("filter", full_mode([node_object("odd", {"a": 1}), labelled_object("n10", "10")])).json
+    assert answer["FailedNodes"] == {}
+    assert answer["FailedAndUnresolvableNodes"] == {"odd": LABELS_NOT_STRINGS}
+    assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["n10"]
+
+
+def test_fact_15a_a_nominated_node_without_the_label_stays_unresolvable(verbs: Verbs) -> None:
+    """The end of its victims would not give it the label: the exception is for causes that their end removes."""
+    request = cache_mode(["plain"], pod_object(nominated_node="plain"))
+    answer = verbs.ask("filter", request).json
+    assert answer["FailedNodes"] == {}
+    assert answer["FailedAndUnresolvableNodes"] == {"plain": NO_LABEL}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["n10", "plain", "worded", "new", "n20"], id="nodes of every kind"),
+        pytest.param(["plain"], id="one that fails"),
+        pytest.param(["n10"], id="one that passes"),
+        pytest.param(["plain", "plain", "n10", "n10"], id="each name twice"),
+        pytest.param([""], id="an empty name"),
+    ],
+)
+def test_fact_16_every_name_has_passed_or_has_a_reason(verbs: Verbs, names: list[str]) -> None:
+    answer = verbs.ask("filter", cache_mode(names)).json
+    failed = answer["FailedNodes"] | answer["FailedAndUnresolvableNodes"]
+    assert set(answer["NodeNames"]) | set(failed) == set(names)
+    assert set(answer["NodeNames"]) & set(failed) == set()
+    assert all(failed.values())
+
+
+def test_fact_16_filter_onlyone_gives_a_reason_to_what_failed_and_none_to_what_was_not_chosen(verbs: Verbs) -> None:
+    answer = verbs.ask("filter_onlyone", cache_mode(["n10", "n20", "plain"])).json
+    assert answer["NodeNames"] == ["n20"]
+    assert answer["FailedNodes"] == {}
+    assert answer["FailedAndUnresolvableNodes"] == {"plain": NO_LABEL}
+
+
+def test_fact_16_the_answer_has_exactly_the_keys_of_the_contract(verbs: Verbs) -> None:
+    assert list(verbs.ask("filter", cache_mode(["n10", "plain"])).json) == RESULT_KEYS
+    assert list(verbs.ask("filter_onlyone", cache_mode(["n10", "plain"])).json) == RESULT_KEYS
+    assert list(verbs.send("filter", "no JSON").json) == RESULT_KEYS
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        node_priority_label.REASON_NO_LABEL,
+        node_priority_label.REASON_NOT_AN_INTEGER,
+        evaluation.NOT_IN_CACHE.message,
+        objects.LABELS_NOT_STRINGS,
+    ],
+)
+def test_fact_17_reasons_hold_no_number(reason: str) -> None:
+    assert re.search(r"[0-9]", reason) is None
+
+
+@pytest.mark.parametrize(
+    ("nodes", "names"),
+    [
+        pytest.param([node("first"), node("second")], ["first", "second"], id="no label"),
+        pytest.param([labelled("first", "1.5"), labelled("second", "x")], ["first", "second"], id="no integer"),
+        pytest.param([], ["first", "second"], id="unknown to the cache"),
+        pytest.param([node("first", defect="d"), node("second", defect="d")], ["first", "second"], id="defective"),
+    ],
+)
+def test_fact_17_a_reason_holds_the_name_of_no_node_and_of_no_pod(
+    nodes: list[objects.NodeInfo], names: list[str]
+) -> None:
+    verbs = Verbs(nodes)
+    answers = [verbs.ask("filter", cache_mode(names, pod_object(name))).json for name in ("one-pod", "another-pod")]
+    reasons = {reason for answer in answers for reason in answer["FailedAndUnresolvableNodes"].values()}
+    assert len(reasons) == 1
+
+
+@pytest.mark.parametrize("verb", FILTERS)
+def test_fact_17_the_same_pod_and_the_same_cause_give_the_same_bytes(verbs: Verbs, verb: str) -> None:
+    request = cache_mode(["worded", "n10", "new", "plain", "n20"])
+    assert len({verbs.ask(verb, request).text for _ in range(5)}) == 1
+
+
+@pytest.mark.parametrize("verb", FILTERS)
+def test_fact_17_warm_and_cold_environments_give_the_same_bytes(verbs: Verbs, verb: str) -> None:
+    request = cache_mode(["worded", "n10", "new", "plain", "n20"])
+    cold = Verbs([labelled("n10", "10"), labelled("n20", "20"), node("plain"), labelled("worded", "high")])
+    verbs.ask(verb, request)
+    assert verbs.ask(verb, request).text == cold.ask(verb, request).text
+
+
+def test_fact_46_a_single_feasible_node_is_answered_by_filter_alone(verbs: Verbs) -> None:
+    """The scheduler asks prioritize about no single node, so nothing may depend on its being called."""
+    assert verbs.ask("filter", cache_mode(["n10"])).json["NodeNames"] == ["n10"]
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        pytest.param(["n10", "n20"], ["n20"], id="the highest label"),
+        pytest.param(["n20", "n10"], ["n20"], id="the highest label, whatever the order"),
+        pytest.param(["n10", "plain"], ["n10"], id="among the names of the request only"),
+        pytest.param(["plain", "worded"], [], id="none when none is feasible"),
+    ],
+)
+def test_fact_47_filter_onlyone_chooses_among_the_names_of_the_request(
+    verbs: Verbs, names: list[str], chosen: list[str]
+) -> None:
+    assert verbs.ask("filter_onlyone", cache_mode(names)).json["NodeNames"] == chosen
+
+
+def test_fact_47_equal_scores_are_decided_by_name_whatever_the_order() -> None:
+    verbs = Verbs([labelled("b", "7"), labelled("a", "7"), labelled("c", "7")])
+    for names in (["a", "b", "c"], ["c", "b", "a"], ["b", "c", "a"]):
+        assert verbs.ask("filter_onlyone", cache_mode(names)).json["NodeNames"] == ["a"]
+
+
+@pytest.mark.parametrize("name", ["n10", "plain", "worded", "new"])
+def test_fact_47_filter_onlyone_answers_a_single_name_like_filter(verbs: Verbs, name: str) -> None:
+    request = cache_mode([name])
+    assert verbs.ask("filter_onlyone", request).text == verbs.ask("filter", request).text
+
+
+def test_fact_47_a_pod_of_a_daemon_set_is_not_held_back_from_its_node(verbs: Verbs) -> None:
+    request = cache_mode(["plain"], pod_object(controller_kind="DaemonSet"))
+    assert verbs.ask("filter_onlyone", request).json["NodeNames"] == ["plain"]

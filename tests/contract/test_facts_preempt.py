@@ -1,0 +1,177 @@
+"""Facts 25 to 29 of docs/extender-contract.md: the answers of preempt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders.nodes import labelled, node
+from tests.builders.pods import pod_object
+from tests.builders.requests import Request, victims_by_uid, victims_in_full
+from tests.fakes.verbs import Answer, Verbs
+
+
+def preempt(request: object) -> Answer:
+    """Of nodes that the cache has never seen: the scheduler's own word counts for them."""
+    return Verbs([]).ask("preempt", request)
+
+
+def victims(answer: Answer) -> dict[str, Any]:
+    assert answer.status == 200
+    assert list(answer.json) == ["NodeNameToMetaVictims"]
+    found: dict[str, Any] = answer.json["NodeNameToMetaVictims"]
+    return found
+
+
+def test_fact_25_cache_mode_is_answered_in_uids() -> None:
+    assert preempt(victims_by_uid({"n1": ["v1", "v2"], "n2": ["v3"]}, violations=1)).text == (
+        '{"NodeNameToMetaVictims":{'
+        '"n1":{"Pods":[{"UID":"v1"},{"UID":"v2"}],"NumPDBViolations":1},'
+        '"n2":{"Pods":[{"UID":"v3"}],"NumPDBViolations":1}}}'
+    )
+
+
+def test_fact_25_full_mode_is_answered_in_uids_too() -> None:
+    request = victims_in_full({"n1": [pod_object("v1", uid="v1", priority=5)]}, violations=2)
+    assert preempt(request).text == '{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"v1"}],"NumPDBViolations":2}}}'
+
+
+def test_fact_25_both_forms_of_one_request_lead_to_the_same_bytes() -> None:
+    in_full = victims_in_full({"n1": [pod_object("v1", uid="v1"), pod_object("v2", uid="v2")]})
+    assert preempt(in_full).text == preempt(victims_by_uid({"n1": ["v1", "v2"]})).text
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        pytest.param(victims_by_uid({"n1": ["v1"], "n2": ["v2", "v3"]}), id="cache mode"),
+        pytest.param(
+            victims_in_full({"n1": [pod_object(uid="v1")], "n2": [pod_object(uid="v2"), pod_object(uid="v3")]}),
+            id="full mode",
+        ),
+    ],
+)
+def test_fact_26_nodes_and_victims_are_those_of_the_request(request_body: Request) -> None:
+    found = victims(preempt(request_body))
+    assert {node: {pod["UID"] for pod in value["Pods"]} for node, value in found.items()} == {
+        "n1": {"v1"},
+        "n2": {"v2", "v3"},
+    }
+
+
+@pytest.mark.parametrize("key", ["NodeNameToVictims", "NodeNameToMetaVictims"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(None, id="null for a node"),
+        pytest.param({"Pods": None, "NumPDBViolations": 0}, id="null for the pods of a node"),
+        pytest.param({"Pods": [None], "NumPDBViolations": None}, id="null for a pod"),
+        pytest.param({}, id="nothing for a node"),
+    ],
+)
+def test_fact_26_a_null_in_the_request_never_becomes_a_null_in_the_answer(key: str, value: object) -> None:
+    answer = preempt({"Pod": pod_object(), key: {"n1": value}})
+    assert "null" not in answer.text
+    assert victims(answer) == {}
+
+
+def test_fact_26_a_victim_named_twice_is_named_once() -> None:
+    assert victims(preempt(victims_by_uid({"n1": ["v1", "v1"]})))["n1"]["Pods"] == [{"UID": "v1"}]
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        pytest.param(victims_by_uid({"n1": [], "n2": ["v1"]}), id="cache mode"),
+        pytest.param(victims_in_full({"n1": [], "n2": [pod_object(uid="v1")]}), id="full mode"),
+    ],
+)
+def test_fact_27_an_empty_list_is_accepted_and_its_node_left_out(request_body: Request) -> None:
+    assert list(victims(preempt(request_body))) == ["n2"]
+
+
+def test_fact_27_nothing_but_empty_lists_is_an_empty_map_and_no_failure() -> None:
+    assert preempt(victims_by_uid({"n1": []})).text == '{"NodeNameToMetaVictims":{}}'
+
+
+def test_fact_28_an_empty_map_is_answered_with_an_empty_map() -> None:
+    assert preempt(victims_by_uid({})).text == '{"NodeNameToMetaVictims":{}}'
+    assert preempt(victims_in_full({})).text == '{"NodeNameToMetaVictims":{}}'
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        pytest.param({"Pod": None, "NodeNameToMetaVictims": {}}, id="no pod"),
+        pytest.param(
+            {"Pod": pod_object(), "NodeNameToVictims": None, "NodeNameToMetaVictims": None}, id="no candidates"
+        ),
+        pytest.param({"Pod": pod_object()}, id="neither key"),
+        pytest.param({"Pod": pod_object(), "NodeNameToMetaVictims": "n1"}, id="a string for the map"),
+        pytest.param({"Pod": pod_object(), "NodeNameToVictims": []}, id="an empty list for the map"),
+        pytest.param({"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": ["v1"]}}, id="a list for a node"),
+        pytest.param(
+            {"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": {"Pods": "v1"}}}, id="a string for the pods"
+        ),
+        pytest.param(
+            {"Pod": pod_object(), "NodeNameToMetaVictims": {"n1": {"Pods": [], "NumPDBViolations": 1.5}}},
+            id="a fraction of a violation",
+        ),
+    ],
+)
+def test_fact_28_what_is_no_preemption_request_fails_by_status(request_body: Request) -> None:
+    assert preempt(request_body).status == 400
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        pytest.param(
+            victims_by_uid({}) | {"NodeNameToMetaVictims": {"n1": {"Pods": [{"UID": "v1"}, {"UID": 2}]}}}, id="meta"
+        ),
+        pytest.param(
+            victims_in_full({"n1": [pod_object(uid="v1"), {"metadata": {"uid": "v2"}, "spec": {"priority": "high"}}]}),
+            id="full",
+        ),
+    ],
+)
+def test_fact_28_a_victim_that_cannot_be_read_fails_the_call_and_is_not_left_out(request_body: Request) -> None:
+    """One victim less would not make room for the pod: the scheduler would evict the others for nothing."""
+    assert preempt(request_body).status == 400
+
+
+def test_fact_29_victims_come_in_descending_priority_where_priorities_are_known() -> None:
+    pods = [
+        pod_object(uid="lowest", priority=-10),
+        pod_object(uid="unresolved"),
+        pod_object(uid="highest", priority=900),
+        pod_object(uid="middle", priority=5),
+    ]
+    found = victims(preempt(victims_in_full({"n1": pods})))
+    assert [pod["UID"] for pod in found["n1"]["Pods"]] == ["highest", "middle", "unresolved", "lowest"]
+
+
+def test_fact_29_equal_priorities_keep_the_order_of_the_scheduler() -> None:
+    pods = [pod_object(uid=uid, priority=5) for uid in ("c", "a", "b")]
+    found = victims(preempt(victims_in_full({"n1": pods})))
+    assert [pod["UID"] for pod in found["n1"]["Pods"]] == ["c", "a", "b"]
+
+
+def test_fact_29_uids_alone_keep_the_order_of_the_scheduler() -> None:
+    found = victims(preempt(victims_by_uid({"n1": ["c", "a", "b"]})))
+    assert [pod["UID"] for pod in found["n1"]["Pods"]] == ["c", "a", "b"]
+
+
+def test_fact_29_the_violations_are_those_of_the_unchanged_list() -> None:
+    assert victims(preempt(victims_by_uid({"n1": ["v1"]}, violations=3)))["n1"]["NumPDBViolations"] == 3
+
+
+def test_no_victim_on_a_node_that_the_policy_bars() -> None:
+    verbs = Verbs([labelled("labelled", "10"), node("unlabelled")])
+    answer = verbs.ask("preempt", victims_by_uid({"labelled": ["v1"], "unlabelled": ["v2"], "unknown": ["v3"]}))
+    assert list(victims(answer)) == ["labelled", "unknown"]
+
+
+def test_fact_28_without_a_cache_nobody_is_evicted() -> None:
+    assert Verbs().ask("preempt", victims_by_uid({"n1": ["v1"]})).status == 500

@@ -1,0 +1,129 @@
+"""Facts 18 to 21 and 28 of docs/extender-contract.md: the answers of prioritize."""
+
+from __future__ import annotations
+
+import re
+
+import orjson
+import pytest
+
+from tests.builders.nodes import labelled, labelled_object, node, node_object
+from tests.builders.pods import pod_object
+from tests.builders.requests import cache_mode, full_mode
+from tests.fakes.verbs import Verbs
+
+
+@pytest.fixture
+def verbs() -> Verbs:
+    return Verbs(
+        [
+            labelled("n10", "10"),
+            labelled("n300", "300"),
+            labelled("below", "-5"),
+            labelled("zero", "0"),
+            labelled("padded", "007"),
+            node("plain"),
+            labelled("worded", "high"),
+        ]
+    )
+
+
+def test_fact_18_the_answer_is_a_bare_array_of_host_and_score(verbs: Verbs) -> None:
+    assert verbs.ask("prioritize", cache_mode(["n10", "below"])).text == (
+        '[{"Host":"n10","Score":10},{"Host":"below","Score":-5}]'
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "score"),
+    [
+        pytest.param("n10", 10, id="ten"),
+        pytest.param("n300", 300, id="above ten"),
+        pytest.param("below", -5, id="below zero"),
+        pytest.param("zero", 0, id="zero"),
+        pytest.param("padded", 7, id="leading zeros"),
+    ],
+)
+def test_fact_18_label_priority_sends_the_label_as_it_is(verbs: Verbs, name: str, score: int) -> None:
+    assert verbs.ask("prioritize", cache_mode([name])).json == [{"Host": name, "Score": score}]
+
+
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        pytest.param(cache_mode(["n10", "plain", "n10", "n10"]), id="cache mode"),
+        pytest.param(
+            full_mode([labelled_object("n10", "10"), node_object("plain"), labelled_object("n10", "10")]), id="full"
+        ),
+    ],
+)
+def test_fact_18_no_host_comes_twice_for_its_scores_would_be_added_up(
+    verbs: Verbs, request_body: dict[str, object]
+) -> None:
+    hosts = [entry["Host"] for entry in verbs.ask("prioritize", request_body).json]
+    assert hosts == ["n10", "plain"]
+
+
+@pytest.mark.parametrize("value", ["10", "-3", "007", "999999999999999", "-999999999999999", "0", "-0"])
+def test_fact_19_scores_are_integer_literals_in_the_bytes(value: str) -> None:
+    text = Verbs([labelled("n", value)]).ask("prioritize", cache_mode(["n", "new"])).text
+    literals = re.findall(r'"Score":([^,}]*)', text)
+    assert len(literals) == 2
+    assert all(re.fullmatch(r"-?(0|[1-9][0-9]*)", literal) for literal in literals)
+    assert literals[0] == str(int(value))
+
+
+def test_fact_20_a_failed_prioritize_is_a_metric_and_a_log_line(
+    verbs: Verbs, log_lines: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
+    verbs.send("prioritize", "{")
+    metrics = [orjson.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(entry["verb"], entry["outcome"], entry["Calls"]) for entry in metrics] == [
+        ("prioritize", "failure-bad-request", [1.0])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "scores"),
+    [
+        pytest.param(["n10", "plain"], {"n10": 10, "plain": 0}, id="a node without the label"),
+        pytest.param(["n10", "worded"], {"n10": 10, "worded": 0}, id="a node whose label is no integer"),
+        pytest.param(["new", "n10"], {"n10": 10, "new": 0}, id="a node unknown to the cache"),
+        pytest.param(["plain", "new"], {"plain": 0, "new": 0}, id="nothing but such nodes"),
+    ],
+)
+def test_fact_21_every_host_of_the_request_has_an_entry(verbs: Verbs, names: list[str], scores: dict[str, int]) -> None:
+    answer = verbs.ask("prioritize", cache_mode(names)).json
+    assert {entry["Host"]: entry["Score"] for entry in answer} == scores
+    assert [entry["Host"] for entry in answer] == names
+
+
+def test_fact_21_every_node_of_a_full_request_has_an_entry(verbs: Verbs) -> None:
+    request = full_mode([node_object("plain"), labelled_object("n7", "7"), node_object("odd", {"a": None})])
+    assert verbs.ask("prioritize", request).json == [
+        {"Host": "plain", "Score": 0},
+        {"Host": "n7", "Score": 7},
+        {"Host": "odd", "Score": 0},
+    ]
+
+
+def test_fact_21_a_pod_that_no_policy_holds_back_scores_every_host_alike(verbs: Verbs) -> None:
+    request = cache_mode(["n10", "plain"], pod_object(namespace="kube-system"))
+    assert verbs.ask("prioritize", request).json == [{"Host": "n10", "Score": 0}, {"Host": "plain", "Score": 0}]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        pytest.param("", 400, id="an empty body"),
+        pytest.param("{", 400, id="not JSON"),
+        pytest.param('{"Pod": null, "NodeNames": ["n10"]}', 400, id="no pod"),
+    ],
+)
+def test_fact_28_prioritize_has_no_error_field_and_fails_by_status(verbs: Verbs, body: str, status: int) -> None:
+    assert verbs.send("prioritize", body).status == status
+
+
+def test_fact_28_a_cache_that_cannot_be_read_fails_prioritize_by_status_500() -> None:
+    assert Verbs(nodes=None).ask("prioritize", cache_mode(["n10"])).status == 500

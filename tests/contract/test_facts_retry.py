@@ -1,0 +1,100 @@
+"""Facts 41 to 43 of docs/extender-contract.md: what is done so that a rejected pod is tried again in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from kubernetes.client import Configuration
+
+from berth.cluster.api_server import ApiServer
+from berth.cluster.kubernetes_queue import KubernetesSchedulingQueue
+from berth.nodecache.cluster import ClusterUnavailable
+from tests.builders.nodes import labelled, node
+from tests.builders.requests import cache_mode
+from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
+from tests.fakes.clock import HandDrivenClock
+from tests.fakes.cluster import ListedNodes, RecordingQueue
+from tests.fakes.verbs import Verbs
+from tests.fakes.watchers import watcher_of
+
+WAKE = "/apis/storage.k8s.io/v1/namespaces/kube-system/csistoragecapacities/berth-wake"
+
+
+@pytest.fixture
+def kubernetes() -> Iterator[KubernetesOnLoopback]:
+    with kubernetes_on_loopback() as kubernetes:
+        yield kubernetes
+
+
+@pytest.fixture
+def queue(kubernetes: KubernetesOnLoopback) -> KubernetesSchedulingQueue:
+    configuration = Configuration()
+    configuration.host = kubernetes.host
+    clock = HandDrivenClock(1_700_000_000)
+    return KubernetesSchedulingQueue(ApiServer(configuration, clock), clock)
+
+
+def test_fact_42_what_is_over_in_seconds_is_an_error_for_the_pod_is_then_retried_by_back_off() -> None:
+    """An empty cache must not look like nodes that do not fit: that pod would wait for minutes (fact 41)."""
+    verbs = Verbs(nodes=None)
+    answer = verbs.ask("filter", cache_mode(["n10"])).json
+    assert answer["FailedAndUnresolvableNodes"] == {}
+    assert answer["Error"] != ""
+
+
+def test_fact_43_the_queue_is_woken_after_the_change_can_be_read_and_not_before() -> None:
+    verbs = Verbs([node("n1")])
+    request = cache_mode(["n1"])
+    assert verbs.ask("filter", request).json["NodeNames"] == []
+    seen: list[list[str]] = []
+
+    class PodTriedAgain(RecordingQueue):
+        def wake(self) -> None:
+            seen.append(verbs.ask("filter", request).json["NodeNames"])
+
+    watcher_of(ListedNodes([labelled("n1", "10")]), verbs.table, queue=PodTriedAgain()).run()
+    assert seen == [["n1"]]
+
+
+def test_fact_43_a_list_that_changed_nothing_wakes_no_one() -> None:
+    verbs, queue = Verbs([labelled("n1", "10")]), RecordingQueue()
+    watcher = watcher_of(ListedNodes([labelled("n1", "10")]), verbs.table, queue=queue)
+    assert [watcher.run().outcome for _ in range(3)] == ["unchanged"] * 3
+    assert queue.woken == 0
+
+
+def test_fact_43_waking_patches_one_inert_object_and_touches_no_pod(
+    kubernetes: KubernetesOnLoopback, queue: KubernetesSchedulingQueue
+) -> None:
+    queue.wake()
+    [request] = kubernetes.requests
+    assert (request.method, request.path) == ("PATCH", WAKE)
+    assert request.headers["Content-Type"] == "application/apply-patch+yaml"
+    assert request.query == {"fieldManager": "berth", "force": "true"}
+    assert request.body == {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "CSIStorageCapacity",
+        "metadata": {"name": "berth-wake", "annotations": {"berth.dev/woken-at": "1700000000.000"}},
+        "storageClassName": "berth-wake",
+    }
+
+
+def test_fact_43_a_wake_up_that_is_refused_says_what_it_needs(
+    kubernetes: KubernetesOnLoopback, queue: KubernetesSchedulingQueue
+) -> None:
+    kubernetes.faults.append(Fault("PATCH", 403, 'csistoragecapacities "berth-wake" is forbidden'))
+    with pytest.raises(ClusterUnavailable) as caught:
+        queue.wake()
+    assert str(caught.value) == (
+        'csistoragecapacities "berth-wake" is forbidden; give the watcher\'s user the verb patch on '
+        "csistoragecapacities kube-system/berth-wake, or waiting pods are tried again only after minutes"
+    )
+
+
+def test_fact_43_a_wake_up_that_is_not_answered_is_told(
+    kubernetes: KubernetesOnLoopback, queue: KubernetesSchedulingQueue
+) -> None:
+    kubernetes.faults.append(Fault("PATCH"))
+    with pytest.raises(ClusterUnavailable, match="broke"):
+        queue.wake()

@@ -1,0 +1,265 @@
+"""Facts 1 to 7 and 10 of docs/extender-contract.md: how requests arrive and answers leave, by the real handlers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.runtime.adapters import cache_table
+from berth.runtime.settings import CacheSettings
+from berth_cli.routes import read_api
+from tests.builders.http_calls import Caller
+from tests.builders.nodes import labelled, labelled_object
+from tests.builders.pods import pod_object
+from tests.builders.requests import binding, body_of, cache_mode, full_mode, victims_by_uid
+from tests.fakes.verbs import Answer, Verbs, call
+
+VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
+POD_VERBS = tuple(verb for verb in VERBS if verb != "bind")
+"""Those whose request has a pod; bind's names one."""
+
+REQUESTS: Mapping[str, dict[str, object]] = {
+    "filter": cache_mode(["n10", "plain"]),
+    "filter_onlyone": cache_mode(["n10", "plain"]),
+    "prioritize": cache_mode(["n10", "plain"]),
+    "bind": binding("train-1", uid="uid-train-1", node="n10"),
+    "preempt": victims_by_uid({"n10": ["v1"]}),
+}
+
+Handlers = Mapping[str, Callable[..., Any]]
+
+
+@pytest.fixture(scope="module")
+def handlers(load_function: Callable[..., Callable[..., Any]], cluster_dump: str) -> Handlers:
+    """Each verb's own function, in a warm environment of its own."""
+    return {verb: load_function(verb, {"BERTH_CLUSTER_DUMP": cluster_dump}) for verb in VERBS}
+
+
+@pytest.fixture
+def caller(gateway_port: int) -> Iterator[Caller]:
+    caller = Caller(gateway_port)
+    yield caller
+    caller.close()
+
+
+def ask(handlers: Handlers, verb: str, body: str | bytes | None) -> Answer:
+    return call(handlers[verb], body, verb)
+
+
+def changed_keys(request: Mapping[str, object], change: Callable[[str], str]) -> dict[str, object]:
+    """The outer keys changed, and those of the wire types inside: of Nodes and of each node's victims."""
+
+    def inner(key: str, value: object) -> object:
+        if key == "Nodes" and isinstance(value, dict):
+            return {change(name) if name == "items" else name: item for name, item in value.items()}
+        if key == "NodeNameToMetaVictims" and isinstance(value, dict):
+            return {
+                node: {
+                    change("Pods"): [{change("UID"): pod["UID"]} for pod in victims["Pods"]],
+                    change("NumPDBViolations"): victims["NumPDBViolations"],
+                }
+                for node, victims in value.items()
+            }
+        return value
+
+    return {change(key): inner(key, value) for key, value in request.items()}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_fact_01_every_verb_answers_a_post_at_the_prefix_and_its_name(caller: Caller, verb: str) -> None:
+    response = caller.post(f"/scheduler/{verb}", body_of(REQUESTS[verb]))
+    assert response.status == 200
+    assert response.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({}, id="no header at all, so that the body comes as base64"),
+        pytest.param({"Content-Type": "application/json", "Accept-Encoding": "gzip"}, id="those of Go's client"),
+        pytest.param({"Content-Type": "application/json; charset=utf-8"}, id="with a character set"),
+    ],
+)
+def test_fact_01_no_header_is_needed_and_the_answer_is_not_compressed(
+    caller: Caller, verb: str, headers: dict[str, str]
+) -> None:
+    plain = caller.post(f"/scheduler/{verb}", body_of(REQUESTS[verb]))
+    response = caller.post(f"/scheduler/{verb}", body_of(REQUESTS[verb]), headers)
+    assert "content-encoding" not in response.headers
+    assert (response.status, response.content) == (plain.status, plain.content)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    "change",
+    [pytest.param(str.lower, id="lower"), pytest.param(str.upper, id="upper"), pytest.param(str.swapcase, id="mixed")],
+)
+def test_fact_02_outer_keys_count_in_any_case(handlers: Handlers, verb: str, change: Callable[[str], str]) -> None:
+    wanted = ask(handlers, verb, body_of(REQUESTS[verb]))
+    assert wanted.status == 200
+    assert ask(handlers, verb, body_of(changed_keys(REQUESTS[verb], change))) == wanted
+
+
+@pytest.mark.parametrize("change", [str.lower, str.upper])
+def test_fact_02_outer_keys_count_in_any_case_in_full_mode_too(
+    handlers: Handlers, change: Callable[[str], str]
+) -> None:
+    request = full_mode([labelled_object("n10", "10")])
+    answer = ask(handlers, "filter", body_of(changed_keys(request, change)))
+    assert answer == ask(handlers, "filter", body_of(request))
+    assert answer.json["Nodes"]["items"] == [labelled_object("n10", "10")]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_fact_02_unknown_keys_are_ignored(handlers: Handlers, verb: str) -> None:
+    request = REQUESTS[verb] | {"Later": {"deep": [1]}, "kind": "ExtenderArgs", "": None}
+    assert ask(handlers, verb, body_of(request)) == ask(handlers, verb, body_of(REQUESTS[verb]))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_fact_02_null_and_absent_are_the_same(handlers: Handlers, verb: str) -> None:
+    absent = {key: value for key, value in REQUESTS[verb].items() if value is not None}
+    assert ask(handlers, verb, body_of(absent)) == ask(handlers, verb, body_of(REQUESTS[verb]))
+
+
+@pytest.mark.parametrize("verb", POD_VERBS)
+@pytest.mark.parametrize("part", ["metadata", "spec", "status"])
+@pytest.mark.parametrize("key", [None, "labels", "ownerReferences", "priority", "containers", "schedulerName"])
+def test_fact_02_null_is_read_anywhere_in_the_pod(handlers: Handlers, verb: str, part: str, key: str | None) -> None:
+    pod = pod_object(priority=1)
+    pod[part] = None if key is None else {"name": "train-0", key: None}
+    assert ask(handlers, verb, body_of(REQUESTS[verb] | {"Pod": pod})).text == (
+        ask(handlers, verb, body_of(REQUESTS[verb])).text
+    )
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        pytest.param({"metadata": {"name": "n"}}, id="nothing but a name"),
+        pytest.param({"metadata": {"name": "n", "labels": None}, "spec": None, "status": None}, id="null labels"),
+        pytest.param({"metadata": {"name": "n", "labels": {}, "annotations": None}}, id="no label"),
+    ],
+)
+def test_fact_02_null_is_read_anywhere_in_a_node(handlers: Handlers, node: dict[str, object]) -> None:
+    answer = ask(handlers, "filter", body_of(full_mode([node]))).json
+    assert answer["FailedAndUnresolvableNodes"] == {"n": "node(s) didn't have the priority label"}
+
+
+def test_fact_02_objects_carry_neither_kind_nor_version_and_may_carry_them(handlers: Handlers) -> None:
+    typed = {"kind": "Node", "apiVersion": "v1"} | labelled_object("n10", "10")
+    answer = ask(handlers, "filter", body_of(full_mode([typed]))).json
+    assert answer["Nodes"]["items"] == [typed]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_fact_02_base64_is_decoded(handlers: Handlers, verb: str) -> None:
+    body = body_of(REQUESTS[verb])
+    assert ask(handlers, verb, body.encode()) == ask(handlers, verb, body)
+
+
+@pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "bind"])
+@pytest.mark.parametrize("body", ["", "{", "[]", "null", '"x"', "{}", '{"Pod": null}', None])
+def test_fact_03_every_failure_of_filter_and_bind_is_a_200_with_its_error(
+    handlers: Handlers, verb: str, body: str | None
+) -> None:
+    answer = ask(handlers, verb, body)
+    assert answer.status == 200
+    assert answer.error != ""
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_fact_03_a_success_is_a_200_with_a_json_body(handlers: Handlers, verb: str) -> None:
+    answer = ask(handlers, verb, body_of(REQUESTS[verb]))
+    assert answer.status == 200
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.json not in ("", None)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+@pytest.mark.parametrize(
+    "path",
+    ["/scheduler/filter/", "/scheduler//filter", "/scheduler", "/", "/scheduler/priority", "/filter", "/healthz/"],
+)
+def test_fact_04_no_path_is_redirected(caller: Caller, method: str, path: str) -> None:
+    response = caller.request(method, path, "{}")
+    assert response.status == 404
+    assert "location" not in response.headers
+
+
+def test_fact_05_a_store_that_does_not_answer_is_given_up_before_the_scheduler_gives_up() -> None:
+    """Its default httpTimeout is 5 s. One read of the table must fail at least a second before."""
+    config: Any = cache_table(CacheSettings(BERTH_CACHE_TABLE="t"))._client.meta.config
+    attempts = config.retries["total_max_attempts"]
+    assert (config.connect_timeout + config.read_timeout) * attempts <= 4
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("body", [pytest.param(None, id="a request"), pytest.param("{", id="bad input")])
+def test_fact_06_every_answer_of_a_verb_has_its_length(caller: Caller, verb: str, body: str | None) -> None:
+    response = caller.post(f"/scheduler/{verb}", body or body_of(REQUESTS[verb]))
+    assert response.headers["content-length"] == str(len(response.content))
+    assert "transfer-encoding" not in response.headers
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/healthz"), ("POST", "/scheduler/nothing"), ("GET", "/")])
+def test_fact_06_every_other_answer_has_its_length_too(caller: Caller, method: str, path: str) -> None:
+    response = caller.request(method, path)
+    assert response.headers["content-length"] == str(len(response.content))
+
+
+def test_fact_06_a_large_answer_has_its_length_and_keeps_the_connection(caller: Caller) -> None:
+    request = cache_mode([f"node-{index}" for index in range(6_000)])
+    for _ in range(3):
+        response = caller.post("/scheduler/filter", body_of(request))
+        assert len(response.content) > 300_000
+        assert response.headers["content-length"] == str(len(response.content))
+    assert len(caller.local_ports) == 1
+
+
+def test_fact_06_twenty_calls_share_one_connection(caller: Caller) -> None:
+    for _ in range(20):
+        assert caller.post("/scheduler/filter", body_of(REQUESTS["filter"])).status == 200
+    assert len(caller.local_ports) == 1
+
+
+@pytest.mark.parametrize("verb", POD_VERBS)
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(pod_object(requests={"example.com/licence": "0"}), id="the amount 0"),
+        pytest.param(pod_object(init_requests={"example.com/licence": "1"}), id="in an init container only"),
+    ],
+)
+def test_fact_07_a_pod_with_a_managed_resource_gets_an_ordinary_answer(
+    handlers: Handlers, verb: str, pod: dict[str, object]
+) -> None:
+    wanted = ask(handlers, verb, body_of(REQUESTS[verb]))
+    assert ask(handlers, verb, body_of(REQUESTS[verb] | {"Pod": pod})) == wanted
+
+
+def test_fact_10_two_filter_calls_give_the_same_answer_and_write_nothing() -> None:
+    verbs = Verbs([labelled("n10", "10")])
+    verbs.table.calls.clear()
+    nominated = cache_mode(["n10"], pod_object(nominated_node="n10"))
+    first, second = verbs.ask("filter", nominated), verbs.ask("filter", nominated)
+    assert first.text == second.text
+    assert {name for name in verbs.table.calls if not name.startswith("chunks")} == {"head"}
+
+
+def test_fact_20_and_35_the_routes_are_the_verbs_that_a_scheduler_can_be_told_of() -> None:
+    """A misspelt one is a 404 on each call, which for prioritize nobody notices."""
+    assert set(read_api().routes) == {*(f"POST /scheduler/{verb}" for verb in VERBS), "GET /healthz"}
+
+
+def test_limits_of_the_transport_five_thousand_names_are_an_ordinary_request(handlers: Handlers) -> None:
+    names = [f"ip-10-0-{index}.eu-central-1.compute.internal" for index in range(4_999)] + ["n10"]
+    body = body_of(cache_mode(names))
+    assert len(body) < 300_000
+    answer = orjson.loads(ask(handlers, "filter", body).text)
+    assert answer["NodeNames"] == ["n10"]
+    assert len(answer["FailedAndUnresolvableNodes"]) == 4_999

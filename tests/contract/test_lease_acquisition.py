@@ -1,0 +1,378 @@
+"""How a lease is acquired, on every implementation of the lock: client-go's rows first, then what they leave out."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.outcomes import ElectionOutcome
+from tests.unit.lease.clocks import AT, EnvironmentClock
+from tests.unit.lease.contenders import Contender, holder, pass_time
+from tests.unit.lease.dynamodb_stores import MotoStore
+from tests.unit.lease.faults import Fault
+from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease
+
+STORES = {"in memory": InMemoryStore, "moto": MotoStore}
+YEAR = 365 * 24 * 3600.0
+
+BECAME_LEADER = ElectionOutcome.BECAME_LEADER
+HELD = ElectionOutcome.HELD
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest) -> LeaseStore:
+    """An empty one."""
+    return STORES[request.param]()
+
+
+class TestUpstreamAcquire:
+    """The rows of client-go's tryAcquireOrRenew test."""
+
+    @pytest.mark.parametrize(
+        ("item", "waited", "outcomes", "calls", "now_held"),
+        [
+            pytest.param(None, 0, [BECAME_LEADER], ["get", "create"], ("baz", 0), id="no object: acquired"),
+            pytest.param({"version": 1}, 0, [BECAME_LEADER], ["get", "update"], ("baz", 1), id="no record: acquired"),
+            pytest.param(
+                stored_lease("bing", lease_duration_seconds=3),
+                3,
+                [HELD, BECAME_LEADER],
+                ["get", "get", "update"],
+                ("baz", 1),
+                id="held by another: acquired after the lease duration it recorded",
+            ),
+            pytest.param(stored_lease(""), 0, [BECAME_LEADER], ["get", "update"], ("baz", 1), id="unheld: acquired"),
+            pytest.param(
+                stored_lease("bing"),
+                1000 * 3600,
+                [HELD, BECAME_LEADER],
+                ["get", "get", "update"],
+                ("baz", 1),
+                id="held by another and long expired: acquired",
+            ),
+            pytest.param(
+                stored_lease("", lease_duration_seconds=1, lease_transitions=4),
+                0,
+                [BECAME_LEADER],
+                ["get", "update"],
+                ("baz", 5),
+                id="released a moment ago: acquired at once",
+            ),
+            pytest.param(
+                stored_lease("bing"), 14.5, [HELD, HELD], ["get", "get"], ("bing", 0), id="not expired: not acquired"
+            ),
+            pytest.param(
+                stored_lease("baz", lease_transitions=4),
+                0,
+                [BECAME_LEADER],
+                ["get", "update"],
+                ("baz", 4),
+                id="held by this candidate: renewed, no transition",
+            ),
+        ],
+    )
+    def test_try_acquire(
+        self, store: LeaseStore, item: Any, waited: float, outcomes: Any, calls: list[str], now_held: Any
+    ) -> None:
+        if item is not None:
+            store.put(item)
+        baz = Contender(store, "baz")
+        found = [baz.step()]
+        if len(outcomes) > 1:
+            baz.clock.advance(waited)
+            found.append(baz.step())
+        assert found == outcomes
+        assert baz.calls() == calls
+        assert holder(store) == now_held
+        assert baz.elector.leader == now_held[0]
+        assert baz.events[-1 if now_held[0] == "bing" else -2] == ("leader", now_held[0])
+
+    def test_the_record_is_that_of_its_new_holder(self, store: LeaseStore) -> None:
+        store.put(stored_lease("", lease_transitions=4, resource_version=9, acquire_time=AT - 99, handover_at=AT - 9))
+        baz = Contender(store, "baz", handover=HandOver(at=AT + 800))
+        baz.step()
+        assert {name: value for name, value in store.attributes().items() if name != "nonce"} == {
+            "holderIdentity": "baz",
+            "leaseDurationSeconds": 15,
+            "acquireTime": Decimal(AT),
+            "renewTime": Decimal(AT),
+            "leaseTransitions": 5,
+            "handoverAt": Decimal(AT + 800),
+            "resourceVersion": 10,
+            "uid": "uid-1",
+        }
+
+
+class TestExpiry:
+    """When another's lease has ended: by this candidate's own clocks, from its own first look."""
+
+    def test_a_cold_candidate_waits_a_full_duration_however_old_the_renew_time(self, store: LeaseStore) -> None:
+        store.put(stored_lease("alpha", renew_time=AT - 10 * YEAR))
+        beta = Contender(store, "beta")
+        assert beta.step() is HELD
+        beta.clock.advance(14.5)
+        assert beta.step() is HELD
+        beta.clock.advance(15)
+        assert beta.step() is BECAME_LEADER
+
+    @pytest.mark.parametrize("off", [-YEAR, YEAR], ids=["a year behind", "a year ahead"])
+    @pytest.mark.parametrize("horizon", [float("inf"), 120.0], ids=["standby", "with a horizon"])
+    def test_a_remote_clock_that_is_off_has_no_effect(self, store: LeaseStore, off: float, horizon: float) -> None:
+        alpha = Contender(store, "alpha", clock=EnvironmentClock(AT + off))
+        beta = Contender(store, "beta", handover=HandOver(horizon=horizon))
+        alpha.lead()
+        assert beta.step() is HELD
+        pass_time(14.5, alpha, beta)
+        assert beta.step() is HELD
+        pass_time(2, alpha, beta)
+        assert beta.step() is BECAME_LEADER
+        assert holder(store) == ("beta", 1)
+
+    @pytest.mark.parametrize(
+        ("recorded", "own"),
+        [
+            pytest.param(60, 15, id="longer than the candidate's"),
+            pytest.param(3, 15, id="shorter than the candidate's"),
+        ],
+    )
+    def test_the_duration_that_counts_is_the_holders(self, store: LeaseStore, recorded: int, own: int) -> None:
+        store.put(stored_lease("alpha", lease_duration_seconds=recorded))
+        beta = Contender(store, "beta", config=LeaderElectionConfig(lease_duration=own))
+        beta.step()
+        beta.clock.advance(recorded - 0.5)
+        assert beta.step() is HELD
+        beta.clock.advance(2.0)
+        assert beta.step() is BECAME_LEADER
+        assert store["leaseDurationSeconds"] == own
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            pytest.param({"renewTime": Decimal(AT + 10), "resourceVersion": Decimal(2)}, id="a renewal"),
+            pytest.param(
+                {"renewTime": Decimal(AT - YEAR), "resourceVersion": Decimal(2)}, id="a renewal from the past"
+            ),
+            pytest.param({"resourceVersion": Decimal(2)}, id="a publication within the same microsecond"),
+            pytest.param({"uid": "uid-2"}, id="the item made anew"),
+            pytest.param({"holderIdentity": "gamma"}, id="another holder"),
+            pytest.param({"nonce": "a retry's"}, id="only the nonce"),
+        ],
+    )
+    def test_a_record_that_changes_during_the_wait_starts_it_anew(
+        self, store: LeaseStore, change: dict[str, object]
+    ) -> None:
+        store.put(stored_lease("alpha"))
+        beta = Contender(store, "beta")
+        beta.step()
+        beta.clock.advance(14)
+        store.put({**stored_lease("alpha"), **change})
+        assert beta.step() is HELD
+        beta.clock.advance(14.5)
+        assert beta.step() is HELD
+        beta.clock.advance(2)
+        assert beta.step() is BECAME_LEADER
+
+    def test_attributes_of_the_node_cache_are_no_sign_of_life(self, store: LeaseStore) -> None:
+        store.put(stored_lease("alpha"))
+        beta = Contender(store, "beta")
+        beta.step()
+        beta.clock.advance(14)
+        store.put({**stored_lease("alpha"), "configurationHash": "f00"})
+        beta.step()
+        beta.clock.advance(2)
+        assert beta.step() is BECAME_LEADER
+
+    @pytest.mark.parametrize(
+        ("waited", "outcome"),
+        [
+            pytest.param(14.999, HELD, id="a millisecond before: still valid"),
+            pytest.param(15.0, BECAME_LEADER, id="at the instant: expired"),
+        ],
+    )
+    def test_the_instant_of_expiry(self, store: LeaseStore, waited: float, outcome: ElectionOutcome) -> None:
+        store.put(stored_lease("alpha"))
+        beta = Contender(store, "beta")
+        beta.step()
+        beta.clock.advance(waited)
+        assert beta.step() is outcome
+
+    def test_a_frozen_candidate_has_not_waited(self, store: LeaseStore) -> None:
+        """Its wall clock jumped: but it has seen nothing meanwhile, and a clock may also have been set."""
+        store.put(stored_lease("alpha"))
+        beta = Contender(store, "beta")
+        beta.step()
+        beta.clock.freeze(600)
+        assert beta.step() is HELD
+        beta.clock.advance(15)
+        assert beta.step() is BECAME_LEADER
+
+    def test_a_wall_clock_set_back_by_a_year_costs_one_wait_more_not_a_year(self, store: LeaseStore) -> None:
+        store.put(stored_lease("alpha"))
+        beta = Contender(store, "beta")
+        beta.step()
+        beta.clock.advance(14)
+        beta.clock.set_wall(-YEAR)
+        assert beta.step() is HELD
+        beta.clock.advance(14.5)
+        assert beta.step() is HELD
+        beta.clock.advance(2)
+        assert beta.step() is BECAME_LEADER
+
+
+class TestRaces:
+    def test_of_two_creators_one_wins(self, store: LeaseStore) -> None:
+        alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
+        alpha.lock.before_next("create", beta.step)
+        assert alpha.step() is ElectionOutcome.LOST_RACE
+        assert beta.fence() is not None
+        assert holder(store) == ("beta", 0)
+        assert alpha.elector.leader == "beta"
+
+    @pytest.mark.parametrize(
+        "item", [stored_lease("old", lease_transitions=7), stored_lease("")], ids=["expired", "free"]
+    )
+    def test_of_many_candidates_one_takes_over_and_transitions_grow_by_one(self, store: LeaseStore, item: Any) -> None:
+        """Each reads, then lets the next one try before it writes: the last to read is the first to write."""
+        store.put(item)
+        candidates = [Contender(store, f"candidate-{number}") for number in range(5)]
+        if item["holderIdentity"]:
+            for candidate in candidates:
+                assert candidate.step() is HELD
+        pass_time(15, *candidates)
+        for candidate, following in pairwise(candidates):
+            candidate.lock.before_next("update", following.step)
+        candidates[0].step()
+        leaders = [candidate for candidate in candidates if candidate.fence() is not None]
+        assert [leader.elector.identity for leader in leaders] == ["candidate-4"]
+        assert holder(store) == ("candidate-4", item["leaseTransitions"] + 1)
+        assert store["resourceVersion"] == 2
+        assert {candidate.elector.leader for candidate in candidates} == {"candidate-4"}
+
+    def test_the_loser_waits_a_full_duration_from_when_it_lost(self, store: LeaseStore) -> None:
+        alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
+        alpha.lock.before_next("create", beta.step)
+        alpha.step()
+        alpha.clock.advance(14.5)
+        assert alpha.step() is HELD
+        alpha.clock.advance(2)
+        assert alpha.step() is BECAME_LEADER
+
+    def test_a_claim_is_not_counted_from_its_answer(self, store: LeaseStore) -> None:
+        """Others may have read it as soon as it was sent."""
+        alpha = Contender(store, "alpha")
+        alpha.lock.before_next("create", lambda: alpha.clock.advance(9))
+        assert alpha.step() is BECAME_LEADER
+        alpha.clock.advance(6)
+        assert alpha.fence() is None
+
+    def test_a_holder_that_renews_at_the_last_moment_keeps_the_lease(self, store: LeaseStore) -> None:
+        alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
+        alpha.lead()
+        beta.step()
+        pass_time(15, alpha, beta)
+        beta.lock.before_next("update", alpha.step)
+        assert beta.step() is ElectionOutcome.LOST_RACE
+        assert holder(store) == ("alpha", 0)
+        assert alpha.fence() is not None
+
+
+class TestItem:
+    def test_an_item_deleted_during_the_wait_is_made_anew(self, store: LeaseStore) -> None:
+        store.put(stored_lease("alpha", lease_transitions=3))
+        beta = Contender(store, "beta")
+        beta.step()
+        store.delete()
+        beta.clock.advance(2)
+        assert beta.step() is BECAME_LEADER
+        assert holder(store) == ("beta", 0)
+        assert store["uid"] != "uid-1"
+
+    def test_an_item_deleted_between_read_and_write_is_not_written(self, store: LeaseStore) -> None:
+        store.put(stored_lease(""))
+        beta = Contender(store, "beta")
+        beta.lock.before_next("update", store.delete)
+        assert beta.step() is ElectionOutcome.LOST_RACE
+        assert store.attributes() == {}
+
+    def test_an_item_made_anew_between_read_and_write_is_not_written(self, store: LeaseStore) -> None:
+        store.put(stored_lease(""))
+        beta = Contender(store, "beta")
+        beta.lock.before_next("update", lambda: store.put(stored_lease("", uid="uid-2")))
+        assert beta.step() is ElectionOutcome.LOST_RACE
+        assert store["holderIdentity"] == ""
+
+    def test_a_malformed_record_is_waited_out_by_nobody(self, store: LeaseStore) -> None:
+        store.put({**stored_lease("alpha"), "leaseDurationSeconds": "fifteen"})
+        beta = Contender(store, "beta")
+        step = beta.step_until_due()
+        assert step.outcome is ElectionOutcome.UNAVAILABLE
+        assert "leaseDurationSeconds is fifteen" in step.detail
+        beta.clock.advance(60)
+        assert beta.step() is ElectionOutcome.UNAVAILABLE
+        assert store["holderIdentity"] == "alpha"
+
+
+class TestLostAnswers:
+    """A claim is committed and its response lost. An identity is one candidacy's, so the next read settles it."""
+
+    @pytest.mark.parametrize("fault", [Fault.LOST, Fault.DELAYED], ids=["committed at once", "committed later"])
+    @pytest.mark.parametrize(
+        ("item", "epoch"),
+        [
+            pytest.param(None, 0, id="create"),
+            pytest.param(stored_lease("", lease_transitions=4), 5, id="takeover of a released lease"),
+            pytest.param({"version": 1}, 1, id="first record of an item"),
+        ],
+    )
+    def test_a_claim(self, store: LeaseStore, item: Any, epoch: int, fault: Fault) -> None:
+        if item is not None:
+            store.put(item)
+        beta = Contender(store, "beta")
+        beta.faults.plan(None, fault)
+        assert beta.step() is ElectionOutcome.UNAVAILABLE
+        assert beta.fence() is None
+        beta.faults.deliver()
+        assert holder(store) == ("beta", epoch)
+        beta.clock.advance(2)
+        assert beta.step() is BECAME_LEADER
+        assert holder(store) == ("beta", epoch)
+        assert store["acquireTime"] == Decimal(AT)
+        assert beta.events == [("leader", "beta"), ("started", epoch)]
+
+    def test_a_takeover_of_an_expired_lease(self, store: LeaseStore) -> None:
+        store.put(stored_lease("alpha"))
+        beta = Contender(store, "beta")
+        beta.step()
+        beta.clock.advance(15)
+        beta.faults.plan(None, Fault.LOST)
+        assert beta.step() is ElectionOutcome.UNAVAILABLE
+        beta.clock.advance(2)
+        assert beta.step() is BECAME_LEADER
+        assert holder(store) == ("beta", 1)
+
+    def test_a_takeover_that_arrives_after_anothers_is_refused(self, store: LeaseStore) -> None:
+        store.put(stored_lease(""))
+        beta, gamma = Contender(store, "beta"), Contender(store, "gamma")
+        beta.faults.plan(None, Fault.DELAYED)
+        beta.step()
+        gamma.lead()
+        beta.faults.deliver()
+        assert holder(store) == ("gamma", 1)
+        beta.clock.advance(2)
+        assert beta.step() is HELD
+
+    @pytest.mark.parametrize("fault", [Fault.UNREACHABLE, Fault.THROTTLED, Fault.TRANSACTION_CONFLICT, Fault.REFUSED])
+    @pytest.mark.parametrize("succeeding", [0, 1], ids=["the read fails", "the write fails"])
+    def test_a_call_that_fails_is_tried_again(self, store: LeaseStore, succeeding: int, fault: Fault) -> None:
+        beta = Contender(store, "beta")
+        beta.faults.plan(*[None] * succeeding, fault)
+        step = beta.step_until_due()
+        assert step.outcome is ElectionOutcome.UNAVAILABLE
+        assert step.detail
+        assert store.attributes() == {}
+        assert beta.step_until_due().outcome is BECAME_LEADER
+        assert holder(store) == ("beta", 0)

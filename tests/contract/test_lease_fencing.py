@@ -1,0 +1,179 @@
+"""The seam to the node cache's writer: what it publishes under, and what it no longer can. On every implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+
+from berth.lease.outcomes import ElectionOutcome
+from berth.lease.record import Fence
+from tests.unit.lease.clocks import AT
+from tests.unit.lease.contenders import Contender, holder
+from tests.unit.lease.dynamodb_stores import MotoStore
+from tests.unit.lease.stores import InMemoryStore, LeaseStore
+
+STORES = {"in memory": InMemoryStore, "moto": MotoStore}
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest) -> LeaseStore:
+    """An empty one."""
+    return STORES[request.param]()
+
+
+def takes_over(store: LeaseStore, identity: str) -> Contender:
+    """A successor that has waited out whoever led."""
+    successor = Contender(store, identity)
+    successor.step()
+    successor.clock.advance(15)
+    successor.step()
+    assert successor.fence() is not None
+    return successor
+
+
+class TestPublishing:
+    def test_a_publication_is_a_renewal(self, store: LeaseStore) -> None:
+        alpha = Contender(store, "alpha")
+        alpha.lead()
+        for version in range(1, 10):
+            alpha.clock.advance(1)
+            assert alpha.publish(version=Decimal(version)) is True
+            assert alpha.step() is ElectionOutcome.IDLE
+        assert alpha.calls() == ["get", "create"]
+        assert store["version"] == 9
+        assert store["renewTime"] == Decimal(AT + 9)
+        assert store["resourceVersion"] == 10
+
+    def test_when_idle_a_heartbeat_follows_the_last_publication(self, store: LeaseStore) -> None:
+        alpha = Contender(store, "alpha")
+        alpha.lead()
+        alpha.clock.advance(1.5)
+        alpha.publish(version=Decimal(1))
+        alpha.clock.advance(1.5)
+        step = alpha.elector.step()
+        assert (step.outcome, step.again_in) == (ElectionOutcome.IDLE, 0.5)
+        alpha.clock.advance(0.5)
+        assert alpha.step() is ElectionOutcome.RENEWED
+        assert alpha.publish(version=Decimal(2)) is True
+        assert store["version"] == 2
+
+    def test_a_publication_keeps_a_candidate_waiting(self, store: LeaseStore) -> None:
+        alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
+        alpha.lead()
+        beta.step()
+        for _ in range(3):
+            alpha.clock.advance(10)
+            beta.clock.advance(10)
+            alpha.publish(version=Decimal(1))
+            assert beta.step() is ElectionOutcome.HELD
+
+    def test_a_publication_counts_from_when_it_was_sent(self, store: LeaseStore) -> None:
+        alpha = Contender(store, "alpha")
+        fence, sent = alpha.lead(), alpha.clock.now()
+        alpha.clock.advance(9)
+        assert store.publish(fence, {}, renew_time=sent.wall)
+        assert alpha.elector.renewed(fence, sent) is not None
+        alpha.clock.advance(6)
+        assert alpha.fence() is None
+
+    def test_the_fence_names_holder_epoch_item_and_version(self, store: LeaseStore) -> None:
+        fence = Contender(store, "alpha").lead()
+        assert fence == Fence("alpha", 0, str(store["uid"]), 1)
+
+    def test_a_renewal_makes_the_fence_before_it_stale(self, store: LeaseStore) -> None:
+        alpha = Contender(store, "alpha")
+        fence = alpha.lead()
+        alpha.step_until_due()
+        assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT) is False
+        assert alpha.elector.renewed(fence, alpha.clock.now()) == alpha.fence() != fence
+
+    def test_after_a_refusal_there_is_no_fence_until_the_record_was_read(self, store: LeaseStore) -> None:
+        alpha = Contender(store, "alpha")
+        alpha.lead()
+        store.put({**store.attributes(), "resourceVersion": Decimal(5)})
+        assert alpha.publish(version=Decimal(1)) is False
+        assert alpha.fence() is None
+        assert alpha.step() is ElectionOutcome.RENEWED
+        assert alpha.calls() == ["get", "create", "get", "update"]
+        assert alpha.publish(version=Decimal(1)) is True
+
+    def test_a_refusal_because_of_a_successor_ends_the_term_with_one_read(self, store: LeaseStore) -> None:
+        alpha = Contender(store, "alpha")
+        alpha.lead()
+        takes_over(store, "beta")
+        assert alpha.publish(version=Decimal(1)) is False
+        assert alpha.step() is ElectionOutcome.DEPOSED
+        assert alpha.calls() == ["get", "create", "get"]
+
+    def test_a_refusal_of_an_older_fence_is_no_news(self, store: LeaseStore) -> None:
+        alpha = Contender(store, "alpha")
+        fence = alpha.lead()
+        alpha.step_until_due()
+        alpha.elector.refused(fence)
+        assert alpha.fence() is not None
+        assert alpha.step() is ElectionOutcome.IDLE
+
+    def test_there_is_no_fence_for_one_that_does_not_lead(self, store: LeaseStore) -> None:
+        alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
+        fence = alpha.lead()
+        assert beta.fence() is None
+        beta.elector.refused(fence)
+        assert beta.elector.renewed(fence, beta.clock.now()) is None
+        alpha.release()
+        assert alpha.fence() is None
+        assert alpha.elector.renewed(fence, alpha.clock.now()) is None
+
+    def test_a_publication_whose_answer_was_lost_is_settled_by_the_next_renewal(self, store: LeaseStore) -> None:
+        """The writer does not know whether it was written: after a renewal it is, or it never will be."""
+        alpha = Contender(store, "alpha")
+        fence = alpha.lead()
+        assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT)
+        assert alpha.step_until_due().outcome is ElectionOutcome.RENEWED
+        assert store["version"] == 1
+        late = alpha.lead()
+        assert alpha.step_until_due().outcome is ElectionOutcome.RENEWED
+        assert store.publish(late, {"version": Decimal(2)}, renew_time=AT) is False
+
+
+def flush(store: LeaseStore, leader: Contender, fence: Fence, versions: range) -> Iterator[bool]:
+    """What the node cache's writer does, halting after each write: the log items, and then the publication."""
+    for version in versions:
+        yield store.put_log_item(version, fence.lease_transitions, f"{fence.holder_identity}-{version}")
+    yield store.publish(fence, {"version": Decimal(versions[-1])}, renew_time=leader.clock.wall())
+
+
+class TestPausedFlush:
+    """A leader is paused during a flush of three log items; a successor takes over, and then the flush goes on."""
+
+    @pytest.mark.parametrize("written", [0, 1, 2, 3], ids=["before", "after one item", "after two", "after its items"])
+    @pytest.mark.parametrize("first", ["the successor", "the paused leader"])
+    def test_it_is_never_published_and_what_it_left_is_overwritten(
+        self, store: LeaseStore, written: int, first: str
+    ) -> None:
+        alpha = Contender(store, "alpha")
+        paused = flush(store, alpha, alpha.lead(), range(1, 4))
+        assert all(next(paused) for _ in range(written))
+        beta = takes_over(store, "beta")
+        fence = beta.lead()
+        if first == "the successor":
+            assert all(flush(store, beta, fence, range(1, 3)))
+        assert list(paused)[-1] is False
+        if first == "the paused leader":
+            assert "version" not in store.attributes()
+            assert all(flush(store, beta, fence, range(1, 3)))
+        assert store["version"] == 2
+        assert {version: change for version, change in store.log().items() if version <= 2} == {
+            1: "beta-1",
+            2: "beta-2",
+        }
+        assert holder(store) == ("beta", 1)
+
+    def test_a_pause_without_a_successor_does_not_hurt(self, store: LeaseStore) -> None:
+        alpha = Contender(store, "alpha")
+        paused = flush(store, alpha, alpha.lead(), range(1, 4))
+        next(paused)
+        alpha.clock.freeze(600)
+        assert all(paused)
+        assert store["version"] == 3

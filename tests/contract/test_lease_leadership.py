@@ -1,0 +1,255 @@
+"""How a lease is kept and lost, on every implementation of the lock."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from berth.lease.config import LeaderElectionConfig
+from berth.lease.outcomes import ElectionOutcome, ReleaseOutcome
+from tests.unit.lease.clocks import AT
+from tests.unit.lease.contenders import Contender, holder, pass_time
+from tests.unit.lease.dynamodb_stores import MotoStore
+from tests.unit.lease.faults import Fault
+from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease
+
+STORES = {"in memory": InMemoryStore, "moto": MotoStore}
+
+RENEWED = ElectionOutcome.RENEWED
+RENEWAL_FAILED = ElectionOutcome.RENEWAL_FAILED
+DEADLINE = ElectionOutcome.RENEW_DEADLINE_EXCEEDED
+DEPOSED = ElectionOutcome.DEPOSED
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest) -> LeaseStore:
+    """An empty one."""
+    return STORES[request.param]()
+
+
+def leading(store: LeaseStore, **options: Any) -> Contender:
+    """A leader in epoch 0, whose calls so far do not count."""
+    alpha = Contender(store, "alpha", **options)
+    alpha.lead()
+    alpha.calls()
+    return alpha
+
+
+class TestUpstreamRenewal:
+    """client-go's rows of the fast path and of coordinated renewal."""
+
+    def test_the_fast_path_after_the_lease_was_acquired(self, store: LeaseStore) -> None:
+        alpha = Contender(store, "alpha")
+        assert [alpha.step_until_due().outcome for _ in range(3)] == [ElectionOutcome.BECAME_LEADER, RENEWED, RENEWED]
+        assert alpha.calls() == ["get", "create", "update", "update"]
+
+    def test_the_slow_path_after_the_fast_path_failed(self, store: LeaseStore) -> None:
+        alpha = Contender(store, "alpha")
+        alpha.faults.plan(None, None, None, Fault.THROTTLED)
+        outcomes = [alpha.step_until_due().outcome for _ in range(4)]
+        assert outcomes == [ElectionOutcome.BECAME_LEADER, RENEWED, RENEWED, RENEWED]
+        assert alpha.calls() == ["get", "create", "update", "update", "get", "update", "update"]
+
+    def test_the_slow_path_after_a_version_was_missed(self, store: LeaseStore) -> None:
+        """Something wrote the item and counted its version, but the record is still this leader's."""
+        alpha = leading(store)
+        store.put({**store.attributes(), "resourceVersion": Decimal(7)})
+        assert alpha.step_until_due().outcome is RENEWED
+        assert alpha.calls() == ["update", "get", "update"]
+        assert store["resourceVersion"] == 8
+
+    def test_a_coordinated_leader_does_not_take_what_another_holds(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        store.put(stored_lease("bing", lease_transitions=1, renew_time=AT - 9999))
+        assert alpha.step_until_due().outcome is DEPOSED
+        assert holder(store) == ("bing", 1)
+
+    def test_a_coordinated_leader_renews_what_it_holds(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        alpha.elector.refused(alpha.lead())
+        assert alpha.step() is RENEWED
+        assert alpha.calls() == ["get", "update"]
+        assert holder(store) == ("alpha", 0)
+
+
+class TestRenewal:
+    def test_it_keeps_acquire_time_and_transitions(self, store: LeaseStore) -> None:
+        store.put(stored_lease("", lease_transitions=4))
+        alpha = leading(store)
+        alpha.step_until_due()
+        assert holder(store) == ("alpha", 5)
+        assert store["acquireTime"] == Decimal(AT)
+        assert store["renewTime"] == Decimal(AT + 2)
+
+    def test_an_own_lease_that_expired_goes_on_in_its_epoch(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        alpha.clock.advance(100)
+        assert alpha.fence() is None
+        assert alpha.step() is RENEWED
+        assert alpha.calls() == ["get", "update"]
+        assert holder(store) == ("alpha", 0)
+        assert store["acquireTime"] == Decimal(AT)
+        assert alpha.events == [("leader", "alpha"), ("started", 0)]
+
+    @pytest.mark.parametrize("fault", [Fault.LOST, Fault.DELAYED], ids=["committed at once", "committed later"])
+    def test_a_renewal_whose_answer_was_lost_is_repeated(self, store: LeaseStore, fault: Fault) -> None:
+        alpha = leading(store)
+        alpha.faults.plan(fault)
+        assert alpha.step_until_due().outcome is RENEWED
+        assert alpha.calls() == ["update", "get", "update"]
+        before = store.attributes()
+        alpha.faults.deliver()
+        assert store.attributes() == before
+        assert alpha.fence() is not None
+        assert alpha.publish() is True
+
+    def test_a_renewal_that_arrives_after_a_failed_step_is_no_harm(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        alpha.faults.plan(Fault.DELAYED, Fault.UNREACHABLE)
+        assert alpha.step_until_due().outcome is RENEWAL_FAILED
+        alpha.faults.deliver()
+        assert alpha.step_until_due().outcome is RENEWED
+        assert holder(store) == ("alpha", 0)
+        assert store["resourceVersion"] == 3
+
+    def test_a_renewal_is_not_counted_from_its_answer(self, store: LeaseStore) -> None:
+        """A successor may have read it as soon as it was sent."""
+        alpha = leading(store)
+        alpha.clock.advance(2)
+        alpha.lock.before_next("update", lambda: alpha.clock.advance(9))
+        alpha.step()
+        alpha.clock.advance(6)
+        assert alpha.fence() is None
+
+    def test_a_frozen_leader_does_not_believe_in_its_lease(self, store: LeaseStore) -> None:
+        """The monotonic clock stood still, the wall clock jumped, and in between another leads."""
+        alpha, beta = leading(store), Contender(store, "beta")
+        beta.step()
+        alpha.clock.freeze(16)
+        beta.clock.advance(16)
+        assert beta.step() is ElectionOutcome.BECAME_LEADER
+        assert alpha.fence() is None
+        assert alpha.step() is DEPOSED
+        assert alpha.events[-2:] == [("stopped", DEPOSED), ("leader", "beta")]
+        assert holder(store) == ("beta", 1)
+
+    def test_a_frozen_leader_that_nobody_followed_leads_on(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        alpha.clock.freeze(600)
+        assert alpha.fence() is None
+        assert alpha.step() is RENEWED
+        assert alpha.fence() is not None
+        assert holder(store) == ("alpha", 0)
+
+    def test_a_wall_clock_set_back_does_not_prolong_the_lease(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        alpha.clock.set_wall(-3600)
+        alpha.clock.advance(15)
+        assert alpha.fence() is None
+
+    @pytest.mark.parametrize(
+        ("change", "detail"),
+        [
+            pytest.param({"holderIdentity": "beta", "leaseTransitions": Decimal(1)}, "beta holds item", id="another's"),
+            pytest.param({"holderIdentity": ""}, "nobody holds item", id="blank"),
+            pytest.param({"uid": "uid-2"}, "alpha holds item uid-2", id="of an item made anew"),
+            pytest.param({"leaseTransitions": Decimal(2)}, "in epoch 2", id="of another epoch"),
+        ],
+    )
+    def test_a_record_of_another_term_ends_this_one_at_once(
+        self, store: LeaseStore, change: dict[str, object], detail: str
+    ) -> None:
+        alpha = leading(store)
+        store.put({**store.attributes(), "resourceVersion": Decimal(9), **change})
+        before = store.attributes()
+        step = alpha.step_until_due()
+        assert step.outcome is DEPOSED
+        assert step.ended
+        assert detail in step.detail
+        assert alpha.fence() is None
+        assert alpha.elector.step() == step
+        assert store.attributes() == before
+
+    def test_a_deleted_item_ends_the_term_and_is_not_made_by_its_leader(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        store.delete()
+        step = alpha.step_until_due()
+        assert (step.outcome, step.detail) == (DEPOSED, "the head item is gone")
+        assert store.attributes() == {}
+
+
+class TestRenewDeadline:
+    @pytest.mark.parametrize("fault", [Fault.UNREACHABLE, Fault.THROTTLED, Fault.TRANSACTION_CONFLICT, Fault.REFUSED])
+    def test_a_leader_that_cannot_renew_stops_at_the_deadline(self, store: LeaseStore, fault: Fault) -> None:
+        alpha = leading(store)
+        alpha.faults.always = fault
+        outcomes = []
+        while (step := alpha.step_until_due()).outcome is RENEWAL_FAILED:
+            outcomes.append(alpha.clock.wall() - AT)
+            assert alpha.fence() is not None
+        assert outcomes == [2, 4, 6, 8]
+        assert (step.outcome, alpha.clock.wall() - AT) == (DEADLINE, 10)
+        assert step.detail
+        assert alpha.fence() is None
+        assert alpha.events[-1] == ("stopped", DEADLINE)
+        assert holder(store) == ("alpha", 0)
+
+    def test_the_deadline_is_met_though_it_is_no_multiple_of_the_retry_period(self, store: LeaseStore) -> None:
+        alpha = leading(store, config=LeaderElectionConfig(15, 9.5, 4))
+        alpha.faults.always = Fault.UNREACHABLE
+        while not alpha.step_until_due().ended:
+            pass
+        assert alpha.clock.wall() - AT == 9.5
+
+    def test_one_success_moves_the_deadline(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        for _ in range(6):
+            alpha.faults.plan(*[Fault.THROTTLED] * 6)  # three steps of an update and a get
+            outcomes = [alpha.step_until_due().outcome for _ in range(4)]
+            assert outcomes == [RENEWAL_FAILED, RENEWAL_FAILED, RENEWAL_FAILED, RENEWED]
+
+    def test_a_calls_own_duration_counts(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        alpha.faults.always = Fault.UNREACHABLE
+        alpha.clock.advance(8)
+        alpha.lock.before_next("get", lambda: alpha.clock.advance(2))
+        assert alpha.step() is DEADLINE
+
+    def test_a_thawed_leader_tries_once_before_it_gives_up(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        alpha.clock.freeze(600)
+        alpha.faults.always = Fault.UNREACHABLE
+        assert alpha.step() is DEADLINE
+        assert alpha.calls() == ["get"]
+
+    def test_a_malformed_record_cannot_be_renewed_by_the_slow_path(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        store.put({**store.attributes(), "resourceVersion": "two"})
+        assert alpha.step_until_due().outcome is RENEWAL_FAILED
+        while not (step := alpha.step_until_due()).ended:
+            pass
+        assert (step.outcome, alpha.clock.wall() - AT) == (DEADLINE, 10)
+        assert "resourceVersion is two" in step.detail
+
+    def test_another_takes_over_no_earlier_than_the_leader_has_stopped(self, store: LeaseStore) -> None:
+        alpha, beta = leading(store), Contender(store, "beta")
+        beta.step()
+        alpha.faults.always = Fault.UNREACHABLE
+        while beta.fence() is None:
+            pass_time(0.5, alpha, beta)
+            alpha.step()
+            beta.step()
+        assert 15 <= alpha.clock.wall() - AT <= 17
+        assert alpha.events[-1] == ("stopped", DEADLINE)
+
+    def test_a_deadline_that_has_passed_still_lets_it_release(self, store: LeaseStore) -> None:
+        alpha = leading(store)
+        alpha.faults.always = Fault.UNREACHABLE
+        while not alpha.step_until_due().ended:
+            pass
+        alpha.faults.always = None
+        assert alpha.release() is ReleaseOutcome.RELEASED
+        assert holder(store) == ("", 0)
+        assert alpha.events[-2:] == [("stopped", DEADLINE), ("leader", "")]

@@ -1,0 +1,260 @@
+"""The port LeaseLock, held by every implementation of it. The cases know the port and the item only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
+from berth.lease.record import ATTRIBUTES, NO_RECORD, Fence, Lease, LeaseSpec
+from tests.unit.lease.clocks import AT
+from tests.unit.lease.dynamodb_stores import MotoStore
+from tests.unit.lease.faults import Fault
+from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease
+
+STORES = {"in memory": InMemoryStore, "moto": MotoStore}
+SPEC = LeaseSpec("alpha", 15, acquire_time=AT, renew_time=AT, lease_transitions=0)
+OTHERS: dict[str, object] = {"version": Decimal(7), "snapshotId": "s-7", "observedAt": Decimal("1699999999.5")}
+
+
+@pytest.fixture(params=STORES)
+def store(request: pytest.FixtureRequest) -> LeaseStore:
+    """An empty one."""
+    return STORES[request.param]()
+
+
+def created(store: LeaseStore, spec: LeaseSpec = SPEC) -> Lease:
+    """The lease of an item that was just made."""
+    written = store.lock().create(spec)
+    assert isinstance(written, Written)
+    return written.lease
+
+
+def updated(store: LeaseStore, seen: Lease, spec: LeaseSpec) -> Lease:
+    """The lease after an update that succeeds."""
+    written = store.lock().update(seen, spec)
+    assert isinstance(written, Written)
+    return written.lease
+
+
+def fence_of(lease: Lease) -> Fence:
+    """What its holder publishes under."""
+    return Fence(lease.spec.holder_identity, lease.spec.lease_transitions, lease.uid, lease.resource_version)
+
+
+class TestLeaseLock:
+    def test_there_is_no_lease_before_anybody_made_one(self, store: LeaseStore) -> None:
+        assert store.lock().get() is None
+
+    def test_a_lease_that_was_made_is_read_as_it_was_written(self, store: LeaseStore) -> None:
+        lease = created(store)
+        assert lease.spec == SPEC
+        assert lease.resource_version == 1
+        assert lease.uid
+        assert lease.nonce
+        assert store.lock().get() == lease
+
+    def test_the_attributes_are_the_fields_of_a_kubernetes_lease(self, store: LeaseStore) -> None:
+        created(store, replace(SPEC, handover_at=AT + 600))
+        assert set(store.attributes()) == set(ATTRIBUTES)
+        assert store["holderIdentity"] == "alpha"
+        assert store["leaseDurationSeconds"] == 15
+        assert store["leaseTransitions"] == 0
+        assert store["resourceVersion"] == 1
+        assert store["handoverAt"] == Decimal(AT + 600)
+
+    def test_of_two_creators_one_wins_and_the_other_learns_who(self, store: LeaseStore) -> None:
+        lease = created(store)
+        assert store.lock().create(replace(SPEC, holder_identity="beta")) == Conflict(lease)
+        assert store.lock().get() == lease
+
+    def test_an_item_without_a_record_is_nobodys_and_is_not_made_again(self, store: LeaseStore) -> None:
+        store.put(OTHERS)
+        assert store.lock().get() == NO_RECORD
+        assert store.lock().create(SPEC) == Conflict(NO_RECORD)
+        assert store.attributes() == OTHERS
+
+    def test_an_update_counts_the_version_and_keeps_the_uid(self, store: LeaseStore) -> None:
+        first = created(store)
+        second = updated(store, first, replace(SPEC, renew_time=AT + 2))
+        assert second.spec.renew_time == AT + 2
+        assert second.resource_version == 2
+        assert second.uid == first.uid
+        assert second.nonce != first.nonce
+        assert store.lock().get() == second
+
+    def test_of_two_that_saw_the_same_version_one_wins_and_the_other_learns_who(self, store: LeaseStore) -> None:
+        seen = created(store)
+        winner = updated(store, seen, replace(SPEC, holder_identity="beta", lease_transitions=1))
+        assert store.lock().update(seen, replace(SPEC, holder_identity="gamma")) == Conflict(winner)
+        assert store.lock().get() == winner
+
+    def test_an_item_that_was_made_anew_at_the_same_version_is_another(self, store: LeaseStore) -> None:
+        seen = created(store)
+        store.delete()
+        anew = created(store, replace(SPEC, holder_identity="beta"))
+        assert anew.resource_version == seen.resource_version
+        assert store.lock().update(seen, SPEC) == Conflict(anew)
+        assert store.lock().get() == anew
+
+    def test_an_item_that_is_gone_is_not_updated_into_being(self, store: LeaseStore) -> None:
+        seen = created(store)
+        store.delete()
+        assert store.lock().update(seen, SPEC) == Conflict(None)
+        assert store.attributes() == {}
+
+    def test_an_item_without_a_record_gets_one(self, store: LeaseStore) -> None:
+        store.put(OTHERS)
+        lease = updated(store, NO_RECORD, replace(SPEC, lease_transitions=1))
+        assert lease.resource_version == 1
+        assert lease.uid
+        assert store.lock().get() == lease
+
+    def test_of_two_that_saw_no_record_one_wins(self, store: LeaseStore) -> None:
+        store.put(OTHERS)
+        winner = updated(store, NO_RECORD, SPEC)
+        assert store.lock().update(NO_RECORD, replace(SPEC, holder_identity="beta")) == Conflict(winner)
+
+    def test_no_record_is_not_no_item(self, store: LeaseStore) -> None:
+        assert store.lock().update(NO_RECORD, SPEC) == Conflict(None)
+        assert store.attributes() == {}
+
+    def test_the_node_caches_attributes_are_never_touched(self, store: LeaseStore) -> None:
+        store.put(OTHERS)
+        lease = updated(store, NO_RECORD, SPEC)
+        lease = updated(store, lease, replace(SPEC, renew_time=AT + 2, handover_at=AT + 9))
+        updated(store, lease, replace(SPEC, holder_identity="", lease_duration_seconds=1))
+        assert {name: value for name, value in store.attributes().items() if name not in ATTRIBUTES} == OTHERS
+
+    def test_a_hand_over_is_announced_and_taken_back(self, store: LeaseStore) -> None:
+        lease = created(store, replace(SPEC, handover_at=AT + 600.25))
+        assert lease.spec.handover_at == AT + 600.25
+        lease = updated(store, lease, SPEC)
+        assert lease.spec.handover_at is None
+        assert store.lock().get() == lease
+
+    @pytest.mark.parametrize(
+        "spec",
+        [
+            pytest.param(replace(SPEC, holder_identity="", lease_duration_seconds=1), id="released"),
+            pytest.param(replace(SPEC, holder_identity="ü/#? \n" * 40), id="a holder of any characters"),
+            pytest.param(replace(SPEC, lease_transitions=2**40), id="a large epoch"),
+            pytest.param(replace(SPEC, renew_time=AT + 0.123456789, acquire_time=0.1), id="fractions of a second"),
+        ],
+    )
+    def test_what_a_write_returns_is_what_the_next_reader_sees(self, store: LeaseStore, spec: LeaseSpec) -> None:
+        lease = created(store, spec)
+        assert store.lock().get() == lease
+
+    @pytest.mark.parametrize(
+        ("attribute", "value"),
+        [
+            pytest.param("holderIdentity", Decimal(7), id="a holder that is a number"),
+            pytest.param("holderIdentity", None, id="no holder"),
+            pytest.param("leaseDurationSeconds", Decimal(0), id="a duration of zero"),
+            pytest.param("leaseDurationSeconds", Decimal(-15), id="a negative duration"),
+            pytest.param("leaseDurationSeconds", Decimal("1.5"), id="a duration that is not whole"),
+            pytest.param("leaseDurationSeconds", "15", id="a duration that is a string"),
+            pytest.param("leaseTransitions", Decimal(-1), id="a negative epoch"),
+            pytest.param("leaseTransitions", None, id="no epoch"),
+            pytest.param("renewTime", "2026-01-01T00:00:00Z", id="a time that is a string"),
+            pytest.param("acquireTime", True, id="a time that is a truth value"),
+            pytest.param("resourceVersion", None, id="no version"),
+            pytest.param("resourceVersion", Decimal(0), id="a version of zero"),
+            pytest.param("uid", "", id="an empty uid"),
+            pytest.param("uid", None, id="no uid"),
+            pytest.param("nonce", [], id="a nonce that is a list"),
+            pytest.param("handoverAt", "soon", id="a hand-over that is a string"),
+        ],
+    )
+    def test_a_malformed_attribute_is_named_and_never_overwritten(
+        self, store: LeaseStore, attribute: str, value: object
+    ) -> None:
+        attributes = {**stored_lease("alpha"), attribute: value}
+        if value is None:
+            del attributes[attribute]
+        store.put(attributes)
+        for answer in (store.lock().get(), store.lock().create(SPEC), store.lock().update(NO_RECORD, SPEC)):
+            assert isinstance(answer, Unavailable)
+            assert f"the head item's {attribute} is " in answer.reason
+            assert "delete the item" in answer.reason
+        assert store.attributes() == attributes
+
+    @pytest.mark.parametrize("fault", Fault)
+    @pytest.mark.parametrize(
+        "call",
+        [
+            pytest.param(lambda lock, _: lock.get(), id="get"),
+            pytest.param(lambda lock, _: lock.create(SPEC), id="create"),
+            pytest.param(lambda lock, seen: lock.update(seen, SPEC), id="update"),
+        ],
+    )
+    def test_a_call_without_an_answer_is_unavailable(
+        self, store: LeaseStore, call: Callable[[LeaseLock, Lease], object], fault: Fault
+    ) -> None:
+        seen, lock = created(store), store.lock()
+        lock.faults.plan(fault)
+        assert isinstance(call(lock, seen), Unavailable)
+
+    def test_a_write_whose_answer_was_lost_is_in_the_item(self, store: LeaseStore) -> None:
+        lock = store.lock()
+        lock.faults.plan(Fault.LOST)
+        assert isinstance(lock.create(SPEC), Unavailable)
+        lease = lock.get()
+        assert isinstance(lease, Lease)
+        lock.faults.plan(Fault.LOST)
+        assert isinstance(lock.update(lease, replace(SPEC, renew_time=AT + 2)), Unavailable)
+        assert store["resourceVersion"] == 2
+        assert store["renewTime"] == Decimal(AT + 2)
+
+    def test_a_write_that_arrives_after_anothers_changes_nothing(self, store: LeaseStore) -> None:
+        seen, lock = created(store), store.lock()
+        lock.faults.plan(Fault.DELAYED)
+        lock.update(seen, replace(SPEC, holder_identity="late"))
+        winner = updated(store, seen, replace(SPEC, holder_identity="beta"))
+        lock.faults.deliver()
+        assert store.lock().get() == winner
+
+
+class TestPublication:
+    """The write of the node cache's writer: not a lock's, but on the same item, and a renewal."""
+
+    def test_it_renews_and_carries_the_writers_attributes(self, store: LeaseStore) -> None:
+        lease = created(store, replace(SPEC, handover_at=AT + 600))
+        assert store.publish(fence_of(lease), {"version": Decimal(1)}, renew_time=AT + 1)
+        assert store["version"] == 1
+        found = store.lock().get()
+        assert isinstance(found, Lease)
+        assert found.spec == replace(lease.spec, renew_time=AT + 1)
+        assert (found.resource_version, found.uid) == (2, lease.uid)
+
+    def test_without_attributes_it_is_a_heartbeat(self, store: LeaseStore) -> None:
+        assert store.publish(fence_of(created(store)), {}, renew_time=AT + 1)
+        assert store["renewTime"] == Decimal(AT + 1)
+
+    @pytest.mark.parametrize(
+        "stale",
+        [
+            pytest.param({"resource_version": 1}, id="an older version"),
+            pytest.param({"resource_version": 3}, id="a version that is yet to come"),
+            pytest.param({"uid": "another"}, id="another item"),
+            pytest.param({"holder_identity": "beta"}, id="another holder"),
+            pytest.param({"lease_transitions": 1}, id="another epoch"),
+        ],
+    )
+    def test_under_a_fence_that_does_not_hold_nothing_is_written(self, store: LeaseStore, stale: Any) -> None:
+        fence = fence_of(updated(store, created(store), SPEC))
+        before = store.attributes()
+        assert store.publish(replace(fence, **stale), {"version": Decimal(1)}, renew_time=AT + 1) is False
+        assert store.attributes() == before
+        assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT + 1) is True
+
+    def test_once_the_item_is_gone_nothing_is_published(self, store: LeaseStore) -> None:
+        fence = fence_of(created(store))
+        store.delete()
+        assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT + 1) is False
+        assert store.attributes() == {}

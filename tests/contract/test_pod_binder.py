@@ -1,0 +1,115 @@
+"""The port PodBinder, held by the dump and by the Kubernetes API. The cases know the port only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pytest
+from kubernetes.client import Configuration
+
+from berth.cluster.api_server import ApiServer
+from berth.cluster.dump import DumpCluster
+from berth.cluster.kubernetes_binder import KubernetesBinder
+from berth.extender.ports import Assignment, Binding, Created, PodBinder, Refused, Unanswered
+from tests.fakes.api_server import Fault, kubernetes_on_loopback
+from tests.fakes.clock import HandDrivenClock
+
+SECONDS = 5.0
+WAITING = Binding("ml", "waiting", "uid-waiting", "n10")
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The port, and how to take the cluster away. The pods: ml/waiting, ml/running on n20."""
+
+    binder: PodBinder
+    vanish: Callable[[], None]
+
+
+@pytest.fixture(params=["dump", "Kubernetes API"])
+def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]:
+    if request.param == "dump":
+        path = tmp_path / "cluster.json"
+        pods = [
+            {"kind": "Pod", "metadata": {"name": "waiting", "namespace": "ml", "uid": "uid-waiting"}, "spec": {}},
+            {
+                "kind": "Pod",
+                "metadata": {"name": "running", "namespace": "ml", "uid": "uid-running"},
+                "spec": {"nodeName": "n20"},
+            },
+        ]
+        path.write_bytes(orjson.dumps({"kind": "List", "items": pods}))
+        yield Cluster(DumpCluster(path), path.unlink)
+        return
+    with kubernetes_on_loopback() as kubernetes:
+        kubernetes.add_pod("waiting", "uid-waiting")
+        kubernetes.add_pod("running", "uid-running", "n20")
+        configuration = Configuration()
+        configuration.host = kubernetes.host
+
+        def vanish() -> None:
+            kubernetes.faults += [Fault("GET"), Fault("POST")]
+
+        yield Cluster(KubernetesBinder(ApiServer(configuration, HandDrivenClock())), vanish)
+
+
+def test_an_unbound_pod_is_on_no_node(cluster: Cluster) -> None:
+    assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "")
+
+
+def test_a_running_pod_is_where_it_runs(cluster: Cluster) -> None:
+    assert cluster.binder.assignment("ml", "running", SECONDS) == Assignment("uid-running", "n20")
+
+
+def test_a_binding_puts_the_pod_on_its_node(cluster: Cluster) -> None:
+    assert cluster.binder.create_binding(WAITING, SECONDS) == Created()
+    assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "n10")
+
+
+@pytest.mark.parametrize(
+    ("binding", "node"),
+    [
+        pytest.param(Binding("ml", "running", "uid-running", "n10"), "n20", id="to another node"),
+        pytest.param(Binding("ml", "running", "uid-running", "n20"), "n20", id="to the same node"),
+    ],
+)
+def test_a_bound_pod_is_bound_no_more(cluster: Cluster, binding: Binding, node: str) -> None:
+    refused = cluster.binder.create_binding(binding, SECONDS)
+    assert isinstance(refused, Refused)
+    assert refused.status == 409
+    assert f'already assigned to node "{node}"' in refused.message
+    assert cluster.binder.assignment("ml", "running", SECONDS) == Assignment("uid-running", node)
+
+
+@pytest.mark.parametrize("node", ["n10", "n20"], ids=["to the same node", "to another node"])
+def test_a_second_binding_is_refused_and_changes_nothing(cluster: Cluster, node: str) -> None:
+    """An API server refuses it even for the same node: that it has taken effect is found by reading the pod."""
+    cluster.binder.create_binding(WAITING, SECONDS)
+    refused = cluster.binder.create_binding(Binding("ml", "waiting", "uid-waiting", node), SECONDS)
+    assert isinstance(refused, Refused)
+    assert refused.status == 409
+    assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "n10")
+
+
+def test_the_uid_is_a_precondition(cluster: Cluster) -> None:
+    refused = cluster.binder.create_binding(Binding("ml", "waiting", "uid-of-another", "n10"), SECONDS)
+    assert isinstance(refused, Refused)
+    assert refused.status == 409
+    assert "UID" in refused.message
+    assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "")
+
+
+@pytest.mark.parametrize(("namespace", "name"), [("ml", "absent"), ("elsewhere", "waiting")])
+def test_a_pod_that_is_not_there_is_a_404_with_its_name(cluster: Cluster, namespace: str, name: str) -> None:
+    wanted = Refused(404, f'pods "{name}" not found')
+    assert cluster.binder.assignment(namespace, name, SECONDS) == wanted
+    assert cluster.binder.create_binding(Binding(namespace, name, "uid", "n10"), SECONDS) == wanted
+
+
+def test_a_cluster_that_does_not_answer_leaves_both_calls_unanswered(cluster: Cluster) -> None:
+    cluster.vanish()
+    assert isinstance(cluster.binder.create_binding(WAITING, SECONDS), Unanswered)
+    assert isinstance(cluster.binder.assignment("ml", "waiting", SECONDS), Unanswered)

@@ -1,0 +1,221 @@
+"""A list of one resource from an API server: pages, restarts, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+import pytest
+
+from berth.cluster.watch.events import Listed
+from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
+from berth.cluster.watch.resources import (
+    ALWAYS,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    SPREADING,
+    Resource,
+)
+from berth.nodecache.cluster import ClusterUnavailable
+from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, Exchange, driven_api_server
+
+Result = TypeVar("Result")
+
+NODES_PATH = "/api/v1/nodes"
+TOO_LARGE = {"causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]}
+
+
+@pytest.fixture
+def server() -> Iterator[DrivenApiServer]:
+    with driven_api_server() as server:
+        yield server
+
+
+@pytest.fixture
+def begin() -> Iterator[Callable[[Callable[[], Result]], Future[Result]]]:
+    """Runs a call in another thread, while the test plays the server."""
+    with ThreadPoolExecutor(1) as pool:
+        yield pool.submit
+
+
+Begin = Callable[[Callable[[], Listed]], "Future[Listed]"]
+
+
+def source(server: DrivenApiServer, resource: Resource = NODES, **options: int) -> KubernetesListerWatcher:
+    return KubernetesListerWatcher(server.api(), resource, WatchOptions(**options))
+
+
+def node(name: str, **metadata: object) -> dict[str, object]:
+    return {"metadata": {"name": name, **metadata}}
+
+
+def test_pages_are_followed_and_the_version_is_that_of_the_last(server: DrivenApiServer, begin: Begin) -> None:
+    listing = begin(source(server, page_size=2).list_all)
+    first = server.next(NODES_PATH)
+    assert first.query == {"limit": "2"}
+    first.page(node("a"), node("b"), version="10", following="opaque+/= token")
+    second = server.next(NODES_PATH)
+    assert second.query == {"limit": "2", "continue": "opaque+/= token"}
+    second.page(node("c"), version="10")
+    assert listing.result(PATIENCE_SECONDS) == Listed((node("a"), node("b"), node("c")), "10")
+    assert first.connection == second.connection
+
+
+def test_an_expired_continue_token_starts_the_list_again(server: DrivenApiServer, begin: Begin) -> None:
+    listing = begin(source(server).list_all)
+    server.next(NODES_PATH).page(node("a"), version="10", following="token")
+    server.next(NODES_PATH).refuse(410, "Expired", "The provided continue parameter is too old")
+    again = server.next(NODES_PATH)
+    assert "continue" not in again.query
+    again.page(node("b"), version="99")
+    assert listing.result(PATIENCE_SECONDS) == Listed((node("b"),), "99")
+
+
+def test_a_list_that_always_expires_is_given_up(server: DrivenApiServer, begin: Begin) -> None:
+    listing = begin(source(server).list_all)
+    for _ in range(3):
+        server.next(NODES_PATH).page(version="10", following="token")
+        server.next(NODES_PATH).refuse(410, "Expired")
+    with pytest.raises(ClusterUnavailable, match="the list of nodes expired between its pages, three times over"):
+        listing.result(PATIENCE_SECONDS)
+
+
+def test_managed_fields_are_dropped(server: DrivenApiServer, begin: Begin) -> None:
+    listing = begin(source(server).list_all)
+    server.next(NODES_PATH).page(node("a", managedFields=[{"manager": "kubelet"}], labels={"b": "c"}), version="1")
+    assert listing.result(PATIENCE_SECONDS).objects == (node("a", labels={"b": "c"}),)
+
+
+def test_what_cannot_be_read_is_counted_and_the_rest_is_listed(server: DrivenApiServer, begin: Begin) -> None:
+    nodes = source(server)
+    listing = begin(nodes.list_all)
+    server.next(NODES_PATH).page(node("a"), None, ["b"], "c", node("d"), version="1")
+    assert listing.result(PATIENCE_SECONDS).objects == (node("a"), node("d"))
+    assert nodes.malformed == 3
+
+
+def test_null_for_the_items_is_an_empty_list(server: DrivenApiServer, begin: Begin) -> None:
+    listing = begin(source(server).list_all)
+    server.next(NODES_PATH).answer(200, {"metadata": {"resourceVersion": "1"}, "items": None})
+    assert listing.result(PATIENCE_SECONDS) == Listed((), "1")
+
+
+@pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"{}", b"[]", b'{"metadata":{},"items":[]}'])
+def test_what_is_no_list_is_not_taken_for_an_empty_one(server: DrivenApiServer, begin: Begin, content: bytes) -> None:
+    listing = begin(source(server).list_all)
+    server.next(NODES_PATH).answer_bytes(200, content)
+    with pytest.raises(ClusterUnavailable, match="the answer to a list of nodes is none"):
+        listing.result(PATIENCE_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "message"),
+    [
+        pytest.param(
+            403,
+            "Forbidden",
+            "Forbidden; give the watcher's user the verbs list and watch on poddisruptionbudgets.policy",
+            id="a verb that is not granted",
+        ),
+        pytest.param(
+            401,
+            "Unauthorized",
+            "Unauthorized; give the watcher's user the verbs list and watch on poddisruptionbudgets.policy",
+            id="not authenticated",
+        ),
+        pytest.param(
+            404, "NotFound", "the cluster does not serve poddisruptionbudgets.policy v1", id="an API that is off"
+        ),
+        pytest.param(
+            500,
+            "InternalError",
+            "the API server refused to list poddisruptionbudgets.policy: InternalError",
+            id="a server error",
+        ),
+    ],
+)
+def test_a_refusal_names_the_remedy(
+    server: DrivenApiServer, begin: Begin, status: int, reason: str, message: str
+) -> None:
+    listing = begin(source(server, POD_DISRUPTION_BUDGETS).list_all)
+    server.next("/apis/policy/v1/poddisruptionbudgets").refuse(status, reason)
+    with pytest.raises(ClusterUnavailable) as caught:
+        listing.result(PATIENCE_SECONDS)
+    assert str(caught.value) == message
+
+
+def test_a_connection_that_breaks_is_told(server: DrivenApiServer, begin: Begin) -> None:
+    listing = begin(source(server).list_all)
+    server.next(NODES_PATH).drop()
+    with pytest.raises(ClusterUnavailable, match=f"the connection to {server.host} broke"):
+        listing.result(PATIENCE_SECONDS)
+
+
+def _page(exchange: Exchange) -> None:
+    exchange.page(node("a"), version="12")
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        pytest.param(_page, True, id="it has"),
+        pytest.param(
+            lambda exchange: exchange.refuse(504, "Timeout", "Too large resource version: 7", **TOO_LARGE),
+            False,
+            id="it has not",
+        ),
+        pytest.param(
+            lambda exchange: exchange.refuse(400, "BadRequest", "invalid resource version"),
+            False,
+            id="it makes nothing of it",
+        ),
+        pytest.param(lambda exchange: exchange.refuse(410, "Expired"), False, id="it has forgotten it"),
+    ],
+)
+def test_whether_a_server_has_come_to_a_version(
+    server: DrivenApiServer, answer: Callable[[Exchange], None], wanted: bool
+) -> None:
+    nodes = source(server)
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(nodes.has_reached, "7")
+        exchange = server.next(NODES_PATH)
+        assert exchange.query == {"limit": "1", "resourceVersion": "7", "resourceVersionMatch": "NotOlderThan"}
+        answer(exchange)
+        assert asking.result(PATIENCE_SECONDS) is wanted
+
+
+def test_an_overloaded_server_has_not_forgotten_a_version(server: DrivenApiServer) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        asking = pool.submit(source(server).has_reached, "7")
+        server.next(NODES_PATH).refuse(429, "TooManyRequests")
+        with pytest.raises(ClusterUnavailable, match="TooManyRequests"):
+            asking.result(PATIENCE_SECONDS)
+
+
+def test_resources_are_asked_for_where_kubernetes_has_them() -> None:
+    assert [(str(resource), resource.path) for resource in ALWAYS + SPREADING] == [
+        ("nodes", "/api/v1/nodes"),
+        ("pods", "/api/v1/pods"),
+        ("poddisruptionbudgets.policy", "/apis/policy/v1/poddisruptionbudgets"),
+        ("priorityclasses.scheduling.k8s.io", "/apis/scheduling.k8s.io/v1/priorityclasses"),
+        ("namespaces", "/api/v1/namespaces"),
+        ("services", "/api/v1/services"),
+        ("replicationcontrollers", "/api/v1/replicationcontrollers"),
+        ("replicasets.apps", "/apis/apps/v1/replicasets"),
+        ("statefulsets.apps", "/apis/apps/v1/statefulsets"),
+    ]
+
+
+def test_what_is_kept_of_an_object_is_chosen_page_by_page(server: DrivenApiServer, begin: Begin) -> None:
+    pods = KubernetesListerWatcher(
+        server.api(),
+        PODS,
+        WatchOptions(),
+        lambda pod: {"name": pod["metadata"]["name"]},  # type: ignore[index]
+    )
+    listing = begin(pods.list_all)
+    server.next("/api/v1/pods").page(node("a", labels={"b": "c"}), {"kind": "Pod"}, version="1")
+    assert listing.result(PATIENCE_SECONDS).objects == ({"name": "a"},)
+    assert pods.malformed == 1

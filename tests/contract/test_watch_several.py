@@ -1,0 +1,236 @@
+"""Several watches at once: one consumer, one age of the data, one stop that ends whatever is waited for."""
+
+from __future__ import annotations
+
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from berth.cluster.api_server import ApiServer, ApiServerUnreachable
+from berth.cluster.watch.events import Added, Bookmark, Interrupted, Listed
+from berth.cluster.watch.progress import Position
+from berth.cluster.watch.resources import ALWAYS, NODES, PODS
+from berth.cluster.watch.watches import Watches, watch
+from tests.builders.certificates import self_signed
+from tests.fakes.clock import HandDrivenClock
+from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, driven_api_server
+from tests.unit.cluster.taking import Consumer, at_once
+
+
+def watch_threads() -> list[str]:
+    return sorted(thread.name for thread in threading.enumerate() if thread.name.startswith("watch-"))
+
+
+def observed_at(watches: Watches) -> float | None:
+    """The property, for mypy takes what a property was for what it is."""
+    return watches.observed_at
+
+
+def versioned(name: str, version: str) -> dict[str, object]:
+    return {"metadata": {"name": name, "resourceVersion": version}}
+
+
+@pytest.fixture(params=["HTTP", "TLS"])
+def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DrivenApiServer]:
+    if request.param == "HTTP":
+        with driven_api_server() as server:
+            yield server
+        return
+    certificate, key = self_signed(tmp_path, "authority")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with driven_api_server(context) as server:
+        yield server
+
+
+@pytest.fixture
+def api(server: DrivenApiServer, tmp_path: Path) -> ApiServer:
+    return server.api(ssl_ca_cert=str(tmp_path / "authority.crt"))
+
+
+@pytest.fixture
+def clock() -> HandDrivenClock:
+    return HandDrivenClock()
+
+
+@pytest.fixture
+def watches(api: ApiServer, clock: HandDrivenClock) -> Iterator[Watches]:
+    with watch(api, [NODES, PODS], clock=clock, jitter=at_once) as watches:
+        yield watches
+
+
+def test_every_resource_is_listed_and_watched_at_the_same_time(server: DrivenApiServer, api: ApiServer) -> None:
+    with watch(api, ALWAYS, clock=HandDrivenClock(), jitter=at_once) as watches:
+        for resource in ALWAYS:
+            server.next(resource.path).page(versioned(f"a-{resource.name}", "1"), version="5")
+        streams = {resource: server.next(resource.path).stream() for resource in ALWAYS}
+        for resource in reversed(ALWAYS):
+            streams[resource].tell("ADDED", versioned(f"b-{resource.name}", "6"))
+        received = Consumer(watches).take(2 * len(ALWAYS))
+    for resource in ALWAYS:
+        assert [each.event for each in received if each.resource == resource.name] == [
+            Listed((versioned(f"a-{resource.name}", "1"),), "5"),
+            Added(versioned(f"b-{resource.name}", "6"), "6"),
+        ]
+
+
+def test_the_data_is_as_old_as_the_last_word_of_the_most_silent_resource(
+    server: DrivenApiServer, watches: Watches, clock: HandDrivenClock
+) -> None:
+    consumer, start = Consumer(watches), clock.now
+    assert observed_at(watches) is None
+    server.next(NODES.path).page(version="5")
+    consumer.take(1)
+    assert observed_at(watches) is None
+    nodes = server.next(NODES.path).stream()
+    server.next(PODS.path).page(version="7")
+    consumer.take(1)
+    pods = server.next(PODS.path).stream()
+    assert observed_at(watches) == start
+    clock.advance(10)
+    nodes.tell("ADDED", versioned("a", "8"))
+    consumer.take(1)
+    assert observed_at(watches) == start
+    clock.advance(10)
+    pods.tell("BOOKMARK", versioned("", "8"))
+    consumer.take(1)
+    assert observed_at(watches) == start + 10
+    clock.advance(30)
+    nodes.end()
+    consumer.take(1)
+    assert observed_at(watches) == start + 20
+    assert watches.positions == {"nodes": Position("8", start + 50, start), "pods": Position("8", start + 20, start)}
+
+
+def test_what_was_not_taken_is_not_known_yet(server: DrivenApiServer, watches: Watches, clock: HandDrivenClock) -> None:
+    """It has not been published: a successor must be told of it again."""
+    consumer, start = Consumer(watches), clock.now
+    server.next(NODES.path).page(version="5")
+    server.next(PODS.path).page(version="5")
+    consumer.take(2)
+    clock.advance(10)
+    server.next(NODES.path).stream().tell("BOOKMARK", versioned("", "6"))
+    server.next(PODS.path).stream().tell("BOOKMARK", versioned("", "6")).tell("BOOKMARK", versioned("", "7")).end()
+    server.next(PODS.path)
+    assert watches.observed_at == start
+    assert watches.positions["pods"] == Position("5", start, start)
+
+
+def test_an_outage_of_one_resource_leaves_the_others_alone(server: DrivenApiServer, watches: Watches) -> None:
+    consumer = Consumer(watches)
+    server.next(NODES.path).refuse(403, "Forbidden")
+    server.next(PODS.path).page(version="5")
+    pods = server.next(PODS.path).stream()
+    server.next(NODES.path).page(version="5")
+    pods.tell("BOOKMARK", versioned("", "6"))
+    received = consumer.take(4)
+    assert [each.event for each in received if each.resource == "pods"] == [Listed((), "5"), Bookmark("6")]
+    interrupted, listed = (each.event for each in received if each.resource == "nodes")
+    assert isinstance(interrupted, Interrupted)
+    assert listed == Listed((), "5")
+
+
+Phase = Callable[[DrivenApiServer, Consumer], object]
+
+
+def _waiting_for_pages(server: DrivenApiServer, consumer: Consumer) -> None:
+    server.next(NODES.path)
+    server.next(PODS.path).page(version="5", following="token")
+    server.next(PODS.path)
+
+
+def _waiting_for_headers(server: DrivenApiServer, consumer: Consumer) -> None:
+    for resource in (NODES, PODS):
+        server.next(resource.path).page(version="5")
+        server.next(resource.path)
+    consumer.take(2)
+
+
+def _waiting_for_events(server: DrivenApiServer, consumer: Consumer) -> None:
+    for resource in (NODES, PODS):
+        server.next(resource.path).page(version="5")
+        server.next(resource.path).stream().tell("BOOKMARK", versioned("", "6"))
+    consumer.take(4)
+
+
+def _in_the_middle_of_a_line(server: DrivenApiServer, consumer: Consumer) -> None:
+    for resource in (NODES, PODS):
+        server.next(resource.path).page(version="5")
+        server.next(resource.path).stream().tell("BOOKMARK", versioned("", "6")).chunk(b'{"type":"ADD').raw(b"ff\r\n{")
+    consumer.take(4)
+
+
+@pytest.mark.parametrize(
+    "phase", [_waiting_for_pages, _waiting_for_headers, _waiting_for_events, _in_the_middle_of_a_line]
+)
+def test_a_stop_ends_every_wait_at_once_and_nothing_comes_after_it(
+    server: DrivenApiServer, api: ApiServer, phase: Phase
+) -> None:
+    """At once: the server never answers, and the time limits are far longer than a test has patience."""
+    with watch(api, [NODES, PODS], clock=HandDrivenClock(), jitter=at_once) as watches:
+        consumer = Consumer(watches)
+        phase(server, consumer)
+        assert watch_threads() == ["watch-nodes", "watch-pods"]
+        assert watches.stop() is True
+        assert watch_threads() == []
+        assert watches.take(PATIENCE_SECONDS) == []
+
+
+def test_a_stop_ends_a_wait_between_two_attempts(server: DrivenApiServer, api: ApiServer) -> None:
+    with watch(api, [NODES], clock=HandDrivenClock(), jitter=lambda: 1_000.0) as watches:
+        server.next(NODES.path).refuse(500, "InternalError")
+        Consumer(watches).take(1)
+        assert watches.stop() is True
+
+
+def test_a_stop_ends_the_wait_for_a_consumer_that_takes_nothing(
+    server: DrivenApiServer, api: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("berth.cluster.watch.watches.CAPACITY", 1)
+    with watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once) as watches:
+        server.next(NODES.path).page(version="5")
+        server.next(NODES.path).stream().tell("BOOKMARK", versioned("", "6")).end()
+        assert watches.stop() is True
+        assert [received.event for received in watches.take(0)] in ([], [Listed((), "5")])
+
+
+def test_a_consumer_that_waits_is_woken_by_a_stop(server: DrivenApiServer, watches: Watches) -> None:
+    taken: list[object] = ["nothing yet"]
+    waiting = threading.Thread(target=lambda: taken.__setitem__(0, watches.take(PATIENCE_SECONDS)))
+    waiting.start()
+    watches.stop()
+    waiting.join(PATIENCE_SECONDS)
+    assert taken == [[]]
+
+
+def test_watches_can_be_stopped_twice_and_before_they_start(api: ApiServer) -> None:
+    watches = watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once)
+    assert watches.stop() is True
+    assert watches.stop() is True
+
+
+def test_the_api_server_serves_on_after_the_watches_were_stopped(server: DrivenApiServer, api: ApiServer) -> None:
+    watches = watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once)
+    watches.start()
+    server.next(NODES.path)
+    watches.stop()
+    answers: list[int] = []
+    asking = threading.Thread(
+        target=lambda: answers.append(api.request("GET", "/version", timeout=PATIENCE_SECONDS).status)
+    )
+    asking.start()
+    server.next("/version").answer(200, {})
+    asking.join(PATIENCE_SECONDS)
+    assert answers == [200]
+
+
+def test_a_closed_api_server_makes_no_new_connection(server: DrivenApiServer, api: ApiServer) -> None:
+    api.close()
+    with pytest.raises(ApiServerUnreachable):
+        api.request("GET", "/version", timeout=PATIENCE_SECONDS)
+    with pytest.raises(ApiServerUnreachable):
+        api.stream("/version", query={}, silence=PATIENCE_SECONDS)
+    assert server.nothing_waits()

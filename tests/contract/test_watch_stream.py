@@ -1,0 +1,312 @@
+"""A watch as an API server streams it: events, bookmarks, expiry in both forms, and every way a connection can end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+import pytest
+
+from berth.cluster.watch.events import (
+    Added,
+    Bookmark,
+    Deleted,
+    Ended,
+    Expired,
+    Interrupted,
+    Listed,
+    Modified,
+    Received,
+)
+from berth.cluster.watch.kubernetes_lister_watcher import WatchOptions
+from berth.cluster.watch.progress import Position
+from berth.cluster.watch.resources import NODES
+from berth.cluster.watch.watches import Watches, watch
+from tests.fakes.clock import HandDrivenClock
+from tests.unit.cluster.driven_api_server import DrivenApiServer, Exchange, driven_api_server, status_object
+from tests.unit.cluster.taking import Consumer, at_once
+
+PATH = "/api/v1/nodes"
+
+
+def node(name: str, version: str, **metadata: object) -> dict[str, object]:
+    return {"metadata": {"name": name, "resourceVersion": version, **metadata}}
+
+
+def bookmark(version: str) -> dict[str, object]:
+    return {"metadata": {"resourceVersion": version}}
+
+
+def resumes_from(version: str, exchange: Exchange) -> bool:
+    return exchange.query.get("watch") == "true" and exchange.query["resourceVersion"] == version
+
+
+@pytest.fixture
+def server() -> Iterator[DrivenApiServer]:
+    with driven_api_server() as server:
+        yield server
+
+
+@pytest.fixture
+def clock() -> HandDrivenClock:
+    return HandDrivenClock()
+
+
+@pytest.fixture
+def watches(server: DrivenApiServer, clock: HandDrivenClock) -> Iterator[Watches]:
+    with watch(server.api(), [NODES], clock=clock, jitter=at_once) as watches:
+        yield watches
+
+
+@pytest.fixture
+def consumer(watches: Watches) -> Consumer:
+    return Consumer(watches)
+
+
+@pytest.fixture
+def stream(server: DrivenApiServer, consumer: Consumer) -> Exchange:
+    """A watch from the version of an empty list, begun."""
+    server.next(PATH).page(version="10")
+    assert consumer.events(1) == [Listed((), "10")]
+    return server.next(PATH).stream()
+
+
+def test_a_watch_begins_where_the_list_ended(server: DrivenApiServer, consumer: Consumer) -> None:
+    server.next(PATH).page(version="10")
+    assert server.next(PATH).query == {
+        "watch": "true",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": "10",
+        "timeoutSeconds": "50",
+    }
+
+
+def test_each_event_arrives_when_it_is_sent(consumer: Consumer, stream: Exchange, clock: HandDrivenClock) -> None:
+    start = clock.now
+    stream.tell("ADDED", node("a", "11", managedFields=[{"manager": "kubelet"}]))
+    assert consumer.take(1) == [Received("nodes", start, Added(node("a", "11"), "11"))]
+    clock.advance(1)
+    stream.tell("MODIFIED", node("a", "12"))
+    assert consumer.take(1) == [Received("nodes", start + 1, Modified(node("a", "12"), "12"))]
+    clock.advance(1)
+    stream.tell("DELETED", node("a", "13")).tell("BOOKMARK", bookmark("14"))
+    assert consumer.take(2) == [
+        Received("nodes", start + 2, Deleted(node("a", "13"), "13")),
+        Received("nodes", start + 2, Bookmark("14")),
+    ]
+
+
+def test_a_clean_end_is_followed_by_a_watch_from_the_last_version_on_the_same_connection(
+    server: DrivenApiServer, consumer: Consumer, stream: Exchange
+) -> None:
+    stream.tell("ADDED", node("a", "11")).tell("BOOKMARK", bookmark("19")).end()
+    following = server.next(PATH)
+    assert following.query["resourceVersion"] == "19"
+    assert following.connection == stream.connection
+    following.stream().tell("MODIFIED", node("a", "20"))
+    assert consumer.events(4) == [
+        Added(node("a", "11"), "11"),
+        Bookmark("19"),
+        Ended(),
+        Modified(node("a", "20"), "20"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "expire",
+    [
+        pytest.param(
+            lambda server, stream: stream.tell("ERROR", status_object(410, "Expired", "too old resource version")),
+            id="an ERROR event, Expired",
+        ),
+        pytest.param(
+            lambda server, stream: stream.tell("ERROR", status_object(410, "Gone", "too old resource version")),
+            id="an ERROR event, Gone",
+        ),
+        pytest.param(
+            lambda server, stream: (
+                stream.tell("BOOKMARK", bookmark("11")).drop(),
+                server.next(PATH).page(version="20"),
+                server.next(PATH).refuse(410, "Expired", "too old resource version"),
+            ),
+            id="HTTP 410",
+        ),
+    ],
+)
+def test_an_expired_version_leads_to_a_list(
+    server: DrivenApiServer,
+    consumer: Consumer,
+    stream: Exchange,
+    expire: Callable[[DrivenApiServer, Exchange], object],
+) -> None:
+    expire(server, stream)
+    again = server.next(PATH)
+    assert "watch" not in again.query
+    again.page(node("b", "5"), version="90")
+    assert server.next(PATH).query["resourceVersion"] == "90"
+    events = consumer.events(2)
+    while events[-1] != Listed((node("b", "5"),), "90"):
+        events += consumer.events(1)
+    assert events[-2] == Expired()
+
+
+def test_another_error_event_is_told_and_the_watch_resumed(
+    server: DrivenApiServer, consumer: Consumer, stream: Exchange
+) -> None:
+    stream.tell("ADDED", node("a", "11")).tell("ERROR", status_object(500, "InternalError", "etcd event received"))
+    server.next(PATH).page(version="12")
+    assert server.next(PATH).query["resourceVersion"] == "11"
+    assert consumer.events(2) == [
+        Added(node("a", "11"), "11"),
+        Interrupted("the API server refused to watch nodes: etcd event received"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        pytest.param(lambda stream: stream.drop(), id="between two lines"),
+        pytest.param(
+            lambda stream: stream.chunk(b'{"type":"ADDED","object":{"metadata":{"name":"b"').drop(), id="mid-line"
+        ),
+        pytest.param(lambda stream: stream.raw(b"ff\r\n" + b'{"type":"ADD').drop(), id="mid-chunk"),
+        pytest.param(lambda stream: stream.raw(b"f").drop(), id="mid-length"),
+        pytest.param(lambda stream: stream.raw(b"no length\r\n").drop(), id="with nonsense"),
+    ],
+)
+def test_a_watch_that_breaks_is_resumed_and_half_a_line_is_no_event(
+    server: DrivenApiServer,
+    watches: Watches,
+    consumer: Consumer,
+    stream: Exchange,
+    cut: Callable[[Exchange], None],
+) -> None:
+    stream.tell("ADDED", node("a", "11"))
+    assert consumer.events(1) == [Added(node("a", "11"), "11")]
+    cut(stream)
+    [interrupted] = consumer.events(1)
+    assert isinstance(interrupted, Interrupted)
+    assert interrupted.cause.startswith(f"the connection to {server.host} broke")
+    probe = server.next(PATH)
+    assert probe.query == {"limit": "1", "resourceVersion": "11", "resourceVersionMatch": "NotOlderThan"}
+    probe.page(version="12")
+    resumed = server.next(PATH)
+    assert resumed.query["resourceVersion"] == "11"
+    resumed.stream().tell("ADDED", node("b", "12"))
+    assert consumer.events(1) == [Added(node("b", "12"), "12")]
+    assert watches.malformed == {"nodes": 0}
+
+
+def test_lines_that_cannot_be_read_are_counted_and_skipped(
+    watches: Watches, consumer: Consumer, stream: Exchange
+) -> None:
+    stream.tell("ADDED", node("a", "11")).chunk(b"{]\n").chunk(b"\n").tell("SYNCED", node("a", "12"))
+    stream.tell("ADDED", {"metadata": {}}).tell("ADDED", node("b", "13"))
+    assert consumer.events(2) == [Added(node("a", "11"), "11"), Added(node("b", "13"), "13")]
+    assert watches.malformed == {"nodes": 4}
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 4096])
+def test_lines_are_put_together_wherever_the_chunks_are_cut(consumer: Consumer, stream: Exchange, size: int) -> None:
+    names = ["a", "é" * 50, "b" * 200]
+    lines = "".join(
+        f'{{"type":"ADDED","object":{{"metadata":{{"name":"{name}","resourceVersion":"{index}"}}}}}}\n'
+        for index, name in enumerate(names, 11)
+    ).encode()
+    for start in range(0, len(lines), size):
+        stream.chunk(lines[start : start + size])
+    assert consumer.events(3) == [Added(node(name, str(index)), str(index)) for index, name in enumerate(names, 11)]
+
+
+def test_a_huge_object_arrives_whole(consumer: Consumer, stream: Exchange) -> None:
+    huge = node("a", "11", annotations={"blob": "x" * 5_000_000})
+    stream.tell("ADDED", huge).tell("ADDED", node("b", "12"))
+    assert consumer.events(2) == [Added(huge, "11"), Added(node("b", "12"), "12")]
+
+
+def test_a_last_line_without_its_break_counts_if_the_end_is_clean(consumer: Consumer, stream: Exchange) -> None:
+    stream.chunk(b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"11"}}}').end()
+    assert consumer.events(2) == [Bookmark("11"), Ended()]
+
+
+def test_a_refused_watch_is_told_and_tried_again(server: DrivenApiServer, consumer: Consumer) -> None:
+    server.next(PATH).page(version="10")
+    server.next(PATH).refuse(403, "Forbidden", 'nodes is forbidden: User "berth" cannot watch resource "nodes"')
+    server.next(PATH).page(version="10")
+    assert server.next(PATH).query["watch"] == "true"
+    assert consumer.events(2)[1] == Interrupted(
+        'nodes is forbidden: User "berth" cannot watch resource "nodes"; '
+        "give the watcher's user the verbs list and watch on nodes"
+    )
+
+
+def test_an_answer_that_does_not_stream_is_no_watch(server: DrivenApiServer, consumer: Consumer) -> None:
+    """Its end would not show whether it broke."""
+    server.next(PATH).page(version="10")
+    server.next(PATH).answer(200, {"type": "BOOKMARK", "object": bookmark("11")})
+    assert consumer.events(2)[1] == Interrupted(
+        f"{server.host} does not stream its answer; is a proxy between us and it?"
+    )
+
+
+def test_a_connection_on_which_nothing_comes_any_more_is_given_up(server: DrivenApiServer) -> None:
+    options = WatchOptions(watch_seconds=0, grace_seconds=0.2)
+    with watch(server.api(), [NODES], clock=time.time, jitter=at_once, options=options) as watches:
+        half_open = None
+        # On a machine that pauses, the client may give up sooner, too: then it asks once more.
+        while not resumes_from("11", exchange := server.next(PATH)):
+            with suppress(ConnectionError):
+                if "watch" in exchange.query:
+                    half_open = exchange.stream().tell("ADDED", node("a", "11"))
+                else:
+                    exchange.page(version="10")
+        assert half_open is not None
+        half_open.wait_until_left()
+        consumer, event = Consumer(watches), None
+        while event != Added(node("a", "11"), "11"):
+            [event] = consumer.events(1)
+        assert consumer.events(1) == [Interrupted(f"{server.host} did not answer in time")]
+
+
+def test_a_server_that_restarts_is_watched_on_from_the_last_version(
+    server: DrivenApiServer, consumer: Consumer, stream: Exchange
+) -> None:
+    stream.tell("ADDED", node("a", "11"))
+    assert consumer.events(1) == [Added(node("a", "11"), "11")]
+    server.stop()
+    # Once the connection broke, and once at least since nothing listens there.
+    for interrupted in consumer.events(2):
+        assert isinstance(interrupted, Interrupted)
+    server.start()
+    server.next(PATH).page(version="12")
+    resumed = server.next(PATH)
+    assert resumed.query["resourceVersion"] == "11"
+    resumed.stream().tell("ADDED", node("b", "12"))
+    while isinstance(event := consumer.events(1)[0], Interrupted):
+        assert event.cause == f"{server.host} cannot be reached; check the kubeconfig's server and the network to it"
+    assert event == Added(node("b", "12"), "12")
+
+
+def test_a_server_restored_from_a_backup_is_listed(
+    server: DrivenApiServer, consumer: Consumer, stream: Exchange
+) -> None:
+    stream.tell("ADDED", node("a", "11")).drop()
+    causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
+    server.next(PATH).refuse(504, "Timeout", "Too large resource version: 11, current: 5", causes=causes)
+    server.next(PATH).page(version="5")
+    assert consumer.events(4)[2:] == [Expired(), Listed((), "5")]
+
+
+def test_a_successor_resumes_without_a_list(server: DrivenApiServer, clock: HandDrivenClock) -> None:
+    left_off = Position("opaque-41", clock.now - 30, clock.now - 300)
+    with watch(server.api(), [NODES], clock=clock, jitter=at_once, positions={"nodes": left_off}) as watches:
+        consumer = Consumer(watches)
+        assert watches.observed_at == clock.now - 30
+        server.next(PATH).page(version="45")
+        resumed = server.next(PATH)
+        assert resumed.query["resourceVersion"] == "opaque-41"
+        resumed.stream().tell("MODIFIED", node("a", "opaque-42")).tell("BOOKMARK", bookmark("opaque-43"))
+        assert consumer.events(2) == [Modified(node("a", "opaque-42"), "opaque-42"), Bookmark("opaque-43")]
+        assert watches.positions == {"nodes": Position("opaque-43", clock.now, clock.now - 300)}
+        assert watches.observed_at == clock.now

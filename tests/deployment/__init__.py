@@ -1,0 +1,1 @@
+"""The stack's way from template.yaml into an account that is emulated on this machine."""

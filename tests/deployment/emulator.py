@@ -1,0 +1,107 @@
+"""An AWS account on this machine: ministack, run as a command of an environment of its own (`.tools/ministack`)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import boto3
+import urllib3
+
+from tests.e2e.child_process import ChildProcess
+from tests.e2e.loopback import HOST, free_port
+
+from .listening import listening_addresses
+from .sam import PROJECT
+
+COMMAND = PROJECT / ".tools" / "ministack" / "bin" / "ministack"
+REGION = "eu-central-1"
+START_SECONDS = 60
+
+# Without the last two it would listen on all addresses for MQTT and SFTP, whatever BIND_HOST says.
+LISTEN_NOWHERE_ELSE = {"IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0"}
+
+
+class ListensTooWidely(Exception):
+    """The emulator listens on an address that it was not given."""
+
+
+class Emulator:
+    """Starts ministack on one address and ends it; all that it writes is under `directory`.
+
+    Roles count: a function may do what its policies allow, and nothing else.
+    """
+
+    def __init__(self, directory: Path, *, host: str = HOST, port: int | None = None) -> None:
+        self._directory = directory
+        self._host = host
+        self._port = port or free_port()
+        self._process: ChildProcess | None = None
+        self.endpoint_url = f"http://{host}:{self._port}"
+
+    def __enter__(self) -> Self:
+        self._directory.mkdir(exist_ok=True)
+        self._process = ChildProcess(
+            ["env", *self._variables(), COMMAND], self._directory / f"ministack-{self._port}.log"
+        )
+        try:
+            self._process.wait_until(self._is_ready, seconds=START_SECONDS)
+            self._check_addresses()
+        except BaseException:
+            self._process.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.stop()
+
+    def environment(self) -> dict[str, str]:
+        """The variables of a command that is to talk to this account, and can talk to no other."""
+        return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {
+            "AWS_ENDPOINT_URL": self.endpoint_url,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_CONFIG_FILE": os.devnull,
+            "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        }
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of one of the account's services."""
+        session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
+        client: Any = session.client(service, endpoint_url=self.endpoint_url)
+        return client
+
+    def create_secret(self, name: str, value: Mapping[str, object]) -> str:
+        """Store `value` as JSON in Secrets Manager and return the secret's ARN."""
+        secret = self.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(value))
+        arn: str = secret["ARN"]
+        return arn
+
+    def _variables(self) -> list[str]:
+        variables = {
+            "BIND_HOST": self._host,
+            "GATEWAY_PORT": str(self._port),
+            "TMPDIR": str(self._directory),
+            "AUTH": "true",
+            **LISTEN_NOWHERE_ELSE,
+        }
+        return [f"{name}={value}" for name, value in variables.items()]
+
+    def _is_ready(self) -> bool:
+        try:
+            answer = urllib3.request("GET", f"{self.endpoint_url}/_ministack/health", retries=False)
+        except urllib3.exceptions.HTTPError:
+            return False
+        return answer.status == 200
+
+    def _check_addresses(self) -> None:
+        pid = int((self._directory / f"ministack-{self._port}.pid").read_text())
+        others = listening_addresses(pid) - {self._host}
+        if others:
+            raise ListensTooWidely(f"ministack listens on {', '.join(sorted(others))} too")

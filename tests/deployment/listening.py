@@ -1,0 +1,46 @@
+"""Which addresses a process listens on, as Linux tells it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+LISTEN = "0A"  # the state in /proc/net/tcp
+TABLES = {"tcp": socket.AF_INET, "tcp6": socket.AF_INET6}
+
+
+def listening_addresses(pid: int) -> set[str]:
+    """The addresses on which process `pid` takes TCP connections; none are known where there is no /proc."""
+    process = Path("/proc") / str(pid)
+    if not process.exists():
+        return set()
+    own = set(_socket_inodes(process))
+    return {
+        _address(row[1], family)
+        for table, family in TABLES.items()
+        for row in _rows(process / "net" / table)
+        if row[3] == LISTEN and row[9] in own
+    }
+
+
+def _socket_inodes(process: Path) -> Iterator[str]:
+    for descriptor in (process / "fd").iterdir():
+        try:
+            target = os.readlink(descriptor)
+        except FileNotFoundError:
+            continue  # closed meanwhile
+        if target.startswith("socket:["):
+            yield target.removeprefix("socket:[").removesuffix("]")
+
+
+def _rows(table: Path) -> list[list[str]]:
+    return [line.split() for line in table.read_text().splitlines()[1:]]
+
+
+def _address(field: str, family: socket.AddressFamily) -> str:
+    """`0100007F:1F90` is 127.0.0.1: words of four bytes, each in the machine's order."""
+    packed = bytes.fromhex(field.partition(":")[0])
+    words = [packed[start : start + 4][::-1] for start in range(0, len(packed), 4)]
+    return socket.inet_ntop(family, b"".join(words))

@@ -1,0 +1,140 @@
+"""SAM as a user runs it, build, deploy and local: a command of an environment of its own (`.tools/sam`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+COMMAND = PROJECT / ".tools" / "sam" / "bin" / "sam"
+
+# The environment of samconfig.toml that the tests deploy with, and its stack.
+CONFIG_ENV = "emulator"
+STACK_NAME = "berth-emulator"
+
+ARCHITECTURES = {"aarch64": "arm64", "arm64": "arm64", "x86_64": "x86_64", "AMD64": "x86_64"}
+SHOWN_LINES = 40
+QUIET = {"SAM_CLI_TELEMETRY": "0", "SAM_CLI_POLL_DELAY": "1"}
+
+
+class SamFailed(Exception):
+    """A command of SAM did not succeed; the message has the end of what it printed."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What functions are built for: on Lambda a choice, on an emulator what the machine itself can execute."""
+
+    architecture: str
+    python_version: str
+
+    @classmethod
+    def this(cls) -> Machine:
+        version = sys.version_info
+        return cls(ARCHITECTURES[platform.machine()], f"{version.major}.{version.minor}")
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The template's parameters that say so."""
+        return {"Architecture": self.architecture, "PythonRuntime": f"python{self.python_version}"}
+
+    @property
+    def build_variables(self) -> dict[str, str]:
+        """The same for the makefiles of the layers, which SAM does not tell."""
+        return {"BERTH_ARCHITECTURE": self.architecture, "BERTH_PYTHON_VERSION": self.python_version}
+
+    @property
+    def base_image(self) -> str:
+        """The image that `sam local` runs its functions in."""
+        return f"public.ecr.aws/lambda/python:{self.python_version}-{self.architecture}"
+
+
+def build(directory: Path, machine: Machine, *, project: Path = PROJECT) -> Path:
+    """Build the stack into `directory` and return the built template."""
+    _sam(
+        ["build", "--build-dir", directory, "--parameter-overrides", _parameters(directory, machine.parameters)],
+        project,
+        {**os.environ, **machine.build_variables},
+    )
+    return directory / "template.yaml"
+
+
+def deploy(
+    template: Path, parameters: Mapping[str, str], environment: Mapping[str, str], *, project: Path = PROJECT
+) -> None:
+    """Deploy a built template to the account that `environment` names; no change is no error."""
+    _sam(
+        [
+            "deploy",
+            f"--template-file={template}",
+            f"--config-file={project / 'samconfig.toml'}",  # else it is looked for beside the template
+            f"--config-env={CONFIG_ENV}",
+            "--no-fail-on-empty-changeset",
+            "--no-progressbar",
+            "--parameter-overrides",
+            _parameters(template.parent, parameters),
+        ],
+        project,
+        environment,
+    )
+
+
+def local_invoke(
+    logical_id: str,
+    event: Path,
+    *,
+    template: Path,
+    machine: Machine,
+    image: str,
+    variables: Path,
+    environment: Mapping[str, str],
+) -> str:
+    """Invoke a built function in a container of `image` and return what it answered.
+
+    `variables` is a file for `--env-vars`: values for variables that the template declares.
+    """
+    return _sam(
+        [
+            "local",
+            "invoke",
+            logical_id,
+            f"--event={event}",
+            f"--template-file={template}",
+            f"--invoke-image={image}",
+            "--skip-pull-image",
+            f"--env-vars={variables}",
+            "--parameter-overrides",
+            " ".join(f"{name}={value}" for name, value in machine.parameters.items()),
+        ],
+        PROJECT,
+        environment,
+    )
+
+
+def _sam(arguments: list[str | Path], project: Path, environment: Mapping[str, str]) -> str:
+    done = subprocess.run(
+        [COMMAND, *arguments],
+        cwd=project,
+        env={**environment, **QUIET},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        shown = "\n".join((done.stdout + done.stderr).splitlines()[-SHOWN_LINES:])
+        raise SamFailed(f"sam {arguments[0]} exited with {done.returncode}\n{shown}")
+    return done.stdout
+
+
+def _parameters(beside: Path, parameters: Mapping[str, str]) -> str:
+    """A file, since SAM would take a value apart at its quotes; JSON, which is YAML, since SAM reads no other."""
+    path = beside.with_suffix(".parameters.yaml")
+    path.write_text(json.dumps(dict(parameters)))
+    return f"file://{path}"

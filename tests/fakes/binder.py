@@ -1,0 +1,71 @@
+"""An API server reduced to the two calls of bind, following a script."""
+
+from __future__ import annotations
+
+from berth.extender.ports import Assignment, Binding, Created, PodBinder, Refused, Unanswered
+from tests.fakes.clock import HandDrivenClock
+
+Step = tuple[str, Created | Assignment | Refused | Unanswered, float]
+
+
+def created(seconds: float = 0.0) -> Step:
+    """The Binding is taken, after so many seconds."""
+    return ("create", Created(), seconds)
+
+
+def refused(status: int, message: str) -> Step:
+    """The Binding is refused."""
+    return ("create", Refused(status, message), 0.0)
+
+
+def lost(cause: str = "the connection broke", seconds: float = 0.0) -> Step:
+    """No answer to the Binding, for so many seconds: it may have been taken."""
+    return ("create", Unanswered(cause), seconds)
+
+
+def pod_on(node: str, uid: str = "uid-train-0", seconds: float = 0.0) -> Step:
+    """Reading the pod finds it there; an empty node is none."""
+    return ("read", Assignment(uid, node), seconds)
+
+
+def pod_missing() -> Step:
+    """Reading the pod finds none."""
+    return ("read", Refused(404, 'pods "train-0" not found'), 0.0)
+
+
+def pod_unread(cause: str = "the API server did not answer in time", seconds: float = 0.0) -> Step:
+    """Reading the pod brings no answer."""
+    return ("read", Unanswered(cause), seconds)
+
+
+class ScriptedBinder(PodBinder):
+    """Takes the steps in order and fails on any other call. A step lasts as long as it says, by the given clock."""
+
+    def __init__(self, *steps: Step, clock: HandDrivenClock | None = None) -> None:
+        self._steps = list(steps)
+        self._clock = clock or HandDrivenClock()
+        self.bindings: list[Binding] = []
+        self.timeouts: list[float] = []
+
+    @property
+    def finished(self) -> bool:
+        """Whether every step was asked for."""
+        return not self._steps
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        self.bindings.append(binding)
+        found = self._next("create", timeout)
+        assert not isinstance(found, Assignment)
+        return found
+
+    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        found = self._next("read", timeout)
+        assert not isinstance(found, Created)
+        return found
+
+    def _next(self, call: str, timeout: float) -> Created | Assignment | Refused | Unanswered:
+        self.timeouts.append(timeout)
+        wanted, found, seconds = self._steps.pop(0)
+        assert call == wanted, f"the script has {wanted} next, but {call} was called"
+        self._clock.advance(seconds)
+        return found

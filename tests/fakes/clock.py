@@ -1,0 +1,23 @@
+"""A clock that moves when a test says so."""
+
+from __future__ import annotations
+
+
+class HandDrivenClock:
+    """Stands for `time.time`, `time.monotonic` and, as `sleep`, for `time.sleep`."""
+
+    def __init__(self, now: float = 1_700_000_000.0) -> None:
+        self.now = now
+        self.slept: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+
+    def sleep(self, seconds: float) -> None:
+        """What a sleeper sees of it: afterwards it is later."""
+        self.slept.append(seconds)
+        self.advance(seconds)

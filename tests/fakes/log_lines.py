@@ -1,0 +1,19 @@
+"""What functions log, read back."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import Any
+
+import orjson
+
+
+class LogLines:
+    """The lines that functions have logged since the test began."""
+
+    def __init__(self) -> None:
+        self.stream = StringIO()
+
+    def all(self) -> list[dict[str, Any]]:
+        """Every line, decoded."""
+        return [orjson.loads(line) for line in self.stream.getvalue().splitlines()]

@@ -1,0 +1,101 @@
+"""Candidates in threads of their own, let go together just before the write that only one of them may win."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from threading import Barrier
+
+import pytest
+
+from berth.lease.outcomes import ElectionOutcome
+from tests.unit.lease.contenders import Contender, holder, pass_time
+from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease
+
+CANDIDATES = 8
+ROUNDS = 6
+
+BECAME_LEADER = ElectionOutcome.BECAME_LEADER
+LOST_RACE = ElectionOutcome.LOST_RACE
+
+
+@pytest.fixture(params=["in memory", "ministack"])
+def concurrent_store(request: pytest.FixtureRequest) -> LeaseStore:
+    """One that may be asked by several threads."""
+    if request.param == "in memory":
+        return InMemoryStore()
+    store: LeaseStore = request.getfixturevalue("store")
+    return store
+
+
+def together(*parts: Callable[[], bool | ElectionOutcome]) -> list[bool | ElectionOutcome]:
+    """Each in a thread."""
+    with ThreadPoolExecutor(len(parts)) as pool:
+        return list(pool.map(lambda part: part(), parts))
+
+
+def candidates(store: LeaseStore, write: str) -> list[Contender]:
+    """Some that wait for each other before their next write."""
+    barrier = Barrier(CANDIDATES)
+    contenders = [Contender(store, f"candidate-{number}") for number in range(CANDIDATES)]
+    for contender in contenders:
+        contender.lock.before_next(write, barrier.wait)
+    return contenders
+
+
+@pytest.mark.parametrize("attempt", range(ROUNDS))
+def test_of_many_creators_one_wins(concurrent_store: LeaseStore, attempt: int) -> None:
+    contenders = candidates(concurrent_store, "create")
+    outcomes = Counter(together(*[contender.step for contender in contenders]))
+    assert outcomes == {BECAME_LEADER: 1, LOST_RACE: CANDIDATES - 1}
+    assert concurrent_store["resourceVersion"] == 1
+    [leader] = [contender for contender in contenders if contender.fence() is not None]
+    assert holder(concurrent_store) == (leader.elector.identity, 0)
+
+
+@pytest.mark.parametrize("attempt", range(ROUNDS))
+@pytest.mark.parametrize(
+    ("item", "waited"),
+    [
+        pytest.param(stored_lease("old", lease_transitions=7), 15, id="expired"),
+        pytest.param(stored_lease("", lease_transitions=7), 0, id="released"),
+        pytest.param({"version": Decimal(1)}, 0, id="without a record"),
+    ],
+)
+def test_of_many_that_take_over_one_wins_and_transitions_grow_by_one(
+    concurrent_store: LeaseStore, item: dict[str, object], waited: float, attempt: int
+) -> None:
+    concurrent_store.put(item)
+    contenders = candidates(concurrent_store, "update")
+    if waited:
+        assert {contender.step() for contender in contenders} == {ElectionOutcome.HELD}
+        pass_time(waited, *contenders)
+    outcomes = Counter(together(*[contender.step for contender in contenders]))
+    assert outcomes == {BECAME_LEADER: 1, LOST_RACE: CANDIDATES - 1}
+    [leader] = [contender for contender in contenders if contender.fence() is not None]
+    epoch = 8 if "leaseTransitions" in item else 1
+    assert holder(concurrent_store) == (leader.elector.identity, epoch)
+    assert concurrent_store["resourceVersion"] == (2 if "resourceVersion" in item else 1)
+
+
+@pytest.mark.parametrize("attempt", range(ROUNDS))
+def test_a_publication_and_a_takeover_exclude_each_other(concurrent_store: LeaseStore, attempt: int) -> None:
+    """The leader was paused for just as long as its lease lasts, and publishes under the fence that it had."""
+    alpha, beta = Contender(concurrent_store, "alpha"), Contender(concurrent_store, "beta")
+    fence = alpha.lead()
+    beta.step()
+    beta.clock.advance(15)
+    barrier = Barrier(2)
+    beta.lock.before_next("update", barrier.wait)
+
+    def publish() -> bool:
+        barrier.wait()
+        return concurrent_store.publish(fence, {"version": Decimal(1)}, renew_time=alpha.clock.wall())
+
+    published, taken = together(publish, lambda: beta.step() is BECAME_LEADER)
+    assert published is not taken
+    assert ("version" in concurrent_store.attributes()) is published
+    assert holder(concurrent_store) == (("alpha", 0) if published else ("beta", 1))
+    assert concurrent_store["resourceVersion"] == 2

@@ -1,0 +1,89 @@
+"""The events of events/, through the real handlers: embedded DynamoDB, and events/cluster.yaml for a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from berth_cli.routes import read_api
+from tests.builders.event_fixtures import EVENTS, EXPECTED, EventFixture, decoded, matches, read_fixtures
+
+FIXTURES = read_fixtures()
+API = read_api()
+RESULT_KEYS = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes", "Error"]
+
+
+@pytest.mark.parametrize("fixture", [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES])
+def test_the_function_answers_what_is_expected(
+    fixture: EventFixture, load_function: Callable[..., Callable[..., Any]], tmp_path: Path
+) -> None:
+    """Each in a new warm environment and on a copy of the dump, so that none sees what another has bound."""
+    dump = tmp_path / "cluster.yaml"
+    dump.write_bytes((EVENTS / "cluster.yaml").read_bytes())
+    handler = load_function(fixture.function, {"BERTH_CLUSTER_DUMP": str(dump)})
+    answer = decoded(handler(fixture.event, None))
+    assert matches(fixture.expected, answer), answer
+
+
+def test_every_function_has_its_fixtures() -> None:
+    assert {fixture.function for fixture in FIXTURES} == {source.code.name for source in API.functions.values()}
+
+
+def test_no_expected_answer_is_without_its_event() -> None:
+    expected = {path.name.removesuffix(EXPECTED) for path in EVENTS.glob(f"*/*{EXPECTED}")}
+    assert expected == {fixture.name.split("/")[1] for fixture in FIXTURES}
+
+
+@pytest.mark.parametrize("function", ["filter", "filter_onlyone", "prioritize", "preempt"])
+def test_both_modes_and_the_failures_are_among_them(function: str) -> None:
+    names = {fixture.name.split("/")[1] for fixture in FIXTURES if fixture.function == function}
+    assert {"cache-mode", "full-mode", "base64", "lower-case-keys", "empty-body", "not-json", "null-pod"} <= names
+
+
+@pytest.mark.parametrize(
+    "fixture",
+    [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES if "routeKey" in fixture.event],
+)
+def test_an_event_is_one_that_the_api_would_send(fixture: EventFixture) -> None:
+    event, route = fixture.event, fixture.event["routeKey"]
+    assert API.routes[route].code.name == fixture.function
+    assert event["version"] == "2.0"
+    assert event["requestContext"]["routeKey"] == route
+    assert f"{event['requestContext']['http']['method']} {event['rawPath']}" == route
+
+
+@pytest.mark.parametrize(
+    "fixture",
+    [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES if fixture.function.startswith("filter")],
+)
+def test_what_is_expected_of_filter_has_every_key_of_the_contract(fixture: EventFixture) -> None:
+    """Else the rule that further keys may follow would hide them."""
+    assert list(fixture.expected["body"]) == RESULT_KEYS
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "matching"),
+    [
+        ({"statusCode": 200, "body": {"a": 1}}, {"statusCode": 200, "body": {"a": 1, "b": 2}}, True),
+        ({"statusCode": 200, "body": {"a": 1}}, {"statusCode": 503, "body": {"a": 1}}, False),
+        ({"statusCode": 200, "body": {"a": 1}}, {"statusCode": 200, "body": {"b": 1}}, False),
+        ({"statusCode": 200, "body": {"a": {}}}, {"statusCode": 200, "body": {"a": {"b": 1}}}, False),
+        ({"statusCode": 200, "body": [1]}, {"statusCode": 200, "body": [1, 2]}, False),
+        ({"a": 1}, {"a": 1, "b": 2}, True),
+        ({"a": None}, {}, False),
+    ],
+)
+def test_matching_is_what_the_readme_says(
+    expected: dict[str, object], answer: dict[str, object], matching: bool
+) -> None:
+    assert matches(expected, answer) is matching
+
+
+def test_the_events_are_written_as_every_tool_can_read_them() -> None:
+    for path in EVENTS.glob("*/*.json"):
+        assert orjson.loads(path.read_bytes())
+        assert path.read_bytes().endswith(b"}\n")

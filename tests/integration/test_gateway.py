@@ -1,0 +1,277 @@
+"""The gateway under uvicorn on loopback: events as the HTTP API makes them, and what it refuses by itself."""
+
+from __future__ import annotations
+
+import base64
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any, ClassVar
+
+import orjson
+import pytest
+
+from berth_cli import server
+from berth_cli.gateway import MAX_PAYLOAD_BYTES, Gateway
+from berth_cli.local_stack import LocalStack
+from tests.builders.http_calls import Caller
+from tests.builders.nodes import labelled_object
+from tests.builders.pods import pod_object
+from tests.builders.requests import body_of, cache_mode, full_mode, victims_by_uid
+from tests.fakes.log_lines import LogLines
+
+VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
+WITH_ERROR = ("filter", "filter_onlyone", "bind")
+LISTING = ("filter", "filter_onlyone", "prioritize")
+TOO_LARGE = "the request body is larger than 6 MB; set nodeCacheCapable: true, so that names are sent instead of nodes"
+
+BAD_INPUT = [
+    pytest.param("", id="an empty body"),
+    pytest.param("not JSON", id="not JSON"),
+    pytest.param("[1]", id="JSON of the wrong shape"),
+    pytest.param(body_of(cache_mode(["n10"]) | {"Pod": None}), id="Pod null"),
+    pytest.param(body_of(cache_mode(None)), id="Nodes and NodeNames null"),
+    pytest.param(body_of(cache_mode([])), id="empty lists"),
+]
+
+
+@pytest.fixture
+def caller(gateway_port: int) -> Iterator[Caller]:
+    caller = Caller(gateway_port)
+    yield caller
+    caller.close()
+
+
+def padded(size: int) -> bytes:
+    """A valid request of exactly so many bytes."""
+    body = body_of(full_mode([labelled_object("n10", "10")], pod_object() | {"padding": ""}))
+    return body.replace('"padding":""', f'"padding":"{"x" * (size - len(body))}"').encode()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("body", BAD_INPUT)
+def test_bad_input_is_a_clear_failure_in_the_verbs_own_form(caller: Caller, verb: str, body: str) -> None:
+    response = caller.post(f"/scheduler/{verb}", body)
+    assert response.status == (200 if verb in WITH_ERROR else 400)
+    assert response.json["Error"] != ""
+    assert b"Traceback" not in response.content
+    assert response.headers["content-length"] == str(len(response.content))
+
+
+@pytest.mark.parametrize("verb", LISTING)
+def test_an_unknown_node_is_an_ordinary_answer(caller: Caller, verb: str) -> None:
+    response = caller.post(f"/scheduler/{verb}", body_of(cache_mode(["never-heard-of"])))
+    assert response.status == 200
+    assert b"never-heard-of" in response.content
+
+
+@pytest.mark.parametrize("verb", LISTING)
+def test_duplicate_names_are_answered_once(caller: Caller, verb: str) -> None:
+    response = caller.post(f"/scheduler/{verb}", body_of(cache_mode(["n10", "n10", "n10"])))
+    assert response.content.count(b'"n10"') == 1
+
+
+def test_a_body_of_six_megabytes_is_answered(caller: Caller) -> None:
+    response = caller.post("/scheduler/filter", padded(6_000_000))
+    assert response.status == 200
+    assert [item["metadata"]["name"] for item in response.json["Nodes"]["items"]] == ["n10"]
+
+
+@pytest.mark.parametrize("size", [6_000_001, MAX_PAYLOAD_BYTES])
+@pytest.mark.parametrize("verb", VERBS)
+def test_what_lambda_would_not_take_is_told_by_the_verb(caller: Caller, verb: str, size: int) -> None:
+    response = caller.post(f"/scheduler/{verb}", padded(size))
+    assert response.status == (200 if verb in WITH_ERROR else 400)
+    assert response.json["Error"] == TOO_LARGE
+
+
+@pytest.mark.parametrize("size", [MAX_PAYLOAD_BYTES + 1, 12_000_000])
+def test_what_the_gateway_would_not_take_is_413_and_no_function_is_asked(
+    caller: Caller, size: int, log_lines: LogLines
+) -> None:
+    response = caller.post("/scheduler/filter", padded(size))
+    assert response.status == 413
+    assert response.json == {"message": "Request Too Long"}
+    [line] = log_lines.all()
+    assert (line["level"], "verb" in line) == ("WARNING", False)
+    assert line["message"] == "POST /scheduler/filter: a body of more than 10000000 bytes was refused"
+
+
+def test_the_connection_survives_a_body_that_was_refused(caller: Caller) -> None:
+    assert caller.post("/scheduler/filter", padded(MAX_PAYLOAD_BYTES + 1)).status == 413
+    assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).status == 200
+    assert len(caller.local_ports) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        pytest.param("GET", "/scheduler/filter", id="GET for a verb"),
+        pytest.param("PUT", "/scheduler/filter", id="PUT for a verb"),
+        pytest.param("POST", "/healthz", id="POST for the health check"),
+        pytest.param("POST", "/scheduler/priority", id="a misspelt verb"),
+        pytest.param("POST", "/scheduler/Filter", id="another case"),
+        pytest.param("POST", "/scheduler/filter/", id="a slash too many"),
+        pytest.param("POST", "/", id="the root"),
+        pytest.param("POST", "/scheduler/../scheduler/filter", id="a detour"),
+    ],
+)
+def test_a_wrong_method_or_path_is_404_and_one_log_line_with_the_routes(
+    caller: Caller, method: str, path: str, log_lines: LogLines
+) -> None:
+    response = caller.request(method, path, body_of(cache_mode(["n10"])))
+    assert response.status == 404
+    assert response.json == {"message": "Not Found", "Error": f"Berth has no route {method} {path}"}
+    [line] = log_lines.all()
+    assert (line["level"], "verb" in line) == ("WARNING", False)
+    assert f"no route {method} {path}; the routes are: " in line["message"]
+    assert "POST /scheduler/filter" in line["message"]
+
+
+def test_a_query_changes_nothing(caller: Caller) -> None:
+    body = body_of(cache_mode(["n10"]))
+    assert caller.post("/scheduler/filter?a=1&b=2", body).content == caller.post("/scheduler/filter", body).content
+
+
+def test_a_chunked_request_is_read_whole(gateway_port: int) -> None:
+    body = body_of(cache_mode(["n10", "plain"])).encode()
+    chunks = b"".join(b"%x\r\n%s\r\n" % (1, body[i : i + 1]) for i in range(len(body)))
+    head = b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    with socket.create_connection(("127.0.0.1", gateway_port), timeout=10) as connection:
+        connection.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n")
+        received = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert received.startswith(b"HTTP/1.1 200 ")
+    assert b'"NodeNames":["n10"]' in received
+
+
+def test_a_caller_that_hangs_up_in_the_middle_harms_no_one(gateway_port: int, caller: Caller) -> None:
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", gateway_port), timeout=10) as connection:
+            connection.sendall(b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+    assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).status == 200
+
+
+class Recording(socket.socket):
+    """A listening socket that keeps what it has accepted."""
+
+    accepted: ClassVar[list[socket.socket]] = []
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        connection, address = super().accept()
+        self.accepted.append(connection)
+        return connection, address
+
+
+def test_no_answer_waits_for_an_acknowledgement(stack: LocalStack) -> None:
+    """Without TCP_NODELAY each would wait 40 ms for the caller's delayed one."""
+    listener = server.listen("127.0.0.1", 0)
+    recording = Recording(listener.family, listener.type, listener.proto, fileno=listener.detach())
+    with server.serving(stack.gateway, recording):
+        caller = Caller(recording.getsockname()[1])
+        caller.request("GET", "/healthz")
+        [connection] = recording.accepted
+        assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+        caller.close()
+
+
+def test_many_callers_at_once_get_their_own_answers(gateway_port: int) -> None:
+    together = Barrier(16)
+
+    def ask(number: int) -> set[str]:
+        caller = Caller(gateway_port)
+        request = victims_by_uid({f"node-{number}": [f"victim-{number}"]})
+        together.wait()
+        found = {caller.post("/scheduler/preempt", body_of(request)).content.decode() for _ in range(10)}
+        caller.close()
+        return found
+
+    with ThreadPoolExecutor(16) as pool:
+        for number, answers in enumerate(pool.map(ask, range(16))):
+            [answer] = answers
+            assert list(orjson.loads(answer)["NodeNameToMetaVictims"]) == [f"node-{number}"]
+
+
+@pytest.fixture
+def echo() -> Iterator[Callable[..., Mapping[str, Any]]]:
+    """A gateway whose one function answers with the event it got; yields a POST to it that returns that event."""
+
+    def handler(event: Mapping[str, object], context: object) -> Mapping[str, object]:
+        return {
+            "statusCode": 200,
+            "headers": {"Content-Type": "application/json"},
+            "body": orjson.dumps(event).decode(),
+            "isBase64Encoded": False,
+        }
+
+    listener = server.listen("127.0.0.1", 0)
+    with server.serving(Gateway({"POST /x": handler}), listener):
+        caller = Caller(listener.getsockname()[1])
+        yield lambda body, headers: caller.post("/x?q=1", body, headers).json
+        caller.close()
+
+
+def test_the_event_is_of_payload_format_2(echo: Callable[..., Mapping[str, Any]]) -> None:
+    event = echo(b"{}", {"Content-Type": "application/json", "User-Agent": "Go-http-client/1.1"})
+    assert {key: event[key] for key in ("version", "routeKey", "rawPath", "rawQueryString")} == {
+        "version": "2.0",
+        "routeKey": "POST /x",
+        "rawPath": "/x",
+        "rawQueryString": "q=1",
+    }
+    assert event["headers"]["user-agent"] == "Go-http-client/1.1"
+    http = event["requestContext"]["http"]
+    assert (http["method"], http["path"], http["sourceIp"]) == ("POST", "/x", "127.0.0.1")
+    assert event["requestContext"]["stage"] == "$default"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "encoded"),
+    [
+        pytest.param("application/json", b'{"a": "\xc3\xbc"}', False, id="JSON is text"),
+        pytest.param("application/json; charset=utf-8", b"{}", False, id="with a character set, too"),
+        pytest.param("text/plain", b"{}", False, id="text is text"),
+        pytest.param("application/octet-stream", b"{}", True, id="anything else is base64"),
+        pytest.param("", b"{}", True, id="and so is what says nothing"),
+        pytest.param("application/json", b"\xff\xfe", True, id="and what is no text in spite of its type"),
+    ],
+)
+def test_the_body_is_text_or_base64_as_the_gateway_decides(
+    echo: Callable[..., Mapping[str, Any]], content_type: str, body: bytes, encoded: bool
+) -> None:
+    event = echo(body, {"Content-Type": content_type} if content_type else {})
+    assert event["isBase64Encoded"] is encoded
+    assert event["body"] == (base64.b64encode(body).decode() if encoded else body.decode())
+
+
+def test_a_function_that_fails_is_a_500_without_its_inside() -> None:
+    def failing(event: object, context: object) -> Mapping[str, object]:
+        raise ValueError("a secret in a message")
+
+    listener = server.listen("127.0.0.1", 0)
+    with server.serving(Gateway({"POST /x": failing}), listener):
+        caller = Caller(listener.getsockname()[1])
+        response = caller.post("/x", b"{}")
+        caller.close()
+    assert response.status == 500
+    assert b"secret" not in response.content
+    assert b"Traceback" not in response.content
+
+
+def test_an_answer_that_is_base64_is_decoded_and_its_headers_are_kept() -> None:
+    def binary(event: object, context: object) -> Mapping[str, object]:
+        return {
+            "statusCode": 201,
+            "headers": {"Content-Type": "image/png", "X-Own": "yes"},
+            "body": base64.b64encode(b"\x00\xff").decode(),
+            "isBase64Encoded": True,
+        }
+
+    listener = server.listen("127.0.0.1", 0)
+    with server.serving(Gateway({"POST /x": binary}), listener):
+        caller = Caller(listener.getsockname()[1])
+        response = caller.post("/x", b"")
+        caller.close()
+    assert (response.status, response.content) == (201, b"\x00\xff")
+    assert (response.headers["content-type"], response.headers["x-own"]) == ("image/png", "yes")
+    assert response.headers["content-length"] == "2"

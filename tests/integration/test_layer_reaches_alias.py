@@ -1,0 +1,122 @@
+"""What is deployed is what was built: a changed layer or parameter is a new version behind every alias it concerns.
+
+The tests are one story on one stack, in their order.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from tests.deployment import sam
+from tests.deployment.emulator import Emulator
+
+pytestmark = pytest.mark.build
+
+PARTS = ("template.yaml", "samconfig.toml", "functions", "layers")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A version of a function, and the version of the scheduling layer in it."""
+
+    version: str
+    layer: str
+
+
+Live: TypeAlias = Mapping[str, Published]
+
+
+class Stack:
+    """A copy of the project, deployed to an account of its own as often as it is asked."""
+
+    def __init__(self, directory: Path, emulator: Emulator) -> None:
+        self._directory = directory
+        self._emulator = emulator
+        self._secret = emulator.create_secret("kubeconfig", {})
+        self.project = directory / "project"
+        self.project.mkdir()
+        for part in PARTS:
+            source = sam.PROJECT / part
+            copy = shutil.copytree if source.is_dir() else shutil.copy2
+            copy(source, self.project / part)
+
+    def deploy(self, **parameters: str) -> None:
+        machine = sam.Machine.this()
+        template = sam.build(self._directory / "build", machine, project=self.project)
+        sam.deploy(
+            template,
+            {"KubeconfigSecretArn": self._secret, "AuthorizationType": "NONE", **machine.parameters, **parameters},
+            self._emulator.environment(),
+            project=self.project,
+        )
+
+    def live(self) -> Live:
+        """What every function's alias leads to, by the function's logical id."""
+        functions = self._emulator.client("lambda")
+        summaries = self._emulator.client("cloudformation").list_stack_resources(StackName=sam.STACK_NAME)
+        found = {}
+        for resource in summaries["StackResourceSummaries"]:
+            if resource["ResourceType"] == "AWS::Lambda::Function":
+                live = functions.get_function_configuration(
+                    FunctionName=resource["PhysicalResourceId"], Qualifier="live"
+                )
+                found[resource["LogicalResourceId"]] = Published(live["Version"], live["Layers"][0]["Arn"])
+        return found
+
+    def scheduled(self) -> str:
+        """The ARN of what the schedule starts."""
+        schedules = self._emulator.client("scheduler")
+        [schedule] = schedules.list_schedules()["Schedules"]
+        arn: str = schedules.get_schedule(Name=schedule["Name"])["Target"]["Arn"]
+        return arn
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    if not sam.COMMAND.exists():
+        pytest.skip("sam and the emulator are not set up: run `make tools`")
+    directory = tmp_path_factory.mktemp("layer-reaches-alias")
+    with Emulator(directory / "account") as emulator:
+        yield Stack(directory, emulator)
+
+
+@pytest.fixture(scope="module")
+def first(stack: Stack) -> Live:
+    stack.deploy()
+    return stack.live()
+
+
+def test_an_unchanged_project_publishes_nothing(stack: Stack, first: Live) -> None:
+    stack.deploy()
+    assert stack.live() == first
+
+
+def test_one_byte_of_the_layer_reaches_every_alias(stack: Stack, first: Live) -> None:
+    module = stack.project / "layers" / "scheduling" / "berth" / "__init__.py"
+    module.write_bytes(module.read_bytes() + b"\n")
+    stack.deploy()
+    changed = stack.live()
+    assert [name for name in first if changed[name].version == first[name].version] == []
+    assert [name for name in first if changed[name].layer == first[name].layer] == []
+
+
+def test_a_parameter_reaches_every_alias_whose_function_is_told_it(stack: Stack, first: Live) -> None:
+    before = stack.live()
+    stack.deploy(Configuration='{"profile":"label-priority"}')
+    after = stack.live()
+    assert {name for name in first if after[name].version != before[name].version} == {
+        "FilterFunction",
+        "FilterOnlyOneFunction",
+        "PrioritizeFunction",
+        "PreemptFunction",
+    }
+
+
+def test_the_schedule_starts_the_live_alias(stack: Stack, first: Live) -> None:
+    assert stack.scheduled().endswith(":live")

@@ -1,0 +1,65 @@
+"""What the makefiles of the layers put into them, on a machine that need not be like Lambda's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+LAYERS = Path(__file__).parents[2] / "layers"
+MEGABYTE = 1024 * 1024
+# Lambda unpacks a function and its layers into 250 MB. Byte-code takes about as much again as the sources.
+LIMIT = 120 * MEGABYTE
+
+DEFAULTS: Mapping[str, str] = {}
+X86 = {"BERTH_ARCHITECTURE": "x86_64", "BERTH_PYTHON_VERSION": "3.11"}
+
+
+def _build(layer: str, logical_id: str, artifacts: Path, variables: Mapping[str, str]) -> Path:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("BERTH_")}
+    subprocess.run(
+        ["make", "--silent", f"build-{logical_id}", f"PYTHON={sys.executable}"],
+        cwd=LAYERS / layer,
+        env=inherited | {"BERTH_BYTECODE_PYTHON": "", **variables, "ARTIFACTS_DIR": str(artifacts)},
+        check=True,
+    )
+    return artifacts / "python"
+
+
+@pytest.mark.parametrize(
+    ("variables", "platform"),
+    [
+        pytest.param(DEFAULTS, "cpython-313-aarch64-linux-gnu", id="for Lambda's arm64 by default"),
+        pytest.param(X86, "cpython-311-x86_64-linux-gnu", id="for what the variables name"),
+    ],
+)
+def test_binary_packages_are_those_of_the_target(tmp_path: Path, variables: Mapping[str, str], platform: str) -> None:
+    packages = _build("scheduling", "SchedulingLayer", tmp_path, variables)
+    libraries = {path.name for path in packages.rglob("*.so")}
+    assert f"_pydantic_core.{platform}.so" in libraries
+    assert {name for name in libraries if platform not in name} == set()
+
+
+def test_the_scheduling_layer_has_berth_and_leaves_boto3_to_the_runtime(tmp_path: Path) -> None:
+    packages = _build("scheduling", "SchedulingLayer", tmp_path, DEFAULTS)
+    names = {path.name for path in packages.iterdir()}
+    assert {"berth", "pydantic", "orjson", "aws_lambda_powertools"} <= names
+    assert not names & {"boto3", "botocore", "bin"}
+
+
+def test_both_layers_together_fit_with_room_for_byte_code(tmp_path: Path) -> None:
+    _build("scheduling", "SchedulingLayer", tmp_path, DEFAULTS)
+    packages = _build("kubernetes", "KubernetesLayer", tmp_path, DEFAULTS)
+    assert {"berth", "kubernetes"} <= {path.name for path in packages.iterdir()}
+    assert sum(path.stat().st_size for path in packages.rglob("*") if path.is_file()) < LIMIT
+
+
+def test_byte_code_is_there_where_an_interpreter_can_make_it(tmp_path: Path) -> None:
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    variables = {"BERTH_PYTHON_VERSION": version, "BERTH_BYTECODE_PYTHON": sys.executable}
+    packages = _build("scheduling", "SchedulingLayer", tmp_path, variables)
+    assert list(packages.glob(f"berth/__pycache__/__init__.{sys.implementation.cache_tag}.pyc"))

@@ -1,0 +1,309 @@
+"""`berth serve` as a process of its own, as a user starts it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.builders.event_fixtures import EVENTS
+from tests.builders.http_calls import Caller
+from tests.builders.kubeconfigs import kubeconfig_for
+from tests.builders.nodes import labelled_object, node_object
+from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
+from tests.fakes.api_server import KubernetesOnLoopback, kubernetes_on_loopback
+
+# The entry point of the `berth` command, in this interpreter.
+BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "serve"]
+ADDRESS = re.compile(r"Berth serves the profile (\S+) on http://127\.0\.0\.1:(\d+)/scheduler")
+
+
+@dataclass
+class Served:
+    """A running `berth serve`, the port it printed, and what it printed after that."""
+
+    process: subprocess.Popen[str]
+    profile: str
+    port: int
+    second_line: str
+
+    def ctrl_c(self) -> tuple[int, str, str]:
+        """What Ctrl-C does. Returns the exit code and what was printed since."""
+        self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=15)
+        return self.process.returncode, out, err
+
+
+def start(*arguments: str) -> Served:
+    process = subprocess.Popen(
+        [*BERTH, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment()
+    )
+    assert process.stdout is not None
+    # Log lines may come before it: of a cluster that is away.
+    found = next(filter(None, map(ADDRESS.match, process.stdout)), None)
+    if found is None:
+        process.kill()
+        raise AssertionError(process.communicate())
+    return Served(process, found[1], int(found[2]), process.stdout.readline())
+
+
+def _environment() -> dict[str, str]:
+    """A user's shell, without anything of AWS or of Berth in it."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BERTH_", "POWERTOOLS_"))}
+    return kept | {"PYTHONUNBUFFERED": "1"}
+
+
+def refused(*arguments: str) -> str:
+    """What a `berth serve` that cannot start says on stderr: one line, besides how it is used."""
+    from berth_cli.main import main
+
+    return _only_line(CliRunner().invoke(main, ["serve", *arguments], prog_name="berth"))
+
+
+def _only_line(done: Result) -> str:
+    assert done.exit_code != 0
+    assert isinstance(done.exception, SystemExit), done.exception
+    assert done.stdout == ""
+    lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def eventually(condition: Callable[[], Any], seconds: float) -> float:
+    """Asks until it holds and returns after how many seconds it did."""
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < seconds
+        time.sleep(0.02)
+    return time.monotonic() - started
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("serve") / "cluster.yaml"
+    path.write_bytes((EVENTS / "cluster.yaml").read_bytes())
+    return path
+
+
+@pytest.fixture(scope="module")
+def served(dump: Path) -> Iterator[Served]:
+    served = start("--cluster", str(dump), "--port", "0")
+    yield served
+    served.process.kill()
+    served.process.communicate()
+
+
+@pytest.fixture
+def caller(served: Served) -> Iterator[Caller]:
+    caller = Caller(served.port)
+    yield caller
+    caller.close()
+
+
+def test_it_says_where_it_listens_and_what_it_serves(served: Served, dump: Path) -> None:
+    assert served.profile == "label-priority"
+    assert served.second_line == (
+        f"cluster: {dump}, 4 nodes, listed every second; health: http://127.0.0.1:{served.port}/healthz; Ctrl-C stops\n"
+    )
+
+
+def test_health_says_that_there_is_something_to_decide_on(caller: Caller) -> None:
+    response = caller.request("GET", "/healthz")
+    assert response.status == 200
+    assert response.json["status"] == "ok"
+    assert response.json["observedAgeSeconds"] < 30
+
+
+@pytest.mark.parametrize(
+    ("verb", "request_body", "wanted"),
+    [
+        ("filter", cache_mode(["n10", "n20"]), '"NodeNames":["n10","n20"]'),
+        ("filter_onlyone", cache_mode(["n10", "n20"]), '"NodeNames":["n20"]'),
+        ("prioritize", cache_mode(["n10", "n20"]), '[{"Host":"n10","Score":10},{"Host":"n20","Score":20}]'),
+        ("bind", binding(), '{"Error":""}'),
+        ("preempt", victims_by_uid({"n10": ["v1"]}), '"UID":"v1"'),
+    ],
+)
+def test_every_verb_answers(caller: Caller, verb: str, request_body: object, wanted: str) -> None:
+    response = caller.post(f"/scheduler/{verb}", body_of(request_body))
+    assert response.status == 200
+    assert wanted in response.content.decode()
+
+
+def test_twenty_calls_in_a_row_share_one_connection(caller: Caller) -> None:
+    for _ in range(20):
+        assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).status == 200
+    assert len(caller.local_ports) == 1
+
+
+def test_bad_input_does_not_end_it(caller: Caller) -> None:
+    assert caller.post("/scheduler/filter", "{").json["Error"] == "the request body is not JSON"
+    assert caller.request("GET", "/nothing").status == 404
+    assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] == ["n10"]
+
+
+def test_an_edited_dump_is_seen_within_two_seconds(caller: Caller, dump: Path) -> None:
+    """Twice: the second edit comes right after a list, and has to wait for the next."""
+    before = dump.read_text()
+
+    def score(value: int) -> bool:
+        found: list[dict[str, object]] = caller.post("/scheduler/prioritize", body_of(cache_mode(["plain"]))).json
+        return found == [{"Host": "plain", "Score": value}]
+
+    assert score(0)
+    for value in (5, 6):
+        label = f'hostname: plain\n        priority.lixueduan.com: "{value}"'
+        dump.write_text(before.replace("hostname: plain", label))
+        assert eventually(partial(score, value), 10) < 2
+
+
+def test_ctrl_c_ends_it_with_nothing_but_a_word(dump: Path) -> None:
+    served = start("--cluster", str(dump), "--port", "0")
+    caller = Caller(served.port)
+    caller.request("GET", "/healthz")
+    caller.close()
+    assert served.ctrl_c() == (0, "stopped\n", "")
+
+
+def test_a_configuration_decides_and_ctrl_c_does_not_wait_for_idle_callers(dump: Path, tmp_path: Path) -> None:
+    config = tmp_path / "berth.yaml"
+    config.write_text(
+        "kind: BerthConfiguration\npluginConfig:\n- name: NodePriorityLabel\n  args: {label: example.com/rank}\n"
+    )
+    served = start("--cluster", str(dump), "--port", "0", "--config", str(config))
+    callers = [Caller(served.port) for _ in range(3)]
+    for caller in callers:
+        answer = caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json
+        assert answer["FailedAndUnresolvableNodes"] == {"n10": "node(s) didn't have the priority label"}
+    started = time.monotonic()
+    assert served.ctrl_c() == (0, "stopped\n", "")
+    assert time.monotonic() - started < 5
+    for caller in callers:
+        caller.close()
+
+
+def test_each_failure_is_one_line_of_its_log(dump: Path) -> None:
+    served = start("--cluster", str(dump), "--port", "0")
+    caller = Caller(served.port)
+    caller.post("/scheduler/filter", "{")
+    caller.request("GET", "/nothing")
+    caller.post("/scheduler/filter", body_of(cache_mode(["n10"])))
+    caller.close()
+    code, out, err = served.ctrl_c()
+    lines = [line for line in (out + err).splitlines() if line != "stopped"]
+    assert code == 0
+    assert len(lines) == 2, lines
+    assert "the request body is not JSON" in lines[0]
+    assert "no route GET /nothing" in lines[1]
+
+
+@pytest.fixture
+def kubernetes() -> Iterator[KubernetesOnLoopback]:
+    with kubernetes_on_loopback() as kubernetes:
+        kubernetes.nodes = [labelled_object("n10", "10"), node_object("plain")]
+        kubernetes.add_pod("train-0", "uid-train-0")
+        yield kubernetes
+
+
+def test_a_live_cluster_is_listed_bound_in_and_woken(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+    served = start("--kubeconfig", str(kubeconfig_for(kubernetes.host, tmp_path)), "--port", "0")
+    caller = Caller(served.port)
+    request = body_of(cache_mode(["n10", "plain"]))
+    assert caller.post("/scheduler/filter", request).json["NodeNames"] == ["n10"]
+    assert caller.post("/scheduler/bind", body_of(binding())).json == {"Error": ""}
+    assert kubernetes.node_of("train-0") == "n10"
+
+    before = len([received for received in kubernetes.requests if received.method == "PATCH"])
+    kubernetes.nodes = [labelled_object("n10", "10"), labelled_object("plain", "5")]
+    eventually(lambda: caller.post("/scheduler/filter", request).json["NodeNames"] == ["n10", "plain"], 5)
+    eventually(lambda: len([r for r in kubernetes.requests if r.method == "PATCH"]) == before + 1, 5)
+    caller.close()
+    assert served.ctrl_c() == (0, "stopped\n", "")
+
+
+def test_a_live_cluster_that_is_away_at_first_is_waited_for(tmp_path: Path) -> None:
+    with kubernetes_on_loopback() as gone:
+        host = gone.host
+    served = start("--kubeconfig", str(kubeconfig_for(host, tmp_path)), "--port", "0")
+    caller = Caller(served.port)
+    assert caller.request("GET", "/healthz").status == 503
+    assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["Error"] != ""
+    caller.close()
+    served.process.kill()
+    served.process.communicate()
+
+
+def test_a_taken_port_is_one_line_that_says_what_to_do(dump: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        line = refused("--cluster", str(dump), "--port", str(port))
+    assert line.startswith(f"Error: 127.0.0.1:{port} cannot be listened on (Address already in use")
+    assert line.endswith("choose another with --port")
+
+
+def test_a_port_that_cannot_be_is_one_line(dump: Path) -> None:
+    assert "70000" in refused("--cluster", str(dump), "--port", "70000")
+
+
+@pytest.mark.parametrize("option", ["--cluster", "--kubeconfig"])
+def test_a_missing_file_is_one_line_that_says_what_to_do(tmp_path: Path, option: str) -> None:
+    line = refused(option, str(tmp_path / "absent.yaml"))
+    assert line.startswith(f"Error: {tmp_path / 'absent.yaml'} is not a file")
+
+
+def test_a_dump_that_is_none_is_one_line_on_stderr(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text("items: [\nkind: List")
+    done = subprocess.run(
+        [*BERTH, "--cluster", str(path), "--port", "0"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env=_environment(),
+    )
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith(f"Error: dump {path} is neither JSON nor YAML")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        pytest.param("profile: fastest", "profile: Input should be 'label-priority'", id="an unknown profile"),
+        pytest.param("profil: label-priority", "profil: Extra inputs are not permitted", id="an unknown field"),
+        pytest.param("a: [", "is not YAML", id="no YAML"),
+        pytest.param("", "document: ", id="empty"),
+    ],
+)
+def test_a_malformed_configuration_is_one_line_that_names_the_field(
+    dump: Path, tmp_path: Path, text: str, wanted: str
+) -> None:
+    config = tmp_path / "berth.yaml"
+    config.write_text(text)
+    line = refused("--cluster", str(dump), "--config", str(config))
+    assert line.startswith(f"Error: {config}")
+    assert wanted in line
+
+
+def test_a_missing_configuration_is_one_line(dump: Path, tmp_path: Path) -> None:
+    line = refused("--cluster", str(dump), "--config", str(tmp_path / "absent.yaml"))
+    assert line == f"Error: {tmp_path / 'absent.yaml'}: No such file or directory"
+
+
+def test_one_source_of_the_cluster_is_wanted(dump: Path, tmp_path: Path) -> None:
+    wanted = "Error: give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)"
+    assert refused() == wanted
+    assert refused("--cluster", str(dump), "--kubeconfig", str(tmp_path / "kubeconfig")) == wanted

@@ -1,0 +1,253 @@
+"""What template.yaml promises: permissions, routes, schedule and tables, as they are written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from berth.runtime.settings import BindSettings, CacheSettings, PolicySettings, WatcherSettings
+from tests.deployment.template import TEMPLATE, of_type, read_template
+
+PROJECT = TEMPLATE.parent
+
+VERBS = {
+    "FilterFunction": "filter",
+    "FilterOnlyOneFunction": "filter_onlyone",
+    "PrioritizeFunction": "prioritize",
+    "BindFunction": "bind",
+    "PreemptFunction": "preempt",
+}
+FUNCTIONS = {**VERBS, "WatcherFunction": "watcher", "HealthzFunction": "healthz"}
+
+READ = {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:BatchGetItem"}
+WRITE = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"}
+CACHE = {"Fn::GetAtt": "CacheTable.Arn"}
+KUBECONFIG = {"Ref": "KubeconfigSecretArn"}
+SECRET = ({"secretsmanager:GetSecretValue"}, KUBECONFIG)
+
+
+@pytest.fixture(scope="module")
+def template() -> dict[str, Any]:
+    return read_template()
+
+
+@pytest.fixture(scope="module")
+def functions(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return of_type(template, "AWS::Serverless::Function")
+
+
+def test_every_folder_of_functions_is_a_function(functions: dict[str, dict[str, Any]]) -> None:
+    folders = {handler.parent.name for handler in PROJECT.glob("functions/*/app.py")}
+    assert {name: properties["CodeUri"] for name, properties in functions.items()} == {
+        name: f"functions/{folder}" for name, folder in FUNCTIONS.items()
+    }
+    assert folders == set(FUNCTIONS.values())
+
+
+def test_functions_stand_in_the_order_of_the_verbs(functions: dict[str, dict[str, Any]]) -> None:
+    assert list(functions) == list(FUNCTIONS)
+
+
+@pytest.mark.parametrize(
+    ("function", "allowed"),
+    [
+        pytest.param("FilterFunction", [(READ, CACHE)], id="filter reads the cache"),
+        pytest.param("FilterOnlyOneFunction", [(READ, CACHE)], id="filter_onlyone reads the cache"),
+        pytest.param("PrioritizeFunction", [(READ, CACHE)], id="prioritize reads the cache"),
+        pytest.param("BindFunction", [SECRET], id="bind reads the kubeconfig and no table"),
+        pytest.param("PreemptFunction", [(READ, CACHE)], id="preempt reads the cache"),
+        pytest.param(
+            "WatcherFunction",
+            [({"dynamodb:GetItem", "dynamodb:Query"} | WRITE, CACHE), SECRET],
+            id="the watcher alone writes",
+        ),
+        pytest.param("HealthzFunction", [({"dynamodb:GetItem"}, CACHE)], id="healthz reads the head"),
+    ],
+)
+def test_a_function_may_do_no_more_than_it_does(
+    functions: dict[str, dict[str, Any]], function: str, allowed: list[tuple[set[str], object]]
+) -> None:
+    statements = [statement for policy in functions[function].get("Policies", []) for statement in policy["Statement"]]
+    assert [(_actions(statement), statement["Resource"]) for statement in statements] == allowed
+    assert all(statement["Effect"] == "Allow" for statement in statements)
+
+
+def _actions(statement: dict[str, Any]) -> set[str]:
+    action = statement["Action"]
+    return {action} if isinstance(action, str) else set(action)
+
+
+@pytest.mark.parametrize(
+    ("function", "settings"),
+    [
+        ("FilterFunction", PolicySettings),
+        ("FilterOnlyOneFunction", PolicySettings),
+        ("PrioritizeFunction", PolicySettings),
+        ("BindFunction", BindSettings),
+        ("PreemptFunction", PolicySettings),
+        ("WatcherFunction", WatcherSettings),
+        ("HealthzFunction", CacheSettings),
+    ],
+)
+def test_a_function_is_told_what_its_settings_read(
+    functions: dict[str, dict[str, Any]], function: str, settings: type[CacheSettings | BindSettings]
+) -> None:
+    variables = set(functions[function]["Environment"]["Variables"])
+    assert variables <= {field.alias for field in settings.model_fields.values()}
+    settings.from_environ(dict.fromkeys(variables - {"BERTH_CONFIGURATION"}, "2"))
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_parameter_reaches_the_alias_through_the_version_s_description(
+    template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str
+) -> None:
+    described = set(re.findall(r"\$\{(\w+)\}", functions[function]["VersionDescription"]["Fn::Sub"]))
+    everywhere = template["Globals"]["Function"]
+    used = _references([everywhere["Environment"], everywhere["Tracing"], functions[function].get("Environment")])
+    assert described == used & set(template["Parameters"])
+    assert functions[function]["AutoPublishAliasAllProperties"] is True
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_a_version_s_description_has_room_for_the_longest_parameters(
+    template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str
+) -> None:
+    description = functions[function]["VersionDescription"]["Fn::Sub"]
+    for name, parameter in template["Parameters"].items():
+        description = description.replace(f"${{{name}}}", "x" * _longest(parameter))
+    assert "$" not in description
+    assert len(description) <= 256
+
+
+def _longest(parameter: dict[str, Any]) -> int:
+    values = parameter.get("AllowedValues", [parameter.get("MaxValue", "")])
+    return int(parameter.get("MaxLength", max(len(str(value)) for value in values)))
+
+
+def _references(value: object) -> set[str]:
+    """All names in `{"Ref": name}` within `value`."""
+    if isinstance(value, dict):
+        named = {value["Ref"]} if "Ref" in value else set()
+        return named.union(*map(_references, value.values()))
+    if isinstance(value, list):
+        return set().union(*map(_references, value))
+    return set()
+
+
+def test_a_changed_layer_is_a_change_of_its_functions(template: dict[str, Any]) -> None:
+    layers = of_type(template, "AWS::Serverless::LayerVersion")
+    assert [layer["PublishLambdaVersion"] for layer in layers.values()] == [True, True]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_a_function_logs_is_kept_for_a_limited_time(
+    template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str
+) -> None:
+    group = functions[function]["LoggingConfig"]["LogGroup"]["Ref"]
+    assert of_type(template, "AWS::Logs::LogGroup")[group]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+
+
+@pytest.mark.parametrize(
+    ("function", "route"),
+    [
+        *((function, f"POST /scheduler/{verb}") for function, verb in VERBS.items()),
+        ("HealthzFunction", "GET /healthz"),
+    ],
+)
+def test_a_route_leads_to_the_live_alias_of_its_function(template: dict[str, Any], function: str, route: str) -> None:
+    [integration] = [
+        logical_id
+        for logical_id, properties in of_type(template, "AWS::ApiGatewayV2::Integration").items()
+        if properties["IntegrationUri"] == {"Fn::Sub": f"${{{function}.Arn}}:live"}
+    ]
+    [properties] = [
+        properties
+        for properties in of_type(template, "AWS::ApiGatewayV2::Route").values()
+        if properties["Target"] == {"Fn::Sub": f"integrations/${{{integration}}}"}
+    ]
+    assert properties["RouteKey"] == route
+    assert properties["AuthorizationType"] == {"Ref": "AuthorizationType"}
+
+
+@pytest.mark.parametrize("function", [*VERBS, "HealthzFunction"])
+def test_the_api_may_call_a_function_on_its_own_route_only(template: dict[str, Any], function: str) -> None:
+    [permission] = [
+        properties
+        for properties in of_type(template, "AWS::Lambda::Permission").values()
+        if properties["FunctionName"] == {"Ref": f"{function}.Alias"}
+    ]
+    route = "GET/healthz" if function == "HealthzFunction" else f"POST/scheduler/{VERBS[function]}"
+    assert permission["SourceArn"]["Fn::Sub"].endswith(f":${{Api}}/*/{route}")
+
+
+def test_nobody_deploys_an_anonymous_api_without_saying_so(template: dict[str, Any]) -> None:
+    assert "Default" not in template["Parameters"]["AuthorizationType"]
+
+
+def test_sam_local_sees_the_routes(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:
+    order = list(template["Resources"])
+    assert order.index("Api") < order.index(next(iter(functions)))
+    assert "Fn::If" not in str(of_type(template, "AWS::ApiGatewayV2::Route"))
+
+
+def test_the_watcher_is_started_every_minute_and_never_late_or_twice(functions: dict[str, dict[str, Any]]) -> None:
+    once = {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
+    watcher = functions["WatcherFunction"]
+    [event] = watcher["Events"].values()
+    assert event["Type"] == "ScheduleV2"
+    assert event["Properties"] == {
+        "ScheduleExpression": "rate(1 minute)",
+        "FlexibleTimeWindow": {"Mode": "OFF"},
+        "RetryPolicy": once,
+    }
+    assert watcher["EventInvokeConfig"] == once
+
+
+def test_the_cache_is_disposable(template: dict[str, Any]) -> None:
+    table = template["Resources"]["CacheTable"]
+    assert table["DeletionPolicy"] == "Delete"
+    assert table["Properties"] == {
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "N"},
+        ],
+        "KeySchema": [
+            {"AttributeName": "pk", "KeyType": "HASH"},
+            {"AttributeName": "sk", "KeyType": "RANGE"},
+        ],
+        "TimeToLiveSpecification": {"AttributeName": "expiresAt", "Enabled": True},
+    }
+
+
+def test_the_ledger_outlives_the_stack(template: dict[str, Any]) -> None:
+    table = template["Resources"]["LedgerTable"]
+    assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == ("Retain", "Retain")
+    assert table["Properties"]["DeletionProtectionEnabled"] is True
+    assert table["Properties"]["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+
+
+def test_layers_are_built_for_the_template_s_own_platform_unless_told_otherwise(template: dict[str, Any]) -> None:
+    defaults = dict(re.findall(r"^(BERTH_\w+) \?= ([\w.]+)$", (PROJECT / "layers/layer.mk").read_text(), re.MULTILINE))
+    assert defaults["BERTH_ARCHITECTURE"] == template["Parameters"]["Architecture"]["Default"]
+    assert f"python{defaults['BERTH_PYTHON_VERSION']}" == template["Parameters"]["PythonRuntime"]["Default"]
+
+
+@pytest.mark.parametrize(
+    "lock",
+    [
+        pytest.param(lock, id=str(lock.relative_to(PROJECT)))
+        for folder in ("layers/scheduling", "layers/kubernetes", "tools/sam", "tools/ministack")
+        for lock in [PROJECT / folder / "requirements.txt"]
+    ],
+)
+def test_a_lock_has_a_hash_for_every_package_and_no_address(lock: Path) -> None:
+    text = lock.read_text()
+    packages = re.findall(r"^[a-z0-9._-]+==.*$", text, re.MULTILINE)
+    assert packages
+    assert all(package.endswith("\\") for package in packages)
+    assert "--hash=sha256:" in text
+    assert "://" not in text

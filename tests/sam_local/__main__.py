@@ -1,0 +1,109 @@
+"""`python -m tests.sam_local [FIXTURE...]`, a fixture being such as filter/cache-mode; all without arguments."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from berth_cli.routes import read_api
+from tests.builders.event_fixtures import EVENTS, EventFixture, decoded, matches, read_fixtures
+from tests.deployment import sam
+from tests.deployment.emulator import Emulator
+
+from .account import surroundings
+from .docker import DockerUnavailable, bridge_address, image_for
+
+DUMP = EVENTS / "cluster.yaml"
+PORT = 45660
+AT_ONCE = 2
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came back; `seconds` is the whole command, container included."""
+
+    fixture: EventFixture
+    answer: dict[str, Any]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        return matches(self.fixture.expected, self.answer)
+
+    def __str__(self) -> str:
+        if self.passed:
+            return f"ok      {self.fixture.name} ({self.seconds:.1f} s)"
+        expected, answer = json.dumps(self.fixture.expected), json.dumps(self.answer)
+        return f"FAILED  {self.fixture.name}\n  expected {expected}\n  answered {answer}"
+
+
+def main(names: list[str]) -> int:
+    chosen = [fixture for fixture in read_fixtures() if not names or fixture.name in names]
+    failed = 0
+    try:
+        with _sam_local() as invoke, ThreadPoolExecutor(AT_ONCE) as pool:
+            for result in pool.map(invoke, chosen):
+                print(result, flush=True)
+                failed += not result.passed
+    except DockerUnavailable as error:
+        return _without_docker(error)
+    print(f"{len(chosen) - failed} passed, {failed} failed")
+    return 1 if failed or not chosen else 0
+
+
+@contextmanager
+def _sam_local() -> Iterator[Callable[[EventFixture], Result]]:
+    """Build, and yield what invokes a fixture's function."""
+    host = bridge_address()
+    machine = sam.Machine.this()
+    logical_ids = {function.code.name: logical_id for logical_id, function in read_api().functions.items()}
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        with Emulator(directory / "account", host=host, port=PORT) as emulator:
+            image = image_for(machine.base_image, emulator.endpoint_url)
+            template = sam.build(directory / "build", machine)
+
+            def invoke(fixture: EventFixture) -> Result:
+                with surroundings(emulator, DUMP, directory, host) as variables:
+                    started = time.monotonic()
+                    try:
+                        answer = decoded(
+                            json.loads(
+                                sam.local_invoke(
+                                    logical_ids[fixture.function],
+                                    EVENTS / f"{fixture.name}.json",
+                                    template=template,
+                                    machine=machine,
+                                    image=image,
+                                    variables=variables,
+                                    environment=emulator.environment(),
+                                )
+                            )
+                        )
+                    except sam.SamFailed as error:
+                        answer = {"sam": str(error)}
+                    return Result(fixture, answer, time.monotonic() - started)
+
+            yield invoke
+
+
+def _without_docker(error: DockerUnavailable) -> int:
+    """On a CI machine without Docker that is no failure; who calls it by hand wanted it."""
+    if os.environ.get("CI") == "true":
+        print(f"sam-local: not run, since there is no Docker here: {error}")
+        return 0
+    print(f"sam-local: {error}\nStart Docker, or run the same events without containers: make test", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

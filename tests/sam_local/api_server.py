@@ -1,0 +1,103 @@
+"""As much of a Kubernetes API server as bind and the watcher call, over a cluster that was dumped to a file."""
+
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, Self
+
+import yaml
+
+from berth.cluster.dump import DumpCluster
+from berth.extender.ports import Assignment, Binding, Created, Refused, Unanswered
+
+NODES = ["api", "v1", "nodes"]
+
+
+class DumpedApiServer:
+    """Lists the dump's nodes, and binds its pods as an API server does; a binding lasts until the server is left."""
+
+    def __init__(self, dump: Path, host: str) -> None:
+        self._server = _Server(dump, host)
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def kubeconfig(self) -> dict[str, object]:
+        host, port = self._server.server_address[:2]
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "dump", "cluster": {"server": f"http://{host!s}:{port}"}}],
+            "users": [{"name": "berth", "user": {"token": "dump"}}],
+            "contexts": [{"name": "dump", "context": {"cluster": "dump", "user": "berth"}}],
+            "current-context": "dump",
+        }
+
+
+class _Server(ThreadingHTTPServer):
+    def __init__(self, dump: Path, host: str) -> None:
+        super().__init__((host, 0), _Handler)
+        self.cluster = DumpCluster(dump)
+        self.nodes = [item for item in yaml.safe_load(dump.read_text())["items"] if item["kind"] == "Node"]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        path = self._path()
+        if path == NODES:
+            self._reply(200, {"metadata": {"resourceVersion": "1"}, "items": self.server.nodes})
+            return
+        _, _, _, namespace, _, name = path  # /api/v1/namespaces/NAMESPACE/pods/NAME
+        found = self.server.cluster.assignment(namespace, name, 0)
+        if isinstance(found, Assignment):
+            self._reply(200, {"metadata": {"uid": found.pod_uid}, "spec": {"nodeName": found.node}})
+        else:
+            self._refuse(found)
+
+    def do_POST(self) -> None:
+        _, _, _, namespace, _, name, _ = self._path()  # /api/v1/namespaces/NAMESPACE/pods/NAME/binding
+        wanted = self._body()
+        binding = Binding(namespace, name, wanted["metadata"]["uid"], wanted["target"]["name"])
+        done = self.server.cluster.create_binding(binding, 0)
+        if isinstance(done, Created):
+            self._reply(201, {"kind": "Status", "status": "Success"})
+        else:
+            self._refuse(done)
+
+    def do_PATCH(self) -> None:
+        self._reply(200, self._body())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class's name)
+        """Only answers are of interest."""
+
+    def _path(self) -> list[str]:
+        return self.path.partition("?")[0].strip("/").split("/")
+
+    def _body(self) -> Any:
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def _refuse(self, answer: Refused | Unanswered) -> None:
+        if isinstance(answer, Refused):
+            self._reply(answer.status, {"kind": "Status", "message": answer.message})
+        else:
+            self._reply(500, {"kind": "Status", "message": answer.cause})
+
+    def _reply(self, status: int, content: object) -> None:
+        body = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)

@@ -1,0 +1,36 @@
+"""The consumer's side of Watches, in tests."""
+
+from __future__ import annotations
+
+import time
+
+from berth.cluster.watch.events import Event, Received
+from berth.cluster.watch.watches import Watches
+from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
+
+
+def at_once() -> float:
+    """Jitter that takes nearly all of a wait away."""
+    return -0.99
+
+
+class Consumer:
+    """Takes as many events as a test asks for; more than that wait for the next time."""
+
+    def __init__(self, watches: Watches) -> None:
+        self._watches = watches
+        self._taken: list[Received] = []
+
+    def take(self, count: int) -> list[Received]:
+        """The next events; waits for them."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while len(self._taken) < count:
+            more = self._watches.take(deadline - time.monotonic())
+            assert more, f"only {self._taken} came"
+            self._taken += more
+        taken, self._taken = self._taken[:count], self._taken[count:]
+        return taken
+
+    def events(self, count: int) -> list[Event]:
+        """The same without resource and time."""
+        return [received.event for received in self.take(count)]

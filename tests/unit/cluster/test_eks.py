@@ -1,0 +1,175 @@
+"""An EKS cluster's token: what it says, and when it is minted anew."""
+
+from __future__ import annotations
+
+import base64
+import ssl
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.credentials import Credentials, ReadOnlyCredentials
+from botocore.exceptions import ClientError, CredentialRetrievalError
+
+from berth.cluster.access import Access
+from berth.cluster.api_server import ApiServer, ApiServerUnreachable
+from berth.cluster.eks import EksSettings, eks_token, from_eks
+from berth.cluster.unreachable import CredentialsUnavailable
+from tests.builders.certificates import self_signed
+from tests.fakes.clock import HandDrivenClock
+from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, driven_api_server
+from tests.unit.cluster.test_sts import AT, RECORDED, SECRET_KEY, SESSION_TOKEN
+
+PEM = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+KEYS = Credentials("AKIDEXAMPLE", SECRET_KEY, SESSION_TOKEN)
+
+
+def settings(**changed: str) -> EksSettings:
+    fields = {
+        "cluster_name": "prod-1",
+        "endpoint": "https://0123456789abcdef.gr7.eu-central-1.eks.amazonaws.com",
+        "certificate_authority_data": base64.b64encode(PEM.encode()).decode(),
+        "region": "eu-central-1",
+    }
+    return EksSettings(**(fields | changed))
+
+
+def token_of(authorization: str | None) -> str:
+    """The URL in a bearer token."""
+    assert authorization is not None
+    prefix, _, encoded = authorization.partition("k8s-aws-v1.")
+    assert prefix == "Bearer "
+    assert "=" not in encoded
+    return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
+
+
+def test_the_token_is_the_recorded_request() -> None:
+    token = eks_token(settings(), ReadOnlyCredentials("AKIDEXAMPLE", SECRET_KEY, SESSION_TOKEN), AT.timestamp())
+    assert token == "k8s-aws-v1." + base64.urlsafe_b64encode(RECORDED.encode()).decode().rstrip("=")
+    assert token[:60] == "k8s-aws-v1.aHR0cHM6Ly9zdHMuZXUtY2VudHJhbC0xLmFtYXpvbmF3cy5jb"
+    assert token[-60:] == "hMjk3N2Q2ZGQ3Yjc1NjY4NDE0ZjE0OTMwMjM4MDUyMjRmZjUzYmE0YThmOWQ"
+
+
+def test_where_the_cluster_is_and_whom_to_trust() -> None:
+    configuration = from_eks(settings(endpoint="https://eks.example/"), lambda: KEYS, HandDrivenClock())
+    assert configuration.host == "https://eks.example"
+    assert configuration.ca_cert_data == PEM
+    assert configuration.verify_ssl is True
+
+
+@pytest.mark.parametrize(
+    ("seconds", "same"),
+    [
+        pytest.param(0, True, id="at once"),
+        pytest.param(599, True, id="before ten minutes"),
+        pytest.param(600, False, id="after ten minutes"),
+        pytest.param(86_400, False, id="after a day in the freezer"),
+        pytest.param(-1, False, id="when the clock was set back"),
+    ],
+)
+def test_a_token_is_minted_anew_well_before_its_15_minutes_are_over(seconds: float, same: bool) -> None:
+    clock = HandDrivenClock()
+    configuration = from_eks(settings(), lambda: KEYS, clock)
+    first = configuration.get_api_key_with_prefix("BearerToken")
+    clock.advance(seconds)
+    assert (configuration.get_api_key_with_prefix("BearerToken") == first) is same
+
+
+def test_a_token_is_of_the_credentials_of_that_time() -> None:
+    clock, keys = HandDrivenClock(), iter([KEYS, Credentials("AKIDROTATED", SECRET_KEY, "other")])
+    configuration = from_eks(settings(), lambda: next(keys), clock)
+    assert "AKIDEXAMPLE" in token_of(configuration.get_api_key_with_prefix("BearerToken"))
+    clock.advance(600)
+    assert "AKIDROTATED" in token_of(configuration.get_api_key_with_prefix("BearerToken"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        pytest.param({"cluster_name": ""}, "cluster_name is missing", id="no name"),
+        pytest.param({"region": ""}, "region is missing", id="no region"),
+        pytest.param({"endpoint": ""}, "endpoint is missing", id="no endpoint"),
+        pytest.param({"endpoint": "http://eks.example"}, "endpoint does not begin with https://", id="not TLS"),
+        pytest.param({"certificate_authority_data": ""}, "certificate_authority_data is missing", id="no authority"),
+        pytest.param(
+            {"certificate_authority_data": PEM},
+            "certificate_authority_data is not a certificate in base64",
+            id="an authority that is not encoded",
+        ),
+        pytest.param(
+            {"certificate_authority_data": base64.b64encode(b"\xff\x00").decode()},
+            "certificate_authority_data is not a certificate in base64",
+            id="an authority that is no text",
+        ),
+        pytest.param(
+            {"certificate_authority_data": base64.b64encode(b"\n").decode()},
+            "certificate_authority_data has no certificate in it",
+            id="an empty authority, which would mean the system's",
+        ),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(changed: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        settings(**changed)
+
+
+def _denied() -> Credentials:
+    raise ClientError({"Error": {"Code": "AccessDenied", "Message": "not allowed"}}, "AssumeRole")
+
+
+def _unreadable() -> Credentials:
+    raise CredentialRetrievalError(provider="process", error_msg="exit 1")
+
+
+@pytest.mark.parametrize(
+    ("credentials", "message"),
+    [
+        pytest.param(lambda: None, "there are no AWS credentials; run as an IAM role", id="none"),
+        pytest.param(_denied, "the AWS credentials cannot be had: .*not allowed", id="a role that is not allowed"),
+        pytest.param(_unreadable, "the AWS credentials cannot be had: .*exit 1", id="a process that failed"),
+    ],
+)
+def test_without_credentials_nothing_is_sent_and_the_cause_is_told(
+    credentials: Callable[[], Credentials | None], message: str
+) -> None:
+    api = ApiServer(from_eks(settings(), credentials, HandDrivenClock()), HandDrivenClock())
+    with pytest.raises(CredentialsUnavailable, match=message):
+        api.request("GET", "/version", timeout=1)
+
+
+def test_a_cluster_that_no_longer_accepts_a_token_gets_a_fresh_one(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path, "cluster")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    clock = HandDrivenClock()
+    with driven_api_server(context) as server, ThreadPoolExecutor(1) as pool:
+        cluster = settings(
+            endpoint=server.host, certificate_authority_data=base64.b64encode(certificate.read_bytes()).decode()
+        )
+        api = ApiServer(Access(partial(from_eks, cluster, lambda: KEYS, clock)), clock)
+        asking: Any = pool.submit(lambda: api.request("GET", "/version", timeout=PATIENCE_SECONDS))
+        first = server.next("/version")
+        assert "prod-1" not in token_of(first.headers["Authorization"])
+        clock.advance(1)
+        first.refuse(401, "Unauthorized")
+        second = server.next("/version")
+        assert token_of(second.headers["Authorization"]) != token_of(first.headers["Authorization"])
+        second.answer(200, {})
+        assert asking.result(PATIENCE_SECONDS).ok
+
+
+def test_another_authority_is_not_trusted(tmp_path: Path) -> None:
+    server_files, other = self_signed(tmp_path, "server"), self_signed(tmp_path, "other")[0]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*server_files)
+    with driven_api_server(context) as server:
+        cluster = settings(
+            endpoint=server.host, certificate_authority_data=base64.b64encode(other.read_bytes()).decode()
+        )
+        api = ApiServer(from_eks(cluster, lambda: KEYS, HandDrivenClock()), HandDrivenClock())
+        with pytest.raises(ApiServerUnreachable, match=r"certificate of .* is not trusted; .* or the EKS settings"):
+            api.request("GET", "/version", timeout=5)
+        assert server.nothing_waits()

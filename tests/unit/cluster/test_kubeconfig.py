@@ -1,0 +1,109 @@
+"""Where the API server is and who we are there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import boto3
+import pytest
+import yaml
+from botocore.stub import Stubber
+
+from berth.cluster import kubeconfig
+from berth.nodecache.cluster import ClusterUnavailable
+from tests.builders.certificates import self_signed
+from tests.builders.kubeconfigs import kubeconfig as a_kubeconfig
+from tests.builders.kubeconfigs import kubeconfig_for
+
+SECRET = "s3cr3t-t0k3n"
+
+
+def written(directory: Path, text: str) -> Path:
+    path = directory / "kubeconfig"
+    path.write_text(text)
+    return path
+
+
+def _content(path: str | None) -> bytes:
+    assert path is not None
+    return Path(path).read_bytes()
+
+
+def test_a_file_says_where_and_who(tmp_path: Path) -> None:
+    configuration = kubeconfig.from_file(kubeconfig_for("https://10.0.0.1:6443", tmp_path))
+    assert configuration.host == "https://10.0.0.1:6443"
+    assert configuration.get_api_key_with_prefix("BearerToken", "authorization") == "Bearer token-1"
+    assert configuration.verify_ssl is True
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path, "pki")
+    document = a_kubeconfig(
+        "https://10.0.0.1:6443",
+        {"client-certificate": certificate.name, "client-key": key.name},
+        **{"certificate-authority": certificate.name},
+    )
+    configuration = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
+    assert _content(configuration.ssl_ca_cert) == certificate.read_bytes()
+    assert _content(configuration.cert_file) == certificate.read_bytes()
+    assert _content(configuration.key_file) == key.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("", "is not a kubeconfig", id="empty"),
+        pytest.param("[]", "is not a kubeconfig", id="a list"),
+        pytest.param(f"users: [{{token: {SECRET}", "is not YAML", id="not YAML"),
+        pytest.param("kind: Config", "kubeconfig", id="nothing but a kind"),
+        pytest.param(
+            yaml.safe_dump(a_kubeconfig("https://h", {"token": SECRET}) | {"current-context": "absent"}),
+            "absent",
+            id="a context that is not there",
+        ),
+        pytest.param(
+            yaml.safe_dump(a_kubeconfig("https://h", {"token": SECRET}, **{"insecure-skip-tls-verify": True})),
+            "has insecure-skip-tls-verify; Berth always verifies: set certificate-authority-data instead",
+            id="without verification",
+        ),
+    ],
+)
+def test_what_is_wrong_names_the_file_and_quotes_no_secret(tmp_path: Path, text: str, message: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(ClusterUnavailable) as caught:
+        kubeconfig.from_file(path)
+    assert str(caught.value).startswith(f"kubeconfig {path}")
+    assert message in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ClusterUnavailable) as caught:
+        kubeconfig.from_file(tmp_path / "absent")
+    assert str(caught.value) == f"kubeconfig {tmp_path / 'absent'}: No such file or directory"
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ClusterUnavailable, match="kubeconfig"):
+        kubeconfig.from_file(path)
+
+
+def test_a_secret_says_where_and_who() -> None:
+    client = boto3.session.Session(
+        aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-central-1"
+    ).client("secretsmanager")
+    with Stubber(client) as secrets:
+        secrets.add_response(
+            "get_secret_value",
+            {"SecretString": yaml.safe_dump(a_kubeconfig("https://10.0.0.1:6443"))},
+            {"SecretId": "berth/cluster"},
+        )
+        assert kubeconfig.from_secret(client, "berth/cluster").host == "https://10.0.0.1:6443"
+        secrets.add_client_error("get_secret_value", "AccessDeniedException", "not allowed")
+        with pytest.raises(ClusterUnavailable, match=r"the kubeconfig secret cannot be read: .*not allowed"):
+            kubeconfig.from_secret(client, "berth/cluster")
+        secrets.add_response("get_secret_value", {"SecretBinary": b"kind: Config"}, {"SecretId": "berth/cluster"})
+        with pytest.raises(ClusterUnavailable, match="the kubeconfig secret is not a kubeconfig"):
+            kubeconfig.from_secret(client, "berth/cluster")

@@ -1,0 +1,58 @@
+"""How far the consumer has come, by what it took."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.cluster.watch.events import (
+    Added,
+    Bookmark,
+    Deleted,
+    Ended,
+    Event,
+    Expired,
+    Failed,
+    Interrupted,
+    Listed,
+    Modified,
+    Received,
+)
+from berth.cluster.watch.progress import Position, Progress
+
+BEFORE = Position("7", observed_at=100.0, listed_at=40.0)
+
+
+@pytest.mark.parametrize(
+    ("event", "wanted"),
+    [
+        pytest.param(Listed((), "9"), Position("9", 160.0, 160.0), id="a list starts anew"),
+        pytest.param(Added({}, "9"), Position("9", 160.0, 40.0), id="added"),
+        pytest.param(Modified({}, "9"), Position("9", 160.0, 40.0), id="modified"),
+        pytest.param(Deleted({}, "9"), Position("9", 160.0, 40.0), id="deleted"),
+        pytest.param(Bookmark("9"), Position("9", 160.0, 40.0), id="a bookmark"),
+        pytest.param(Ended(), Position("7", 160.0, 40.0), id="an end shows that nothing was left out"),
+        pytest.param(Expired(), BEFORE, id="expired: what is known is as old as before"),
+        pytest.param(Interrupted("down"), BEFORE, id="interrupted: likewise"),
+        pytest.param(Failed(ValueError()), BEFORE, id="failed: likewise"),
+    ],
+)
+def test_position(event: Event, wanted: Position) -> None:
+    progress = Progress(["pods"], {"pods": BEFORE})
+    progress.advance(Received("pods", 160.0, event))
+    assert progress.positions == {"pods": wanted}
+
+
+def test_the_data_is_as_old_as_its_oldest_part() -> None:
+    progress = Progress(["pods", "nodes"], {"pods": BEFORE, "nodes": Position("3", 90.0, 90.0)})
+    assert progress.observed_at == 90.0
+    progress.advance(Received("nodes", 150.0, Bookmark("4")))
+    assert progress.observed_at == 100.0
+
+
+def test_without_a_list_of_each_resource_there_is_no_age() -> None:
+    progress = Progress(["pods", "nodes"], {})
+    progress.advance(Received("pods", 150.0, Listed((), "4")))
+    assert progress.observed_at is None
+    assert list(progress.positions) == ["pods"]
+    progress.advance(Received("nodes", 151.0, Listed((), "5")))
+    assert progress.observed_at == 150.0

@@ -1,0 +1,69 @@
+"""ExtenderArgs: which names are asked about, and on which state."""
+
+from __future__ import annotations
+
+from berth.extender.arguments import Candidates, read_candidates
+from berth.extender.outcomes import Failure, FailureOutcome
+from berth.extender.ports import CacheUnavailable, Snapshots
+from berth.scheduling.snapshot import Snapshot
+from tests.builders.nodes import labelled, labelled_object
+from tests.builders.requests import body_of, cache_mode, full_mode
+
+
+class Answering(Snapshots):
+    """Answers with what it was given, and counts."""
+
+    def __init__(self, answer: Snapshot | CacheUnavailable) -> None:
+        self._answer = answer
+        self.asked = 0
+
+    def current(self) -> Snapshot | CacheUnavailable:
+        self.asked += 1
+        return self._answer
+
+
+def test_cache_mode_decides_on_the_cache() -> None:
+    snapshots = Answering(Snapshot.of([labelled("n1", "1")]))
+    found = read_candidates(body_of(cache_mode(["n1", "n2", "n1"])), snapshots)
+    assert isinstance(found, Candidates)
+    assert list(found.names) == ["n1", "n2"]
+    assert found.items is None
+    assert dict(found.snapshot.nodes) == {"n1": labelled("n1", "1")}
+    assert snapshots.asked == 1
+
+
+def test_full_mode_decides_on_the_request_and_keeps_its_objects() -> None:
+    snapshots = Answering(CacheUnavailable("not to be asked"))
+    obj = labelled_object("n1", "1")
+    found = read_candidates(body_of(full_mode([obj])), snapshots)
+    assert isinstance(found, Candidates)
+    assert list(found.names) == ["n1"]
+    assert found.items == {"n1": obj}
+    assert snapshots.asked == 0
+
+
+def test_of_two_objects_with_one_name_the_later_counts_and_is_echoed() -> None:
+    first, second = labelled_object("n1", "1"), labelled_object("n1", "2")
+    found = read_candidates(body_of(full_mode([first, second])), Answering(CacheUnavailable("")))
+    assert isinstance(found, Candidates)
+    assert found.items == {"n1": second}
+    assert found.snapshot.nodes["n1"].labels == labelled("n1", "2").labels
+
+
+def test_names_count_where_a_request_has_names_and_objects() -> None:
+    request = full_mode([labelled_object("n1", "1")]) | {"NodeNames": ["n2"]}
+    found = read_candidates(body_of(request), Answering(Snapshot.of([])))
+    assert isinstance(found, Candidates)
+    assert list(found.names) == ["n2"]
+
+
+def test_a_cache_that_cannot_be_read_is_a_failure_that_names_the_pod() -> None:
+    found = read_candidates(body_of(cache_mode(["n1"])), Answering(CacheUnavailable("cause; remedy")))
+    assert found == Failure(FailureOutcome.CACHE_UNAVAILABLE, "cause; remedy", "ml/train-0")
+
+
+def test_the_cache_is_not_read_for_a_request_that_is_refused() -> None:
+    snapshots = Answering(Snapshot.of([]))
+    for request in ({}, cache_mode([]), cache_mode(["n1"]) | {"Pod": None}, cache_mode(["n1"]) | {"NodeNames": [1]}):
+        assert isinstance(read_candidates(body_of(request), snapshots), Failure)
+    assert snapshots.asked == 0

@@ -1,0 +1,64 @@
+"""How calls ended, and the forms of a failure."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.extender import bind, filter, preempt, prioritize  # noqa: A004  a verb's name
+from berth.extender.outcomes import Failure, FailureOutcome, FilterOutcome, PreemptOutcome, PrioritizeOutcome
+from tests.builders.nodes import labelled, node
+from tests.builders.pods import pod_object
+from tests.builders.requests import body_of, cache_mode, victims_by_uid
+from tests.fakes.log_lines import LogLines
+from tests.fakes.verbs import Verbs
+
+
+@pytest.mark.parametrize("outcome", FailureOutcome)
+def test_verbs_with_an_error_field_fail_with_status_200(outcome: FailureOutcome) -> None:
+    failure = Failure(outcome, "the reason", "ml/p")
+    assert (bind.failed(failure).status, bind.failed(failure).body) == (200, b'{"Error":"the reason"}')
+    assert filter.failed(failure).status == 200
+    assert filter.failed(failure).body == (
+        b'{"Nodes":null,"NodeNames":[],"FailedNodes":{},"FailedAndUnresolvableNodes":{},"Error":"the reason"}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [
+        (FailureOutcome.BAD_REQUEST, 400),
+        (FailureOutcome.CACHE_UNAVAILABLE, 500),
+        (FailureOutcome.CLUSTER_UNAVAILABLE, 500),
+        (FailureOutcome.INTERNAL, 500),
+    ],
+)
+def test_verbs_without_an_error_field_fail_by_status(outcome: FailureOutcome, status: int) -> None:
+    for failed in (prioritize.failed, preempt.failed):
+        reply = failed(Failure(outcome, "the reason", "ml/p"))
+        assert (reply.status, reply.outcome, reply.pod, reply.detail) == (status, outcome, "ml/p", "the reason")
+
+
+@pytest.mark.parametrize(
+    ("verb", "request_body", "outcome", "detail"),
+    [
+        ("filter", cache_mode(["n10", "plain"]), FilterOutcome.FEASIBLE, "1 of 2 nodes feasible"),
+        ("filter", cache_mode(["plain"]), FilterOutcome.NONE_FEASIBLE, "0 of 1 nodes feasible"),
+        (
+            "filter",
+            cache_mode(["plain"], pod_object(namespace="kube-system")),
+            FilterOutcome.EXEMPT,
+            "1 of 1 nodes feasible",
+        ),
+        ("filter_onlyone", cache_mode(["n10", "n20"]), FilterOutcome.FEASIBLE, "1 of 2 nodes feasible"),
+        ("prioritize", cache_mode(["n10", "n20", "plain"]), PrioritizeOutcome.SCORED, "3 nodes scored, 0 to 20"),
+        ("preempt", victims_by_uid({"n10": ["v"]}), PreemptOutcome.AGREED, "1 of 1 nodes with victims"),
+        ("preempt", victims_by_uid({}), PreemptOutcome.NO_CANDIDATES, "0 of 0 nodes with victims"),
+    ],
+)
+def test_a_decision_is_logged_with_its_outcome_and_what_happened(
+    verb: str, request_body: object, outcome: str, detail: str, log_lines: LogLines
+) -> None:
+    verbs = Verbs([labelled("n10", "10"), labelled("n20", "20"), node("plain")])
+    verbs.send(verb, body_of(request_body))
+    [line] = log_lines.all()
+    assert (line["level"], line["outcome"], line["detail"]) == ("INFO", outcome, detail)

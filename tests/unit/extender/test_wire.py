@@ -1,0 +1,48 @@
+"""Reading the outer object of a request."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.extender.outcomes import Failure, FailureOutcome
+from berth.extender.wire import MAX_BODY_BYTES, decode_object, folded, pod_named_in
+
+
+@pytest.mark.parametrize("body", ['{"A": 1}', b'{"A": 1}', ' \n{"a":1}\n'])
+def test_text_and_bytes_are_read_alike(body: str | bytes) -> None:
+    assert decode_object(body) == {"a": 1}
+
+
+def test_keys_are_folded_and_values_are_not() -> None:
+    assert decode_object('{"NodeNames": ["N1"], "POD": {"Name": "P"}}') == {"nodenames": ["N1"], "pod": {"Name": "P"}}
+
+
+@pytest.mark.parametrize("key", ["NodeNames", "nodenames", "NODENAMES", "nodeName\u017f"])
+def test_keys_match_as_encoding_json_matches_them(key: str) -> None:
+    assert list(folded({key: None})) == ["nodenames"]
+
+
+def test_of_two_keys_that_differ_in_case_alone_the_later_counts() -> None:
+    assert decode_object('{"pod": 1, "Pod": 2}') == {"pod": 2}
+
+
+def test_the_limit_is_exact() -> None:
+    body = '{"a":"' + "x" * (MAX_BODY_BYTES - 8) + '"}'
+    assert len(body) == MAX_BODY_BYTES
+    assert isinstance(decode_object(body), dict)
+    refused = decode_object(body + " ")
+    assert isinstance(refused, Failure)
+    assert refused.outcome is FailureOutcome.BAD_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        pytest.param('{"Pod": {"metadata": {"namespace": "ml", "name": "p"}}}', "ml/p", id="a pod"),
+        pytest.param('{"PodNamespace": "ml", "PodName": "p"}', "ml/p", id="a binding"),
+        pytest.param("not JSON", "", id="no request"),
+        pytest.param("", "", id="no body"),
+    ],
+)
+def test_the_pod_of_a_request_that_could_not_be_answered_is_named(body: str, named: str) -> None:
+    assert pod_named_in(body) == named

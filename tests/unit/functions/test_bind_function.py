@@ -1,0 +1,42 @@
+"""bind's function: what becomes of a request when there is no cluster to bind in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.builders.kubeconfigs import kubeconfig_for
+from tests.builders.requests import binding, body_of
+from tests.fakes.api_server import kubernetes_on_loopback
+from tests.fakes.log_lines import LogLines
+from tests.fakes.verbs import call
+
+Load = Callable[..., Callable[..., Any]]
+
+
+def test_a_kubeconfig_that_cannot_be_read_is_an_error_and_is_read_again(
+    load_function: Load, tmp_path: Path, log_lines: LogLines
+) -> None:
+    path = tmp_path / "kubeconfig"
+    handler = load_function("bind", {"BERTH_KUBECONFIG": str(path)})
+    answer = call(handler, body_of(binding()), "bind")
+    assert (answer.status, answer.error) == (200, f"kubeconfig {path}: No such file or directory")
+    assert [(line["level"], line["outcome"]) for line in log_lines.all()] == [
+        ("WARNING", "failure-cluster-unavailable")
+    ]
+    with kubernetes_on_loopback() as kubernetes:
+        kubernetes.add_pod("train-0", "uid-train-0")
+        kubeconfig_for(kubernetes.host, tmp_path)
+        assert call(handler, body_of(binding()), "bind").error == ""
+        assert kubernetes.node_of("train-0") == "n10"
+
+
+def test_an_api_server_that_is_away_is_an_error_that_says_what_to_check(load_function: Load, tmp_path: Path) -> None:
+    with kubernetes_on_loopback() as gone:
+        kubeconfig = kubeconfig_for(gone.host, tmp_path)
+    handler = load_function("bind", {"BERTH_KUBECONFIG": str(kubeconfig)})
+    assert call(handler, body_of(binding()), "bind").error == (
+        f"the API server did not confirm the binding: {gone.host} cannot be reached; "
+        "check the kubeconfig's server and the network to it"
+    )

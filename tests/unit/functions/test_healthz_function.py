@@ -1,0 +1,31 @@
+"""healthz: 200 when there is something to decide on, else 503 and the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from tests.builders.events import http_event
+from tests.fakes.log_lines import LogLines
+
+Load = Callable[..., Callable[..., Any]]
+
+
+def test_a_published_cache_is_200(load_function: Load, log_lines: LogLines) -> None:
+    answer = load_function("healthz", {})(http_event(None, "GET /healthz"), None)
+    assert (answer["statusCode"], answer["headers"]) == (200, {"Content-Type": "application/json"})
+    found = orjson.loads(answer["body"])
+    assert found["status"] == "ok"
+    assert 0 <= found["observedAgeSeconds"] < 600
+    assert [(line["level"], line["verb"], line["outcome"]) for line in log_lines.all()] == [("INFO", "healthz", "ok")]
+
+
+def test_a_table_that_is_not_there_is_503_with_the_reason(load_function: Load, log_lines: LogLines) -> None:
+    answer = load_function("healthz", {"BERTH_CACHE_TABLE": "absent"})(http_event(None, "GET /healthz"), None)
+    assert answer["statusCode"] == 503
+    found = orjson.loads(answer["body"])
+    assert found["status"] == "failure-cache-unavailable"
+    assert found["reason"].startswith("node cache table absent: the table does not exist")
+    assert [(line["level"], line["detail"]) for line in log_lines.all()] == [("WARNING", found["reason"])]

@@ -1,0 +1,34 @@
+"""Clocks of several environments, each of which can be frozen or set."""
+
+from __future__ import annotations
+
+from berth.lease.clock import Clock
+
+AT = 1_700_000_000.0
+
+
+class EnvironmentClock(Clock):
+    """The clocks that one Lambda environment sees."""
+
+    def __init__(self, wall: float = AT) -> None:
+        self._monotonic = 100.0
+        self._wall = wall
+
+    def monotonic(self) -> float:
+        return self._monotonic
+
+    def wall(self) -> float:
+        return self._wall
+
+    def advance(self, seconds: float) -> None:
+        """Time passes, and the environment sees it."""
+        self._monotonic += seconds
+        self._wall += seconds
+
+    def freeze(self, seconds: float) -> None:
+        """Time passes while the environment is frozen: the monotonic clock stands still."""
+        self._wall += seconds
+
+    def set_wall(self, by: float) -> None:
+        """The wall clock is set, without any time passing."""
+        self._wall += by

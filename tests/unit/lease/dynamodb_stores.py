@@ -1,0 +1,216 @@
+"""The lock on DynamoDB, with faults on the wire: below botocore's retries, above whatever answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, partial
+from io import BytesIO
+from itertools import count
+from typing import Any
+
+import boto3
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
+from botocore.config import Config
+from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
+from botocore.httpsession import URLLib3Session
+from moto.core.botocore_stubber import BotocoreStubber
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.lease.dynamodb_item import HEAD_KEY, renewal
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.lock import LeaseLock, Unavailable
+from berth.lease.record import Fence, Lease, LeaseSpec
+
+from .faults import ERROR_CODES, Fault, Faults
+from .stores import Attributes, LeaseStore, ObservedLock, Outcome
+
+Send = Callable[[AWSPreparedRequest], AWSResponse | None]
+
+_NUMBERS = count(1)
+_REGION = "eu-central-1"
+_FAULTS: ContextVar[Faults | None] = ContextVar("faults", default=None)
+
+
+class DynamoDBStore(LeaseStore):
+    """A table of its own, behind a client that may be shared."""
+
+    def __init__(self, client: DynamoDBClient) -> None:
+        self.client = client
+        self.table = f"lease-contract-{next(_NUMBERS)}"
+        client.create_table(
+            TableName=self.table,
+            BillingMode="PAY_PER_REQUEST",
+            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+            AttributeDefinitions=[
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "N"},
+            ],
+        )
+
+    def lock(self) -> ObservedLock:
+        faults = Faults()
+        return ObservedLock(_OnTheWire(DynamoDBLeaseLock(self.client, self.table), faults), faults)
+
+    def attributes(self) -> Attributes:
+        item = self.client.get_item(TableName=self.table, Key=HEAD_KEY, ConsistentRead=True).get("Item", {})
+        return {name: _plain(value) for name, value in item.items() if name not in HEAD_KEY}
+
+    def put(self, attributes: Mapping[str, object]) -> None:
+        self.client.put_item(TableName=self.table, Item=HEAD_KEY | _typed(attributes))
+
+    def delete(self) -> None:
+        self.client.delete_item(TableName=self.table, Key=HEAD_KEY)
+
+    def publish(self, fence: Fence, attributes: Mapping[str, object], *, renew_time: float) -> bool:
+        renewed = renewal(fence, renew_time=renew_time, nonce="publication")
+        own = ", ".join(f"#own_{name} = :own_{name}" for name in attributes)
+        return self._took(
+            lambda: self.client.update_item(
+                TableName=self.table,
+                Key=HEAD_KEY,
+                ConditionExpression=renewed.condition,
+                UpdateExpression=f"SET {renewed.assignments}" + (f", {own}" if own else ""),
+                ExpressionAttributeNames=renewed.names | {f"#own_{name}": name for name in attributes},
+                ExpressionAttributeValues=renewed.values
+                | {f":own_{name}": value for name, value in _typed(attributes).items()},
+            )
+        )
+
+    def put_log_item(self, version: int, epoch: int, change: str) -> bool:
+        key = {"pk": {"S": "log"}, "sk": {"N": str(version)}}
+        return self._took(
+            lambda: self.client.put_item(
+                TableName=self.table,
+                Item=key | _typed({"epoch": epoch, "change": change}),
+                ConditionExpression="attribute_not_exists(sk) OR epoch < :mine",
+                ExpressionAttributeValues={":mine": {"N": str(epoch)}},
+            )
+        )
+
+    def log(self) -> dict[int, str]:
+        items = self.client.query(
+            TableName=self.table,
+            ConsistentRead=True,
+            KeyConditionExpression="pk = :log",
+            ExpressionAttributeValues={":log": {"S": "log"}},
+        )["Items"]
+        return {int(item["sk"]["N"]): item["change"]["S"] for item in items}
+
+    def _took(self, write: Callable[[], object]) -> bool:
+        try:
+            write()
+        except self.client.exceptions.ConditionalCheckFailedException:
+            return False
+        return True
+
+
+def client_of(send: Send, endpoint_url: str | None = None, *, attempts: int = 1) -> DynamoDBClient:
+    """A client with short timeouts, as they are to be. `send`: how a request reaches DynamoDB."""
+    client: DynamoDBClient = _session().client(
+        "dynamodb",
+        endpoint_url=endpoint_url,
+        config=Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": attempts, "mode": "standard"}),
+    )
+    answer: Any = partial(_answer, send)  # the stubs know no handler that answers
+    client.meta.events.register_first("before-send.dynamodb", answer)
+    return client
+
+
+@cache
+def moto_client(*, attempts: int = 1) -> DynamoDBClient:
+    """In this process, one request at a time: moto is not to be asked by several threads."""
+    stubber = BotocoreStubber()
+    stubber.enabled = True
+    return client_of(lambda request: stubber("before-send.dynamodb", request), attempts=attempts)
+
+
+@cache
+def _emulator_client(endpoint_url: str) -> DynamoDBClient:
+    return client_of(URLLib3Session().send, endpoint_url)
+
+
+class MotoStore(DynamoDBStore):
+    """On moto."""
+
+    def __init__(self) -> None:
+        super().__init__(moto_client())
+
+
+class EmulatorStore(DynamoDBStore):
+    """On an emulator, over real connections: several threads may ask."""
+
+    def __init__(self, endpoint_url: str) -> None:
+        super().__init__(_emulator_client(endpoint_url))
+
+
+@cache
+def _session() -> boto3.session.Session:
+    # One of its own: the default one may belong to an embedded DynamoDB by now.
+    return boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=_REGION)
+
+
+class _OnTheWire(LeaseLock):
+    """Says whose faults are to happen while one of its calls is under way."""
+
+    def __init__(self, lock: LeaseLock, faults: Faults) -> None:
+        self._lock = lock
+        self._faults = faults
+
+    def get(self) -> Lease | Unavailable | None:
+        with self._happening():
+            return self._lock.get()
+
+    def create(self, spec: LeaseSpec) -> Outcome:
+        with self._happening():
+            return self._lock.create(spec)
+
+    def update(self, seen: Lease, spec: LeaseSpec) -> Outcome:
+        with self._happening():
+            return self._lock.update(seen, spec)
+
+    @contextmanager
+    def _happening(self) -> Iterator[None]:
+        token = _FAULTS.set(self._faults)
+        yield
+        _FAULTS.reset(token)
+
+
+def _answer(send: Send, request: AWSPreparedRequest, **_: Any) -> AWSResponse | None:
+    """Stands where botocore is about to send: what this returns is the response, what it raises is the connection's."""
+    faults = _FAULTS.get()
+    fault = None if faults is None else faults.take()
+    if faults is None or fault is None:
+        return send(request)
+    if fault in ERROR_CODES:
+        return _error(request.url, fault)
+    if fault is Fault.UNREACHABLE:
+        raise ConnectTimeoutError(endpoint_url=request.url)
+    if fault is Fault.LOST:
+        send(request)
+    else:
+        faults.hold_back(lambda: send(request))
+    raise ReadTimeoutError(endpoint_url=request.url)
+
+
+class _Body(BytesIO):
+    def stream(self, *_: object, **__: object) -> Iterator[bytes]:
+        yield self.read()
+
+
+def _error(url: str, code: str) -> AWSResponse:
+    body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "injected"}).encode()
+    return AWSResponse(url, 400, HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"}), _Body(body))
+
+
+def _typed(attributes: Mapping[str, object]) -> dict[str, Any]:
+    return {name: TypeSerializer().serialize(value) for name, value in attributes.items()}
+
+
+def _plain(value: Any) -> object:
+    plain: object = TypeDeserializer().deserialize(value)
+    return plain

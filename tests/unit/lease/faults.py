@@ -1,0 +1,50 @@
+"""What can happen to a call on its way to the store and back; planned by a test, done by the store's own means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+
+
+class Fault(StrEnum):
+    """What happens to one call."""
+
+    LOST = "committed, response lost"
+    DELAYED = "no response, committed later"
+    UNREACHABLE = "never sent"
+    THROTTLED = "ProvisionedThroughputExceededException"
+    TRANSACTION_CONFLICT = "TransactionConflictException"
+    REFUSED = "AccessDeniedException"
+
+
+ERROR_CODES = {Fault.THROTTLED, Fault.TRANSACTION_CONFLICT, Fault.REFUSED}
+
+
+class Faults:
+    """The faults of one lock's calls, in order; when they are used up every call succeeds, or fails `always`."""
+
+    def __init__(self) -> None:
+        self._planned: list[Fault | None] = []
+        self._held_back: list[Callable[[], object]] = []
+        self.always: Fault | None = None
+
+    def plan(self, *faults: Fault | None) -> None:
+        """For the next calls, one each; None: succeeds."""
+        self._planned += faults
+
+    def forget(self) -> None:
+        """What was planned for calls that were not made."""
+        self._planned.clear()
+
+    def take(self) -> Fault | None:
+        """The fault of the call that is being made."""
+        return self._planned.pop(0) if self._planned else self.always
+
+    def hold_back(self, write: Callable[[], object]) -> None:
+        """Keep a write that its sender has given up."""
+        self._held_back.append(write)
+
+    def deliver(self) -> None:
+        """Let the writes that were held back arrive now."""
+        while self._held_back:
+            self._held_back.pop(0)()

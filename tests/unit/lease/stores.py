@@ -1,0 +1,181 @@
+"""The stores that the lock runs on, behind one face: what is in the item, and locks whose calls can be made to fail."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from itertools import count
+
+from berth.lease.in_memory_lock import ConditionFailed, InMemoryItem, InMemoryLeaseLock, publish
+from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
+from berth.lease.record import Fence, Lease, LeaseSpec
+
+from .clocks import AT
+from .faults import Fault, Faults
+
+Attributes = dict[str, object]
+Outcome = Written | Conflict | Unavailable
+
+
+def stored_lease(
+    holder: str,
+    *,
+    lease_duration_seconds: int = 15,
+    lease_transitions: int = 0,
+    acquire_time: float = AT,
+    renew_time: float = AT,
+    resource_version: int = 1,
+    uid: str = "uid-1",
+    handover_at: float | None = None,
+) -> Attributes:
+    """The attributes of a record as another program left it."""
+    attributes: Attributes = {
+        "holderIdentity": holder,
+        "leaseDurationSeconds": Decimal(lease_duration_seconds),
+        "acquireTime": Decimal(acquire_time),
+        "renewTime": Decimal(renew_time),
+        "leaseTransitions": Decimal(lease_transitions),
+        "resourceVersion": Decimal(resource_version),
+        "uid": uid,
+        "nonce": "another's",
+    }
+    return attributes if handover_at is None else {**attributes, "handoverAt": Decimal(handover_at)}
+
+
+class ObservedLock(LeaseLock):
+    """Notes every call, and lets something happen just before one: another candidate, a pause."""
+
+    def __init__(self, lock: LeaseLock, faults: Faults) -> None:
+        self._lock = lock
+        self._before: list[tuple[str, Callable[[], object]]] = []
+        self.faults = faults
+        self.calls: list[str] = []
+
+    def before_next(self, call: str, happening: Callable[[], object]) -> None:
+        """Once, before the next call of this name."""
+        self._before.append((call, happening))
+
+    def forget(self) -> None:
+        """What was to happen before a call that was not made."""
+        self._before.clear()
+
+    def get(self) -> Lease | Unavailable | None:
+        self._note("get")
+        return self._lock.get()
+
+    def create(self, spec: LeaseSpec) -> Outcome:
+        self._note("create")
+        return self._lock.create(spec)
+
+    def update(self, seen: Lease, spec: LeaseSpec) -> Outcome:
+        self._note("update")
+        return self._lock.update(seen, spec)
+
+    def _note(self, call: str) -> None:
+        self.calls.append(call)
+        for planned in [planned for planned in self._before if planned[0] == call]:
+            self._before.remove(planned)
+            planned[1]()
+
+
+class LeaseStore(ABC):
+    """One head item, and beside it the log of the node cache."""
+
+    @abstractmethod
+    def lock(self) -> ObservedLock:
+        """A lock with faults of its own."""
+
+    @abstractmethod
+    def attributes(self) -> Attributes:
+        """What is in the item; numbers are Decimal. Empty: there is no item."""
+
+    @abstractmethod
+    def put(self, attributes: Mapping[str, object]) -> None:
+        """Replace the item, whatever it is."""
+
+    @abstractmethod
+    def delete(self) -> None:
+        """Remove the item."""
+
+    @abstractmethod
+    def publish(self, fence: Fence, attributes: Mapping[str, object], *, renew_time: float) -> bool:
+        """What the node cache's writer does at the end of a flush; whether the store took it."""
+
+    @abstractmethod
+    def put_log_item(self, version: int, epoch: int, change: str) -> bool:
+        """What the node cache's writer does before; whether the store took it."""
+
+    @abstractmethod
+    def log(self) -> dict[int, str]:
+        """The log's changes by version."""
+
+    def __getitem__(self, name: str) -> object:
+        return self.attributes()[name]
+
+
+class InMemoryStore(LeaseStore):
+    """The lock for simulation. Faults happen at the port, since there is no wire."""
+
+    def __init__(self) -> None:
+        self.item = InMemoryItem()
+        self._log: dict[int, tuple[int, str]] = {}
+        numbers = count(1)
+        self._new_id = lambda: f"id-{next(numbers)}"
+
+    def lock(self) -> ObservedLock:
+        faults = Faults()
+        return ObservedLock(_FaultyLock(InMemoryLeaseLock(self.item, self._new_id), faults), faults)
+
+    def attributes(self) -> Attributes:
+        return dict(self.item.get() or {})
+
+    def put(self, attributes: Mapping[str, object]) -> None:
+        self.item.delete()
+        self.item.update(lambda _: True, attributes)
+
+    def delete(self) -> None:
+        self.item.delete()
+
+    def publish(self, fence: Fence, attributes: Mapping[str, object], *, renew_time: float) -> bool:
+        try:
+            publish(self.item, fence, attributes, renew_time=renew_time, nonce="publication")
+        except ConditionFailed:
+            return False
+        return True
+
+    def put_log_item(self, version: int, epoch: int, change: str) -> bool:
+        if version in self._log and self._log[version][0] >= epoch:
+            return False
+        self._log[version] = epoch, change
+        return True
+
+    def log(self) -> dict[int, str]:
+        return {version: change for version, (_, change) in self._log.items()}
+
+
+class _FaultyLock(LeaseLock):
+    def __init__(self, lock: LeaseLock, faults: Faults) -> None:
+        self._lock = lock
+        self._faults = faults
+
+    def get(self) -> Lease | Unavailable | None:
+        fault = self._faults.take()
+        return self._lock.get() if fault is None else Unavailable(fault)
+
+    def create(self, spec: LeaseSpec) -> Outcome:
+        return self._write(lambda: self._lock.create(spec))
+
+    def update(self, seen: Lease, spec: LeaseSpec) -> Outcome:
+        return self._write(lambda: self._lock.update(seen, spec))
+
+    def _write(self, write: Callable[[], Outcome]) -> Outcome:
+        fault = self._faults.take()
+        match fault:
+            case None:
+                return write()
+            case Fault.LOST:
+                write()
+            case Fault.DELAYED:
+                self._faults.hold_back(write)
+        return Unavailable(fault)

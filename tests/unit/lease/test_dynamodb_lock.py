@@ -1,0 +1,252 @@
+"""What the lock does on DynamoDB alone: its requests, what each error becomes, and botocore's own retries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from botocore.stub import Stubber
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.lease.dynamodb_item import renewal
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
+from berth.lease.record import NO_RECORD, Fence, Lease, LeaseSpec
+from tests.unit.lease.clocks import AT
+from tests.unit.lease.dynamodb_stores import MotoStore, client_of, moto_client
+from tests.unit.lease.faults import Fault
+
+HEAD_KEY = {"pk": {"S": "head"}, "sk": {"N": "0"}}
+SPEC = LeaseSpec("alpha", 15, acquire_time=AT, renew_time=AT + 0.5, lease_transitions=4)
+SEEN = Lease(SPEC, 9, "uid-1", "nonce")
+NAMES = {
+    f"#{name}": name
+    for name in (
+        "holderIdentity",
+        "leaseDurationSeconds",
+        "acquireTime",
+        "renewTime",
+        "leaseTransitions",
+        "resourceVersion",
+        "uid",
+        "nonce",
+        "handoverAt",
+    )
+}
+SET = (
+    "SET #holderIdentity = :holderIdentity, #leaseDurationSeconds = :leaseDurationSeconds, "
+    "#acquireTime = :acquireTime, #renewTime = :renewTime, #leaseTransitions = :leaseTransitions, "
+    "#resourceVersion = :resourceVersion, #uid = :uid, #nonce = :nonce"
+)
+
+
+def values(resource_version: int, uid: str, nonce: str) -> dict[str, dict[str, str]]:
+    """Those of SPEC."""
+    return {
+        ":holderIdentity": {"S": "alpha"},
+        ":leaseDurationSeconds": {"N": "15"},
+        ":acquireTime": {"N": "1700000000.000000"},
+        ":renewTime": {"N": "1700000000.500000"},
+        ":leaseTransitions": {"N": "4"},
+        ":resourceVersion": {"N": str(resource_version)},
+        ":uid": {"S": uid},
+        ":nonce": {"S": nonce},
+    }
+
+
+@pytest.fixture(scope="module")
+def client() -> DynamoDBClient:
+    """A client that finds nobody at its endpoint."""
+    return client_of(lambda _: None, "http://127.0.0.1:9")
+
+
+@pytest.fixture
+def dynamodb(client: DynamoDBClient) -> Iterator[Stubber]:
+    with Stubber(client) as stubber:
+        yield stubber
+        stubber.assert_no_pending_responses()
+
+
+@pytest.fixture
+def lock(client: DynamoDBClient) -> DynamoDBLeaseLock:
+    """Its ids are id-1, id-2 and so on."""
+    ids = iter(f"id-{number}" for number in range(1, 9))
+    return DynamoDBLeaseLock(client, "table", lambda: next(ids))
+
+
+def test_a_get_is_consistent(lock: LeaseLock, dynamodb: Stubber) -> None:
+    dynamodb.add_response("get_item", {}, {"TableName": "table", "Key": HEAD_KEY, "ConsistentRead": True})
+    assert lock.get() is None
+
+
+@pytest.mark.parametrize(
+    ("write", "condition", "names", "wanted"),
+    [
+        pytest.param(
+            lambda lock: lock.create(SPEC),
+            "attribute_not_exists(#pk)",
+            {"#pk": "pk"},
+            values(1, "id-1", "id-2"),
+            id="create",
+        ),
+        pytest.param(
+            lambda lock: lock.update(SEEN, SPEC),
+            "#resourceVersion = :seen AND #uid = :uid",
+            {},
+            values(10, "uid-1", "id-1") | {":seen": {"N": "9"}},
+            id="update",
+        ),
+        pytest.param(
+            lambda lock: lock.update(NO_RECORD, SPEC),
+            "attribute_exists(#pk) AND attribute_not_exists(#resourceVersion) AND attribute_not_exists(#uid)",
+            {"#pk": "pk"},
+            values(1, "id-1", "id-2"),
+            id="first record of an item",
+        ),
+    ],
+)
+def test_a_write_is_one_conditional_update(
+    lock: LeaseLock,
+    dynamodb: Stubber,
+    write: Callable[[LeaseLock], object],
+    condition: str,
+    names: dict[str, str],
+    wanted: dict[str, object],
+) -> None:
+    request = {
+        "TableName": "table",
+        "Key": HEAD_KEY,
+        "UpdateExpression": f"{SET} REMOVE #handoverAt",
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": NAMES | names,
+        "ExpressionAttributeValues": wanted,
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    dynamodb.add_response("update_item", {}, request)
+    assert isinstance(write(lock), Written)
+
+
+def test_a_renewal_for_a_publication_is_conditional_on_the_whole_fence() -> None:
+    renewed = renewal(Fence("alpha", 4, "uid-1", 9), renew_time=AT + 0.5, nonce="n")
+    assert renewed.condition == (
+        "#resourceVersion = :seen AND #uid = :uid "
+        "AND #holderIdentity = :holderIdentity AND #leaseTransitions = :leaseTransitions"
+    )
+    assert renewed.assignments == "#resourceVersion = :next, #renewTime = :renewTime, #nonce = :nonce"
+    assert renewed.values == {
+        ":seen": {"N": "9"},
+        ":uid": {"S": "uid-1"},
+        ":holderIdentity": {"S": "alpha"},
+        ":leaseTransitions": {"N": "4"},
+        ":next": {"N": "10"},
+        ":renewTime": {"N": "1700000000.500000"},
+        ":nonce": {"S": "n"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (
+            "ResourceNotFoundException",
+            "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE to its table",
+        ),
+        ("AccessDeniedException", "the function's role lacks a permission on the table"),
+        ("ProvisionedThroughputExceededException", "the table is throttled"),
+        ("ThrottlingException", "the table is throttled"),
+        ("TransactionConflictException", "a transaction holds the head item; nothing of Berth makes one"),
+        ("UnrecognizedClientException", "the AWS credentials are not valid"),
+        ("ExpiredTokenException", "the AWS credentials have expired"),
+        ("InternalServerError", "An error occurred (InternalServerError) when calling the {} operation: told"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("operation", "call"),
+    [
+        pytest.param("GetItem", lambda lock: lock.get(), id="get"),
+        pytest.param("UpdateItem", lambda lock: lock.create(SPEC), id="create"),
+        pytest.param("UpdateItem", lambda lock: lock.update(SEEN, SPEC), id="update"),
+    ],
+)
+def test_an_error_names_cause_and_remedy(
+    lock: LeaseLock, dynamodb: Stubber, operation: str, call: Callable[[LeaseLock], object], code: str, reason: str
+) -> None:
+    dynamodb.add_client_error("get_item" if operation == "GetItem" else "update_item", code, "told")
+    assert call(lock) == Unavailable(f"node cache table table: {reason.format(operation)} ({code})")
+
+
+def test_a_missing_table_is_not_a_missing_item() -> None:
+    lock = DynamoDBLeaseLock(moto_client(), "no-such-table")
+    for answer in (lock.get(), lock.create(SPEC), lock.update(SEEN, SPEC)):
+        assert isinstance(answer, Unavailable)
+        assert "the table does not exist" in answer.reason
+
+
+class TestBotocoresRetry:
+    """The first attempt is committed, its response lost; botocore tries again and meets a failed condition."""
+
+    @pytest.fixture
+    def store(self, monkeypatch: pytest.MonkeyPatch) -> MotoStore:
+        monkeypatch.setattr("time.sleep", lambda _: None)  # before botocore tries again
+        store = MotoStore()
+        store.client = moto_client(attempts=2)
+        return store
+
+    @pytest.mark.parametrize(
+        "spec",
+        [
+            pytest.param(replace(SPEC, renew_time=AT + 2), id="renewal"),
+            pytest.param(replace(SPEC, holder_identity="beta", lease_transitions=5), id="takeover"),
+            pytest.param(replace(SPEC, holder_identity="", lease_duration_seconds=1), id="release"),
+        ],
+    )
+    def test_an_update_that_meets_its_own_trace_is_written(self, store: MotoStore, spec: LeaseSpec) -> None:
+        lock = store.lock()
+        seen = lock.create(SPEC)
+        assert isinstance(seen, Written)
+        lock.faults.plan(Fault.LOST)
+        written = lock.update(seen.lease, spec)
+        assert isinstance(written, Written)
+        assert (written.lease.spec, written.lease.resource_version) == (spec, 2)
+        assert lock.get() == written.lease
+
+    def test_a_create_that_meets_its_own_trace_is_written(self, store: MotoStore) -> None:
+        lock = store.lock()
+        lock.faults.plan(Fault.LOST)
+        written = lock.create(SPEC)
+        assert isinstance(written, Written)
+        assert lock.get() == written.lease
+
+    def test_one_that_meets_anothers_is_not(self, store: MotoStore) -> None:
+        """The attempt did not arrive before another's write."""
+        lock = store.lock()
+        seen = lock.create(SPEC)
+        assert isinstance(seen, Written)
+        winner = store.lock().update(seen.lease, replace(SPEC, holder_identity="beta"))
+        assert isinstance(winner, Written)
+        lock.faults.plan(Fault.UNREACHABLE)
+        assert lock.update(seen.lease, SPEC) == Conflict(winner.lease)
+
+    def test_one_that_was_followed_by_anothers_write_is_not(
+        self, store: MotoStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What stands there, and in which version, is no more this writer's to say."""
+        lock, other = store.lock(), store.lock()
+
+        def take_over(_: float) -> None:
+            seen = other.get()
+            assert isinstance(seen, Lease)
+            assert isinstance(other.update(seen, replace(SPEC, holder_identity="beta")), Written)
+
+        monkeypatch.setattr("time.sleep", take_over)
+        lock.faults.plan(Fault.LOST)
+        assert lock.create(SPEC) == Conflict(current_of(other))
+        assert store["holderIdentity"] == "beta"
+
+
+def current_of(lock: LeaseLock) -> Lease:
+    """The lease as it stands."""
+    lease = lock.get()
+    assert isinstance(lease, Lease)
+    return lease

@@ -1,0 +1,202 @@
+"""The elector's own manners: when it wants to be called, what it calls back, and an election that is off."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.elector import LeaderElector
+from berth.lease.outcomes import BecameLeader, ElectionOutcome, LeaderCallbacks
+from tests.unit.lease.clocks import AT, EnvironmentClock
+from tests.unit.lease.contenders import Contender, holder
+from tests.unit.lease.faults import Fault
+from tests.unit.lease.stores import InMemoryStore, stored_lease
+
+
+@pytest.fixture
+def store() -> InMemoryStore:
+    return InMemoryStore()
+
+
+def test_an_empty_identity_is_refused(store: InMemoryStore) -> None:
+    with pytest.raises(ValueError, match="identity must not be empty"):
+        Contender(store, "")
+
+
+@pytest.mark.parametrize(("random", "wait"), [(0.0, 2.0), (0.5, 3.2), (1.0, 4.4)])
+@pytest.mark.parametrize(
+    ("fault", "outcome"),
+    [(None, ElectionOutcome.HELD), (Fault.THROTTLED, ElectionOutcome.UNAVAILABLE)],
+    ids=["held", "unavailable"],
+)
+def test_a_candidate_tries_again_after_the_retry_period_with_jitter(
+    store: InMemoryStore, random: float, wait: float, fault: Fault | None, outcome: ElectionOutcome
+) -> None:
+    store.put(stored_lease("alpha"))
+    beta = Contender(store, "beta", random=lambda: random)
+    beta.faults.plan(fault)
+    step = beta.elector.step()
+    assert step.outcome is outcome
+    assert step.again_in == pytest.approx(wait)
+
+
+def test_the_loser_of_a_race_tries_again_with_jitter(store: InMemoryStore) -> None:
+    alpha, beta = Contender(store, "alpha", random=lambda: 0.5), Contender(store, "beta")
+    alpha.lock.before_next("create", beta.step)
+    step = alpha.elector.step()
+    assert step.outcome is ElectionOutcome.LOST_RACE
+    assert step.again_in == pytest.approx(3.2)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "wait"),
+    [
+        pytest.param(100, 4.4, id="far"),
+        pytest.param(8.3, 4.4, id="still beyond the next look"),
+        pytest.param(6.4, 2.5, id="before the next look would be"),
+        pytest.param(4.4, 0.5, id="perhaps now, since the record may be as old as a retry"),
+        pytest.param(-15, 0.5, id="overdue"),
+        pytest.param(-16, 4.4, id="overdue for longer than a lease"),
+    ],
+)
+def test_a_candidate_looks_closely_when_a_release_is_near(store: InMemoryStore, ahead: float, wait: float) -> None:
+    store.put(stored_lease("alpha", handover_at=AT + ahead))
+    beta = Contender(store, "beta", random=lambda: 1.0)
+    assert beta.elector.step().again_in == pytest.approx(wait, abs=1e-5)
+
+
+def test_a_step_that_is_not_due_calls_nothing(store: InMemoryStore) -> None:
+    alpha = Contender(store, "alpha")
+    alpha.lead()
+    alpha.calls()
+    alpha.clock.advance(1.5)
+    assert alpha.elector.step() == alpha.elector.step()
+    assert alpha.elector.step().again_in == 0.5
+    assert alpha.calls() == []
+
+
+def test_a_step_a_hair_early_is_on_time(store: InMemoryStore) -> None:
+    """The sum of a large time and a small one is not exact: the caller did wait as long as it was told to."""
+    store.put(stored_lease("alpha"))
+    beta = Contender(store, "beta", random=lambda: 0.1)
+    beta.clock.advance(beta.elector.step().again_in - 1e-6)
+    assert beta.step() is ElectionOutcome.HELD
+
+
+def test_a_frozen_candidates_next_step_is_due_by_the_wall_clock(store: InMemoryStore) -> None:
+    store.put(stored_lease("alpha"))
+    beta = Contender(store, "beta")
+    beta.step()
+    beta.clock.freeze(60)
+    assert beta.step() is ElectionOutcome.HELD
+
+
+def test_each_holder_is_reported_once(store: InMemoryStore) -> None:
+    gamma = Contender(store, "gamma")
+    for identity in ("alpha", "alpha", "beta", "", "beta"):
+        store.put(stored_lease(identity, renew_time=gamma.clock.wall()) if identity else stored_lease("delta"))
+        gamma.step()
+        gamma.clock.advance(2)
+    assert gamma.events == [("leader", "alpha"), ("leader", "beta"), ("leader", "delta"), ("leader", "beta")]
+    assert gamma.elector.leader == "beta"
+
+
+def test_a_race_that_was_lost_names_the_winner_at_once(store: InMemoryStore) -> None:
+    alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
+    alpha.lock.before_next("create", beta.step)
+    alpha.step()
+    assert alpha.events == [("leader", "beta")]
+
+
+def test_what_became_of_whom_is_said_for_the_log(store: InMemoryStore) -> None:
+    store.put(stored_lease("alpha", lease_transitions=4))
+    said: list[BecameLeader] = []
+    clock = EnvironmentClock()
+    elector = LeaderElector(
+        store.lock(), LeaderElectionConfig(), "beta", clock, lambda: 0.0, LeaderCallbacks(started_leading=said.append)
+    )
+    while elector.fence() is None:
+        step = elector.step()
+        clock.advance(step.again_in)
+    assert said == [BecameLeader("beta", 5, "alpha", 16.0)]
+    assert str(said[0]) == "beta became leader after alpha in epoch 5, having waited 16.0 s"
+    assert step.detail == str(said[0])
+
+
+def test_the_first_leader_followed_nobody(store: InMemoryStore) -> None:
+    assert "alpha became leader in epoch 0, having waited 0.0 s" in Contender(store, "alpha").elector.step().detail
+
+
+def test_callbacks_find_the_elector_in_its_new_state(store: InMemoryStore) -> None:
+    fences: list[bool] = []
+    elector = LeaderElector(
+        store.lock(),
+        LeaderElectionConfig(),
+        "alpha",
+        EnvironmentClock(),
+        lambda: 0.0,
+        LeaderCallbacks(
+            started_leading=lambda _: fences.append(elector.fence() is not None),
+            stopped_leading=lambda _: fences.append(elector.fence() is not None),
+            new_leader=lambda leader: fences.append((elector.fence() is not None) == bool(leader)),
+        ),
+    )
+    elector.step()
+    elector.release()
+    assert fences == [True, True, False, True]
+
+
+def test_a_callback_that_fails_leaves_a_leader_that_can_be_released(store: InMemoryStore) -> None:
+    def fail(_: BecameLeader) -> None:
+        raise RuntimeError("no")
+
+    elector = LeaderElector(
+        store.lock(), LeaderElectionConfig(), "alpha", EnvironmentClock(), lambda: 0.0, LeaderCallbacks(fail)
+    )
+    with pytest.raises(RuntimeError, match="no"):
+        elector.step()
+    assert elector.fence() is not None
+    assert elector.release() == "released"
+
+
+def test_the_announced_hand_over_counts_down_while_it_leads(store: InMemoryStore) -> None:
+    alpha = Contender(store, "alpha", handover=HandOver(at=AT + 60))
+    assert alpha.elector.handover_in == float("inf")
+    alpha.lead()
+    alpha.clock.advance(20)
+    assert alpha.elector.handover_in == 40
+    alpha.clock.freeze(600)
+    assert alpha.elector.handover_in == 0
+    alpha.release()
+    assert alpha.elector.handover_in == float("inf")
+
+
+class TestElectionOff:
+    """leaderElect: false."""
+
+    CONFIG = LeaderElectionConfig(leader_elect=False)
+
+    def test_it_leads_at_once_whoever_holds_the_record(self, store: InMemoryStore) -> None:
+        store.put(stored_lease("bing", lease_transitions=4))
+        alpha = Contender(store, "alpha", config=self.CONFIG)
+        assert alpha.step() is ElectionOutcome.BECAME_LEADER
+        assert holder(store) == ("alpha", 5)
+
+    def test_no_deadline_ends_it(self, store: InMemoryStore) -> None:
+        alpha = Contender(store, "alpha", config=self.CONFIG)
+        alpha.lead()
+        alpha.faults.always = Fault.UNREACHABLE
+        for _ in range(20):
+            step = alpha.step_until_due()
+            assert (step.outcome, step.again_in) == (ElectionOutcome.RENEWAL_FAILED, 2)
+        assert alpha.fence() is not None
+        alpha.faults.always = None
+        assert alpha.publish() is True
+
+    def test_a_second_one_deposes_it_and_it_does_not_fight(self, store: InMemoryStore) -> None:
+        alpha = Contender(store, "alpha", config=self.CONFIG)
+        alpha.lead()
+        Contender(store, "beta", config=self.CONFIG).lead()
+        assert alpha.publish() is False
+        assert alpha.step() is ElectionOutcome.DEPOSED
+        assert holder(store) == ("beta", 1)

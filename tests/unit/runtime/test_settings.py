@@ -1,0 +1,98 @@
+"""What a function is told by its environment; an error names the variable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from berth.runtime.settings import (
+    BindSettings,
+    CacheSettings,
+    ClusterSettings,
+    PolicySettings,
+    SettingsInvalid,
+    WatcherSettings,
+)
+
+TABLE = {"BERTH_CACHE_TABLE": "berth-cache"}
+DUMP = {"BERTH_CLUSTER_DUMP": "/tmp/dump.yaml"}
+ONE_CLUSTER = "set exactly one of BERTH_KUBECONFIG_SECRET, BERTH_KUBECONFIG and BERTH_CLUSTER_DUMP"
+
+
+def test_variables_of_others_are_ignored() -> None:
+    assert CacheSettings.from_environ(TABLE | {"PATH": "/bin", "AWS_REGION": "x"}).cache_table == "berth-cache"
+
+
+def test_without_a_document_the_defaults_decide() -> None:
+    assert PolicySettings.from_environ(TABLE).configuration.profile == "label-priority"
+
+
+def test_an_empty_variable_counts_as_absent() -> None:
+    """A template's parameter that was left empty arrives as an empty variable."""
+    assert PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": ""}).configuration.profile == "label-priority"
+    with pytest.raises(SettingsInvalid, match="BERTH_CACHE_TABLE"):
+        CacheSettings.from_environ({"BERTH_CACHE_TABLE": ""})
+
+
+@pytest.mark.parametrize(
+    ("variables", "field", "value"),
+    [
+        ({"BERTH_KUBECONFIG_SECRET": "arn:x"}, "kubeconfig_secret", "arn:x"),
+        ({"BERTH_KUBECONFIG": "/k"}, "kubeconfig", Path("/k")),
+        ({"BERTH_CLUSTER_DUMP": "/d"}, "dump", Path("/d")),
+    ],
+)
+def test_one_cluster_is_named(variables: dict[str, str], field: str, value: object) -> None:
+    assert getattr(ClusterSettings.from_environ(variables), field) == value
+
+
+@pytest.mark.parametrize(("given", "seconds"), [({}, 5.0), ({"BERTH_HTTP_TIMEOUT": "30"}, 30.0)])
+def test_http_timeout_is_in_seconds_and_the_schedulers_default_by_default(
+    given: dict[str, str], seconds: float
+) -> None:
+    assert BindSettings.from_environ(DUMP | given).http_timeout == seconds
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "message"),
+    [
+        pytest.param(CacheSettings, {}, "BERTH_CACHE_TABLE: Field required", id="no table"),
+        pytest.param(PolicySettings, {}, "BERTH_CACHE_TABLE: Field required", id="no table for a verb"),
+        pytest.param(WatcherSettings, DUMP, "BERTH_CACHE_TABLE: Field required", id="no table for the watcher"),
+        pytest.param(ClusterSettings, {}, ONE_CLUSTER, id="no cluster"),
+        pytest.param(ClusterSettings, DUMP | {"BERTH_KUBECONFIG": "/k"}, ONE_CLUSTER, id="two clusters"),
+        pytest.param(BindSettings, {}, ONE_CLUSTER, id="no cluster for bind"),
+        pytest.param(
+            BindSettings,
+            DUMP | {"BERTH_HTTP_TIMEOUT": "1"},
+            "BERTH_HTTP_TIMEOUT: Input should be greater than 1",
+            id="no time left for bind",
+        ),
+        pytest.param(
+            BindSettings, DUMP | {"BERTH_HTTP_TIMEOUT": "5s"}, "BERTH_HTTP_TIMEOUT: ", id="seconds with a unit"
+        ),
+        pytest.param(
+            PolicySettings, TABLE | {"BERTH_CONFIGURATION": "{"}, "BERTH_CONFIGURATION", id="a document that is no JSON"
+        ),
+        pytest.param(
+            PolicySettings,
+            TABLE | {"BERTH_CONFIGURATION": '{"profile": "x"}'},
+            "BERTH_CONFIGURATION",
+            id="a wrong document",
+        ),
+    ],
+)
+def test_an_error_names_the_variable_in_one_line(
+    settings: type[CacheSettings | ClusterSettings], environ: dict[str, str], message: str
+) -> None:
+    with pytest.raises(SettingsInvalid) as caught:
+        settings.from_environ(environ)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_error_in_the_document_names_the_field_in_it() -> None:
+    document = '{"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "a b"}}]}'
+    with pytest.raises(SettingsInvalid, match=r"BERTH_CONFIGURATION.*pluginConfig\.0\.args\.label"):
+        PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": document})

@@ -1,0 +1,97 @@
+"""One log line and one set of metrics a call."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.extender.outcomes import BindOutcome, FailureOutcome
+from berth.runtime.telemetry import Telemetry
+from tests.fakes.log_lines import LogLines
+
+
+@pytest.fixture
+def metrics(
+    log_lines: LogLines, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> pytest.CaptureFixture[str]:
+    """What is printed; log lines go elsewhere."""
+    monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
+    return capsys
+
+
+def printed(metrics: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [orjson.loads(line) for line in metrics.readouterr().out.splitlines()]
+
+
+def test_a_decision_is_one_line_of_information_with_constant_keys(log_lines: LogLines) -> None:
+    Telemetry("bind").ended(BindOutcome.BOUND, pod="ml/train-0", detail="on n10", milliseconds=1.23456, failed=False)
+    [line] = log_lines.all()
+    assert {key: line[key] for key in ("level", "verb", "outcome", "pod", "detail", "milliseconds", "service")} == {
+        "level": "INFO",
+        "verb": "bind",
+        "outcome": "bound",
+        "pod": "ml/train-0",
+        "detail": "on n10",
+        "milliseconds": 1.235,
+        "service": "berth",
+    }
+
+
+def test_a_failure_is_a_warning(log_lines: LogLines) -> None:
+    Telemetry("filter").ended(
+        FailureOutcome.BAD_REQUEST, pod="", detail="the request body is empty", milliseconds=0, failed=True
+    )
+    assert [(line["level"], line["outcome"]) for line in log_lines.all()] == [("WARNING", "failure-bad-request")]
+
+
+def test_an_unforeseen_exception_is_an_error_with_its_stack_trace(log_lines: LogLines) -> None:
+    try:
+        raise ZeroDivisionError("the cause")
+    except ZeroDivisionError:
+        Telemetry("filter").unexpected("ml/train-0")
+    [line] = log_lines.all()
+    assert (line["level"], line["verb"], line["pod"]) == ("ERROR", "filter", "ml/train-0")
+    assert "test_telemetry.py" in line["exception"]
+    assert "the cause" in line["exception"]
+
+
+def test_a_line_carries_nothing_of_the_call_before(log_lines: LogLines) -> None:
+    telemetry = Telemetry("filter")
+    telemetry.ended(FailureOutcome.BAD_REQUEST, pod="ml/first", detail="d", milliseconds=0, failed=True)
+    telemetry.ended(FailureOutcome.INTERNAL, pod="", detail="", milliseconds=0, failed=True)
+    assert [(line["pod"], line["detail"]) for line in log_lines.all()] == [("ml/first", "d"), ("", "")]
+
+
+def test_calls_and_duration_are_metrics_by_verb_and_outcome(metrics: pytest.CaptureFixture[str]) -> None:
+    Telemetry("bind").ended(BindOutcome.BOUND, pod="ml/p", detail="", milliseconds=12.5, failed=False)
+    [entry] = printed(metrics)
+    [directive] = entry["_aws"]["CloudWatchMetrics"]
+    assert directive["Namespace"] == "Berth"
+    [dimensions] = directive["Dimensions"]
+    assert {"verb", "outcome"} <= set(dimensions)
+    assert {(metric["Name"], metric["Unit"]) for metric in directive["Metrics"]} == {
+        ("Calls", "Count"),
+        ("Duration", "Milliseconds"),
+    }
+    assert (entry["verb"], entry["outcome"], entry["Calls"], entry["Duration"]) == ("bind", "bound", [1.0], [12.5])
+
+
+def test_no_dimension_has_as_many_values_as_there_are_pods(metrics: pytest.CaptureFixture[str]) -> None:
+    """Each value of a dimension is a metric of its own, to be paid for."""
+    for name in ("one", "two"):
+        Telemetry("bind").ended(BindOutcome.BOUND, pod=name, detail=name, milliseconds=1, failed=False)
+    assert all("pod" not in entry and "detail" not in entry for entry in printed(metrics))
+
+
+def test_calls_in_several_threads_are_counted_apart(metrics: pytest.CaptureFixture[str]) -> None:
+    def end(verb: str) -> None:
+        Telemetry(verb).ended(BindOutcome.BOUND, pod="", detail="", milliseconds=1, failed=False)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(end, [f"verb-{index}" for index in range(32)]))
+    entries = printed(metrics)
+    assert {entry["verb"] for entry in entries} == {f"verb-{index}" for index in range(32)}
+    assert all(entry["Calls"] == [1.0] for entry in entries)

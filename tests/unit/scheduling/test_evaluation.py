@@ -1,0 +1,135 @@
+"""Verdicts are remembered per pod shape, carried over where a node did not change, and bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from berth.scheduling.evaluation import NOT_IN_CACHE, Evaluations
+from berth.scheduling.framework import FilterPlugin, ScorePlugin
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.profile import Profile
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import SUCCESS, Status, unresolvable
+from tests.builders.nodes import labelled, node
+from tests.builders.pods import pod
+
+NO = unresolvable("Remembers", "no label")
+
+
+class Remembers(FilterPlugin, ScorePlugin):
+    """Passes labelled nodes, scores them by the label, reads the pod's namespace, and keeps every question."""
+
+    name = "Remembers"
+
+    def __init__(self) -> None:
+        self.filtered: list[tuple[str, str]] = []
+        self.scored: list[tuple[str, str]] = []
+
+    def filter(self, pod: Pod, node: NodeInfo) -> Status:
+        self.filtered.append((pod.namespace, node.name))
+        return SUCCESS if node.labels else NO
+
+    def score(self, pod: Pod, node: NodeInfo) -> int:
+        self.scored.append((pod.namespace, node.name))
+        return int(next(iter(node.labels.values())))
+
+    def shape(self, pod: Pod) -> Hashable:
+        return pod.namespace
+
+
+def profile(plugin: Remembers, name: str = "test") -> Profile:
+    return Profile(name, (plugin,), ((plugin, 1),))
+
+
+def test_a_node_is_asked_about_once_for_pods_of_one_shape() -> None:
+    plugin, evaluations = Remembers(), Evaluations()
+    snapshot = Snapshot.of([labelled("a", "1"), node("b")])
+    for name in ("first", "second", "third"):
+        evaluation = evaluations.of(profile(plugin), pod(name), snapshot)
+        assert [evaluation.statuses[node] for node in ("a", "b")] == [SUCCESS, NO]
+        assert [evaluation.scores[node] for node in ("a", "b")] == [1, 0]
+    assert plugin.filtered == [("ml", "a"), ("ml", "b")]
+    assert plugin.scored == [("ml", "a")]
+
+
+def test_pods_of_another_shape_are_judged_by_themselves() -> None:
+    plugin, evaluations = Remembers(), Evaluations()
+    snapshot = Snapshot.of([labelled("a", "1")])
+    for namespace in ("one", "two", "one"):
+        assert evaluations.of(profile(plugin), pod(namespace=namespace), snapshot).statuses["a"] is SUCCESS
+    assert plugin.filtered == [("one", "a"), ("two", "a")]
+
+
+def test_profiles_do_not_share_verdicts() -> None:
+    one, two, evaluations = Remembers(), Remembers(), Evaluations()
+    snapshot = Snapshot.of([labelled("a", "1")])
+    assert evaluations.of(profile(one, "one"), pod(), snapshot).statuses["a"] is SUCCESS
+    assert evaluations.of(profile(two, "two"), pod(), snapshot).statuses["a"] is SUCCESS
+    assert (one.filtered, two.filtered) == ([("ml", "a")], [("ml", "a")])
+
+
+def test_what_did_not_change_is_carried_to_a_later_snapshot_and_what_did_is_not() -> None:
+    plugin, evaluations = Remembers(), Evaluations()
+    before = Snapshot.of([labelled("same", "1"), labelled("changed", "1"), labelled("gone", "1")])
+    evaluation = evaluations.of(profile(plugin), pod(), before)
+    assert [evaluation.scores[name] for name in ("same", "changed", "gone")] == [1, 1, 1]
+    plugin.filtered.clear()
+    plugin.scored.clear()
+
+    after = Snapshot.of([labelled("same", "1"), labelled("changed", "9"), node("new")]).sharing(before)
+    evaluation = evaluations.of(profile(plugin), pod(), after)
+    assert [evaluation.scores[name] for name in ("same", "changed", "gone", "new")] == [1, 9, 0, 0]
+    assert evaluation.statuses["gone"] is NOT_IN_CACHE
+    assert plugin.filtered == [("ml", "changed"), ("ml", "new")]
+    assert plugin.scored == [("ml", "changed")]
+
+
+def test_the_evaluation_of_the_earlier_snapshot_stays_as_it_was() -> None:
+    plugin, evaluations = Remembers(), Evaluations()
+    before = Snapshot.of([labelled("a", "1")])
+    earlier = evaluations.of(profile(plugin), pod(), before)
+    assert earlier.scores["a"] == 1
+    evaluations.of(profile(plugin), pod(), Snapshot.of([labelled("a", "2")]))
+    assert earlier.scores["a"] == 1
+
+
+def test_an_unknown_name_is_never_remembered() -> None:
+    """Names come from the request and have no bound; and the node may join before the next call."""
+    plugin, evaluations = Remembers(), Evaluations()
+    empty = Snapshot.of([])
+    evaluation = evaluations.of(profile(plugin), pod(), empty)
+    assert [evaluation.statuses[f"n{index}"] for index in range(1_000)] == [NOT_IN_CACHE] * 1_000
+    assert [evaluation.scores[f"n{index}"] for index in range(1_000)] == [0] * 1_000
+    assert len(evaluation.statuses) == len(evaluation.scores) == 0
+    joined = evaluations.of(profile(plugin), pod(), Snapshot.of([labelled("n1", "5")]).sharing(empty))
+    assert (joined.statuses["n1"], joined.scores["n1"]) == (SUCCESS, 5)
+
+
+def test_the_shapes_used_longest_ago_are_forgotten_first() -> None:
+    plugin, evaluations = Remembers(), Evaluations(max_shapes=2)
+    snapshot = Snapshot.of([labelled("a", "1")])
+
+    def ask(namespace: str) -> None:
+        assert evaluations.of(profile(plugin), pod(namespace=namespace), snapshot).statuses["a"] is SUCCESS
+
+    for namespace in ("one", "two", "one", "three", "one", "two"):
+        ask(namespace)
+    assert plugin.filtered == [("one", "a"), ("two", "a"), ("three", "a"), ("two", "a")]
+
+
+def test_threads_on_different_snapshots_get_answers_of_their_own() -> None:
+    plugin, evaluations, together = Remembers(), Evaluations(), Barrier(8)
+    snapshots = [Snapshot.of([labelled(f"n{index}", str(value)) for index in range(200)]) for value in range(8)]
+
+    def ask(value: int) -> set[int]:
+        together.wait()
+        found: set[int] = set()
+        for _ in range(20):
+            evaluation = evaluations.of(profile(plugin), pod(), snapshots[value])
+            found |= {evaluation.scores[f"n{index}"] for index in range(200)}
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(ask, range(8))) == [{value} for value in range(8)]

@@ -1,0 +1,43 @@
+"""Which pods no policy may hold back."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.exemption import Exemption
+from berth.scheduling.objects import Pod
+from tests.builders.pods import pod
+
+NONE = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
+
+
+@pytest.mark.parametrize(
+    ("candidate", "exempt"),
+    [
+        pytest.param(pod(), False, id="an ordinary pod"),
+        pytest.param(pod(namespace="kube-system"), True, id="in kube-system"),
+        pytest.param(pod(namespace="kube-system-2"), False, id="in a namespace of a similar name"),
+        pytest.param(pod(controller_kind="DaemonSet"), True, id="of a DaemonSet"),
+        pytest.param(pod(controller_kind="ReplicaSet"), False, id="of a ReplicaSet"),
+        pytest.param(pod(priority=2_000_000_000), True, id="system-cluster-critical"),
+        pytest.param(pod(priority=2_000_001_000), True, id="system-node-critical"),
+        pytest.param(pod(priority=1_999_999_999), False, id="just below"),
+        pytest.param(pod(priority=1_000_000_000), False, id="the highest that users can give"),
+        pytest.param(pod(priority=-1), False, id="below zero"),
+    ],
+)
+def test_by_default_the_clusters_own_agents_are_exempt(candidate: Pod, exempt: bool) -> None:
+    assert Exemption().covers(candidate) is exempt
+
+
+@pytest.mark.parametrize(
+    "candidate", [pod(namespace="kube-system"), pod(controller_kind="DaemonSet"), pod(priority=2_000_000_000)]
+)
+def test_each_exemption_can_be_switched_off(candidate: Pod) -> None:
+    assert NONE.covers(candidate) is False
+
+
+def test_namespaces_are_those_of_the_configuration() -> None:
+    exemption = Exemption(namespaces=frozenset({"infra"}))
+    assert exemption.covers(pod(namespace="infra")) is True
+    assert exemption.covers(pod(namespace="kube-system")) is False

@@ -1,0 +1,93 @@
+"""NodePriorityLabel: the rule of the label-priority profile."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import ValidationError
+
+from berth.scheduling.objects import NodeInfo
+from berth.scheduling.plugins.node_priority_label import NodePriorityLabel, NodePriorityLabelArgs
+from berth.scheduling.status import SUCCESS, Code, Status
+from tests.builders.nodes import labelled, node
+from tests.builders.pods import pod
+
+NO_LABEL = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) didn't have the priority label",), "NodePriorityLabel")
+NOT_AN_INTEGER = Status(
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+    ("node(s) had a priority label that is not an integer",),
+    "NodePriorityLabel",
+)
+
+plugin = NodePriorityLabel(NodePriorityLabelArgs())
+
+
+@pytest.mark.parametrize(
+    ("candidate", "wanted"),
+    [
+        pytest.param(labelled("n", "10"), SUCCESS, id="an integer passes"),
+        pytest.param(labelled("n", "0"), SUCCESS, id="zero passes"),
+        pytest.param(labelled("n", "-7"), SUCCESS, id="a negative integer passes"),
+        pytest.param(labelled("n", "007"), SUCCESS, id="leading zeros pass"),
+        pytest.param(labelled("n", "999999999999999"), SUCCESS, id="fifteen digits pass"),
+        pytest.param(labelled("n", "1" * 16), NOT_AN_INTEGER, id="sixteen digits are too many"),
+        pytest.param(node("n"), NO_LABEL, id="no label"),
+        pytest.param(node("n", {"priority": "10"}), NO_LABEL, id="another label does not count"),
+        pytest.param(node("n", {"PRIORITY.lixueduan.com": "10"}), NO_LABEL, id="the key counts in its own case only"),
+        pytest.param(labelled("n", ""), NOT_AN_INTEGER, id="an empty value is a label and no integer"),
+        pytest.param(labelled("n", "high"), NOT_AN_INTEGER, id="a word"),
+        pytest.param(labelled("n", "1.5"), NOT_AN_INTEGER, id="a fraction"),
+        pytest.param(labelled("n", "1e3"), NOT_AN_INTEGER, id="an exponent"),
+        pytest.param(labelled("n", "+5"), NOT_AN_INTEGER, id="a plus sign"),
+        pytest.param(labelled("n", "--5"), NOT_AN_INTEGER, id="two minus signs"),
+        pytest.param(labelled("n", "-"), NOT_AN_INTEGER, id="a minus sign alone"),
+        pytest.param(labelled("n", " 5"), NOT_AN_INTEGER, id="a space before"),
+        pytest.param(labelled("n", "5\n"), NOT_AN_INTEGER, id="a line's end after"),
+        pytest.param(labelled("n", "1_000"), NOT_AN_INTEGER, id="an underscore, as Python allows it"),
+        pytest.param(labelled("n", "0x10"), NOT_AN_INTEGER, id="hexadecimal"),
+        pytest.param(labelled("n", "٣"), NOT_AN_INTEGER, id="digits of another script"),
+    ],
+)
+def test_filter(candidate: NodeInfo, wanted: Status) -> None:
+    assert plugin.filter(pod(), candidate) == wanted
+
+
+@pytest.mark.parametrize(
+    ("value", "score"),
+    [
+        pytest.param("10", 10, id="the label is the score"),
+        pytest.param("30", 30, id="above ten it is sent as it is"),
+        pytest.param("999999999999999", 999_999_999_999_999, id="the largest"),
+        pytest.param("-999999999999999", -999_999_999_999_999, id="the smallest"),
+        pytest.param("0", 0, id="zero"),
+        pytest.param("-0", 0, id="minus zero is zero"),
+        pytest.param("007", 7, id="leading zeros change nothing"),
+    ],
+)
+def test_score(value: str, score: int) -> None:
+    assert plugin.score(pod(), labelled("n", value)) == score
+
+
+def test_the_label_is_the_one_of_the_arguments() -> None:
+    configured = NodePriorityLabel(NodePriorityLabelArgs(label="example.com/rank"))
+    ranked = node("n", {"example.com/rank": "4", "priority.lixueduan.com": "x"})
+    assert configured.filter(pod(), ranked) is SUCCESS
+    assert configured.score(pod(), ranked) == 4
+    assert configured.filter(pod(), labelled("n", "10")) == NO_LABEL
+
+
+def test_it_reads_nothing_of_the_pod_so_that_one_verdict_serves_all_pods() -> None:
+    assert plugin.shape(pod("a", "x", priority=1)) == plugin.shape(pod("b", "y", controller_kind="Job"))
+
+
+@pytest.mark.parametrize("label", ["priority.lixueduan.com", "rank", "example.com/rank", "a.b-c/d_e.F", "x" * 63])
+def test_a_key_that_the_api_server_takes_is_taken(label: str) -> None:
+    assert NodePriorityLabelArgs(label=label).label == label
+
+
+@pytest.mark.parametrize(
+    "label", ["", "a b", "/rank", "example.com/", "Example.com/rank", "-rank", "x" * 64, "a/b/c", "ü"]
+)
+def test_a_key_that_no_node_could_have_is_refused(label: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        NodePriorityLabelArgs(label=label)
+    assert caught.value.errors()[0]["loc"] == ("label",)

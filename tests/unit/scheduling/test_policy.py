@@ -1,0 +1,154 @@
+"""A profile applied to the names of one request."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import pytest
+
+from berth.scheduling.evaluation import NOT_IN_CACHE
+from berth.scheduling.exemption import Exemption
+from berth.scheduling.framework import FilterPlugin, ScorePlugin
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.profile import Profile
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import SUCCESS, Code, Status, unresolvable, unschedulable
+from tests.builders.nodes import node
+from tests.builders.pods import pod
+
+FIRST = unschedulable("First", "the first said no")
+SECOND = unresolvable("Second", "the second said no")
+
+
+class Forbids(FilterPlugin):
+    """Says no to the nodes that have the label."""
+
+    def __init__(self, label: str, status: Status) -> None:
+        self.name, self._label, self._status = status.plugin, label, status
+        self.asked: list[str] = []
+
+    def filter(self, pod: Pod, node: NodeInfo) -> Status:
+        self.asked.append(node.name)
+        return self._status if self._label in node.labels else SUCCESS
+
+    def shape(self, pod: Pod) -> Hashable:
+        return ()
+
+
+class Counts(ScorePlugin):
+    """Scores a node with the number in its label."""
+
+    def __init__(self, label: str) -> None:
+        self.name, self._label = f"Counts-{label}", label
+        self.asked: list[str] = []
+
+    def score(self, pod: Pod, node: NodeInfo) -> int:
+        self.asked.append(node.name)
+        return int(node.labels.get(self._label, "0"))
+
+    def shape(self, pod: Pod) -> Hashable:
+        return ()
+
+
+def policy(*filters: FilterPlugin, scores: tuple[tuple[ScorePlugin, int], ...] = ()) -> Policy:
+    return Policy(Profile("test", filters, scores), Exemption())
+
+
+def test_the_first_plugin_that_says_no_gives_the_reason() -> None:
+    first, second = Forbids("x", FIRST), Forbids("y", SECOND)
+    snapshot = Snapshot.of([node("both", {"x": "", "y": ""}), node("second", {"y": ""}), node("neither")])
+    found = policy(first, second).feasibility(pod(), ["both", "second", "neither"], snapshot)
+    assert found.feasible == ["neither"]
+    assert found.rejected == {"both": FIRST, "second": SECOND}
+    assert second.asked == ["second", "neither"]
+
+
+def test_names_keep_the_order_of_the_request() -> None:
+    snapshot = Snapshot.of([node("a"), node("b"), node("c")])
+    assert policy().feasibility(pod(), ["c", "a", "b"], snapshot).feasible == ["c", "a", "b"]
+
+
+def test_a_name_that_is_not_in_the_snapshot_is_rejected_as_such() -> None:
+    found = policy().feasibility(pod(), ["new"], Snapshot.of([]))
+    assert found.rejected == {"new": NOT_IN_CACHE}
+
+
+def test_a_defective_node_is_rejected_with_its_defect_before_any_plugin() -> None:
+    plugin = Forbids("x", FIRST)
+    found = policy(plugin).feasibility(pod(), ["odd"], Snapshot.of([node("odd", defect="it is odd")]))
+    assert found.rejected["odd"].code is Code.ERROR
+    assert found.rejected["odd"].message == "it is odd"
+    assert plugin.asked == []
+
+
+def test_the_score_is_the_sum_of_weighted_scores() -> None:
+    decides = policy(scores=((Counts("a"), 2), (Counts("b"), 1)))
+    snapshot = Snapshot.of([node("n", {"a": "3", "b": "-10"}), node("none")])
+    assert decides.scores(pod(), ["n", "none"], snapshot) == [-4, 0]
+
+
+def test_nodes_that_are_not_feasible_score_0_and_are_not_asked_about() -> None:
+    scorer = Counts("a")
+    decides = policy(Forbids("x", FIRST), scores=((scorer, 1),))
+    snapshot = Snapshot.of([node("no", {"x": "", "a": "9"}), node("yes", {"a": "5"})])
+    assert decides.scores(pod(), ["no", "yes", "new"], snapshot) == [0, 5, 0]
+    assert scorer.asked == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "chosen"),
+    [
+        pytest.param({"a": "1", "b": "2"}, "b", id="the highest score"),
+        pytest.param({"a": "-1", "b": "-2"}, "a", id="the highest of negative scores"),
+        pytest.param({"b": "2", "a": "2", "c": "2"}, "a", id="equal scores go by name"),
+        pytest.param({"n10": "2", "n9": "2"}, "n10", id="names compare as text"),
+    ],
+)
+def test_the_best_node_is_the_highest_scored(labels: dict[str, str], chosen: str) -> None:
+    snapshot = Snapshot.of([node(name, {"s": value}) for name, value in labels.items()])
+    found = policy(scores=((Counts("s"), 1),)).best(pod(), list(labels), snapshot)
+    assert found.feasible == [chosen]
+    assert found.rejected == {}
+
+
+def test_the_best_node_is_a_feasible_one_and_rejected_ones_keep_their_reasons() -> None:
+    decides = policy(Forbids("x", FIRST), scores=((Counts("s"), 1),))
+    snapshot = Snapshot.of([node("a", {"x": "", "s": "9"}), node("b", {"s": "1"})])
+    found = decides.best(pod(), ["a", "b"], snapshot)
+    assert (found.feasible, found.rejected) == (["b"], {"a": FIRST})
+
+
+def test_there_is_no_best_node_where_none_is_feasible() -> None:
+    found = policy(Forbids("x", FIRST)).best(pod(), ["a"], Snapshot.of([node("a", {"x": ""})]))
+    assert (found.feasible, found.rejected) == ([], {"a": FIRST})
+
+
+def test_an_exempt_pod_passes_every_name_and_scores_nothing() -> None:
+    plugin, scorer = Forbids("x", FIRST), Counts("s")
+    decides = policy(plugin, scores=((scorer, 1),))
+    snapshot = Snapshot.of([node("a", {"x": "", "s": "9"})])
+    agent = pod(namespace="kube-system")
+    for found in (decides.feasibility(agent, ["a", "new"], snapshot), decides.best(agent, ["a", "new"], snapshot)):
+        assert (found.feasible, found.rejected, found.exempt) == (["a", "new"], {}, True)
+    assert decides.scores(agent, ["a", "new"], snapshot) == [0, 0]
+    assert plugin.asked == scorer.asked == []
+
+
+def test_barred_are_the_nodes_that_no_eviction_makes_fit() -> None:
+    decides = policy(Forbids("full", FIRST), Forbids("never", SECOND))
+    snapshot = Snapshot.of([node("fits"), node("full", {"full": ""}), node("never", {"never": ""})])
+    assert decides.barred(pod(), ["fits", "full", "never"], snapshot) == {"never"}
+
+
+def test_an_unknown_node_is_not_barred_for_the_scheduler_may_know_better() -> None:
+    assert policy().barred(pod(), ["new"], Snapshot.of([])) == set()
+
+
+def test_a_defective_node_is_barred_for_filter_drops_it_whoever_leaves_it() -> None:
+    assert policy().barred(pod(), ["odd"], Snapshot.of([node("odd", defect="it is odd")])) == {"odd"}
+
+
+def test_nothing_is_barred_for_an_exempt_pod() -> None:
+    decides = policy(Forbids("never", SECOND))
+    assert decides.barred(pod(namespace="kube-system"), ["n"], Snapshot.of([node("n", {"never": ""})])) == set()

@@ -1,0 +1,54 @@
+"""Snapshots share what did not change; statuses carry their reasons as the event shows them."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import SUCCESS, Code, Status, undecidable, unresolvable, unschedulable
+from tests.builders.nodes import labelled, node
+
+
+def test_a_snapshot_cannot_be_changed() -> None:
+    snapshot = Snapshot.of([node("a")])
+    with pytest.raises(TypeError):
+        snapshot.nodes["b"] = node("b")  # type: ignore[index]
+
+
+def test_of_two_nodes_with_one_name_the_later_counts() -> None:
+    assert Snapshot.of([labelled("a", "1"), labelled("a", "2")]).nodes == {"a": labelled("a", "2")}
+
+
+def test_a_later_snapshot_shares_the_nodes_that_did_not_change() -> None:
+    earlier = Snapshot.of([labelled("same", "1"), labelled("changed", "1"), labelled("gone", "1")])
+    later = Snapshot.of([labelled("same", "1"), labelled("changed", "2"), labelled("new", "1")]).sharing(earlier)
+    assert later.nodes["same"] is earlier.nodes["same"]
+    assert later.nodes["changed"] == labelled("changed", "2")
+    assert set(later.nodes) == {"same", "changed", "new"}
+
+
+def test_a_defect_that_came_or_went_is_a_change() -> None:
+    earlier = Snapshot.of([node("a", defect="d")])
+    assert Snapshot.of([node("a")]).sharing(earlier).nodes["a"].defect is None
+
+
+def test_without_an_earlier_one_it_is_itself() -> None:
+    snapshot = Snapshot.of([node("a")])
+    assert snapshot.sharing(None) is snapshot
+
+
+def test_two_snapshots_of_equal_nodes_are_two_moments() -> None:
+    assert Snapshot.of([node("a")]) != Snapshot.of([node("a")])
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "message"),
+    [
+        (SUCCESS, Code.SUCCESS, ""),
+        (unschedulable("P", "one"), Code.UNSCHEDULABLE, "one"),
+        (unresolvable("P", "one", "two"), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "one, two"),
+        (undecidable("P", "one"), Code.ERROR, "one"),
+    ],
+)
+def test_a_status_has_a_code_and_its_reasons_as_one_text(status: Status, code: Code, message: str) -> None:
+    assert (status.code, status.message) == (code, message)
