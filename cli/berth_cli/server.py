@@ -36,11 +36,11 @@ def listen(host: str, port: int) -> socket.socket:
 def _listening(host: str, port: int) -> socket.socket:
     """Not by `socket.create_server`: asyncio sets TCP_NODELAY only where the protocol is named, and without it each
     large answer stalls for 40 ms."""
-    [family, kind, _, _, address], *_ = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    [family, kind, _, _, found], *_ = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listener = socket.socket(family, kind, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
+        listener.bind((found[0], port, *found[2:]))
         listener.listen(BACKLOG)
     except BaseException:
         listener.close()

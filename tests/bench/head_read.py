@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import boto3
-from tests.bench.figures import Figure, milliseconds
 
 from berth.nodecache.dynamodb_table import DynamoDBCacheTable
 from berth_cli.embedded_dynamodb import TABLE, EmbeddedDynamoDB
+from tests.bench.figures import Figure, milliseconds
 
 
 def figures() -> Iterator[Figure]:

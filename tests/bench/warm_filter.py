@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import orjson
-from tests.bench.cluster import InMemoryNodes, labelled_nodes
-from tests.bench.figures import Figure, milliseconds
 
 from berth.extender.filter import answer_filter, failed
 from berth.nodecache.cluster import NoSchedulingQueue
@@ -16,6 +14,8 @@ from berth.nodecache.reader import NodeCacheReader
 from berth.nodecache.watcher import Watcher
 from berth.runtime.endpoint import Endpoint
 from berth.scheduling.configuration import BerthConfiguration
+from tests.bench.cluster import InMemoryNodes, labelled_nodes
+from tests.bench.figures import Figure, milliseconds
 
 NAMES = (100, 1_000, 5_000)
 TARGET_NAMES, TARGET_RATIO = 5_000, 5.0

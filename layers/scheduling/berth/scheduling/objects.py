@@ -95,7 +95,9 @@ def _text(value: object) -> str:
 
 
 def _is_labels(value: object) -> TypeGuard[dict[str, str]]:
-    return isinstance(value, dict) and all(isinstance(key, str) and isinstance(text, str) for key, text in value.items())
+    return isinstance(value, dict) and all(
+        isinstance(key, str) and isinstance(text, str) for key, text in value.items()
+    )
 
 
 def _controller_kind(references: object) -> str:
