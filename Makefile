@@ -41,6 +41,10 @@ test: setup ## Run all tests that need neither Docker nor Go
 	$(BIN)/pytest -n 2 --dist loadfile -m "not build"
 	@echo "not run here: make e2e (a real control plane and a deployed stack; needs Go), make sam-local (needs Docker)"
 
+.PHONY: soak
+soak: setup ## Histories of the node cache's protocol in virtual time (N=2000)
+	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
+
 .PHONY: bench
 bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORMAT=json for one line a figure)
 	@$(BIN)/python -m tests.bench -o $(or $(FORMAT),table)

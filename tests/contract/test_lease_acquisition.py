@@ -264,7 +264,7 @@ class TestRaces:
     def test_a_claim_is_not_counted_from_its_answer(self, store: LeaseStore) -> None:
         """Others may have read it as soon as it was sent."""
         alpha = Contender(store, "alpha")
-        alpha.lock.before_next("create", lambda: alpha.clock.advance(9))
+        alpha.lock.after_next("create", lambda: alpha.clock.advance(9))
         assert alpha.step() is BECAME_LEADER
         alpha.clock.advance(6)
         assert alpha.fence() is None

@@ -118,7 +118,7 @@ class TestRenewal:
         """A successor may have read it as soon as it was sent."""
         alpha = leading(store)
         alpha.clock.advance(2)
-        alpha.lock.before_next("update", lambda: alpha.clock.advance(9))
+        alpha.lock.after_next("update", lambda: alpha.clock.advance(9))
         alpha.step()
         alpha.clock.advance(6)
         assert alpha.fence() is None

@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import pytest
 
-from berth.cluster.watch.events import Listed
 from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
 from berth.cluster.watch.resources import (
     ALWAYS,
@@ -19,6 +18,7 @@ from berth.cluster.watch.resources import (
     Resource,
 )
 from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.events import Listed
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, Exchange, driven_api_server
 
 Result = TypeVar("Result")

@@ -10,18 +10,14 @@ from pathlib import Path
 import pytest
 
 from berth.cluster.api_server import ApiServer, ApiServerUnreachable
-from berth.cluster.watch.events import Added, Bookmark, Interrupted, Listed
-from berth.cluster.watch.progress import Position
 from berth.cluster.watch.resources import ALWAYS, NODES, PODS
 from berth.cluster.watch.watches import Watches, watch
+from berth.nodecache.feed.events import Added, Bookmark, Interrupted, Listed
+from berth.nodecache.feed.progress import Position
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, driven_api_server
 from tests.unit.cluster.taking import Consumer, at_once
-
-
-def watch_threads() -> list[str]:
-    return sorted(thread.name for thread in threading.enumerate() if thread.name.startswith("watch-"))
 
 
 def observed_at(watches: Watches) -> float | None:
@@ -173,9 +169,9 @@ def test_a_stop_ends_every_wait_at_once_and_nothing_comes_after_it(
     with watch(api, [NODES, PODS], clock=HandDrivenClock(), jitter=at_once) as watches:
         consumer = Consumer(watches)
         phase(server, consumer)
-        assert watch_threads() == ["watch-nodes", "watch-pods"]
-        assert watches.stop() is True
-        assert watch_threads() == []
+        assert watches.running == ["watch-nodes", "watch-pods"]
+        watches.stop()
+        assert watches.running == []
         assert watches.take(PATIENCE_SECONDS) == []
 
 
@@ -183,7 +179,8 @@ def test_a_stop_ends_a_wait_between_two_attempts(server: DrivenApiServer, api: A
     with watch(api, [NODES], clock=HandDrivenClock(), jitter=lambda: 1_000.0) as watches:
         server.next(NODES.path).refuse(500, "InternalError")
         Consumer(watches).take(1)
-        assert watches.stop() is True
+        watches.stop()
+        assert watches.running == []
 
 
 def test_a_stop_ends_the_wait_for_a_consumer_that_takes_nothing(
@@ -193,7 +190,8 @@ def test_a_stop_ends_the_wait_for_a_consumer_that_takes_nothing(
     with watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once) as watches:
         server.next(NODES.path).page(version="5")
         server.next(NODES.path).stream().tell("BOOKMARK", versioned("", "6")).end()
-        assert watches.stop() is True
+        watches.stop()
+        assert watches.running == []
         assert [received.event for received in watches.take(0)] in ([], [Listed((), "5")])
 
 
@@ -208,8 +206,9 @@ def test_a_consumer_that_waits_is_woken_by_a_stop(server: DrivenApiServer, watch
 
 def test_watches_can_be_stopped_twice_and_before_they_start(api: ApiServer) -> None:
     watches = watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once)
-    assert watches.stop() is True
-    assert watches.stop() is True
+    watches.stop()
+    watches.stop()
+    assert watches.running == []
 
 
 def test_the_api_server_serves_on_after_the_watches_were_stopped(server: DrivenApiServer, api: ApiServer) -> None:
@@ -234,3 +233,14 @@ def test_a_closed_api_server_makes_no_new_connection(server: DrivenApiServer, ap
     with pytest.raises(ApiServerUnreachable):
         api.stream("/version", query={}, silence=PATIENCE_SECONDS)
     assert server.nothing_waits()
+
+
+def test_a_closed_api_server_does_not_even_try(server: DrivenApiServer, api: ApiServer) -> None:
+    """Nobody is there: to find that out can take seconds, which a stop would have to wait for."""
+    server.stop()
+    with pytest.raises(ApiServerUnreachable, match="cannot be reached"):
+        api.request("GET", "/version", timeout=PATIENCE_SECONDS)
+    api.close()
+    with pytest.raises(ApiServerUnreachable, match="broke"):
+        api.request("GET", "/version", timeout=PATIENCE_SECONDS)
+    server.start()

@@ -8,7 +8,10 @@ from contextlib import suppress
 
 import pytest
 
-from berth.cluster.watch.events import (
+from berth.cluster.watch.kubernetes_lister_watcher import WatchOptions
+from berth.cluster.watch.resources import NODES
+from berth.cluster.watch.watches import Watches, watch
+from berth.nodecache.feed.events import (
     Added,
     Bookmark,
     Deleted,
@@ -19,10 +22,7 @@ from berth.cluster.watch.events import (
     Modified,
     Received,
 )
-from berth.cluster.watch.kubernetes_lister_watcher import WatchOptions
-from berth.cluster.watch.progress import Position
-from berth.cluster.watch.resources import NODES
-from berth.cluster.watch.watches import Watches, watch
+from berth.nodecache.feed.progress import Position
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import DrivenApiServer, Exchange, driven_api_server, status_object
 from tests.unit.cluster.taking import Consumer, at_once

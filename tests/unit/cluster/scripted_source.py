@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event as Flag
 
-from berth.cluster.watch.events import Added, Bookmark, Listed, WatchEvent
 from berth.cluster.watch.lister_watcher import ListerWatcher
+from berth.nodecache.feed.events import Added, Bookmark, Listed, WatchEvent
 from tests.fakes.clock import HandDrivenClock
 
 

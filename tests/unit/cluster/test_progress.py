@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.cluster.watch.events import (
+from berth.nodecache.feed.events import (
     Added,
     Bookmark,
     Deleted,
@@ -17,7 +17,7 @@ from berth.cluster.watch.events import (
     Modified,
     Received,
 )
-from berth.cluster.watch.progress import Position, Progress
+from berth.nodecache.feed.progress import Position, Progress
 
 BEFORE = Position("7", observed_at=100.0, listed_at=40.0)
 

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from itertools import count
+from typing import TypeVar
 
 from berth.lease.in_memory_lock import ConditionFailed, InMemoryItem, InMemoryLeaseLock, publish
 from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
@@ -16,6 +17,7 @@ from .faults import Fault, Faults
 
 Attributes = dict[str, object]
 Outcome = Written | Conflict | Unavailable
+Answer = TypeVar("Answer")
 
 
 def stored_lease(
@@ -44,39 +46,47 @@ def stored_lease(
 
 
 class ObservedLock(LeaseLock):
-    """Notes every call, and lets something happen just before one: another candidate, a pause."""
+    """Notes every call, and lets something happen just before one or just after: another candidate, a pause."""
 
     def __init__(self, lock: LeaseLock, faults: Faults) -> None:
         self._lock = lock
-        self._before: list[tuple[str, Callable[[], object]]] = []
+        self._happenings: list[tuple[str, Callable[[], object]]] = []
         self.faults = faults
         self.calls: list[str] = []
 
     def before_next(self, call: str, happening: Callable[[], object]) -> None:
-        """Once, before the next call of this name."""
-        self._before.append((call, happening))
+        """Once, before the next call of this name reaches the store."""
+        self._happenings.append((f"before {call}", happening))
+
+    def after_next(self, call: str, happening: Callable[[], object]) -> None:
+        """Once, after the next call of this name has reached the store and before it returns."""
+        self._happenings.append((f"after {call}", happening))
 
     def forget(self) -> None:
-        """What was to happen before a call that was not made."""
-        self._before.clear()
+        """What was to happen at calls that were not made."""
+        self._happenings.clear()
 
     def get(self) -> Lease | Unavailable | None:
-        self._note("get")
-        return self._lock.get()
+        return self._noted("get", self._lock.get)
 
     def create(self, spec: LeaseSpec) -> Outcome:
-        self._note("create")
-        return self._lock.create(spec)
+        return self._noted("create", lambda: self._lock.create(spec))
 
     def update(self, seen: Lease, spec: LeaseSpec) -> Outcome:
-        self._note("update")
-        return self._lock.update(seen, spec)
+        return self._noted("update", lambda: self._lock.update(seen, spec))
 
-    def _note(self, call: str) -> None:
-        self.calls.append(call)
-        for planned in [planned for planned in self._before if planned[0] == call]:
-            self._before.remove(planned)
-            planned[1]()
+    def _noted(self, name: str, call: Callable[[], Answer]) -> Answer:
+        self.calls.append(name)
+        self._happen(f"before {name}")
+        answer = call()
+        self._happen(f"after {name}")
+        return answer
+
+    def _happen(self, when: str) -> None:
+        due = [happening for planned, happening in self._happenings if planned == when]
+        self._happenings = [planned for planned in self._happenings if planned[0] != when]
+        for happening in due:
+            happening()
 
 
 class LeaseStore(ABC):

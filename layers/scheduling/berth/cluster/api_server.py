@@ -165,7 +165,7 @@ class ApiServer:
         with self._lock:
             now = self._clock()
             if configuration is not self._configuration:
-                self._pool.clear()
+                # The old pool is not cleared: a thread may be about to take a connection from it.
                 self._pool, self._configuration = self._connections.pool(configuration), configuration
             elif now - self._last_used > MAX_IDLE_SECONDS:
                 self._pool.clear()

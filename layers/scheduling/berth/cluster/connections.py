@@ -84,6 +84,8 @@ class _Connection(HTTPConnection):
 
 
 def _shut_down(open_socket: socket.socket) -> None:
+    # TLS to a server through TLS to a proxy is no socket itself.
+    real = getattr(open_socket, "socket", open_socket)
     with suppress(OSError):
         # The base class's method: that of SSLSocket would leave the reading thread with undecrypted bytes.
-        socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
+        socket.socket.shutdown(real, socket.SHUT_RDWR)

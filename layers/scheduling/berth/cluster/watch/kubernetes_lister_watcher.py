@@ -17,10 +17,10 @@ from berth.cluster.watch.decoding import (
     trimmed,
     without_managed_fields,
 )
-from berth.cluster.watch.events import KubernetesObject, Listed, WatchEvent
 from berth.cluster.watch.lister_watcher import ListerWatcher, ResourceExpired, WatchRefused
 from berth.cluster.watch.resources import Resource
 from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.events import KubernetesObject, Listed, WatchEvent
 
 LIST_RESTARTS = 3
 BAD_REQUEST = 400

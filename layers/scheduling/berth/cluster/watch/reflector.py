@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from threading import Event as Flag
 
 from berth.cluster.watch.backoff import Backoff
-from berth.cluster.watch.events import Ended, Event, Expired, Interrupted, Received
 from berth.cluster.watch.lister_watcher import ListerWatcher, ResourceExpired, WatchRefused
-from berth.cluster.watch.progress import Position, advanced
 from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.events import Ended, Event, Expired, Interrupted, Received
+from berth.nodecache.feed.progress import Position, advanced
 
 SHORTEST_WATCH_SECONDS = 1.0
 """A watch that ends sooner, and without an event, is a failure: watching again at once would be a hot loop."""

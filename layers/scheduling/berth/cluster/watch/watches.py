@@ -11,12 +11,13 @@ from typing import Self
 from berth.cluster.api_server import ApiServer
 from berth.cluster.watch.backoff import Backoff
 from berth.cluster.watch.decoding import Trim, without_managed_fields
-from berth.cluster.watch.events import Failed, Received
 from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
 from berth.cluster.watch.mailbox import Mailbox
-from berth.cluster.watch.progress import Position, Progress
 from berth.cluster.watch.reflector import Reflector
 from berth.cluster.watch.resources import Resource
+from berth.nodecache.feed.cluster import ClusterWatch
+from berth.nodecache.feed.events import Failed, Received
+from berth.nodecache.feed.progress import Position, Progress
 
 CAPACITY = 1000
 """Events that wait for the consumer. When it falls behind, the server is made to wait, and not this memory to grow."""
@@ -25,7 +26,7 @@ STOP_SECONDS = 6.0
 """Longer than a connection may take to be made, which is all that cannot be cut short."""
 
 
-class Watches:
+class Watches(ClusterWatch):
     """Start it, take from it, stop it; a `with` block starts and stops. Once only.
 
     What has been taken counts as known to the consumer: `positions` and `observed_at` speak of that.
@@ -64,15 +65,19 @@ class Watches:
             self._progress.advance(received)
         return taken
 
-    def stop(self) -> bool:
-        """End every watch and wait for the threads. False when one is still making a connection; it ends by itself."""
+    def stop(self) -> None:
+        """End every watch and wait for the threads."""
         self._stop.set()
         self._mailbox.close()
         self._interrupt()
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join(STOP_SECONDS)
-        return not any(thread.is_alive() for thread in self._threads)
+
+    @property
+    def running(self) -> Sequence[str]:
+        """The threads that have not ended. After a stop: those still making a connection, which end by themselves."""
+        return [thread.name for thread in self._threads if thread.is_alive()]
 
     @property
     def positions(self) -> Mapping[str, Position]:

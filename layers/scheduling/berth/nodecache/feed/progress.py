@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from berth.cluster.watch.events import Added, Bookmark, Deleted, Ended, Listed, Modified, Received
+from berth.nodecache.feed.events import Added, Bookmark, Deleted, Ended, Listed, Modified, Received
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,116 @@
+"""The pointer in the head item, in DynamoDB's terms. The lease's attributes are lease/dynamodb_item's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from berth.nodecache.feed.head import Head, Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.progress import Position
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
+
+
+@dataclass(frozen=True, slots=True)
+class PointerUpdate:
+    """What follows SET, and the placeholders in it."""
+
+    assignments: str
+    names: dict[str, str]
+    values: dict[str, UniversalAttributeValueTypeDef]
+
+
+def pointer_update(pointer: Pointer) -> PointerUpdate:
+    """All attributes of the pointer."""
+    attributes = _attributes(pointer)
+    return PointerUpdate(
+        ", ".join(f"#{name} = :{name}" for name in attributes),
+        {f"#{name}": name for name in attributes},
+        {f":{name}": value for name, value in attributes.items()},
+    )
+
+
+def _attributes(pointer: Pointer) -> dict[str, UniversalAttributeValueTypeDef]:
+    snapshot, observation = pointer.snapshot, pointer.observation
+    return {
+        "schemaVersion": _number(pointer.schema_version),
+        "writerVersion": {"S": pointer.writer_version},
+        "version": _number(pointer.version),
+        "compactedVersion": _number(pointer.compacted_version),
+        "logBytes": _number(pointer.log_bytes),
+        "heartbeat": _time(pointer.heartbeat),
+        # Told for people and alarms; it follows from the positions.
+        "observedAt": _time(observation.observed_at),
+        "clusterUid": {"S": observation.cluster_uid},
+        "positions": {"M": {name: {"M": _position(position)} for name, position in observation.positions.items()}},
+        "snapshot": {"NULL": True} if snapshot is None else {"M": _snapshot(snapshot)},
+    }
+
+
+def _snapshot(snapshot: SnapshotPointer) -> dict[str, UniversalAttributeValueTypeDef]:
+    return {
+        "id": {"S": snapshot.id},
+        "version": _number(snapshot.version),
+        "chunks": _number(snapshot.chunks),
+        "size": _number(snapshot.size),
+        "writtenAt": _time(snapshot.written_at),
+    }
+
+
+def _position(position: Position) -> dict[str, UniversalAttributeValueTypeDef]:
+    return {
+        "resourceVersion": {"S": position.resource_version},
+        "observedAt": _time(position.observed_at),
+        "listedAt": _time(position.listed_at),
+    }
+
+
+def read_head(item: Mapping[str, AttributeValueTypeDef]) -> Head:
+    """Raises KeyError and ValueError where an attribute is missing or of another kind."""
+    return Head(
+        uid=item.get("uid", {}).get("S", ""),
+        pointer=_read_pointer(item) if "version" in item else None,
+        configuration_hash=item.get("configurationHash", {}).get("S", ""),
+    )
+
+
+def _read_pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
+    found = item["snapshot"]
+    return Pointer(
+        version=int(item["version"]["N"]),
+        snapshot=None if found.get("NULL") else _read_snapshot(found["M"]),
+        compacted_version=int(item["compactedVersion"]["N"]),
+        log_bytes=int(item["logBytes"]["N"]),
+        observation=Observation(
+            cluster_uid=item["clusterUid"]["S"],
+            positions={name: _read_position(value["M"]) for name, value in item["positions"]["M"].items()},
+        ),
+        heartbeat=float(item["heartbeat"]["N"]),
+        writer_version=item["writerVersion"]["S"],
+        schema_version=int(item["schemaVersion"]["N"]),
+    )
+
+
+def _read_snapshot(item: Mapping[str, AttributeValueTypeDef]) -> SnapshotPointer:
+    return SnapshotPointer(
+        id=item["id"]["S"],
+        version=int(item["version"]["N"]),
+        chunks=int(item["chunks"]["N"]),
+        size=int(item["size"]["N"]),
+        written_at=float(item["writtenAt"]["N"]),
+    )
+
+
+def _read_position(item: Mapping[str, AttributeValueTypeDef]) -> Position:
+    return Position(item["resourceVersion"]["S"], float(item["observedAt"]["N"]), float(item["listedAt"]["N"]))
+
+
+def _number(value: int) -> UniversalAttributeValueTypeDef:
+    return {"N": str(value)}
+
+
+def _time(seconds: float) -> UniversalAttributeValueTypeDef:
+    return {"N": str(Decimal(seconds).quantize(Decimal("0.001")))}

@@ -1,0 +1,72 @@
+"""The head item: the one item a verb reads on every call, and the one conditional write that publishes.
+
+It is the lease (who may publish: see lease/) and the pointer (what is published). Everything else in the table becomes
+visible only through it. A verb reads one unit for it, so it must stay below 2 KB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from berth.nodecache.feed.progress import Position
+
+SCHEMA_VERSION = 1
+"""Raised when a reader of the previous release could not read what this one writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPointer:
+    """An immutable snapshot: the version whose state it holds, and the chunks it was cut into."""
+
+    id: str
+    version: int
+    chunks: int
+    size: int
+    """Bytes of all chunks."""
+    written_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What the watcher has seen of the API server: of which cluster, and how far it has come with each resource."""
+
+    cluster_uid: str
+    positions: Mapping[str, Position]
+
+    @property
+    def observed_at(self) -> float:
+        """How old the data is: of all resources the oldest. Seconds since the epoch, 0 when nothing was seen."""
+        return min((position.observed_at for position in self.positions.values()), default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """What is published.
+
+    `version` grows by one with each log item. A reader whose cursor is below `compacted_version` must load the
+    snapshot: log items up to there may be gone, and an old orphan may stand where one was. `log_bytes`: written since
+    the snapshot. `heartbeat` says that a watcher lives, and nothing of the data.
+    """
+
+    version: int
+    snapshot: SnapshotPointer | None
+    compacted_version: int
+    log_bytes: int
+    observation: Observation
+    heartbeat: float
+    writer_version: str
+    schema_version: int = SCHEMA_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The item as one read found it. `uid` identifies the item: a table made anew has another.
+
+    `pointer` is None from the first lease to the first publication. `configuration_hash` is empty until a document was
+    applied.
+    """
+
+    uid: str
+    pointer: Pointer | None
+    configuration_hash: str = ""

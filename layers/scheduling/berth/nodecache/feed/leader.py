@@ -1,0 +1,134 @@
+"""The leader's work: what the watches tell becomes changes, and changes are published every half second.
+
+Guarantees. What is published is what the API server told, resource by resource, up to the positions published with it:
+a successor that resumes there misses nothing. Nothing is published before every resource has been listed once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from berth.lease.clock import Clock
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.cluster import Cluster
+from berth.nodecache.feed.events import Added, Deleted, Failed, Interrupted, Listed, Modified, Received
+from berth.nodecache.feed.head import Observation, Pointer
+from berth.nodecache.feed.observed_state import ObservedState
+from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.table import CacheTable
+from berth.nodecache.feed.writer import Leadership, Writer
+
+_PUNCTUAL = 0.001  # so many seconds early is on time: sums of floats are not exact
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds. `flush`: how long a change may wait for others. `heartbeat`: between publications when nothing changes,
+    below the lease's retryPeriod, so that publishing is all the renewal there is."""
+
+    flush: float = 0.5
+    heartbeat: float = 1.5
+
+
+class Leader:
+    """From the election to the release; for one thread. Raises ClusterUnavailable when made."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        table: CacheTable,
+        leadership: Leadership,
+        epoch: int,
+        pointer: Pointer | None,
+        objects: Mapping[Key, Object] | None,
+        *,
+        clock: Clock,
+        new_id: Callable[[], str],
+        pace: Pace,
+        on_published: Callable[[list[Change]], None],
+    ) -> None:
+        """`pointer`: what is published, `objects`: the state behind it; None where it cannot be read."""
+        self._cluster_uid = cluster.uid()
+        positions: Mapping[str, Position] = {}
+        # Another cluster behind the same table: nothing of the old one holds, least of all its resourceVersions.
+        if pointer is not None and pointer.observation.cluster_uid == self._cluster_uid and objects is not None:
+            positions = pointer.observation.positions
+        self._continues = bool(positions)
+        self._state = ObservedState(objects or {} if self._continues else {})
+        self._watch = cluster.watch(positions)
+        self._writer = Writer(table, leadership, pointer, epoch, clock, new_id)
+        self._clock = clock
+        self._pace = pace
+        self._on_published = on_published
+        self._changed_at: float | None = None
+        self._published_at = clock.monotonic() - pace.heartbeat
+        self.interrupted = ""
+        self.publications = 0
+
+    @property
+    def oversized(self) -> list[str]:
+        """Objects that no item can hold; for readers they are gone."""
+        return self._writer.oversized
+
+    @property
+    def objects(self) -> Mapping[Key, Object]:
+        """What is known of the cluster."""
+        return self._state.objects
+
+    def work(self, seconds: float) -> None:
+        """Take what the watches tell, for so long at the most, and publish if it is time to.
+
+        Raises NotLeading, TableUnavailable, Deposed, and what a watch failed of.
+        """
+        for received in self._watch.take(min(seconds, self._until_publication())):
+            self._apply(received)
+        if self._state.has_changes and self._changed_at is None:
+            self._changed_at = self._clock.monotonic()
+        if self._until_publication() <= 0:
+            self._publish()
+
+    def stop(self) -> None:
+        """End the watches."""
+        self._watch.stop()
+
+    def _until_publication(self) -> float:
+        """Seconds; endless before every resource was listed, for until then there is nothing to publish."""
+        if self._watch.observed_at is None:
+            return math.inf
+        now = self._clock.monotonic()
+        due = self._published_at + self._pace.heartbeat
+        if self._changed_at is not None:
+            due = min(due, self._changed_at + self._pace.flush)
+        return due - now if due - now > _PUNCTUAL else 0.0
+
+    def _publish(self) -> None:
+        observation = Observation(self._cluster_uid, self._watch.positions)
+        changes = self._state.take_changes()
+        if self._continues:
+            self._writer.flush(changes, observation)
+        else:
+            self._writer.replace(self._state.objects, observation)
+            self._continues = True
+        self._changed_at = None
+        self._published_at = self._clock.monotonic()
+        self.publications += 1
+        self._on_published(changes)
+        self._writer.compact_if_due(self._state.objects, observation)
+
+    def _apply(self, received: Received) -> None:
+        resource = received.resource
+        match received.event:
+            case Listed(objects=objects):
+                self._state.relist(resource, objects)
+            case Added(object=kept) | Modified(object=kept):
+                self._state.put(resource, kept)
+            case Deleted(object=kept):
+                self._state.remove(resource, kept)
+            case Interrupted(cause=cause):
+                self.interrupted = f"{resource}: {cause}"
+            case Failed(cause=error):
+                raise error
+            case _:
+                pass  # bookmarks and ends move positions only

@@ -1,0 +1,58 @@
+"""What the leader knows of the cluster, and which part of it is not published yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from berth.nodecache.feed.changes import Change, Key, Object
+
+
+class ObservedState:
+    """Objects by resource and key, and the changes since they were last taken, each object once. For one thread."""
+
+    def __init__(self, objects: Mapping[Key, Object]) -> None:
+        """`objects`: what is published."""
+        self.objects = dict(objects)
+        self._changed: dict[Key, Object | None] = {}
+
+    def put(self, resource: str, kept: Object) -> None:
+        """An object as it now is. Unchanged in what is kept is unchanged: a kubelet's heartbeat costs nothing."""
+        key = resource, key_of(kept)
+        if self.objects.get(key) != kept:
+            self.objects[key] = self._changed[key] = kept
+
+    def remove(self, resource: str, kept: Object) -> None:
+        """An object that is gone; it need not be known."""
+        self._drop((resource, key_of(kept)))
+
+    def relist(self, resource: str, listed: Sequence[Object]) -> None:
+        """All objects there are of a resource: what is known and not among them is gone."""
+        names = {key_of(kept) for kept in listed}
+        for key in [key for key in self.objects if key[0] == resource and key[1] not in names]:
+            self._drop(key)
+        for kept in listed:
+            self.put(resource, kept)
+
+    def take_changes(self) -> list[Change]:
+        """What changed since the last call."""
+        changes = [Change(resource, key, kept) for (resource, key), kept in self._changed.items()]
+        self._changed = {}
+        return changes
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether there is something to publish."""
+        return bool(self._changed)
+
+    def _drop(self, key: Key) -> None:
+        if self.objects.pop(key, None) is not None:
+            self._changed[key] = None
+
+
+def key_of(kept: Object) -> str:
+    """`name`, or `namespace/name`."""
+    metadata = kept.get("metadata")
+    if not isinstance(metadata, Mapping):
+        return ""
+    namespace = metadata.get("namespace")
+    return f"{namespace}/{metadata.get('name')}" if namespace else f"{metadata.get('name')}"

@@ -1,0 +1,76 @@
+"""The port to the cache table: a head, a log, and immutable snapshots in chunks.
+
+Every method may raise TableUnavailable, after which a write may or may not have happened.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.lease.record import Fence
+from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
+
+
+class TableUnavailable(Exception):
+    """The table did not do what was asked. The message names cause and remedy; the store's own error is the cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogItem:
+    """Packed changes that lead from version - 1 to version, as the leader of `epoch` wrote them."""
+
+    version: int
+    epoch: int
+    data: bytes
+
+
+class LogWrite(StrEnum):
+    """What became of a log item. OUTRANKED: a later epoch has written there, so this writer is deposed."""
+
+    WRITTEN = "written"
+    OUTRANKED = "outranked"
+
+
+class Deposed(Exception):
+    """The head is no longer held under this fence: another leads, or the item was made anew. Nothing was published."""
+
+
+class CacheTable(ABC):
+    """What readers and the one writer need."""
+
+    @abstractmethod
+    def head(self) -> Head | None:
+        """The head as of now (a consistent read, one unit); None where there is no item."""
+
+    @abstractmethod
+    def log(self, after: int, through: int) -> list[LogItem]:
+        """The log items with after < version <= through, ascending, as of now (one consistent query, all its pages).
+
+        Versions may be missing, and an item may be an orphan: whoever asks must not go beyond the head's version.
+        """
+
+    @abstractmethod
+    def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
+        """The snapshot's chunks in order, read in parallel and eventually consistent: one not seen yet is None."""
+
+    @abstractmethod
+    def put_log(self, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
+        """Write where there is no item or one of an earlier epoch.
+
+        `nonce` belongs to these bytes: if an item with it stands there already, an earlier attempt has succeeded.
+        """
+
+    @abstractmethod
+    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
+        """Store the chunks of a new snapshot; all are stored when this returns."""
+
+    @abstractmethod
+    def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
+        """Replace the pointer and renew the lease, if the head is still as the fence saw it.
+
+        One conditional write: it is what makes a deposed leader harmless. `nonce` belongs to this publication: where
+        the head bears it, an earlier attempt has succeeded. Raises Deposed.
+        """

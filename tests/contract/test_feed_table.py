@@ -1,0 +1,177 @@
+"""The port of the log protocol's table, held by every implementation of it. The cases know the ports only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+
+import pytest
+
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
+from berth.lease.lock import LeaseLock, Written
+from berth.lease.record import Fence, LeaseSpec
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
+from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
+
+_NUMBERS = count(1)
+AT = 1_800_000_000.0
+LATER = AT + 86_400
+OBSERVATION = Observation("cluster-1", {"nodes": Position("41", AT, AT - 60), "pods": Position("42", AT - 1, AT - 60)})
+POINTER = Pointer(
+    version=3,
+    snapshot=SnapshotPointer("s1", version=2, chunks=2, size=700, written_at=AT),
+    compacted_version=1,
+    log_bytes=90,
+    observation=OBSERVATION,
+    heartbeat=AT,
+    writer_version="0.1.0",
+)
+
+
+@dataclass(frozen=True)
+class Store:
+    """A table and the lock on its head item."""
+
+    table: CacheTable
+    lock: LeaseLock
+
+    def acquire(self, holder: str, transitions: int = 0) -> Fence:
+        """Take the lease, whoever has it."""
+        spec = LeaseSpec(holder, 15, AT, AT, transitions)
+        found = self.lock.get()
+        written = self.lock.create(spec) if found is None else self.lock.update(found, spec)  # type: ignore[arg-type]
+        assert isinstance(written, Written)
+        lease = written.lease
+        return Fence(holder, transitions, lease.uid, lease.resource_version)
+
+
+@pytest.fixture(params=["in memory", "DynamoDB"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    ids = (f"id-{number}" for number in _NUMBERS)
+    if request.param == "in memory":
+        item = InMemoryItem()
+        yield Store(InMemoryCacheTable(item), InMemoryLeaseLock(item, lambda: next(ids)))
+        return
+    dynamodb = request.getfixturevalue("dynamodb")
+    name = f"feed-contract-{next(_NUMBERS)}"
+    dynamodb.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "N"},
+        ],
+    )
+    yield Store(DynamoDBCacheTable(dynamodb, name), DynamoDBLeaseLock(dynamodb, name))
+    dynamodb.delete_table(TableName=name)
+
+
+def test_there_is_no_head_before_anybody_stood_for_election(store: Store) -> None:
+    assert store.table.head() is None
+
+
+def test_a_head_that_is_only_a_lease_points_to_nothing(store: Store) -> None:
+    fence = store.acquire("a")
+    head = store.table.head()
+    assert head is not None
+    assert head.pointer is None
+    assert head.uid == fence.uid
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        pytest.param(POINTER, id="with a snapshot"),
+        pytest.param(replace(POINTER, snapshot=None, compacted_version=0), id="without one"),
+        pytest.param(replace(POINTER, observation=Observation("", {})), id="before anything was observed"),
+    ],
+)
+def test_the_pointer_is_read_as_it_was_published(store: Store, pointer: Pointer) -> None:
+    store.table.publish(pointer, store.acquire("a"), AT, "n1")
+    head = store.table.head()
+    assert head is not None
+    assert head.pointer == pointer
+
+
+def test_a_publication_leaves_the_next_fence_behind(store: Store) -> None:
+    fence = store.acquire("a")
+    store.table.publish(POINTER, fence, AT, "n1")
+    store.table.publish(
+        replace(POINTER, version=4), replace(fence, resource_version=fence.next_resource_version), AT, "n2"
+    )
+    head = store.table.head()
+    assert head is not None
+    assert head.pointer is not None
+    assert head.pointer.version == 4
+
+
+@pytest.mark.parametrize(
+    "stale",
+    [
+        pytest.param(lambda fence: replace(fence, resource_version=fence.resource_version - 1), id="an old version"),
+        pytest.param(lambda fence: replace(fence, holder_identity="b"), id="another holder"),
+        pytest.param(lambda fence: replace(fence, lease_transitions=7), id="another epoch"),
+        pytest.param(lambda fence: replace(fence, uid="other"), id="another item"),
+    ],
+)
+def test_under_any_other_fence_nothing_is_published(store: Store, stale: object) -> None:
+    fence = store.acquire("a")
+    with pytest.raises(Deposed):
+        store.table.publish(POINTER, stale(fence), AT, "n1")  # type: ignore[operator]
+    head = store.table.head()
+    assert head is not None
+    assert head.pointer is None
+
+
+def test_a_publication_whose_answer_was_lost_is_found_by_its_nonce(store: Store) -> None:
+    fence = store.acquire("a")
+    store.table.publish(POINTER, fence, AT, "n1")
+    store.table.publish(POINTER, fence, AT, "n1")
+    with pytest.raises(Deposed):
+        store.table.publish(POINTER, fence, AT, "n2")
+
+
+def test_a_take_over_keeps_what_is_published(store: Store) -> None:
+    store.table.publish(POINTER, store.acquire("a"), AT, "n1")
+    store.acquire("b", transitions=1)
+    head = store.table.head()
+    assert head is not None
+    assert head.pointer == POINTER
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "outcome"),
+    [
+        pytest.param((1, "n1"), (2, "n2"), LogWrite.WRITTEN, id="a later epoch replaces an orphan"),
+        pytest.param((2, "n1"), (1, "n2"), LogWrite.OUTRANKED, id="an earlier epoch replaces nothing"),
+        pytest.param((1, "n1"), (1, "n2"), LogWrite.OUTRANKED, id="nor does the same epoch"),
+        pytest.param((1, "n1"), (1, "n1"), LogWrite.WRITTEN, id="its own trace is a success"),
+    ],
+)
+def test_who_may_write_a_log_item(
+    store: Store, first: tuple[int, str], second: tuple[int, str], outcome: LogWrite
+) -> None:
+    for epoch, nonce in (first, second):
+        written = store.table.put_log(LogItem(5, epoch, nonce.encode()), nonce, LATER)
+    assert written is outcome
+    stands = second if outcome is LogWrite.WRITTEN else first
+    assert store.table.log(4, 5) == [LogItem(5, stands[0], stands[1].encode())]
+
+
+def test_the_log_is_read_in_order_between_two_versions(store: Store) -> None:
+    for version in (12, 2, 10, 9, 11):
+        store.table.put_log(LogItem(version, 1, b"x" * 300_000), f"n{version}", LATER)
+    assert [item.version for item in store.table.log(2, 11)] == [9, 10, 11]
+    assert store.table.log(12, 20) == []
+
+
+def test_chunks_come_in_order_and_an_absent_one_is_none(store: Store) -> None:
+    store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER)
+    assert store.table.chunks(SnapshotPointer("s1", 1, 4, 3, AT)) == [b"a", b"b", b"c", None]
+    assert store.table.chunks(SnapshotPointer("s2", 1, 1, 3, AT)) == [None]

@@ -1,0 +1,36 @@
+"""What is told of a request that brought no answer."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+import urllib3
+from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
+
+from berth.cluster.unreachable import unreachable
+
+HOST = "https://10.0.0.1:6443"
+POOL = urllib3.HTTPConnectionPool("10.0.0.1")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        pytest.param(
+            SSLError(ssl.SSLCertVerificationError("self-signed certificate")),
+            f"the certificate of {HOST} is not trusted; set certificate-authority-data in the kubeconfig "
+            "or the EKS settings (('self-signed certificate',))",
+            id="a certificate that is not trusted",
+        ),
+        pytest.param(
+            SSLError(ssl.SSLError("wrong version number")),
+            f"TLS with {HOST} failed (('wrong version number',))",
+            id="no TLS there",
+        ),
+        pytest.param(ReadTimeoutError(POOL, "/", "read timed out"), f"{HOST} did not answer in time", id="silence"),
+        pytest.param(ProtocolError("aborted"), f"the connection to {HOST} broke (ProtocolError)", id="a break"),
+    ],
+)
+def test_the_cause_and_the_remedy(error: urllib3.exceptions.HTTPError, message: str) -> None:
+    assert str(unreachable(error, HOST)) == message
