@@ -17,14 +17,15 @@ telemetry = Telemetry("healthz")
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:
     """200 when there is something to decide on, else 503 and the reason."""
-    started = time.perf_counter()
-    outcome, found = health(table, time.time)
-    ok = outcome is HealthOutcome.OK
-    telemetry.ended(
-        outcome,
-        pod="",
-        detail=str(found.get("reason", "")),
-        milliseconds=(time.perf_counter() - started) * 1000,
-        failed=not ok,
-    )
+    with telemetry.traced():
+        started = time.perf_counter()
+        outcome, found = health(table, time.time)
+        ok = outcome is HealthOutcome.OK
+        telemetry.ended(
+            outcome,
+            pod="",
+            detail=str(found.get("reason", "")),
+            milliseconds=(time.perf_counter() - started) * 1000,
+            failed=not ok,
+        )
     return http_answer(200 if ok else 503, orjson.dumps(found))

@@ -40,16 +40,17 @@ def run() -> WatcherRun:
 
 def handler(event: object, context: object) -> dict[str, str | int]:
     """The event says nothing; the answer is what the run did, for whoever invokes it by hand."""
-    started = time.perf_counter()
-    done = run()
-    unreadable = f", {done.unreadable} unreadable" if done.unreadable else ""
-    telemetry.ended(
-        done.outcome,
-        pod="",
-        detail=done.reason or done.unwoken or f"{done.nodes} nodes{unreadable}, version {done.version}",
-        milliseconds=(time.perf_counter() - started) * 1000,
-        failed=bool(done.reason or done.unwoken),
-    )
+    with telemetry.traced():
+        started = time.perf_counter()
+        done = run()
+        unreadable = f", {done.unreadable} unreadable" if done.unreadable else ""
+        telemetry.ended(
+            done.outcome,
+            pod="",
+            detail=done.reason or done.unwoken or f"{done.nodes} nodes{unreadable}, version {done.version}",
+            milliseconds=(time.perf_counter() - started) * 1000,
+            failed=bool(done.reason or done.unwoken),
+        )
     return {
         "outcome": done.outcome,
         "version": done.version,

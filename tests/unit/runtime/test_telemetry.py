@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, ClassVar
 
 import orjson
 import pytest
 
-from berth.extender.outcomes import BindOutcome, FailureOutcome
+from berth.extender.outcomes import BindOutcome, FailureOutcome, FilterOutcome
 from berth.runtime.telemetry import Telemetry
 from tests.fakes.log_lines import LogLines
 
@@ -95,3 +97,45 @@ def test_calls_in_several_threads_are_counted_apart(metrics: pytest.CaptureFixtu
     entries = printed(metrics)
     assert {entry["verb"] for entry in entries} == {f"verb-{index}" for index in range(32)}
     assert all(entry["Calls"] == [1.0] for entry in entries)
+
+
+def test_tracing_is_off_unless_the_function_is_told_otherwise(
+    log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
+    telemetry = Telemetry("filter")
+    with telemetry.traced():
+        telemetry.ended(FilterOutcome.FEASIBLE, pod="", detail="", milliseconds=0, failed=False)
+    assert len(log_lines.all()) == 1
+
+
+def test_where_it_is_on_the_call_is_a_subsegment_with_verb_and_outcome(
+    log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("berth.runtime.telemetry.Tracer", RecordingTracer)
+    telemetry = Telemetry("filter")
+    with telemetry.traced():
+        telemetry.ended(FilterOutcome.NONE_FEASIBLE, pod="", detail="", milliseconds=0, failed=False)
+    assert RecordingTracer.subsegments == [("## filter", {"verb": "filter", "outcome": "none-feasible"})]
+
+
+class RecordingTracer:
+    """Powertools' tracer as far as it is used, with X-Ray on; its provider is itself."""
+
+    disabled = False
+    subsegments: ClassVar[list[tuple[str, dict[str, str]]]] = []
+
+    def __init__(self, **_: object) -> None:
+        self.provider = self
+        self._annotations: dict[str, str] | None = None
+
+    @contextmanager
+    def in_subsegment(self, name: str) -> Iterator[None]:
+        self._annotations = {}
+        yield
+        self.subsegments.append((name, self._annotations))
+        self._annotations = None
+
+    def put_annotation(self, key: str, value: str) -> None:
+        assert self._annotations is not None, "the function's own segment takes no annotation"
+        self._annotations[key] = value

@@ -29,6 +29,10 @@ class Endpoint:
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
         """Never raises, and tells the caller nothing of a stack trace."""
+        with self._telemetry.traced():
+            return self._handle(event)
+
+    def _handle(self, event: HTTPEvent) -> HTTPAnswer:
         started = perf_counter()
         body = body_of(event)
         reply = self._failed(body) if isinstance(body, Failure) else self._answered(body)

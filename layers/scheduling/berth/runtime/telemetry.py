@@ -1,10 +1,15 @@
-"""One log line and one set of metrics a call, by verb and outcome. Nothing here is shared between calls."""
+"""One log line and one set of metrics a call, by verb and outcome; and, where X-Ray is on, a subsegment with the same.
+
+Nothing here is shared between calls.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
-from aws_lambda_powertools import Logger
+from aws_lambda_powertools import Logger, Tracer
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 NAMESPACE = "Berth"
@@ -20,9 +25,20 @@ class Telemetry:
     def __init__(self, verb: str) -> None:
         self._verb = verb
         self._logger = Logger(service="berth", logger_formatter=None)
+        # Off unless the template's parameter Tracing is Active; then the X-Ray SDK is imported, here and not before.
+        self._tracer = Tracer(service="berth", auto_patch=False)
+
+    @contextmanager
+    def traced(self) -> Iterator[None]:
+        """The call as a subsegment of the function's trace; nothing while tracing is off."""
+        if self._tracer.disabled:
+            yield
+            return
+        with self._tracer.provider.in_subsegment(name=f"## {self._verb}"):
+            yield
 
     def ended(self, outcome: StrEnum, *, pod: str, detail: str, milliseconds: float, failed: bool) -> None:
-        """Tell how a call ended. Failures are warnings; what the policy decided is information."""
+        """Tell how a call ended, within `traced`. Failures are warnings; what the policy decided is information."""
         log = self._logger.warning if failed else self._logger.info
         log(self._verb, verb=self._verb, outcome=outcome, pod=pod, detail=detail, milliseconds=round(milliseconds, 3))
         metrics = EphemeralMetrics(namespace=NAMESPACE, service="berth")
@@ -31,6 +47,8 @@ class Telemetry:
         metrics.add_metric(CALLS, MetricUnit.Count, 1)
         metrics.add_metric(DURATION, MetricUnit.Milliseconds, milliseconds)
         metrics.flush_metrics()
+        self._tracer.put_annotation(VERB, self._verb)
+        self._tracer.put_annotation(OUTCOME, outcome)
 
     def unexpected(self, pod: str) -> None:
         """An exception that no one foresaw, with its stack trace. Call it while it is being handled."""
