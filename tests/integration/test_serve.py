@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from berth_cli.server import KEEP_ALIVE_SECONDS
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig_for
@@ -40,9 +41,9 @@ class Served:
     second_line: str
 
     def ctrl_c(self) -> tuple[int, str, str]:
-        """What Ctrl-C does. Returns the exit code and what was printed since."""
+        """What Ctrl-C does, before an idle connection would end. Returns the exit code and what was printed since."""
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=15)
+        out, err = self.process.communicate(timeout=KEEP_ALIVE_SECONDS / 2)
         return self.process.returncode, out, err
 
 
@@ -187,9 +188,7 @@ def test_a_configuration_decides_and_ctrl_c_does_not_wait_for_idle_callers(dump:
     for caller in callers:
         answer = caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json
         assert answer["FailedAndUnresolvableNodes"] == {"n10": "node(s) didn't have the priority label"}
-    started = time.monotonic()
     assert served.ctrl_c() == (0, "stopped\n", "")
-    assert time.monotonic() - started < 5
     for caller in callers:
         caller.close()
 
