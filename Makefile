@@ -45,6 +45,10 @@ test: setup ## Run all tests that need neither Docker nor Go
 soak: setup ## Histories of the node cache's protocol in virtual time (N=2000)
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
 
+.PHONY: spec
+spec: ## Check the node cache's protocol with TLC, broken variants included (Java 11 or later, Maven)
+	spec/check.sh
+
 .PHONY: bench
 bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORMAT=json for one line a figure)
 	@$(BIN)/python -m tests.bench -o $(or $(FORMAT),table)

@@ -1,0 +1,71 @@
+"""One case through both programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import orjson
+
+from tests.parity.differences import Difference, differences, preemption_differences
+from tests.parity.equal_victims import in_berths_order
+from tests.parity.generator.features import Family
+from tests.parity.minimise import minimise
+from tests.parity.responder import Answer, Case, Responder
+
+
+class InvalidCase(Exception):
+    """The generator has made objects that no API server would store."""
+
+
+class Comparison:
+    """kube-scheduler's plugins on one side, Berth on the other.
+
+    `checker` says whether a case is one that an API server could hold; minimised cases stay so.
+    """
+
+    def __init__(self, oracle: Responder, berth: Responder, checker: Responder) -> None:
+        self._oracle = oracle
+        self._berth = berth
+        self._checker = checker
+
+    def check(self, cases: Sequence[Case]) -> None:
+        """Refuse cases that no API server could hold: parity on them would mean nothing."""
+        for case, answer in zip(cases, self._checker.answer_all([orjson.dumps(case) for case in cases]), strict=True):
+            if answer["findings"]:
+                raise InvalidCase(f"{answer['findings'][0]} in {orjson.dumps(case).decode()}")
+
+    def answers(self, cases: Sequence[Case]) -> list[tuple[Answer, Answer]]:
+        """What both say, asked at the same time."""
+        lines = [orjson.dumps(case) for case in cases]
+        with ThreadPoolExecutor(2) as programs:
+            oracle = programs.submit(self._oracle.answer_all, lines)
+            berth = programs.submit(self._berth.answer_all, lines)
+            return list(zip(oracle.result(), berth.result(), strict=True))
+
+    def differences(self, family: Family, case: Case, oracle: Answer, berth: Answer) -> list[Difference]:
+        """Where the answers differ, without what kube-scheduler leaves open."""
+        found = differences(family, oracle, berth)
+        if family is not Family.PREEMPTION:
+            return found
+        if preemption_differences(oracle, berth):
+            oracle = in_berths_order(case, oracle, berth, self._oracle.answer)
+        return found + preemption_differences(oracle, berth)
+
+    def ask(self, family: Family, case: Case) -> list[Difference]:
+        """The differences of one case."""
+        return self.differences(family, case, self._oracle.answer(case), self._berth.answer(case))
+
+    def minimised(self, family: Family, case: Case, rule: str) -> Case:
+        """A smaller case in which the same rule comes out differently."""
+        must_be_valid = self._is_valid(case)
+
+        def shows(smaller: Case) -> bool:
+            if must_be_valid and not self._is_valid(smaller):
+                return False
+            return any(difference.rule == rule for difference in self.ask(family, smaller))
+
+        return minimise(case, shows)
+
+    def _is_valid(self, case: Case) -> bool:
+        return not self._checker.answer(case)["findings"]

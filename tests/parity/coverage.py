@@ -1,0 +1,85 @@
+"""How much the cases exercise the model and each plugin, counted on kube-scheduler's answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tests.parity.forms import forms
+from tests.parity.responder import Answer, Case
+
+
+class Coverage:
+    """Counts cases.
+
+    A plugin matters in a case if it rejects a node or prefers one to another, preemption if it would make room.
+    """
+
+    def __init__(self, *, with_forms: bool = False) -> None:
+        self._with_forms = with_forms  # they take longer to count than everything else
+        self.matters: Counter[str] = Counter()
+        self.cases: Counter[tuple[str, str]] = Counter()
+        self.outcomes: Counter[str] = Counter()
+        self.reasons: Counter[tuple[str, str, str]] = Counter()
+        self.forms: Counter[str] = Counter()
+
+    def add(self, case: Case, answer: Answer) -> None:
+        """Count one case and its answer."""
+        self.forms.update(forms(case) if self._with_forms else ())
+        self.outcomes["cases"] += 1
+        self.outcomes["cycle failed"] += answer["error"] is not None
+        feasible = sum(verdict["code"] == "Success" for verdict in answer["verdicts"].values())
+        self.outcomes[f"{('no', 'one', 'several')[min(feasible, 2)]} feasible"] += 1
+        self._add_verdicts(answer)
+        scored = {plugin: len(set(scores.values())) > 1 for plugin, scores in answer["scores"].items()}
+        for plugin, differently in scored.items():
+            self.cases[plugin, "scored differently"] += differently
+        self._add_preemption(answer)
+        rejecting = {
+            plugin
+            for verdict in answer["verdicts"].values()
+            for plugin, status in verdict["all"].items()
+            if status["code"] != "Success"
+        }
+        self.matters.update(rejecting | {plugin for plugin, differently in scored.items() if differently})
+
+    def _add_verdicts(self, answer: Answer) -> None:
+        verdicts = answer["verdicts"].values()
+        for plugin in {plugin for verdict in verdicts for plugin in verdict["all"]}:
+            codes = [verdict["all"][plugin]["code"] for verdict in verdicts]
+            accepted = codes.count("Success")
+            self.cases[plugin, "accepted"] += accepted > 0
+            self.cases[plugin, "rejected"] += accepted < len(codes)
+            self.cases[plugin, "both"] += 0 < accepted < len(codes)
+            self.cases[plugin, "rejected first"] += any(verdict["plugin"] == plugin for verdict in verdicts)
+        for verdict in verdicts:
+            for plugin, status in verdict["all"].items():
+                self.reasons.update((plugin, status["code"], reason) for reason in status["reasons"])
+
+    def _add_preemption(self, answer: Answer) -> None:
+        preemption = answer["preemption"]
+        if not preemption:
+            return
+        victims = preemption["candidates"].values()
+        self.outcomes["not eligible"] += preemption["reason"] is not None
+        self.outcomes["candidates"] += len(victims) > 0
+        self.matters["DefaultPreemption"] += len(victims) > 0
+        self.outcomes["several candidates"] += len(victims) > 1
+        self.outcomes["several victims"] += any(len(each["victims"]) > 1 for each in victims)
+        self.outcomes["budget violated"] += any(each["numPDBViolations"] for each in victims)
+        self.outcomes["tied"] += len(preemption["tied"]) > 1
+
+    def table(self) -> Iterator[str]:
+        """One line a plugin, one of the outcomes."""
+        columns = ("accepted", "rejected", "both", "rejected first", "scored differently")
+        yield f"{'cases in which':32}" + "".join(f"{column:>20}" for column in columns)
+        for plugin in sorted({plugin for plugin, _ in self.cases}):
+            yield f"{plugin:32}" + "".join(f"{self.cases[plugin, column]:>20}" for column in columns)
+        yield ", ".join(f"{outcome}: {count}" for outcome, count in self.outcomes.items())
+
+    def details(self) -> Iterator[str]:
+        """The number of nodes with each reason, then the number of cases with each form."""
+        for (plugin, code, reason), count in sorted(self.reasons.items()):
+            yield f"{count:>8}  {plugin}  {code}  {reason}"
+        for form, count in sorted(self.forms.items()):
+            yield f"{count:>8}  {form}"

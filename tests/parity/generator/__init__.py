@@ -1,0 +1,1 @@
+"""Small adversarial clusters, drawn from a seed."""

@@ -1,0 +1,40 @@
+"""Draws of a seeded generator."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Draw:
+    """Random choices that are the same for the same seed."""
+
+    def __init__(self, seed: str) -> None:
+        self._random = random.Random(seed)
+
+    def chance(self, probability: float) -> bool:
+        """True in this share of the draws."""
+        return self._random.random() < probability
+
+    def between(self, least: int, most: int) -> int:
+        """An integer, both ends included."""
+        return self._random.randint(least, most)
+
+    def one_of(self, choices: Sequence[T]) -> T:
+        """One of the choices, all as likely."""
+        return self._random.choice(choices)
+
+    def weighted(self, choices: Mapping[T, float]) -> T:
+        """One of the keys, as likely as its weight says."""
+        return self._random.choices(tuple(choices), tuple(choices.values()))[0]
+
+    def some_of(self, choices: Sequence[T], least: int, most: int) -> list[T]:
+        """Some of the choices, none twice."""
+        return self._random.sample(choices, min(self.between(least, most), len(choices)))
+
+    def shuffled(self, items: Sequence[T]) -> list[T]:
+        """All of them, in another order."""
+        return self._random.sample(items, len(items))

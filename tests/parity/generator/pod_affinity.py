@@ -1,0 +1,66 @@
+"""Affinity and anti-affinity between pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.parity.generator.draw import Draw
+from tests.parity.generator.labels import (
+    HOSTNAME,
+    NAMESPACE_LABELS,
+    NAMESPACES,
+    POD_LABELS,
+    RACK,
+    ZONE,
+    label_selector,
+    merge_label_keys,
+    optional_label_selector,
+    selector_keys,
+)
+
+
+def required_terms(draw: Draw, pod_labels: Mapping[str, str], most: int = 2) -> list[dict[str, Any]]:
+    """PodAffinityTerms; often one that the pod itself matches."""
+    return [_term(draw, pod_labels) for _ in range(draw.weighted({1: 3, most: 1}))]
+
+
+def preferred_terms(draw: Draw, pod_labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """WeightedPodAffinityTerms."""
+    weights = (1, 3, 10, 50, 100)
+    return [
+        {"weight": draw.one_of(weights), "podAffinityTerm": _term(draw, pod_labels)} for _ in range(draw.between(1, 3))
+    ]
+
+
+def _term(draw: Draw, pod_labels: Mapping[str, str]) -> dict[str, Any]:
+    term: dict[str, Any] = {"topologyKey": draw.one_of((ZONE, HOSTNAME, RACK))}
+    if pod_labels and draw.chance(0.35):
+        key = draw.one_of(list(pod_labels))
+        selector: dict[str, Any] | None = {"matchLabels": {key: pod_labels[key]}}
+    else:
+        selector = optional_label_selector(draw, POD_LABELS)
+    if selector is not None:
+        term["labelSelector"] = selector
+    if draw.chance(0.25):
+        term["namespaces"] = draw.some_of(NAMESPACES, 1, 2)
+    if draw.chance(0.3):
+        term["namespaceSelector"] = label_selector(draw, NAMESPACE_LABELS)
+    if draw.chance(0.2):
+        _add_label_keys(draw, term, pod_labels)
+    return term
+
+
+def _add_label_keys(draw: Draw, term: dict[str, Any], pod_labels: Mapping[str, str]) -> None:
+    """matchLabelKeys and mismatchLabelKeys, as they are stored: merged into the selector."""
+    selector = term.get("labelSelector")
+    if selector is None:
+        return
+    free = [key for key in POD_LABELS if key not in selector_keys(selector)]
+    match = draw.some_of(free, 0, 1)
+    mismatch = draw.some_of([key for key in POD_LABELS if key not in match], 0, 1)
+    if match:
+        term["matchLabelKeys"] = match
+    if mismatch:
+        term["mismatchLabelKeys"] = mismatch
+    merge_label_keys(selector, pod_labels, match, mismatch)

@@ -1,0 +1,131 @@
+package main
+
+import (
+	v1 "k8s.io/api/core/v1"
+	resourcev1 "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
+	fwk "k8s.io/kube-scheduler/framework"
+	internalcache "k8s.io/kubernetes/pkg/scheduler/backend/cache"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// cluster is what frameworks see of a cluster. Frameworks are kept across cases: they hold on to
+// the cluster, and load puts a case's objects in.
+type cluster struct {
+	*internalcache.Snapshot
+	nominations
+	informers informers.SharedInformerFactory
+}
+
+// nominations are the pods nominated to a node. kube-scheduler's own nominator is part of its queue.
+type nominations struct {
+	fwk.PodNominator // never called: nothing is nominated while a case is answered
+	podsOfNode       map[string][]fwk.PodInfo
+}
+
+// NominatedPodsForNode implements fwk.PodNominator.
+func (n *nominations) NominatedPodsForNode(nodeName string) []fwk.PodInfo {
+	return n.podsOfNode[nodeName]
+}
+
+// noDeviceClasses is a cluster in which no extended resource is backed by dynamic resource allocation.
+type noDeviceClasses struct {
+	fwk.SharedDRAManager // never called: only a device class leads to the rest
+}
+
+func (m noDeviceClasses) DeviceClassResolver() fwk.DeviceClassResolver { return m }
+
+// GetDeviceClass implements fwk.DeviceClassResolver.
+func (noDeviceClasses) GetDeviceClass(v1.ResourceName) *resourcev1.DeviceClass { return nil }
+
+func newCluster() *cluster {
+	return &cluster{
+		Snapshot: internalcache.NewEmptySnapshot(),
+		// Without a client: the informers never run, load fills their stores.
+		informers: informers.NewSharedInformerFactory(nil, 0),
+	}
+}
+
+// load replaces the cluster's contents, seen as the scheduler of this pod sees them.
+func (c *cluster) load(objects []runtime.Object, pending *v1.Pod) error {
+	byKind := groupByKind(objects)
+	if err := c.fillListers(byKind); err != nil {
+		return err
+	}
+
+	nodes := map[string]bool{}
+	for _, node := range byKind.nodes {
+		nodes[node.Name] = true
+	}
+	var placed []*v1.Pod
+	c.podsOfNode = map[string][]fwk.PodInfo{}
+	for _, pod := range byKind.pods {
+		switch {
+		case isTerminal(pod) || pod.UID == pending.UID:
+		case nodes[pod.Spec.NodeName]:
+			placed = append(placed, pod)
+		case isNominated(pod, pending.Spec.SchedulerName):
+			info, err := framework.NewPodInfo(pod)
+			if err != nil {
+				return err
+			}
+			node := pod.Status.NominatedNodeName
+			c.podsOfNode[node] = append(c.podsOfNode[node], info)
+		}
+	}
+	c.Snapshot = internalcache.NewSnapshot(placed, byKind.nodes)
+	return nil
+}
+
+// isTerminal tells the pods that kube-scheduler's informer leaves out.
+func isTerminal(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+}
+
+// isNominated tells the pods that the queue's nominator knows: those the scheduler is responsible
+// for, unless PreEnqueue gates them.
+func isNominated(pod *v1.Pod, schedulerName string) bool {
+	return pod.Spec.NodeName == "" && pod.Status.NominatedNodeName != "" &&
+		pod.Spec.SchedulerName == schedulerName && len(pod.Spec.SchedulingGates) == 0
+}
+
+type objectsByKind struct {
+	nodes []*v1.Node
+	pods  []*v1.Pod
+	// others are for listers: objects by the store they belong in.
+	others map[string][]any
+}
+
+func groupByKind(objects []runtime.Object) objectsByKind {
+	grouped := objectsByKind{others: map[string][]any{}}
+	for _, object := range objects {
+		switch object := object.(type) {
+		case *v1.Node:
+			grouped.nodes = append(grouped.nodes, object)
+		case *v1.Pod:
+			grouped.pods = append(grouped.pods, object)
+		default:
+			kind := object.GetObjectKind().GroupVersionKind().Kind
+			grouped.others[kind] = append(grouped.others[kind], object)
+		}
+	}
+	return grouped
+}
+
+func (c *cluster) fillListers(objects objectsByKind) error {
+	for kind, informer := range map[string]cache.SharedIndexInformer{
+		"Namespace":             c.informers.Core().V1().Namespaces().Informer(),
+		"Service":               c.informers.Core().V1().Services().Informer(),
+		"ReplicationController": c.informers.Core().V1().ReplicationControllers().Informer(),
+		"ReplicaSet":            c.informers.Apps().V1().ReplicaSets().Informer(),
+		"StatefulSet":           c.informers.Apps().V1().StatefulSets().Informer(),
+		"PodDisruptionBudget":   c.informers.Policy().V1().PodDisruptionBudgets().Informer(),
+	} {
+		if err := informer.GetStore().Replace(objects.others[kind], ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
