@@ -115,7 +115,11 @@ def _compared(
 ) -> Iterator[tuple[int, Case, list[Difference]]]:
     for first in range(0, arguments.cases, BATCH):
         batch = list(cases(arguments.seed, family, min(BATCH, arguments.cases - first), first))
-        for index, (case, (oracle, berth)) in enumerate(zip(batch, comparison.answers(batch), strict=True)):
+        try:
+            answers = comparison.answers(batch)
+        except ResponderFailed as failure:
+            raise ResponderFailed(f"{family}, in the batch that begins with case {first}: {failure}") from failure
+        for index, (case, (oracle, berth)) in enumerate(zip(batch, answers, strict=True)):
             coverage.add(case, oracle)
             yield first + index, case, comparison.differences(family, case, oracle, berth)
 
