@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from berth.scheduling.objects import NodeInfo
 
@@ -32,3 +32,25 @@ def node_object(name: str, labels: Mapping[str, object] | None = None) -> dict[s
 def labelled_object(name: str, value: str) -> dict[str, object]:
     """A v1.Node whose priority label has this value."""
     return node_object(name, {PRIORITY: value})
+
+
+def node_with(
+    name: str = "n",
+    labels: Mapping[str, str] | None = None,
+    *,
+    taints: Sequence[Mapping[str, str]] = (),
+    unschedulable: bool = False,
+    allocatable: Mapping[str, str] | None = None,
+    status: Mapping[str, object] | None = None,
+) -> dict[str, object]:
+    """A v1.Node of a dump, its name as host name. It has 4 cpus, 8Gi and room for ten pods unless told."""
+    return {
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},
+        "spec": {"taints": [dict(taint) for taint in taints], "unschedulable": unschedulable},
+        "status": {
+            "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "10", **(allocatable or {})},
+            "conditions": [{"type": "Ready", "status": "True"}],
+            **(status or {}),
+        },
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from berth.scheduling.objects import Pod, read_pod
 
@@ -53,3 +54,30 @@ def pod_object(
     if nominated_node:
         status["nominatedNodeName"] = nominated_node
     return {"metadata": metadata, "spec": spec, "status": status}
+
+
+def pod_with(
+    name: str = "p",
+    labels: Mapping[str, str] | None = None,
+    *,
+    namespace: str = "default",
+    status: Mapping[str, object] | None = None,
+    metadata: Mapping[str, object] | None = None,
+    requests: Mapping[str, str] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    """A v1.Pod of a dump, with these fields of its spec. One container, asking for `requests`, unless told."""
+    return {
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{name}", "labels": labels, **(metadata or {})},
+        "spec": {"schedulerName": "default-scheduler", "containers": [container(**(requests or {}))], **spec},
+        "status": {"phase": "Pending", **(status or {})},
+    }
+
+
+def container(name: str = "main", restart_policy: str | None = None, **requests: str) -> dict[str, Any]:
+    """A v1.Container that asks for these resources; `restart_policy="Always"` makes an init container a sidecar."""
+    found: dict[str, Any] = {"name": name, "image": "nginx", "resources": {"requests": requests}}
+    if restart_policy is not None:
+        found["restartPolicy"] = restart_policy
+    return found

@@ -68,10 +68,15 @@ VALID: dict[str, list[dict[str, object]]] = {
 @st.composite
 def mutated(draw: st.DrawFn, kind: str) -> Any:
     """A valid request with up to four of its parts, at any depth, replaced, removed, renamed, doubled or added."""
-    request: Any = draw(st.sampled_from(VALID[kind]))
+    return draw(changed(draw(st.sampled_from(VALID[kind]))))
+
+
+@st.composite
+def changed(draw: st.DrawFn, value: Any) -> Any:
+    """The value with up to four of its parts, at any depth, replaced, removed, renamed, doubled or added."""
     for _ in range(draw(st.integers(1, 4))):
-        request = _changed(draw, request)
-    return request
+        value = _changed(draw, value)
+    return value
 
 
 def _changed(draw: st.DrawFn, value: Any) -> Any:

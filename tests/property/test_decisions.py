@@ -7,7 +7,6 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.nodecache.codec import pack, unpack
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot import Snapshot
 from tests.builders.nodes import PRIORITY, labelled_object, node_object
@@ -120,18 +119,3 @@ def test_a_warm_policy_decides_like_a_cold_one_whatever_it_remembers(
             assert warm.best(asking, names, snapshot) == cold.best(asking, names, fresh)
             assert warm.scores(asking, names, snapshot) == cold.scores(asking, names, fresh)
         earlier = snapshot
-
-
-@given(
-    st.lists(
-        st.builds(
-            NodeInfo,
-            st.text(min_size=1),
-            st.dictionaries(st.text(), st.text(), max_size=3),
-            st.none() | st.text(),
-        ),
-        unique_by=lambda node: node.name,
-    )
-)
-def test_nodes_survive_the_way_through_the_cache(nodes: list[NodeInfo]) -> None:
-    assert list(unpack(pack(nodes)).nodes.values()) == nodes

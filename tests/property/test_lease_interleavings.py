@@ -201,7 +201,7 @@ class World:
         assert number(self.store.attributes(), "version") == before + 1
 
 
-@settings(max_examples=400)
+@settings(max_examples=300)
 @given(st.integers(min_value=0))
 def test_under_any_interleaving_the_record_only_grows_and_one_leads(seed: int) -> None:
     """The store's writes are checked one by one by WatchedItem. A seed and not a list of actions: far more of them."""

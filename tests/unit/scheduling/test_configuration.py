@@ -6,6 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.profiles import NAMED, SHIPPED
+from berth.scheduling.registry import REGISTRY
 from berth.scheduling.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod
@@ -41,6 +43,46 @@ def test_a_document_survives_the_way_through_an_environment_variable() -> None:
     assert BerthConfiguration.model_validate_json(document.model_dump_json(by_alias=True)) == document
 
 
+def test_a_shipped_profile_has_all_its_plugins_and_a_named_one_without_them_is_not_shipped() -> None:
+    for name, composition in NAMED.items():
+        assert (name in SHIPPED) is all(each.name in REGISTRY for each in composition.plugins)
+    assert set(NAMED) == {"label-priority", "resource-segregation", "managed-resources", "full"}
+
+
+def test_a_profile_of_ones_own_takes_from_another_leaves_out_and_adds() -> None:
+    document = {
+        "profile": "mine",
+        "definitions": {
+            "mine": {
+                "extends": "full",
+                "plugins": {
+                    "disabled": [{"name": "ImageLocality"}],
+                    "enabled": [{"name": "NodeName", "weight": 7}, {"name": "ResourceSegregation", "weight": 9}],
+                },
+            }
+        },
+    }
+    found = BerthConfiguration.model_validate(document).composition("mine").plugins
+    assert [(each.name, each.weight) for each in found][:2] == [("NodeUnschedulable", 1), ("NodeName", 7)]
+    assert (found[-1].name, found[-1].weight) == ("ResourceSegregation", 9)
+    assert "ImageLocality" not in {each.name for each in found}
+
+
+@pytest.mark.parametrize(
+    ("scores", "wanted"),
+    [
+        pytest.param("as-is", [3, 30, 7], id="what the plugin says, as it stands"),
+        pytest.param("totals", [0, 100, 14], id="normalised to 100 and not rounded any more"),
+        pytest.param("extender", [0, 10, 1], id="on the extender's scale"),
+    ],
+)
+def test_what_prioritize_answers_is_a_matter_of_scores(scores: str, wanted: list[int]) -> None:
+    definition = {"plugins": {"enabled": [{"name": "NodePriorityLabel"}]}, "scores": scores}
+    policy = BerthConfiguration.model_validate({"profile": "mine", "definitions": {"mine": definition}}).policy()
+    snapshot = Snapshot.of([labelled("a", "3"), labelled("b", "30"), labelled("c", "7")])
+    assert policy.scores(pod(), ["a", "b", "c"], snapshot) == wanted
+
+
 @pytest.mark.parametrize(
     ("document", "field", "message"),
     [
@@ -55,9 +97,9 @@ def test_a_document_survives_the_way_through_an_environment_variable() -> None:
             id="a misspelt field",
         ),
         pytest.param(
-            {"pluginConfig": [{"name": "NodeName", "args": {}}]},
+            {"pluginConfig": [{"name": "NodeNames", "args": {}}]},
             ("pluginConfig", 0, "name"),
-            "Input should be 'NodePriorityLabel'",
+            "Input should be 'NodeUnschedulable', 'NodeName', 'TaintToleration', ",
             id="an unknown plugin",
         ),
         pytest.param(
@@ -73,12 +115,119 @@ def test_a_document_survives_the_way_through_an_environment_variable() -> None:
             id="a misspelt argument",
         ),
         pytest.param(
-            {"pluginConfig": [LABEL, LABEL]}, (), "pluginConfig names NodePriorityLabel more than once", id="twice"
+            {"pluginConfig": [LABEL, LABEL]},
+            ("pluginConfig", 1, "name"),
+            "NodePriorityLabel is there more than once",
+            id="a plugin configured twice",
+        ),
+        pytest.param(
+            {"profile": "managed-resources"},
+            ("profile",),
+            "this release does not have managed-resources yet; input should be 'label-priority'",
+            id="a profile whose plugin is to come",
+        ),
+        pytest.param(
+            {"profiles": {"ours": "full", "theirs": "x"}},
+            ("profiles", "theirs"),
+            "Input should be 'label-priority'",
+            id="an unknown profile of a scheduler",
+        ),
+        pytest.param(
+            {"definitions": {"mine": {"extends": "x"}}},
+            ("definitions", "mine", "extends"),
+            "Input should be 'label-priority'",
+            id="an unknown profile to extend",
+        ),
+        pytest.param(
+            {"definitions": {"mine": {"extends": "managed-resources"}}},
+            ("definitions", "mine", "extends"),
+            "this release does not have managed-resources yet",
+            id="a profile to extend that is to come",
+        ),
+        pytest.param(
+            {"definitions": {"full": {"extends": "full"}}},
+            ("definitions", "full", "[key]"),
+            "full is the name of a profile that comes with Berth",
+            id="a profile of a name that is taken",
+        ),
+        pytest.param(
+            {"definitions": {"managed-resources": {"extends": "full"}}},
+            ("definitions", "managed-resources", "[key]"),
+            "managed-resources is the name of a profile that comes with Berth",
+            id="or that will be",
+        ),
+        pytest.param(
+            {"definitions": {"No Name": {"extends": "full"}}},
+            ("definitions", "No Name", "[key]"),
+            "String should match pattern",
+            id="a name that is none",
+        ),
+        pytest.param(
+            {"definitions": {"mine": {}}}, ("definitions", "mine"), "the profile has no plugins", id="no plugins"
+        ),
+        pytest.param(
+            {"definitions": {"mine": {"extends": "full", "scores": "as-is"}}},
+            ("definitions", "mine"),
+            "TaintToleration cannot score with 'scores: as-is'; use 'totals'",
+            id="scores that mean their opposite",
+        ),
+        pytest.param(
+            {"definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeName"}, {"name": "NodeName"}]}}}},
+            ("definitions", "mine", "plugins", "enabled", 1, "name"),
+            "NodeName is there more than once",
+            id="a plugin enabled twice",
+        ),
+        pytest.param(
+            {"definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeName", "weight": "3"}]}}}},
+            ("definitions", "mine", "plugins", "enabled", 0, "weight"),
+            "valid integer",
+            id="a text for a number",
+        ),
+        pytest.param(
+            {"definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeName", "weight": 0}]}}}},
+            ("definitions", "mine", "plugins", "enabled", 0, "weight"),
+            "greater than or equal to 1",
+            id="a weight that counts nothing",
+        ),
+        pytest.param(
+            {"exempt": {"daemonSets": "yes"}}, ("exempt", "daemonSets"), "valid boolean", id="a text for yes or no"
+        ),
+        pytest.param(
+            {"nodeCache": {"maxStaleness": "180"}},
+            ("nodeCache", "maxStaleness"),
+            "valid number",
+            id="a text for seconds",
+        ),
+        pytest.param(
+            {"nodeCache": {"eventuallyConsistent": 1}},
+            ("nodeCache", "eventuallyConsistent"),
+            "valid boolean",
+            id="a number for yes or no",
+        ),
+        pytest.param(
+            {"exempt": {"namespaces": "kube-system"}},
+            ("exempt", "namespaces"),
+            "valid frozenset",
+            id="a name where a list should be",
+        ),
+        pytest.param(
+            {"pluginConfig": [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": "5"}}]},
+            ("pluginConfig", 0, "args", "hardPodAffinityWeight"),
+            "valid integer",
+            id="a text for a number in arguments",
+        ),
+        pytest.param(
+            {"pluginConfig": [{"name": "ResourceSegregation", "args": ["nvidia.com/gpu"]}]},
+            ("pluginConfig", 0, "args"),
+            "valid dictionary",
+            id="arguments that are no mapping",
         ),
         pytest.param([], (), "valid dictionary", id="no mapping"),
     ],
 )
-def test_an_error_names_the_field_and_what_it_should_be(document: object, field: tuple[str, ...], message: str) -> None:
+def test_an_error_names_the_field_and_what_it_should_be(
+    document: object, field: tuple[str | int, ...], message: str
+) -> None:
     with pytest.raises(ValidationError) as caught:
         BerthConfiguration.model_validate(document)
     [detail] = caught.value.errors()

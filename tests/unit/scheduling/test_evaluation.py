@@ -6,9 +6,11 @@ from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from berth.scheduling.evaluation import NOT_IN_CACHE, Evaluations
+from berth.scheduling.evaluation import NOT_IN_CACHE, Evaluation
+from berth.scheduling.evaluations import Evaluations
 from berth.scheduling.framework import FilterPlugin, ScorePlugin
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.positions import Located
 from berth.scheduling.profile import Profile
 from berth.scheduling.snapshot import Snapshot
 from berth.scheduling.status import SUCCESS, Status, unresolvable
@@ -39,6 +41,15 @@ class Remembers(FilterPlugin, ScorePlugin):
         return pod.namespace
 
 
+def scores(evaluation: Evaluation, *names: str) -> list[int]:
+    """The scores of the feasible ones among these names, and 0 for the others."""
+    feasible = [name for name in names if evaluation.statuses[name] is SUCCESS]
+    totals = evaluation.totals(pod(), Located.of(feasible, evaluation.snapshot.positions))
+    assert isinstance(totals, list)
+    found = dict(zip(feasible, totals, strict=True))
+    return [found.get(name, 0) for name in names]
+
+
 def profile(plugin: Remembers, name: str = "test") -> Profile:
     return Profile(name, (plugin,), ((plugin, 1),))
 
@@ -49,7 +60,7 @@ def test_a_node_is_asked_about_once_for_pods_of_one_shape() -> None:
     for name in ("first", "second", "third"):
         evaluation = evaluations.of(profile(plugin), pod(name), snapshot)
         assert [evaluation.statuses[node] for node in ("a", "b")] == [SUCCESS, NO]
-        assert [evaluation.scores[node] for node in ("a", "b")] == [1, 0]
+        assert scores(evaluation, "a", "b") == [1, 0]
     assert plugin.filtered == [("ml", "a"), ("ml", "b")]
     assert plugin.scored == [("ml", "a")]
 
@@ -74,13 +85,13 @@ def test_what_did_not_change_is_carried_to_a_later_snapshot_and_what_did_is_not(
     plugin, evaluations = Remembers(), Evaluations()
     before = Snapshot.of([labelled("same", "1"), labelled("changed", "1"), labelled("gone", "1")])
     evaluation = evaluations.of(profile(plugin), pod(), before)
-    assert [evaluation.scores[name] for name in ("same", "changed", "gone")] == [1, 1, 1]
+    assert scores(evaluation, "same", "changed", "gone") == [1, 1, 1]
     plugin.filtered.clear()
     plugin.scored.clear()
 
     after = Snapshot.of([labelled("same", "1"), labelled("changed", "9"), node("new")]).sharing(before)
     evaluation = evaluations.of(profile(plugin), pod(), after)
-    assert [evaluation.scores[name] for name in ("same", "changed", "gone", "new")] == [1, 9, 0, 0]
+    assert scores(evaluation, "same", "changed", "gone", "new") == [1, 9, 0, 0]
     assert evaluation.statuses["gone"] is NOT_IN_CACHE
     assert plugin.filtered == [("ml", "changed"), ("ml", "new")]
     assert plugin.scored == [("ml", "changed")]
@@ -90,9 +101,9 @@ def test_the_evaluation_of_the_earlier_snapshot_stays_as_it_was() -> None:
     plugin, evaluations = Remembers(), Evaluations()
     before = Snapshot.of([labelled("a", "1")])
     earlier = evaluations.of(profile(plugin), pod(), before)
-    assert earlier.scores["a"] == 1
+    assert scores(earlier, "a") == [1]
     evaluations.of(profile(plugin), pod(), Snapshot.of([labelled("a", "2")]))
-    assert earlier.scores["a"] == 1
+    assert scores(earlier, "a") == [1]
 
 
 def test_an_unknown_name_is_never_remembered() -> None:
@@ -101,10 +112,10 @@ def test_an_unknown_name_is_never_remembered() -> None:
     empty = Snapshot.of([])
     evaluation = evaluations.of(profile(plugin), pod(), empty)
     assert [evaluation.statuses[f"n{index}"] for index in range(1_000)] == [NOT_IN_CACHE] * 1_000
-    assert [evaluation.scores[f"n{index}"] for index in range(1_000)] == [0] * 1_000
-    assert len(evaluation.statuses) == len(evaluation.scores) == 0
+    assert scores(evaluation, *(f"n{index}" for index in range(1_000))) == [0] * 1_000
+    assert len(evaluation.statuses) == 0
     joined = evaluations.of(profile(plugin), pod(), Snapshot.of([labelled("n1", "5")]).sharing(empty))
-    assert (joined.statuses["n1"], joined.scores["n1"]) == (SUCCESS, 5)
+    assert (joined.statuses["n1"], scores(joined, "n1")) == (SUCCESS, [5])
 
 
 def test_the_shapes_used_longest_ago_are_forgotten_first() -> None:
@@ -128,7 +139,7 @@ def test_threads_on_different_snapshots_get_answers_of_their_own() -> None:
         found: set[int] = set()
         for _ in range(20):
             evaluation = evaluations.of(profile(plugin), pod(), snapshots[value])
-            found |= {evaluation.scores[f"n{index}"] for index in range(200)}
+            found |= set(scores(evaluation, *(f"n{index}" for index in range(200))))
         return found
 
     with ThreadPoolExecutor(8) as pool:

@@ -76,7 +76,7 @@ def test_the_controller_is_the_owner_that_says_so(references: object, kind: str)
 
 
 def test_a_node_is_its_name_and_labels() -> None:
-    assert read_node(node_object("n1", {"a": "b"})) == NodeInfo("n1", {"a": "b"})
+    assert read_node(node_object("n1", {"a": "b"})) == NodeInfo("n1", {"a": "b"}, ready="True")
 
 
 @pytest.mark.parametrize("obj", [{"metadata": {"name": "n1"}}, {"metadata": {"name": "n1", "labels": None}}])

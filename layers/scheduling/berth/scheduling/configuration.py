@@ -1,52 +1,129 @@
-"""The BerthConfiguration document: which profile decides, and with which arguments.
+"""The BerthConfiguration document: which profile decides for which pods, and with which arguments.
 
 The same document configures the stack and `berth serve`. Errors name the field and, where there is one, the choice.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from berth.scheduling.exemption import Exemption
-from berth.scheduling.plugins.node_priority_label import NodePriorityLabel, NodePriorityLabelArgs
+from berth.scheduling.freshness import NodeCacheConfiguration
+from berth.scheduling.plugin_config import PluginConfig, PluginName, built, each_once, refuse_repeated
 from berth.scheduling.policy import Policy
-from berth.scheduling.profile import Profile
-
-ProfileName = Literal["label-priority"]
-
-
-class PluginConfig(BaseModel):
-    """Arguments for one plugin, as in KubeSchedulerConfiguration's `pluginConfig`."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: Literal["NodePriorityLabel"]
-    args: NodePriorityLabelArgs
+from berth.scheduling.profile import Profile, Scale
+from berth.scheduling.profile_names import NewName, ProfileName, ShippedName
+from berth.scheduling.profiles import LABEL_PRIORITY, SHIPPED, Composition, Enabled, build
 
 
-class BerthConfiguration(BaseModel):
-    """Everything about Berth's behaviour that an operator chooses."""
-
+class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class EnabledPlugin(_Document):
+    """A plugin to add, or to give another weight. `weight` counts where the plugin scores."""
+
+    name: PluginName
+    weight: int = Field(default=1, ge=1, le=100, strict=True)
+
+
+class DisabledPlugin(_Document):
+    """A plugin to leave out; `*` stands for all that `extends` brings."""
+
+    name: PluginName | Literal["*"]
+
+
+class PluginSet(_Document):
+    """What makes a profile differ from the one that it extends, as in KubeSchedulerConfiguration."""
+
+    enabled: tuple[EnabledPlugin, ...] = ()
+    disabled: tuple[DisabledPlugin, ...] = ()
+
+    @field_validator("enabled")
+    @classmethod
+    def _each_once(cls, enabled: tuple[EnabledPlugin, ...]) -> tuple[EnabledPlugin, ...]:
+        refuse_repeated([each.name for each in enabled])
+        return enabled
+
+
+PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(each_once)]
+
+
+class ProfileDefinition(_Document):
+    """A profile of the user's own.
+
+    scores, what prioritize answers: `extender`: totals as kube-scheduler makes them, brought to 0 to 10; `totals`:
+    these totals themselves; `as-is`: the weighted sum of what the plugins say, not normalised.
+    """
+
+    extends: ShippedName | None = None
+    plugins: PluginSet = PluginSet()
+    plugin_config: PluginConfigs = Field(default=(), alias="pluginConfig")
+    scores: Scale | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        composition = self.composition()
+        if not composition.plugins:
+            raise PydanticCustomError("no_plugins", "the profile has no plugins")
+        # Its scores count what is against a node, and only normalising turns them round.
+        if composition.scale is Scale.AS_IS and "TaintToleration" in {each.name for each in composition.plugins}:
+            raise PydanticCustomError("as_is", "TaintToleration cannot score with 'scores: as-is'; use 'totals'")
+        return self
+
+    def composition(self) -> Composition:
+        """The plugins that are left and those that are added, in order; one enabled again keeps its place."""
+        base = Composition() if self.extends is None else SHIPPED[self.extends]
+        gone = {each.name for each in self.plugins.disabled}
+        found = {} if "*" in gone else {each.name: each for each in base.plugins if each.name not in gone}
+        found |= {each.name: Enabled(each.name, each.weight) for each in self.plugins.enabled}
+        return Composition(tuple(found.values()), base.scale if self.scores is None else self.scores)
+
+
+class BerthConfiguration(_Document):
+    """Everything about Berth's behaviour that an operator chooses.
+
+    profile: decides for every pod whose schedulerName is not in `profiles`. Its name, and those there, are names of
+    profiles that come with Berth, or of `definitions`. pluginConfig: for all profiles; a definition's own goes first.
+    """
 
     api_version: Literal["berth.dev/v1alpha1"] = Field(default="berth.dev/v1alpha1", alias="apiVersion")
     kind: Literal["BerthConfiguration"] = "BerthConfiguration"
-    profile: ProfileName = "label-priority"
-    plugin_config: tuple[PluginConfig, ...] = Field(default=(), alias="pluginConfig")
+    definitions: dict[NewName, ProfileDefinition] = Field(
+        default_factory=dict, json_schema_extra={"additionalProperties": False}
+    )
+    profile: ProfileName = LABEL_PRIORITY
+    profiles: dict[str, ProfileName] = Field(default_factory=dict)
+    plugin_config: PluginConfigs = Field(default=(), alias="pluginConfig")
     exempt: Exemption = Exemption()
-
-    @model_validator(mode="after")
-    def _each_plugin_once(self) -> BerthConfiguration:
-        names = [config.name for config in self.plugin_config]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"pluginConfig names {name} more than once")
-        return self
+    node_cache: NodeCacheConfiguration = Field(default=NodeCacheConfiguration(), alias="nodeCache")
 
     def policy(self) -> Policy:
         """The policy this document describes."""
-        args = {config.name: config.args for config in self.plugin_config}
-        by_label = NodePriorityLabel(args.get("NodePriorityLabel", NodePriorityLabelArgs()))
-        return Policy(Profile(self.profile, (by_label,), ((by_label, 1),)), self.exempt)
+        profiles = {name: self.build_profile(name) for name in {self.profile, *self.profiles.values()}}
+        by_scheduler = {scheduler: profiles[name] for scheduler, name in self.profiles.items()}
+        return Policy(profiles[self.profile], self.exempt, by_scheduler)
+
+    def composition(self, name: str) -> Composition:
+        """What one of the profiles consists of."""
+        definition = self.definitions.get(name)
+        return SHIPPED[name] if definition is None else definition.composition()
+
+    def build_profile(self, name: str) -> Profile:
+        """One of the profiles, with its plugins built from their arguments."""
+        definition = self.definitions.get(name)
+        composition = self.composition(name)
+        configs = (*self.plugin_config, *(() if definition is None else definition.plugin_config))
+        return build(
+            name, composition.scale, [(built(each.name, configs), each.weight) for each in composition.plugins]
+        )
+
+
+def complaints(error: ValidationError) -> Iterator[str]:
+    """One line per wrong field: which, and what it should be."""
+    for detail in error.errors():
+        yield f"{'.'.join(map(str, detail['loc'])) or 'document'}: {detail['msg']}"

@@ -1,96 +1,146 @@
-"""Verdicts remembered per pod shape, so that a warm call costs a dictionary look-up per node.
+"""What a profile says of the nodes of a snapshot, for pods of one shape.
 
-Plugins read one pod and one node (see framework). So a status or score holds for every pod of the same shape until the
-node itself changes. A new snapshot shares the NodeInfo of every node that did not change; what was worked out for those
-is carried over.
+A verdict or score of plugins that look at one node holds for every pod of the same shape until that node changes. A new
+snapshot shares the NodeInfo of every node that did not change; what was worked out for those is carried over. Plugins
+that look at all nodes bring their counts on by what changed, and say whose verdicts that may change. Normalised scores
+are never remembered: they depend on who else is a candidate.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable
-from threading import Lock
+from dataclasses import dataclass, replace
 from typing import Self
 
+from berth.scheduling.framework import ClusterFilter, ClusterFilterPlugin, ClusterScore
+from berth.scheduling.history import Step
+from berth.scheduling.local_scores import LocalScores, add_weighted
 from berth.scheduling.objects import Pod
-from berth.scheduling.profile import Profile
+from berth.scheduling.positions import Located
+from berth.scheduling.profile import LocalFilters, Profile
 from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Status, unresolvable
+from berth.scheduling.status import Status
+from berth.scheduling.verdicts import NOT_IN_CACHE, ClusterVerdicts, Codes, LocalVerdicts, Verdicts
 
-NOT_IN_CACHE = unresolvable("", "node(s) are not in the extender's cache yet")
-"""For a name the cache has never seen: a node that joined a moment ago, or another cluster's."""
-
-MAX_SHAPES = 256
+__all__ = ["NOT_IN_CACHE", "ClusterScores", "Evaluation", "LocalEvaluation"]
 
 
-class NodeStatuses(dict[str, Status]):
-    """The filter status of each node, worked out when first asked for."""
+@dataclass(frozen=True, slots=True)
+class LocalEvaluation:
+    """What the plugins say that look at one node."""
 
-    def __init__(self, profile: Profile, pod: Pod, snapshot: Snapshot) -> None:
-        super().__init__()
-        self._profile, self._pod, self._nodes = profile, pod, snapshot.nodes
+    filters: LocalFilters
+    scores: LocalScores
+    statuses: LocalVerdicts
+    snapshot: Snapshot
 
-    def __missing__(self, name: str) -> Status:
-        node = self._nodes.get(name)
-        if node is None:
-            return NOT_IN_CACHE  # not remembered: names come from the request and have no bound
-        status = self[name] = self._profile.filter(self._pod, node)
-        return status
+    @classmethod
+    def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
+        """A new one, with nothing worked out."""
+        filters = profile.pre_filter(pod)
+        verdicts = LocalVerdicts(filters, snapshot, Codes())
+        return cls(filters, LocalScores.of(profile, pod, snapshot), verdicts, snapshot)
 
-
-class NodeScores(dict[str, int]):
-    """The score of each node, worked out when first asked for; nodes that are not feasible score 0."""
-
-    def __init__(self, profile: Profile, pod: Pod, snapshot: Snapshot, statuses: NodeStatuses) -> None:
-        super().__init__()
-        self._profile, self._pod, self._nodes, self._statuses = profile, pod, snapshot.nodes, statuses
-
-    def __missing__(self, name: str) -> int:
-        if self._statuses[name] is not SUCCESS:
-            return 0
-        score = self[name] = self._profile.score(self._pod, self._nodes[name])
-        return score
+    def carried_to(self, snapshot: Snapshot, step: Step) -> Self:
+        """The same for a later snapshot, with what still holds."""
+        changed = step.positions
+        return type(self)(
+            self.filters,
+            self.scores.carried_to(snapshot, changed),
+            self.statuses.carried_to(snapshot, changed),
+            snapshot,
+        )
 
 
 class Evaluation:
-    """What a profile says of the nodes of one snapshot for one pod shape."""
+    """What all of them say."""
 
-    def __init__(self, profile: Profile, pod: Pod, snapshot: Snapshot) -> None:
-        self._profile, self._pod, self.snapshot = profile, pod, snapshot
-        self.statuses = NodeStatuses(profile, pod, snapshot)
-        self.scores = NodeScores(profile, pod, snapshot, self.statuses)
+    def __init__(
+        self,
+        profile: Profile,
+        local: LocalEvaluation,
+        snapshot: Snapshot,
+        rejected: Status | None,
+        filters: tuple[ClusterFilter, ...],
+    ) -> None:
+        self._profile, self.local, self.snapshot = profile, local, snapshot
+        self._cluster_scores: ClusterScores | None = None
+        self.rejected, self._all_filters = rejected, filters
+        self.filters = tuple(each for each in filters if not each.skips)
+        self.statuses: Verdicts = local.statuses
+        if rejected is not None or self.filters:
+            self.statuses = ClusterVerdicts(local.statuses, rejected, self.filters, snapshot)
 
-    def carried_to(self, snapshot: Snapshot) -> Self:
+    @classmethod
+    def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot, local: LocalEvaluation) -> Self:
+        """A new one. Counts over the whole snapshot where the profile has plugins that do."""
+        if local.filters.rejected is not None:
+            return cls(profile, local, snapshot, None, ())
+        rejected, filters = _pre_filter(profile.cluster_filters, pod, snapshot)
+        return cls(profile, local, snapshot, rejected, filters)
+
+    def carried_to(self, snapshot: Snapshot, step: Step, local: LocalEvaluation) -> Self:
         """The same evaluation for a later snapshot, with what still holds."""
-        later = type(self)(self._profile, self._pod, snapshot)
-        before, after = self.snapshot.nodes, snapshot.nodes
-        # Copies: other threads may still be filling this evaluation.
-        statuses, scores = self.statuses.copy(), self.scores.copy()
-        unchanged = {name for name in statuses if after.get(name) is before[name]}
-        later.statuses.update((name, statuses[name]) for name in unchanged)
-        later.scores.update((name, scores[name]) for name in unchanged if name in scores)
-        return later
+        filters = []
+        affected: list[int] | None = [*step.positions]
+        for each in self._all_filters:
+            later, names = each.moved_to(snapshot, step)
+            filters.append(later)
+            affected = (
+                None if affected is None or names is None else affected + [snapshot.positions[name] for name in names]
+            )
+        evaluation = type(self)(self._profile, local, snapshot, self.rejected, tuple(filters))
+        before, after = self.statuses, evaluation.statuses
+        if affected is not None and isinstance(before, ClusterVerdicts) and isinstance(after, ClusterVerdicts):
+            after.keep(before, affected)
+        if self._cluster_scores is not None:
+            evaluation._cluster_scores = self._cluster_scores.moved_to(snapshot, step)
+        return evaluation
+
+    def totals(self, pod: Pod, located: Located) -> list[int] | Status:
+        """The weighted scores of these feasible nodes, the only candidates. A Status says why there are none."""
+        scored = self._cluster_scores
+        if scored is None:
+            scored = self._cluster_scores = ClusterScores.of(self._profile, pod, self.snapshot)
+        error = self.local.scores.error or scored.error
+        if error is not None:
+            return error
+        totals = self.local.scores.totals(located)
+        for state, weight in scored.states:
+            add_weighted(totals, state.scores(located, self.snapshot), weight)
+        return totals
 
 
-class Evaluations:
-    """The most recently used evaluations of a warm environment, at most `max_shapes`. Safe to share between threads."""
+@dataclass(frozen=True, slots=True)
+class ClusterScores:
+    """What the score plugins that look at all nodes have prepared. `error`: why the pod cannot be scored at all."""
 
-    def __init__(self, max_shapes: int = MAX_SHAPES) -> None:
-        self._by_shape: OrderedDict[Hashable, Evaluation] = OrderedDict()
-        self._max_shapes = max_shapes
-        self._lock = Lock()
+    states: tuple[tuple[ClusterScore, int], ...] = ()
+    error: Status | None = None
 
-    def of(self, profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:
-        """The evaluation of this snapshot for pods shaped like this one."""
-        key = (profile.name, profile.shape(pod))
-        with self._lock:
-            found = self._by_shape.get(key)
-            if found is None:
-                found = Evaluation(profile, pod, snapshot)
-            elif found.snapshot is not snapshot:
-                found = found.carried_to(snapshot)
-            self._by_shape[key] = found
-            self._by_shape.move_to_end(key)
-            if len(self._by_shape) > self._max_shapes:
-                self._by_shape.popitem(last=False)
-        return found
+    @classmethod
+    def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
+        """Count over the whole snapshot."""
+        states = []
+        for plugin, weight in profile.cluster_scores:
+            prepared = plugin.pre_score(pod, snapshot)
+            if isinstance(prepared, Status):
+                return cls(error=prepared)
+            if prepared is not None:
+                states.append((prepared, weight))
+        return cls(tuple(states))
+
+    def moved_to(self, snapshot: Snapshot, step: Step) -> Self:
+        """The same for a later snapshot."""
+        return replace(self, states=tuple((state.moved_to(snapshot, step), weight) for state, weight in self.states))
+
+
+def _pre_filter(
+    plugins: tuple[ClusterFilterPlugin, ...], pod: Pod, snapshot: Snapshot
+) -> tuple[Status | None, tuple[ClusterFilter, ...]]:
+    filters = []
+    for plugin in plugins:
+        prepared = plugin.pre_filter(pod, snapshot)
+        if isinstance(prepared, Status):
+            return prepared, ()
+        filters.append(prepared)
+    return None, tuple(filters)

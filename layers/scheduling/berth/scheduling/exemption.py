@@ -11,12 +11,15 @@ SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 
 
 class Exemption(BaseModel):
-    """Which pods pass every node of the request, whatever the profile says."""
+    """Which pods pass every node of the request, whatever the profile says.
+
+    daemonSets: those that a DaemonSet controls. systemCritical: those of a priority of 2,000,000,000 or more.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
-    daemon_sets: bool = Field(default=True, alias="daemonSets")
-    system_critical: bool = Field(default=True, alias="systemCritical")
+    daemon_sets: bool = Field(default=True, alias="daemonSets", strict=True)
+    system_critical: bool = Field(default=True, alias="systemCritical", strict=True)
     namespaces: frozenset[str] = frozenset({"kube-system"})
 
     def covers(self, pod: Pod) -> bool:

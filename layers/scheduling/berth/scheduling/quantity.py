@@ -65,7 +65,7 @@ class Quantity:
         raised = self.number * power_of_ten(min(rise, MAX_EXPONENT))
         if fits(raised):
             return raised
-        return _wrapped(raised) if self.decimal or rise in _MULTIPLIED_AT_ONCE else 0
+        return wrapped(raised) if self.decimal or rise in _MULTIPLIED_AT_ONCE else 0
 
 
 ZERO = Quantity(0)
@@ -85,11 +85,11 @@ def _rounded(number: int, places: int) -> int:
     """A decimal without its last places: one more where something was cut off, below zero too."""
     divisor = power_of_ten(places)
     if number < MAX_INT64 and places < 19:
-        number = _wrapped(number)
+        number = wrapped(number)
         whole = number // divisor if number >= 0 else -(-number // divisor)
     else:
-        whole = _wrapped(number // divisor)
-    return _wrapped(whole + bool(number % divisor))
+        whole = wrapped(number // divisor)
+    return wrapped(whole + bool(number % divisor))
 
 
 def power_of_ten(places: int) -> int:
@@ -103,6 +103,6 @@ def fits(number: int) -> bool:
     return _MIN_INT64 <= number <= MAX_INT64
 
 
-def _wrapped(number: int) -> int:
-    """The low 64 bits, as Go takes them from a number that is too large."""
+def wrapped(number: int) -> int:
+    """The low 64 bits, as Go keeps them of a number that is too large."""
     return (number + (1 << 63)) % (1 << 64) - (1 << 63)

@@ -2,31 +2,163 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from berth.scheduling.objects import NodeInfo
+from berth.scheduling.census import Census
+from berth.scheduling.changes import Changes, Nodes, change_nodes, move_pods, nominated, nominated_after
+from berth.scheduling.domains import Domains
+from berth.scheduling.history import History, Step
+from berth.scheduling.objects.disruption_budget import PodDisruptionBudget
+from berth.scheduling.objects.namespace import Namespace
+from berth.scheduling.objects.node import NodeInfo
+from berth.scheduling.objects.pod import Pod
+from berth.scheduling.objects.priority_class import PriorityClass
+from berth.scheduling.objects.workloads import NO_WORKLOADS, Workloads
+from berth.scheduling.positions import Positions
+from berth.scheduling.roster import Roster
+from berth.scheduling.selectors import Labels
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """Immutable and shared between calls. Compared by identity: two lists of equal nodes are two moments."""
+    """Immutable and shared between calls. Compared by identity: two lists of equal nodes are two moments.
 
-    nodes: Mapping[str, NodeInfo]
+    nodes: with the pods on them. unbound: pods without a node, by UID. nominated: those of them that preemption makes
+    room for, by node; gated pods are not. strays: pods on nodes that are not known.
+    """
+
+    nodes: Roster
+    unbound: Mapping[str, Pod]
+    nominated: Mapping[str, tuple[Pod, ...]]
+    strays: Mapping[str, tuple[Pod, ...]]
+    namespaces: Mapping[str, Labels]
+    disruption_budgets: tuple[PodDisruptionBudget, ...]
+    priority_classes: Mapping[str, PriorityClass]
+    workloads: Workloads
+    history: History = field(default_factory=History, repr=False)
+    domains: Domains = field(default_factory=Domains, repr=False)
+    census_to_take: Census = field(default_factory=Census, repr=False)
 
     @classmethod
-    def of(cls, nodes: Iterable[NodeInfo]) -> Snapshot:
-        """The snapshot of these nodes; of two with one name the later counts."""
-        return cls(MappingProxyType({node.name: node for node in nodes}))
+    def of(
+        cls,
+        nodes: Iterable[NodeInfo],
+        pods: Iterable[Pod] = (),
+        *,
+        namespaces: Iterable[Namespace] = (),
+        disruption_budgets: Iterable[PodDisruptionBudget] = (),
+        priority_classes: Iterable[PriorityClass] = (),
+        workloads: Workloads = NO_WORKLOADS,
+    ) -> Snapshot:
+        """The snapshot of these objects; of two nodes with one name the later counts. Finished pods take nothing."""
+        by_name = {node.name: node for node in nodes}
+        unbound: dict[str, Pod] = {}
+        placed: dict[str, list[Pod]] = {}
+        for pod in pods:
+            if pod.phase and pod.finished:
+                continue
+            if pod.node_name:
+                placed.setdefault(pod.node_name, []).append(pod)
+            else:
+                unbound[pod.uid] = pod
+        strays = {name: tuple(found) for name, found in placed.items() if name not in by_name}
+        for name, found in placed.items():
+            if name in by_name:
+                by_name[name] = by_name[name].with_pods(found)
+        return cls(
+            Roster.of(by_name.values()),
+            MappingProxyType(unbound),
+            nominated(unbound.values()),
+            MappingProxyType(strays),
+            _labels_by_name(namespaces),
+            tuple(disruption_budgets),
+            _by_name(priority_classes),
+            workloads,
+        )
 
     def sharing(self, earlier: Snapshot | None) -> Snapshot:
         """The same snapshot with the NodeInfo objects of an earlier one where nothing changed.
 
-        What was remembered for those nodes stays valid (see evaluation).
+        What was remembered for those nodes stays valid (see evaluation). It takes a comparison of every node and pod;
+        where changes are known, `with_changes` takes time for these alone.
         """
         if earlier is None:
             return self
-        return Snapshot.of(
-            before if (before := earlier.nodes.get(node.name)) == node else node for node in self.nodes.values()
+        now: dict[str, NodeInfo | None] = dict.fromkeys(earlier.nodes.keys() - self.nodes.keys())
+        now |= {name: node for name, node in self.nodes.items() if earlier.nodes.get(name) != node}
+        nodes = earlier.nodes.changed(now)
+        step = Step(earlier._were(now), frozenset(now), positions=nodes.positions_among(now), relabelled=True)
+        return replace(
+            self,
+            nodes=nodes,
+            namespaces=earlier.namespaces if earlier.namespaces == self.namespaces else self.namespaces,
+            workloads=earlier.workloads if earlier.workloads == self.workloads else self.workloads,
+            history=earlier.history.followed_by(step, len(earlier.nodes)),
         )
+
+    def with_changes(self, changes: Changes) -> Snapshot:
+        """The next snapshot. It shares the NodeInfo of every node that neither changed nor had a pod come or go."""
+        found, unbound, strays = Nodes(self.nodes), dict(self.unbound), dict(self.strays)
+        reset, relabelled = change_nodes(changes, found, strays)
+        moved = move_pods(changes, found, unbound, strays)
+        nodes = self.nodes.changed(found.changed)
+        step = Step(
+            self._were(found.changed),
+            reset,
+            frozenset([pod.label_set for pod in moved]),
+            frozenset([pod.spec for pod in moved if pod.spec.pod_affinity.has_terms]),
+            nodes.positions_among(found.changed),
+            relabelled,
+        )
+        census = Census() if self.census_to_take.worn else self.census_to_take
+        census.note(step, found.changed)
+        return replace(
+            self,
+            nodes=nodes,
+            unbound=MappingProxyType(unbound),
+            nominated=nominated_after(self.nominated, unbound, changes),
+            strays=MappingProxyType(strays),
+            namespaces=self.namespaces if changes.namespaces is None else _labels_by_name(changes.namespaces),
+            disruption_budgets=(
+                self.disruption_budgets if changes.disruption_budgets is None else tuple(changes.disruption_budgets)
+            ),
+            priority_classes=(
+                self.priority_classes if changes.priority_classes is None else _by_name(changes.priority_classes)
+            ),
+            workloads=self.workloads if changes.workloads is None else changes.workloads,
+            history=self.history.followed_by(step, len(self.nodes)),
+            domains=Domains() if relabelled else self.domains,
+            census_to_take=census,
+        )
+
+    @property
+    def positions(self) -> Positions:
+        """Those of the nodes."""
+        return self.nodes.positions
+
+    @property
+    def census(self) -> Census:
+        """Which label sets and terms the pods on the nodes have."""
+        self.census_to_take.take(self.nodes.values())
+        return self.census_to_take
+
+    def names_in(self, key: str, value: str) -> Sequence[str]:
+        """The nodes whose label `key` has this value."""
+        return self.domains.names_in(key, value, self.nodes)
+
+    def changed_since(self, earlier: Snapshot) -> Step | None:
+        """What has changed; None where that is not known, or is so much that it takes no longer to begin anew."""
+        return self.history.since(earlier.history.moment)
+
+    def _were(self, names: Iterable[str]) -> Mapping[str, NodeInfo | None]:
+        return {name: self.nodes.get(name) for name in names}
+
+
+def _labels_by_name(namespaces: Iterable[Namespace]) -> Mapping[str, Labels]:
+    return MappingProxyType({namespace.name: namespace.labels for namespace in namespaces})
+
+
+def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:
+    return MappingProxyType({each.name: each for each in classes})

@@ -1,1 +1,1 @@
-"""One module per plugin; `registry` maps kube-scheduler style names to them."""
+"""One module per plugin, a package where it filters and scores at length; `registry` maps their names to them."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from berth.scheduling.framework import FilterPlugin, ScorePlugin
+from berth.scheduling.normalization import spread_out
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.status import SUCCESS, Status, unresolvable
 
 NAME = "NodePriorityLabel"
@@ -24,18 +26,20 @@ _INTEGER = re.compile(r"-?[0-9]{1,15}", re.ASCII)
 _LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 
 
-class NodePriorityLabelArgs(BaseModel):
+class NodePriorityLabelArgs(Args):
     """`label`: the key whose integer value is the node's score."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     label: str = Field(default="priority.lixueduan.com", pattern=_LABEL_KEY)
 
 
 class NodePriorityLabel(FilterPlugin, ScorePlugin):
-    """Filters out unlabelled nodes; the score is the label's integer as it stands, above 10 and below 0 included."""
+    """Filters out unlabelled nodes; the score is the label's integer as it stands, above 10 and below 0 included.
+
+    In a profile with other scores the lowest of the candidates counts 0 and the highest 100.
+    """
 
     name = NAME
+    normalized = True
 
     def __init__(self, args: NodePriorityLabelArgs) -> None:
         self._label = args.label
@@ -52,6 +56,9 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
 
     def score(self, pod: Pod, node: NodeInfo) -> int:
         return int(node.labels[self._label])
+
+    def normalize(self, scores: list[int]) -> list[int]:
+        return spread_out(scores)
 
     def shape(self, pod: Pod) -> Hashable:
         return ()

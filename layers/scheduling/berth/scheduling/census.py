@@ -1,0 +1,65 @@
+"""Which label sets and which terms of affinity pods on nodes have.
+
+At the first sight of a shape every selector is matched with them, instead of with the pods of each node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from berth.scheduling.history import Step
+from berth.scheduling.objects.node import NodeInfo
+from berth.scheduling.objects.pod import LabelSet, PodSpec
+
+MAX_GROWTH = 50_000
+
+
+class Census:
+    """Of a snapshot, and of those before and after it: it only grows, and is shared. Too much in it does no harm."""
+
+    def __init__(self) -> None:
+        self._label_sets: dict[str, set[LabelSet]] = {}
+        self._specs: set[PodSpec] = set()
+        self._growth = 0
+        self._taken = False
+
+    @property
+    def worn(self) -> bool:
+        """Whether so many have come since it was taken that it should be made anew."""
+        return self._growth > MAX_GROWTH
+
+    def take(self, nodes: Iterable[NodeInfo]) -> None:
+        """Once for all snapshots that share it: what left before then has been noted."""
+        if not self._taken:
+            usages = [node.usage for node in nodes]
+            self._add(set().union(*(usage.label_sets for usage in usages)))
+            self._specs.update(*(usage.affine for usage in usages))
+            self._taken = True
+
+    def note(self, step: Step, now: Mapping[str, NodeInfo | None]) -> None:
+        """What came and went with a step; `now`: the changed nodes as they are."""
+        self._note(step.label_sets, step.specs)
+        for name in step.reset:
+            for node in (step.before[name], now[name]):
+                if node is not None:
+                    self._note(node.usage.label_sets, node.usage.affine)
+
+    def label_sets(self, namespaces: Collection[str] | None) -> Iterable[LabelSet]:
+        """Those in these namespaces; None for any."""
+        # Tuples are made in one go, while other threads may note more.
+        for namespace in tuple(self._label_sets) if namespaces is None else namespaces:
+            yield from tuple(self._label_sets.get(namespace, ()))
+
+    @property
+    def specs(self) -> Iterable[PodSpec]:
+        """Specs with terms of affinity or anti-affinity."""
+        return tuple(self._specs)
+
+    def _note(self, label_sets: Collection[LabelSet], specs: Iterable[PodSpec]) -> None:
+        self._add(label_sets)
+        self._specs.update(specs)
+        self._growth += len(label_sets)
+
+    def _add(self, label_sets: Iterable[LabelSet]) -> None:
+        for label_set in label_sets:
+            self._label_sets.setdefault(label_set.namespace, set()).add(label_set)

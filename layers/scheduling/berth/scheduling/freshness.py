@@ -1,0 +1,45 @@
+"""How old the cluster's state may be, and what a verb answers when it is older."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class WhenStale(StrEnum):
+    """FAIL: an error that says how old the cache is. PASS: what can be decided from the request alone."""
+
+    FAIL = "fail"
+    PASS = "pass"  # noqa: S105  # not a password
+
+
+class WakeUp(StrEnum):
+    """What the watcher touches so that the scheduler tries rejected pods again (fact 43).
+
+    OBJECT: one inert CSIStorageCapacity. POD: a condition in the status of each rejected pod, where the object is not
+    allowed. NONE: nothing; rejected pods wait for the scheduler's own flush.
+    """
+
+    OBJECT = "object"
+    POD = "pod"
+    NONE = "none"
+
+
+class NodeCacheConfiguration(BaseModel):
+    """The contract on freshness.
+
+    maxStaleness: seconds; how old the data may be. whenStale: `fail` or `pass`. minHeadReadInterval: seconds for which
+    a verb does without asking whether there is something newer. eventuallyConsistent: head reads at half the price,
+    which may miss what was published a moment ago. wakeUp: `object`, `pod` or `none`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    max_staleness: float = Field(default=180, gt=0, le=86_400, alias="maxStaleness", allow_inf_nan=False, strict=True)
+    when_stale: WhenStale = Field(default=WhenStale.FAIL, alias="whenStale")
+    min_head_read_interval: float = Field(
+        default=0, ge=0, le=60, alias="minHeadReadInterval", allow_inf_nan=False, strict=True
+    )
+    eventually_consistent: bool = Field(default=False, alias="eventuallyConsistent", strict=True)
+    wake_up: WakeUp = Field(default=WakeUp.OBJECT, alias="wakeUp")

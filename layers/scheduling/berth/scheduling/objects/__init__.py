@@ -1,0 +1,38 @@
+"""The objects that decisions read, reduced to the fields that they need; one module each, read by `read_…`."""
+
+from berth.scheduling.objects.disruption_budget import PodDisruptionBudget, read_disruption_budget
+from berth.scheduling.objects.namespace import Namespace, read_namespace
+from berth.scheduling.objects.node import NodeInfo
+from berth.scheduling.objects.node_reading import LABELS_NOT_STRINGS, read_node, read_nodes, trimmed_node
+from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
+from berth.scheduling.objects.pod_fields import trimmed_pod
+from berth.scheduling.objects.pod_reading import label_set, pod_spec, read_pod, read_pods
+from berth.scheduling.objects.priority_class import PriorityClass, read_priority_class
+from berth.scheduling.objects.reading import Unreadable
+from berth.scheduling.objects.workloads import Workload, Workloads, read_workload
+
+__all__ = [
+    "LABELS_NOT_STRINGS",
+    "LabelSet",
+    "Namespace",
+    "NodeInfo",
+    "Pod",
+    "PodDisruptionBudget",
+    "PodSpec",
+    "PriorityClass",
+    "Unreadable",
+    "Workload",
+    "Workloads",
+    "label_set",
+    "pod_spec",
+    "read_disruption_budget",
+    "read_namespace",
+    "read_node",
+    "read_nodes",
+    "read_pod",
+    "read_pods",
+    "read_priority_class",
+    "read_workload",
+    "trimmed_node",
+    "trimmed_pod",
+]

@@ -1,0 +1,96 @@
+"""The objects of a cluster, of all kinds, as a dump lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from berth.scheduling.objects.disruption_budget import PodDisruptionBudget, read_disruption_budget
+from berth.scheduling.objects.namespace import Namespace, read_namespace
+from berth.scheduling.objects.node import NodeInfo
+from berth.scheduling.objects.node_reading import read_node
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED, Pod
+from berth.scheduling.objects.pod_reading import read_placed_pod
+from berth.scheduling.objects.priority_class import PriorityClass, read_priority_class
+from berth.scheduling.objects.reading import Unreadable
+from berth.scheduling.objects.workloads import KINDS, Workload, read_workload
+
+POD_UNREADABLE = "node(s) had a pod that cannot be read"
+"""How much of such a node is taken cannot be told, so it takes no pods."""
+
+
+@dataclass(slots=True)
+class ClusterObjects:
+    """What was found. Kinds that scheduling does not read are left out.
+
+    unreadable: what could not be read and concerns the cluster as a whole. An unreadable field of a node is that node's
+    defect, and so is an unreadable pod on it; a pod that is on no node takes nothing and is left out.
+    """
+
+    nodes: list[NodeInfo] = field(default_factory=list)
+    pods: list[Pod] = field(default_factory=list)
+    namespaces: list[Namespace] = field(default_factory=list)
+    disruption_budgets: list[PodDisruptionBudget] = field(default_factory=list)
+    priority_classes: list[PriorityClass] = field(default_factory=list)
+    workloads: list[Workload] = field(default_factory=list)
+    unreadable: list[Unreadable] = field(default_factory=list)
+
+
+_READERS: Mapping[str, Callable[[object], object]] = {
+    "Pod": read_placed_pod,
+    "Node": read_node,
+    "Namespace": read_namespace,
+    "PodDisruptionBudget": read_disruption_budget,
+    "PriorityClass": read_priority_class,
+    **{kind: partial(read_workload, kind=kind) for kind in KINDS},
+}
+
+
+def read_objects(objs: Iterable[object]) -> ClusterObjects:
+    """Each object by its `kind`."""
+    found = ClusterObjects()
+    barred: set[str] = set()
+    for obj in objs:
+        kind = obj.get("kind") if isinstance(obj, dict) else None
+        read = _READERS.get(kind) if isinstance(kind, str) else None
+        if read is None:
+            continue
+        reading = read(obj)
+        if kind == "Pod" and isinstance(reading, Unreadable):
+            barred.add(_place(obj))
+        else:
+            _add(found, reading)
+    if barred:
+        found.nodes = [_barred(node) if node.name in barred else node for node in found.nodes]
+    return found
+
+
+def _place(pod: object) -> str:
+    """The node of a pod that cannot be read; empty if it has none, or has ended."""
+    spec, status = (pod.get("spec"), pod.get("status")) if isinstance(pod, dict) else (None, None)
+    name = spec.get("nodeName") if isinstance(spec, dict) else None
+    phase = status.get("phase") if isinstance(status, dict) else None
+    return name if isinstance(name, str) and phase not in (SUCCEEDED, FAILED) else ""
+
+
+def _barred(node: NodeInfo) -> NodeInfo:
+    return node if node.defect else replace(node, defect=POD_UNREADABLE)
+
+
+def _add(found: ClusterObjects, reading: object) -> None:
+    match reading:
+        case NodeInfo():
+            found.nodes.append(reading)
+        case Pod():
+            found.pods.append(reading)
+        case Namespace():
+            found.namespaces.append(reading)
+        case PodDisruptionBudget():
+            found.disruption_budgets.append(reading)
+        case PriorityClass():
+            found.priority_classes.append(reading)
+        case Workload():
+            found.workloads.append(reading)
+        case Unreadable():
+            found.unreadable.append(reading)

@@ -1,0 +1,51 @@
+"""PodDisruptionBudgets: how many pods of an application may be evicted at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from berth.scheduling.objects.label_selectors import read_label_selector
+from berth.scheduling.objects.pod import Pod
+from berth.scheduling.objects.reading import Malformed, Unreadable, an_object, integer, name_or_empty
+from berth.scheduling.selectors import Invalid, LabelSelector
+
+
+@dataclass(frozen=True, slots=True)
+class PodDisruptionBudget:
+    """A policy/v1.PodDisruptionBudget. disrupted_pods: names of pods whose eviction it has counted already."""
+
+    namespace: str
+    name: str
+    selector: LabelSelector | Invalid
+    disruptions_allowed: int = 0
+    disrupted_pods: frozenset[str] = frozenset()
+
+    def covers(self, pod: Pod) -> bool:
+        """Whether an eviction of the pod counts (fact 31): an empty selector and a pod without labels never match."""
+        return (
+            isinstance(self.selector, LabelSelector)
+            and not self.selector.everything
+            and pod.namespace == self.namespace
+            and bool(pod.labels)
+            and pod.name not in self.disrupted_pods
+            and self.selector.matches(pod.labels)
+        )
+
+
+def read_disruption_budget(obj: object) -> PodDisruptionBudget | Unreadable:
+    """Read a policy/v1.PodDisruptionBudget."""
+    kind = "PodDisruptionBudget"
+    try:
+        whole = an_object(obj, kind)
+        metadata, spec, status = (
+            an_object(whole.get(part), f"{kind}.{part}") for part in ("metadata", "spec", "status")
+        )
+        return PodDisruptionBudget(
+            name_or_empty(metadata.get("namespace")),
+            name_or_empty(metadata.get("name")),
+            read_label_selector(spec.get("selector"), f"{kind}.spec.selector"),
+            integer(status.get("disruptionsAllowed"), f"{kind}.status.disruptionsAllowed") or 0,
+            frozenset(an_object(status.get("disruptedPods"), f"{kind}.status.disruptedPods")),
+        )
+    except Malformed as error:
+        return Unreadable(str(error))

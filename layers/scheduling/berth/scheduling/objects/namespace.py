@@ -1,0 +1,27 @@
+"""Namespaces: their labels decide which pods a namespaceSelector means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from berth.scheduling.objects.reading import Malformed, Unreadable, an_object, name_or_empty, string_map
+from berth.scheduling.selectors import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """A v1.Namespace."""
+
+    name: str
+    labels: Labels
+
+
+def read_namespace(obj: object) -> Namespace | Unreadable:
+    """Read a v1.Namespace."""
+    try:
+        metadata = an_object(an_object(obj, "Namespace").get("metadata"), "Namespace.metadata")
+        return Namespace(
+            name_or_empty(metadata.get("name")), string_map(metadata.get("labels"), "Namespace.metadata.labels")
+        )
+    except Malformed as error:
+        return Unreadable(str(error))

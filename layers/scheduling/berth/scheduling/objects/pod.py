@@ -1,0 +1,117 @@
+"""Pods, as decisions see them: an identity of its own, and the parts it shares with other pods.
+
+The pods of one controller are alike in all that placement depends on. So a Pod holds little itself; its LabelSet and
+its PodSpec are interned: one object for all pods that have equal ones. It keeps 150,000 pods small, and what was found
+out about one label set (does the selector match it?) holds for all its pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from berth.scheduling.objects.containers import NO_IMAGES, HostPort, Images
+from berth.scheduling.objects.node_affinity import NO_NODE_AFFINITY, NodeAffinity
+from berth.scheduling.objects.pod_affinity import NO_POD_AFFINITY, PodAffinity
+from berth.scheduling.objects.requests import Requests
+from berth.scheduling.objects.taints import Toleration
+from berth.scheduling.objects.topology_spread import TopologySpreadConstraint
+
+SUCCEEDED = "Succeeded"
+FAILED = "Failed"
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class LabelSet:
+    """What selectors see of a pod. Compared by identity, which makes it a cheap key."""
+
+    namespace: str
+    labels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """The owner that manages the pod (`controller: true`)."""
+
+    api_version: str
+    kind: str
+    name: str
+
+
+NO_REQUESTS = Requests({}, {}, 0, 0, {})
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class PodSpec:
+    """What plugins read of a pod besides its labels. Compared by identity.
+
+    `source` is what it was read from: JSON in the shape of a v1.Pod, with these fields alone. A pod that is on a node
+    lacks what only its own placement needs: node selector and affinity, tolerations, spread constraints, images, its
+    priority class and preemption policy.
+    """
+
+    namespace: str = ""
+    scheduler_name: str = ""
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    controller: Controller | None = None
+    requests: Requests = NO_REQUESTS
+    host_ports: tuple[HostPort, ...] = ()
+    pod_affinity: PodAffinity = NO_POD_AFFINITY
+    node_selector: Mapping[str, str] | None = None
+    node_affinity: NodeAffinity = NO_NODE_AFFINITY
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread: tuple[TopologySpreadConstraint, ...] = ()
+    images: Images = NO_IMAGES
+    gated: bool = False
+    source: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """A pod. `node_name` is empty while it is not bound; `start_time` is in seconds since the epoch.
+
+    terminating: it is being deleted. disruption_target: and the scheduler did it, to make room.
+    """
+
+    name: str
+    uid: str
+    label_set: LabelSet
+    spec: PodSpec
+    node_name: str = ""
+    nominated_node: str = ""
+    phase: str = ""
+    start_time: float | None = None
+    terminating: bool = False
+    disruption_target: bool = False
+
+    @property
+    def namespace(self) -> str:
+        """Its namespace."""
+        return self.label_set.namespace
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Its labels."""
+        return self.label_set.labels
+
+    @property
+    def priority(self) -> int | None:
+        """None where the API server has not resolved it; it then counts as 0."""
+        return self.spec.priority
+
+    @property
+    def scheduler_name(self) -> str:
+        """The scheduler that is responsible for it."""
+        return self.spec.scheduler_name
+
+    @property
+    def controller_kind(self) -> str:
+        """The kind of its controller; empty without one."""
+        return "" if self.spec.controller is None else self.spec.controller.kind
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has ended and takes nothing from its node any more."""
+        return self.phase in (SUCCEEDED, FAILED)

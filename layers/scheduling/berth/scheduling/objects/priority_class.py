@@ -1,0 +1,32 @@
+"""PriorityClasses: names for priorities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from berth.scheduling.objects.reading import Malformed, Unreadable, an_object, flag, integer, name_or_empty
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClass:
+    """A scheduling/v1.PriorityClass."""
+
+    name: str
+    value: int
+    global_default: bool = False
+    preemption_policy: str = ""
+
+
+def read_priority_class(obj: object) -> PriorityClass | Unreadable:
+    """Read a scheduling/v1.PriorityClass."""
+    try:
+        whole = an_object(obj, "PriorityClass")
+        metadata = an_object(whole.get("metadata"), "PriorityClass.metadata")
+        return PriorityClass(
+            name_or_empty(metadata.get("name")),
+            integer(whole.get("value"), "PriorityClass.value") or 0,
+            flag(whole.get("globalDefault"), "PriorityClass.globalDefault"),
+            name_or_empty(whole.get("preemptionPolicy")),
+        )
+    except Malformed as error:
+        return Unreadable(str(error))

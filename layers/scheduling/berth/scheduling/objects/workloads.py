@@ -1,0 +1,106 @@
+"""Services and controllers: their selectors say which pods belong together where a pod has no spread constraints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from berth.scheduling.objects.label_selectors import read_label_selector
+from berth.scheduling.objects.pod import Pod
+from berth.scheduling.objects.reading import Malformed, Unreadable, an_object, name_or_empty, string_map
+from berth.scheduling.selectors import EVERYTHING, Invalid, Labels, LabelSelector, equals
+
+_API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
+SERVICE = "Service"
+KINDS = (SERVICE, *_API_VERSIONS)
+
+WorkloadKey = tuple[str, str, str]
+"""Kind, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A Service, ReplicationController, ReplicaSet or StatefulSet. The first two select by a plain map."""
+
+    kind: str
+    namespace: str
+    name: str
+    labels: Labels | None = None
+    selector: LabelSelector | Invalid = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Workloads:
+    """The workloads of a cluster, by what they are asked for. Never changed; `changed` makes others."""
+
+    services: dict[str, tuple[Workload, ...]] = field(default_factory=dict)
+    controllers: dict[WorkloadKey, Workload] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, workloads: Iterable[Workload]) -> Workloads:
+        """All of these."""
+        return cls().changed(workloads, ())
+
+    def changed(self, come: Iterable[Workload], gone: Iterable[WorkloadKey]) -> Workloads:
+        """With these, new or as they are now, and without those."""
+        controllers = dict(self.controllers)
+        services: dict[str, dict[str, Workload]] = {}
+
+        def of_namespace(namespace: str) -> dict[str, Workload]:
+            if namespace not in services:
+                services[namespace] = {each.name: each for each in self.services.get(namespace, ())}
+            return services[namespace]
+
+        for kind, namespace, name in gone:
+            controllers.pop((kind, namespace, name), None)
+            if kind == SERVICE:
+                of_namespace(namespace).pop(name, None)
+        for workload in come:
+            if workload.kind == SERVICE:
+                of_namespace(workload.namespace)[workload.name] = workload
+            else:
+                controllers[workload.kind, workload.namespace, workload.name] = workload
+        changed = {namespace: tuple(found[name] for name in sorted(found)) for namespace, found in services.items()}
+        kept = {namespace: found for namespace, found in (self.services | changed).items() if found}
+        return Workloads(kept, controllers)
+
+    def selector_of(self, pod: Pod) -> LabelSelector:
+        """Which pods belong together with this one: all requirements of its services and of its controller."""
+        labels: dict[str, str] = {}
+        for service in self.services.get(pod.namespace, ()):
+            # A service without a selector means nothing; one with an empty selector adds no requirement.
+            if service.labels is not None and service.labels.items() <= pod.labels.items():
+                labels |= service.labels
+        requirements = tuple(equals(key, value) for key, value in labels.items())
+        owner = pod.spec.controller
+        if owner is None or _API_VERSIONS.get(owner.kind) != owner.api_version:
+            return LabelSelector(requirements)
+        controller = self.controllers.get((owner.kind, pod.namespace, owner.name))
+        if controller is None:
+            return LabelSelector(requirements)
+        if controller.labels is not None:
+            return LabelSelector(tuple(equals(key, value) for key, value in (labels | dict(controller.labels)).items()))
+        if isinstance(controller.selector, Invalid) or controller.selector.nothing:
+            return LabelSelector(requirements)
+        return LabelSelector(requirements + controller.selector.requirements)
+
+
+NO_WORKLOADS = Workloads()
+
+
+def read_workload(obj: object, kind: str) -> Workload | Unreadable:
+    """Read one of KINDS."""
+    try:
+        whole = an_object(obj, kind)
+        metadata = an_object(whole.get("metadata"), f"{kind}.metadata")
+        namespace, name = name_or_empty(metadata.get("namespace")), name_or_empty(metadata.get("name"))
+        selector = an_object(whole.get("spec"), f"{kind}.spec").get("selector")
+        path = f"{kind}.spec.selector"
+        if kind in (SERVICE, "ReplicationController"):
+            labels = None if selector is None else string_map(selector, path)
+            if kind == "ReplicationController":
+                labels = labels or {}
+            return Workload(kind, namespace, name, labels)
+        return Workload(kind, namespace, name, selector=read_label_selector(selector, path))
+    except Malformed as error:
+        return Unreadable(str(error))

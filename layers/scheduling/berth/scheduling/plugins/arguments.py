@@ -1,0 +1,15 @@
+"""What the arguments of all plugins have in common."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Args(BaseModel):
+    """Arguments are named as in KubeSchedulerConfiguration; an unknown one is refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class NoArgs(Args):
+    """For plugins that take none."""

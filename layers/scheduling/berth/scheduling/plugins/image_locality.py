@@ -1,0 +1,90 @@
+"""ImageLocality: nodes that have the pod's images already are better, the more so the more nodes have them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+from berth.scheduling.framework import MAX_NODE_SCORE, ClusterScore, ClusterScorePlugin
+from berth.scheduling.history import Step
+from berth.scheduling.node_numbers import Kinds, NodeNumbers
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.containers import Images
+from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.positions import Located, picked
+from berth.scheduling.snapshot import Snapshot
+
+NAME = "ImageLocality"
+
+_MEBIBYTE = 1024 * 1024
+_MIN_BYTES = 23 * _MEBIBYTE
+_MAX_BYTES_PER_CONTAINER = 1000 * _MEBIBYTE
+
+
+Sizes = tuple[int | None, ...]
+"""Of the pod's images on a node; None for one that it has not. Nodes with the same have one score."""
+
+
+@dataclass(frozen=True, slots=True)
+class _State(ClusterScore):
+    """spread: on how many of all nodes each of the pod's images is.
+
+    sizes: those that were found. by_node: the number of each node's.
+    """
+
+    images: Images
+    spread: Mapping[str, int]
+    nodes: int
+    sizes: Kinds[Sizes]
+    by_node: NodeNumbers
+
+    def scores(self, candidates: Located, snapshot: Snapshot) -> list[int]:
+        if not any(self.spread.values()):
+            return [0] * len(candidates)
+        numbers = self.by_node.at(candidates.positions, snapshot.nodes.standing, self._number)
+        scores = [self._score(sizes) for sizes in self.sizes]
+        return list(picked(scores, numbers))
+
+    def _number(self, node: NodeInfo) -> int:
+        return self.sizes.number(tuple(map(node.images.get, self.images.names)))
+
+    def _score(self, sizes: Sizes) -> int:
+        present = sum(
+            int(float(size) * (self.spread[name] / self.nodes))
+            for name, size in zip(self.images.names, sizes, strict=True)
+            if size is not None
+        )
+        most = _MAX_BYTES_PER_CONTAINER * self.images.containers
+        # A pod of no container, which no API server takes, would divide by less than nothing.
+        clipped = min(max(present, _MIN_BYTES), max(most, _MIN_BYTES))
+        return MAX_NODE_SCORE * (clipped - _MIN_BYTES) // (most - _MIN_BYTES) if most > _MIN_BYTES else 0
+
+    def moved_to(self, snapshot: Snapshot, step: Step) -> _State:
+        spread = Counter(self.spread)
+        for name in step.reset:
+            before, after = step.before[name], snapshot.nodes.get(name)
+            for image in self.spread:
+                spread[image] += (after is not None and image in after.images) - (
+                    before is not None and image in before.images
+                )
+        reset = [snapshot.positions[name] for name in step.reset]
+        by_node = self.by_node.kept(snapshot.positions.size, reset)
+        return _State(self.images, spread, len(snapshot.nodes), self.sizes, by_node)
+
+
+class ImageLocality(ClusterScorePlugin):
+    """As in kube-scheduler. Images are compared by the names a node lists."""
+
+    name = NAME
+
+    def __init__(self, args: NoArgs) -> None:
+        """There is nothing to choose."""
+
+    def shape(self, pod: Pod) -> Hashable:
+        return pod.spec.images
+
+    def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore:
+        names = dict.fromkeys(pod.spec.images.names)
+        spread = {name: sum(name in node.images for node in snapshot.nodes.values()) for name in names}
+        return _State(pod.spec.images, spread, len(snapshot.nodes), Kinds(), NodeNumbers(snapshot.positions.size))

@@ -1,0 +1,37 @@
+"""InterPodAffinity: where other pods are decides where a pod may be and had better be."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from berth.scheduling.framework import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
+from berth.scheduling.objects import Pod
+from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.plugins.inter_pod_affinity import filtering, scoring
+from berth.scheduling.plugins.inter_pod_affinity.filtering import NAME
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import Status
+
+
+class InterPodAffinityArgs(Args):
+    """`hardPodAffinityWeight`: what a required term of a pod on a node counts when it means the incoming pod."""
+
+    hard_pod_affinity_weight: int = Field(default=1, ge=0, le=100, alias="hardPodAffinityWeight")
+    ignore_preferred_terms_of_existing_pods: bool = Field(default=False, alias="ignorePreferredTermsOfExistingPods")
+
+
+class InterPodAffinity(ClusterFilterPlugin, ClusterScorePlugin):
+    """As in kube-scheduler. Pods that are being deleted count."""
+
+    name = NAME
+
+    def __init__(self, args: InterPodAffinityArgs) -> None:
+        self._args = args
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
+        return filtering.pre_filter(pod, snapshot)
+
+    def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | None:
+        if self._args.ignore_preferred_terms_of_existing_pods and not pod.spec.pod_affinity.preferred:
+            return None
+        return scoring.pre_score(pod, snapshot, self._args.hard_pod_affinity_weight)

@@ -1,0 +1,127 @@
+"""InterPodAffinity, score: pods that are better together, and pods that are better apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from berth.scheduling.census import Census
+from berth.scheduling.framework import ClusterScore
+from berth.scheduling.history import Step
+from berth.scheduling.node_numbers import NodeNumbers
+from berth.scheduling.normalization import spread_out
+from berth.scheduling.objects import NodeInfo, Pod, PodSpec
+from berth.scheduling.plugins.inter_pod_affinity.terms import NO_LABELS, own_term
+from berth.scheduling.positions import Located
+from berth.scheduling.selectors import Labels
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.topology_counts import TopologyCounts
+
+
+class Preferences:
+    """What the pod prefers, and what pods on nodes would prefer, for pods of one shape."""
+
+    def __init__(self, pod: Pod, snapshot: Snapshot, hard_weight: int) -> None:
+        self.pod, self.hard_weight = pod, hard_weight
+        self.namespaces = snapshot.namespaces
+        self._namespace_labels: Labels = snapshot.namespaces.get(pod.namespace, NO_LABELS)
+        self._own = [
+            (each.weight, term.topology_key, term.counter())
+            for each in pod.spec.pod_affinity.preferred
+            for term in (own_term(each.term, snapshot.namespaces),)
+        ]
+        self._others: dict[PodSpec, tuple[tuple[str, int], ...]] = {}
+
+    @property
+    def worn(self) -> bool:
+        """Whether it has seen so many labels that it should be made anew."""
+        return any(counter.worn for _, _, counter in self._own)
+
+    def concern(self, step: Step) -> Collection[str]:
+        """The nodes of a step that may count otherwise after it."""
+        pods_matter = any(counter.matches_any(step.label_sets) for _, _, counter in self._own) or any(
+            self._weights_of(spec) for spec in step.specs
+        )
+        return step.names if pods_matter else step.reset
+
+    def concern_one_of(self, census: Census) -> bool:
+        """Whether some pod there may matter. Then all that match have been seen."""
+        matched = [counter.matches_one_of(census) for _, _, counter in self._own]
+        return any(matched) or any(self._weights_of(spec) for spec in census.specs)
+
+    def pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
+        """What the pods on the node add to the score of every node of that topology. seen: see PodCounter."""
+        labels = node.labels
+        for weight, key, counter in self._own:
+            if key in labels:
+                number = counter.count(node.usage, seen=seen)
+                if number:
+                    yield key, labels[key], weight * number
+        for spec, number in node.usage.affine.items():
+            for key, weight in self._weights_of(spec):
+                if key in labels:
+                    yield key, labels[key], weight * number
+
+    def _weights_of(self, spec: PodSpec) -> tuple[tuple[str, int], ...]:
+        found = self._others.get(spec)
+        if found is None:
+            found = self._others[spec] = tuple(self._weights(spec))
+        return found
+
+    def _weights(self, spec: PodSpec) -> Iterable[tuple[str, int]]:
+        pod, labels = self.pod, self._namespace_labels
+        for term in spec.pod_affinity.required if self.hard_weight else ():
+            if term.matches(pod.namespace, labels, pod.labels):
+                yield term.topology_key, self.hard_weight
+        for each in spec.pod_affinity.preferred:
+            if each.term.matches(pod.namespace, labels, pod.labels):
+                yield each.term.topology_key, each.weight
+
+
+@dataclass(frozen=True, slots=True)
+class State(ClusterScore):
+    """weights: what each topology is worth. sums: of each node's topologies."""
+
+    preferences: Preferences
+    weights: TopologyCounts[str]
+    sums: NodeNumbers
+
+    @classmethod
+    def of(cls, preferences: Preferences, snapshot: Snapshot) -> State:
+        """Count over all nodes."""
+        if not preferences.concern_one_of(snapshot.census):
+            return cls(preferences, TopologyCounts(), NodeNumbers(snapshot.positions.size))
+        pairs = (pair for node in snapshot.nodes.values() for pair in preferences.pairs(node, seen=True))
+        return cls(preferences, TopologyCounts.of(pairs), NodeNumbers(snapshot.positions.size))
+
+    def scores(self, candidates: Located, snapshot: Snapshot) -> list[int]:
+        if not self.weights:
+            return [0] * len(candidates)
+        return spread_out(self.sums.at(candidates.positions, snapshot.nodes.standing, self._sum))
+
+    def _sum(self, node: NodeInfo) -> int:
+        labels = node.labels
+        return sum(self.weights.values(key).get(labels[key], 0) for key in self.weights if key in labels)
+
+    def moved_to(self, snapshot: Snapshot, step: Step) -> State:
+        preferences = self.preferences
+        if snapshot.namespaces is not preferences.namespaces:
+            return State.of(Preferences(preferences.pod, snapshot, preferences.hard_weight), snapshot)
+        if preferences.worn:
+            preferences = Preferences(preferences.pod, snapshot, preferences.hard_weight)
+        changes: dict[tuple[str, str], int] = defaultdict(int)
+        for name in preferences.concern(step):
+            for node, sign in ((step.before[name], -1), (snapshot.nodes.get(name), 1)):
+                if node is not None:
+                    for key, value, weight in preferences.pairs(node):
+                        changes[key, value] += sign * weight
+        weights, _ = self.weights.changed(changes)
+        others = {name for (key, value), weight in changes.items() if weight for name in snapshot.names_in(key, value)}
+        changed = [snapshot.positions[name] for name in others | step.reset]
+        return State(preferences, weights, self.sums.kept(snapshot.positions.size, changed))
+
+
+def pre_score(pod: Pod, snapshot: Snapshot, hard_weight: int) -> State:
+    """The state for this pod. Its own terms have been parsed: filter would have rejected it otherwise."""
+    return State.of(Preferences(pod, snapshot, hard_weight), snapshot)

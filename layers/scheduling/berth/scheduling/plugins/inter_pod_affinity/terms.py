@@ -1,0 +1,166 @@
+"""Terms of pod affinity as they are matched: the incoming pod's own, and those of pods that are on nodes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from berth.scheduling.history import Step
+from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
+from berth.scheduling.objects.pod_affinity import PodAffinityTerm
+from berth.scheduling.pod_counter import PodCounter, pod_counter
+from berth.scheduling.selectors import Labels, LabelSelector
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.topology_counts import TopologyCounts
+
+NO_LABELS: Labels = {}
+
+Pairs = dict[tuple[str, str], int]
+"""A topology key and a value of it, to a number of pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTerm:
+    """A term of the incoming pod, its namespaceSelector resolved to the namespaces there are."""
+
+    topology_key: str
+    selector: LabelSelector
+    namespaces: frozenset[str]
+    any_namespace: bool
+
+    def matches(self, label_set: LabelSet) -> bool:
+        """Whether a pod with these labels is one that the term means."""
+        if not self.any_namespace and label_set.namespace not in self.namespaces:
+            return False
+        return self.selector.matches(label_set.labels)
+
+    def counter(self) -> PodCounter:
+        """Counts the pods that it means."""
+        return pod_counter(None if self.any_namespace else self.namespaces, self.selector)
+
+
+def _counter_of_all(terms: tuple[OwnTerm, ...]) -> PodCounter:
+    if len(terms) == 1:
+        return terms[0].counter()
+    anywhere = not terms or any(term.any_namespace for term in terms)
+    namespaces = None if anywhere else frozenset().union(*(term.namespaces for term in terms))
+    return PodCounter(lambda label_set: all(term.matches(label_set) for term in terms), namespaces)
+
+
+def own_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> OwnTerm:
+    """As kube-scheduler resolves it.
+
+    It lists the namespaces that the selector matches, and then matches the selector a second time, against no labels
+    at all: so a selector that no labels satisfy (NotIn, DoesNotExist) means every namespace. `{}` does in any case.
+    """
+    selector = term.namespace_selector
+    if selector.nothing or selector.everything:
+        return OwnTerm(term.topology_key, term.selector, term.namespaces, selector.everything)
+    listed = {name for name, labels in namespaces.items() if selector.matches(labels)}
+    return OwnTerm(term.topology_key, term.selector, term.namespaces | listed, selector.matches(NO_LABELS))
+
+
+def keys_matching(terms: Iterable[PodAffinityTerm], pod: Pod, namespace_labels: Labels) -> tuple[str, ...]:
+    """The topology keys of those terms, of a pod on a node, that mean the incoming pod."""
+    return tuple(term.topology_key for term in terms if term.matches(pod.namespace, namespace_labels, pod.labels))
+
+
+class Terms:
+    """What is matched, for pods of one shape: the pod's own terms, and whether others' terms mean the pod."""
+
+    def __init__(self, pod: Pod, snapshot: Snapshot) -> None:
+        affinity = pod.spec.pod_affinity
+        self.pod = pod
+        self.namespaces = snapshot.namespaces
+        self.namespace_labels: Labels = snapshot.namespaces.get(pod.namespace, NO_LABELS)
+        self.near = tuple(own_term(term, snapshot.namespaces) for term in affinity.required)
+        self.away = tuple(own_term(term, snapshot.namespaces) for term in affinity.anti_required)
+        self.matches_itself = bool(self.near) and all(term.matches(pod.label_set) for term in self.near)
+        self._near_counter = _counter_of_all(self.near)
+        self._away_counters = tuple(term.counter() for term in self.away)
+        self._barred_keys: dict[PodSpec, tuple[str, ...]] = {}
+
+    @property
+    def worn(self) -> bool:
+        """Whether it has seen so many labels that it should be made anew."""
+        return any(counter.worn for counter in (self._near_counter, *self._away_counters))
+
+    def concern(self, step: Step) -> Collection[str]:
+        """The nodes of a step that may count otherwise after it."""
+        counters = (self._near_counter, *self._away_counters) if self.near else self._away_counters
+        pods_matter = any(counter.matches_any(step.label_sets) for counter in counters) or any(
+            self._keys_of(spec) for spec in step.specs
+        )
+        return step.names if pods_matter else step.reset
+
+    def over(self, snapshot: Snapshot) -> tuple[TopologyCounts[str], TopologyCounts[str], TopologyCounts[str]]:
+        """The three counts over all nodes. Nodes are looked at only where some pod in the cluster matters."""
+        nodes, census = snapshot.nodes.values(), snapshot.census
+        some_away = [counter.matches_one_of(census) for counter in self._away_counters]
+        near: list[tuple[str, str, int]] = []
+        if self.near and self._near_counter.matches_one_of(census):
+            for node in nodes:
+                near += self.near_pairs(node, seen=True)
+        away: list[tuple[str, str, int]] = []
+        if any(some_away):
+            for node in nodes:
+                away += self.away_pairs(node, seen=True)
+        barring: list[tuple[str, str, int]] = []
+        if any(self._keys_of(spec) for spec in census.specs):
+            for node in nodes:
+                if node.usage.anti_affine:
+                    barring += self.barring_pairs(node)
+        return TopologyCounts.of(near), TopologyCounts.of(away), TopologyCounts.of(barring)
+
+    def near_pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
+        """How many pods on the node match all terms of the affinity, for each term. seen: see PodCounter."""
+        number = self._near_counter.count(node.usage, seen=seen) if self.near else 0
+        return _pairs(self.near, node, number) if number else ()
+
+    def away_pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
+        """How many pods on the node match a term of the anti-affinity, each by itself."""
+        pairs: list[tuple[str, str, int]] = []
+        for term, counter in zip(self.away, self._away_counters, strict=True):
+            number = counter.count(node.usage, seen=seen)
+            if number:
+                pairs += _pairs((term,), node, number)
+        return pairs
+
+    def barring_pairs(self, node: NodeInfo) -> Iterable[tuple[str, str, int]]:
+        """How many pods on the node must be away from the pod, by where that is."""
+        pairs = []
+        for spec, number in node.usage.anti_affine.items():
+            for key in self._keys_of(spec):
+                if key in node.labels:
+                    pairs.append((key, node.labels[key], number))
+        return pairs
+
+    def of_one(self, pod: Pod, node: NodeInfo) -> tuple[Pairs, Pairs, Pairs]:
+        """What one pod adds to the three counts on that node."""
+        near = self.near if self.near and self._near_counter.matches(pod.label_set) else ()
+        away = [
+            term for term, counter in zip(self.away, self._away_counters, strict=True) if counter.matches(pod.label_set)
+        ]
+        barring = [(key, node.labels[key], 1) for key in self._keys_of(pod.spec) if key in node.labels]
+        return summed(_pairs(near, node, 1)), summed(_pairs(away, node, 1)), summed(barring)
+
+    def _keys_of(self, spec: PodSpec) -> tuple[str, ...]:
+        keys = self._barred_keys.get(spec)
+        if keys is None:
+            keys = keys_matching(spec.pod_affinity.anti_required, self.pod, self.namespace_labels)
+            self._barred_keys[spec] = keys
+        return keys
+
+
+def _pairs(terms: Iterable[OwnTerm], node: NodeInfo, number: int) -> list[tuple[str, str, int]]:
+    labels = node.labels
+    return [(key, labels[key], number) for term in terms if (key := term.topology_key) in labels]
+
+
+def summed(pairs: Iterable[tuple[str, str, int]]) -> Pairs:
+    """One number a pair."""
+    found: Pairs = defaultdict(int)
+    for key, value, number in pairs:
+        found[key, value] += number
+    return found

@@ -1,0 +1,124 @@
+"""NodeAffinity: nodeSelector and node affinity, the pod's own and the one added by the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Self
+
+from pydantic import Field, PrivateAttr, model_validator
+
+from berth.scheduling.framework import FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.normalization import share_of_highest
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects import node_affinity as affinity
+from berth.scheduling.objects.node_affinity import NO_NODE_AFFINITY, NodeSelector, PreferredTerm
+from berth.scheduling.objects.reading import Malformed
+from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.selectors import Invalid, Labels
+from berth.scheduling.status import SUCCESS, Status, undecidable, unresolvable
+
+NAME = "NodeAffinity"
+
+# Given when nodeSelector or the required terms do not match.
+REASON_POD = "node(s) didn't match Pod's node affinity/selector"
+# Given when addedAffinity does not match; it is looked at first.
+REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
+# Given for every node when each term asks for two different names at once.
+REASON_CONFLICT = "pod affinity terms conflict"
+# Given for every node when a preferred term cannot be parsed: kube-scheduler fails the whole cycle.
+REASON_INVALID = "pod has a preferred node affinity term that cannot be parsed"
+
+_NO_MATCH = unresolvable(NAME, REASON_POD)
+_NOT_ENFORCED = unresolvable(NAME, REASON_ENFORCED)
+_CONFLICT = unresolvable(NAME, REASON_CONFLICT)
+_INVALID = undecidable(NAME, REASON_INVALID)
+
+
+class NodeAffinityArgs(Args):
+    """`addedAffinity`: a v1.NodeAffinity that holds for every pod in addition to its own."""
+
+    added_affinity: dict[str, object] | None = Field(default=None, alias="addedAffinity")
+    _added: affinity.NodeAffinity = PrivateAttr(default=affinity.NO_NODE_AFFINITY)
+
+    @model_validator(mode="after")
+    def _parses(self) -> Self:
+        try:
+            self._added = affinity.read_node_affinity(self.added_affinity, "addedAffinity")
+        except Malformed as error:
+            raise ValueError(str(error)) from error
+        required = self._added.required
+        if isinstance(self._added.preferred, Invalid) or (required and any(term.invalid for term in required.terms)):
+            raise ValueError("addedAffinity has a term that cannot be parsed")
+        return self
+
+    @property
+    def added(self) -> affinity.NodeAffinity:
+        """The affinity, parsed."""
+        return self._added
+
+
+@dataclass(frozen=True, slots=True)
+class Required:
+    """What a node must match."""
+
+    node_selector: Labels | None
+    terms: NodeSelector | None
+
+    def matches(self, node: NodeInfo) -> bool:
+        """Both of them. A term that cannot be parsed matches nothing."""
+        if self.node_selector and not self.node_selector.items() <= node.labels.items():
+            return False
+        return self.terms is None or self.terms.matches(node.labels, node.name)
+
+
+Preferred = tuple[PreferredTerm, ...]
+
+
+class NodeAffinity(FilterPlugin[Required], ScorePlugin[Preferred]):
+    """As in kube-scheduler."""
+
+    name = NAME
+    normalized = True
+
+    def __init__(self, args: NodeAffinityArgs) -> None:
+        self._added_required = args.added.required
+        self._added_preferred = args.added.preferred if isinstance(args.added.preferred, tuple) else ()
+
+    def shape(self, pod: Pod) -> Hashable:
+        # Most pods have neither, and are alike in that.
+        return None if required_of(pod) is None and pod.spec.node_affinity is NO_NODE_AFFINITY else pod.spec
+
+    def pre_filter(self, pod: Pod) -> Prepared[Required] | Status | None:
+        required = required_of(pod)
+        if required is None:
+            return None if self._added_required is None else Prepared(Required(None, None))
+        names = None if required.terms is None else required.terms.node_names
+        if names is not None and not names:
+            return _CONFLICT
+        return Prepared(required, names)
+
+    def filter(self, state: Required, node: NodeInfo) -> Status:
+        if self._added_required is not None and not self._added_required.matches(node.labels, node.name):
+            return _NOT_ENFORCED
+        return SUCCESS if state.matches(node) else _NO_MATCH
+
+    def pre_score(self, pod: Pod) -> Prepared[Preferred] | Status | None:
+        preferred = pod.spec.node_affinity.preferred
+        if isinstance(preferred, Invalid):
+            return _INVALID
+        terms = self._added_preferred + preferred
+        return Prepared(terms) if terms else None
+
+    def score(self, state: Preferred, node: NodeInfo) -> int:
+        """The weights of the terms that match, added up."""
+        return sum(each.weight for each in state if each.term.matches(node.labels, node.name))
+
+    def normalize(self, scores: list[int]) -> list[int]:
+        return share_of_highest(scores)
+
+
+def required_of(pod: Pod) -> Required | None:
+    """What the pod itself requires of a node; None where it does not."""
+    selector, terms = pod.spec.node_selector, pod.spec.node_affinity.required
+    return None if selector is None and terms is None else Required(selector, terms)

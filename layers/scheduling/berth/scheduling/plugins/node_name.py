@@ -1,0 +1,35 @@
+"""NodeName: a pod that names its node goes there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from berth.scheduling.framework import FilterPlugin, Prepared
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.status import SUCCESS, Status, unresolvable
+
+NAME = "NodeName"
+
+# Given when `spec.nodeName` is another node's.
+REASON = "node(s) didn't match the requested node name"
+
+_OTHER_NODE = unresolvable(NAME, REASON)
+
+
+class NodeName(FilterPlugin[str]):
+    """As in kube-scheduler. The state: the name."""
+
+    name = NAME
+
+    def __init__(self, args: NoArgs) -> None:
+        """There is nothing to choose."""
+
+    def shape(self, pod: Pod) -> Hashable:
+        return pod.node_name
+
+    def pre_filter(self, pod: Pod) -> Prepared[str] | None:
+        return Prepared(pod.node_name) if pod.node_name else None
+
+    def filter(self, state: str, node: NodeInfo) -> Status:
+        return SUCCESS if node.name == state else _OTHER_NODE

@@ -1,0 +1,51 @@
+"""NodeReady: nodes that are not running, or that say of themselves that they are not ready.
+
+Berth's own. In a live cluster the node lifecycle controller puts a taint on such nodes; here the node's state counts
+before the taint is there, and for the same pods: those that tolerate the taint may go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from berth.scheduling.framework import FilterPlugin, Prepared
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.taints import NO_SCHEDULE, Taint, tolerated
+from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.status import SUCCESS, Status, unresolvable
+
+NAME = "NodeReady"
+
+# Given when the Ready condition is False or Unknown. Evicting pods makes no node ready.
+REASON_NOT_READY = "node(s) were not ready"
+# Given when the node's phase is Pending or Terminated.
+REASON_NOT_RUNNING = "node(s) were not running"
+
+_NOT_READY = unresolvable(NAME, REASON_NOT_READY)
+_NOT_RUNNING = unresolvable(NAME, REASON_NOT_RUNNING)
+_TAINTS = {
+    "False": Taint("node.kubernetes.io/not-ready", "", NO_SCHEDULE),
+    "Unknown": Taint("node.kubernetes.io/unreachable", "", NO_SCHEDULE),
+}
+_NOT_RUNNING_PHASES = ("Pending", "Terminated")
+
+
+class NodeReady(FilterPlugin[frozenset[str]]):
+    """The state: the values of the Ready condition that the pod puts up with. No condition at all is no objection."""
+
+    name = NAME
+
+    def __init__(self, args: NoArgs) -> None:
+        """There is nothing to choose."""
+
+    def shape(self, pod: Pod) -> Hashable:
+        return pod.spec.tolerations
+
+    def pre_filter(self, pod: Pod) -> Prepared[frozenset[str]]:
+        accepted = {value for value, taint in _TAINTS.items() if tolerated(taint, pod.spec.tolerations)}
+        return Prepared(frozenset({"True", "", *accepted}))
+
+    def filter(self, state: frozenset[str], node: NodeInfo) -> Status:
+        if node.ready not in state:
+            return _NOT_READY
+        return _NOT_RUNNING if node.phase in _NOT_RUNNING_PHASES else SUCCESS

@@ -1,0 +1,53 @@
+"""NodeResourcesBalancedAllocation: better where the pod makes the use of a node's resources more even."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Self
+
+from pydantic import model_validator
+
+from berth.scheduling.framework import MAX_NODE_SCORE, Prepared, ScorePlugin
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.plugins.resource_allocation import CPU_AND_MEMORY, ResourceSpec, Wanted, balance, shares, wanted
+
+NAME = "NodeResourcesBalancedAllocation"
+
+
+class NodeResourcesBalancedAllocationArgs(Args):
+    """`resources`: which ones shall be used alike, each once and with weight 1."""
+
+    resources: tuple[ResourceSpec, ...] = CPU_AND_MEMORY
+
+    @model_validator(mode="after")
+    def _alike(self) -> Self:
+        names = [each.name for each in self.resources]
+        if len(set(names)) < len(names):
+            raise ValueError("resources names one more than once")
+        if any(each.weight not in (0, 1) for each in self.resources):
+            raise ValueError("resources must have weight 1")
+        return self
+
+
+class NodeResourcesBalancedAllocation(ScorePlugin[tuple[Wanted, ...]]):
+    """As in kube-scheduler. A pod that asks for nothing is no reason to prefer a node."""
+
+    name = NAME
+
+    def __init__(self, args: NodeResourcesBalancedAllocationArgs) -> None:
+        self._resources = args.resources or CPU_AND_MEMORY
+
+    def shape(self, pod: Pod) -> Hashable:
+        return tuple(pod.spec.requests.placed.items())
+
+    def pre_score(self, pod: Pod) -> Prepared[tuple[Wanted, ...]] | None:
+        found = wanted(self._resources, pod.spec.requests.placed)
+        return Prepared(found) if any(each.amount for each in found) else None
+
+    def score(self, state: tuple[Wanted, ...], node: NodeInfo) -> int:
+        """75 where the balance stays, up to 100 where it improves, down to 50 where it worsens."""
+        found = shares(state, node, non_zero=False)
+        after = balance([min(share.requested / share.allocatable, 1.0) for share in found])
+        before = balance([min(share.allocated / share.allocatable, 1.0) for share in found])
+        return MAX_NODE_SCORE // 2 + (MAX_NODE_SCORE // 2 + after - before) // 2

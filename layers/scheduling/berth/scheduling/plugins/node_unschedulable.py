@@ -1,0 +1,37 @@
+"""NodeUnschedulable: cordoned nodes take no pods, except those that tolerate the taint that goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from berth.scheduling.framework import FilterPlugin, Prepared
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.taints import NO_SCHEDULE, Taint, tolerated
+from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.status import SUCCESS, Status, unresolvable
+
+NAME = "NodeUnschedulable"
+
+# Given when `spec.unschedulable` is set.
+REASON = "node(s) were unschedulable"
+
+_UNSCHEDULABLE = unresolvable(NAME, REASON)
+_TAINT = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
+
+
+class NodeUnschedulable(FilterPlugin[None]):
+    """As in kube-scheduler. The taint itself is TaintToleration's business."""
+
+    name = NAME
+
+    def __init__(self, args: NoArgs) -> None:
+        """There is nothing to choose."""
+
+    def shape(self, pod: Pod) -> Hashable:
+        return pod.spec.tolerations
+
+    def pre_filter(self, pod: Pod) -> Prepared[None] | None:
+        return None if tolerated(_TAINT, pod.spec.tolerations) else Prepared(None)
+
+    def filter(self, state: None, node: NodeInfo) -> Status:
+        return _UNSCHEDULABLE if node.unschedulable else SUCCESS

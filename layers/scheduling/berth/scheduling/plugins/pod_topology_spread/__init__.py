@@ -1,0 +1,109 @@
+"""PodTopologySpread: the pods of a workload evenly over zones, racks, nodes."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from berth.scheduling.framework import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
+from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.plugins.pod_topology_spread import filtering, scoring
+from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME, ZONE, Rules, spread_of
+from berth.scheduling.plugins.pod_topology_spread.filtering import NAME
+from berth.scheduling.selectors import NOTHING, Invalid, is_label_key
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import Status, undecidable
+
+# Given for every node when a selector of the pod cannot be parsed: kube-scheduler fails the whole cycle.
+REASON_INVALID = "pod has a topology spread constraint that cannot be parsed"
+
+_INVALID = undecidable(NAME, REASON_INVALID)
+
+
+class DefaultingType(StrEnum):
+    """What pods without constraints get: kube-scheduler's own two soft ones, or those of the list."""
+
+    SYSTEM = "System"
+    LIST = "List"
+
+
+class NodeInclusionPolicy(StrEnum):
+    """Whether nodes that the pod could not go to are left out of the count."""
+
+    HONOR = "Honor"
+    IGNORE = "Ignore"
+
+
+def _label_key(key: str) -> str:
+    if not is_label_key(key):
+        raise ValueError("is not a label key")
+    return key
+
+
+class DefaultConstraint(Args):
+    """A v1.TopologySpreadConstraint without a selector: it is deduced for each pod."""
+
+    max_skew: int = Field(ge=1, alias="maxSkew")
+    topology_key: Annotated[str, AfterValidator(_label_key)] = Field(alias="topologyKey")
+    when_unsatisfiable: UnsatisfiableConstraintAction = Field(alias="whenUnsatisfiable")
+    min_domains: int | None = Field(default=None, ge=1, alias="minDomains")
+    node_affinity_policy: NodeInclusionPolicy = Field(default=NodeInclusionPolicy.HONOR, alias="nodeAffinityPolicy")
+    node_taints_policy: NodeInclusionPolicy = Field(default=NodeInclusionPolicy.IGNORE, alias="nodeTaintsPolicy")
+
+    def as_constraint(self) -> TopologySpreadConstraint:
+        """The constraint, still without its selector."""
+        return TopologySpreadConstraint(
+            self.max_skew,
+            self.topology_key,
+            self.when_unsatisfiable,
+            NOTHING,
+            1 if self.min_domains is None else self.min_domains,
+            self.node_affinity_policy is NodeInclusionPolicy.HONOR,
+            self.node_taints_policy is NodeInclusionPolicy.HONOR,
+        )
+
+
+class PodTopologySpreadArgs(Args):
+    """`defaultConstraints` go with `defaultingType: List` alone."""
+
+    default_constraints: tuple[DefaultConstraint, ...] = Field(default=(), alias="defaultConstraints")
+    defaulting_type: DefaultingType = Field(default=DefaultingType.SYSTEM, alias="defaultingType")
+
+    @model_validator(mode="after")
+    def _list_or_system(self) -> Self:
+        if self.default_constraints and self.defaulting_type is DefaultingType.SYSTEM:
+            raise ValueError("defaultConstraints need defaultingType List")
+        pairs = [(each.topology_key, each.when_unsatisfiable) for each in self.default_constraints]
+        if len(set(pairs)) < len(pairs):
+            raise ValueError("defaultConstraints has two of one topologyKey and whenUnsatisfiable")
+        return self
+
+
+_SYSTEM_DEFAULTS = (
+    TopologySpreadConstraint(3, HOSTNAME, UnsatisfiableConstraintAction.SCHEDULE_ANYWAY, NOTHING),
+    TopologySpreadConstraint(5, ZONE, UnsatisfiableConstraintAction.SCHEDULE_ANYWAY, NOTHING),
+)
+
+
+class PodTopologySpread(ClusterFilterPlugin, ClusterScorePlugin):
+    """As in kube-scheduler. What must be filters, what should be scores."""
+
+    name = NAME
+
+    def __init__(self, args: PodTopologySpreadArgs) -> None:
+        system = args.defaulting_type is DefaultingType.SYSTEM
+        defaults = _SYSTEM_DEFAULTS if system else tuple(each.as_constraint() for each in args.default_constraints)
+        self._hard = Rules(UnsatisfiableConstraintAction.DO_NOT_SCHEDULE, defaults, system)
+        self._soft = Rules(UnsatisfiableConstraintAction.SCHEDULE_ANYWAY, defaults, system)
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
+        spread = spread_of(pod, self._hard, snapshot)
+        return _INVALID if isinstance(spread, Invalid) else filtering.State.of(spread, snapshot)
+
+    def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status:
+        spread = spread_of(pod, self._soft, snapshot)
+        return _INVALID if isinstance(spread, Invalid) else scoring.State.of(spread, snapshot)

@@ -1,0 +1,122 @@
+"""PodTopologySpread, score: topologies with fewer of the pods are better."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from berth.scheduling.framework import MAX_NODE_SCORE, ClusterScore
+from berth.scheduling.history import Step
+from berth.scheduling.node_numbers import Kinds, NodeNumbers
+from berth.scheduling.objects import NodeInfo
+from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME, Spread
+from berth.scheduling.positions import Located
+from berth.scheduling.snapshot import Snapshot
+
+Place = tuple[str | int | None, ...]
+"""What counts of a node, by constraint: the topology value, or the number of pods on the node itself where the topology
+is the node; None where the label is missing. Nodes in one place have one score."""
+
+IGNORED: Place = ()
+
+
+@dataclass(frozen=True, slots=True)
+class State(ClusterScore):
+    """pods: by constraint and topology value, over all nodes. places: those that were found. by_node: their numbers."""
+
+    spread: Spread
+    pods: tuple[Mapping[str, int], ...]
+    places: Kinds[Place]
+    by_node: NodeNumbers
+
+    @classmethod
+    def of(cls, spread: Spread, snapshot: Snapshot) -> State:
+        """Count over all nodes."""
+        pods: list[dict[str, int]] = [defaultdict(int) for _ in spread.constraints]
+        spread.see(snapshot)
+        for node in snapshot.nodes.values() if spread.constraints else ():
+            for index, value, number in spread.domains(node, seen=True):
+                pods[index][value] += number
+        return cls(spread, tuple(pods), Kinds(), NodeNumbers(snapshot.positions.size))
+
+    def scores(self, candidates: Located, snapshot: Snapshot) -> list[int]:
+        if not self.spread.constraints:
+            return [0] * len(candidates)
+        numbers = self.by_node.at(
+            candidates.positions, snapshot.nodes.standing, lambda node: self.places.number(self._place(node))
+        )
+        places = tuple(self.places)
+        raw = self._raw({number: places[number] for number in set(numbers)}, numbers)
+        by_number = self._normalized(raw)
+        return [by_number[number] for number in numbers]
+
+    def _place(self, node: NodeInfo) -> Place:
+        spread = self.spread
+        if spread.requires_all and not spread.covers(node):
+            return IGNORED
+        place: list[str | int | None] = []
+        for index, each in enumerate(spread.constraints):
+            value = node.labels.get(each.topology_key)
+            if value is not None and each.topology_key == HOSTNAME:
+                # Its pods have been seen: with the snapshot that was counted over, or with a step since.
+                place.append(spread.count(index, node, seen=True))
+            else:
+                place.append(value)
+        return tuple(place)
+
+    def _raw(self, places: Mapping[int, Place], numbers: Sequence[int]) -> dict[int, int | None]:
+        """By number of the place. The more of the pods and the larger the topology, the higher; None: ignored."""
+        counted = {number: place for number, place in places.items() if place}
+        candidates = len(numbers) - sum(numbers.count(number) for number in places.keys() - counted.keys())
+        weights = []
+        for index, each in enumerate(self.spread.constraints):
+            own = each.topology_key == HOSTNAME
+            size = candidates if own else len({place[index] or "" for place in counted.values()})
+            weights.append(math.log(size + 2))
+        raw: dict[int, int | None] = dict.fromkeys(places)
+        for number, place in counted.items():
+            total = 0.0
+            for index, (value, weight) in enumerate(zip(place, weights, strict=True)):
+                if value is None:
+                    continue
+                pods = value if isinstance(value, int) else self.pods[index].get(value, 0)
+                total += float(pods) * weight + float(self.spread.constraints[index].max_skew - 1)
+            raw[number] = math.floor(total + 0.5)
+        return raw
+
+    def _normalized(self, raw: Mapping[int, int | None]) -> dict[int, int]:
+        """The least becomes the best; nodes without the topology keys get nothing."""
+        counted = [score for score in raw.values() if score is not None]
+        highest, lowest = max((0, *counted)), min(counted, default=0)
+        if not highest:
+            return {number: 0 if score is None else MAX_NODE_SCORE for number, score in raw.items()}
+        return {
+            number: 0 if score is None else MAX_NODE_SCORE * (highest + lowest - score) // highest
+            for number, score in raw.items()
+        }
+
+    def moved_to(self, snapshot: Snapshot, step: Step) -> State:
+        spread = self.spread.at(snapshot)
+        if spread.constraints != self.spread.constraints:
+            return State.of(spread, snapshot)
+        names = spread.concern(step, snapshot)
+        by_node = self.by_node.kept(snapshot.positions.size, [snapshot.positions[name] for name in names])
+        if not names:
+            return State(spread, self.pods, self.places, by_node)
+        changes: list[dict[str, int]] = [defaultdict(int) for _ in spread.constraints]
+        for name in names:
+            before, after = step.before[name], snapshot.nodes.get(name)
+            if before is not None and after is not None and spread.counts_alike(before, after):
+                continue
+            for node, sign in ((before, -1), (after, 1)):
+                for index, value, number in () if node is None else spread.domains(node):
+                    changes[index][value] += sign * number
+        pods = tuple(
+            {**counts, **{value: counts.get(value, 0) + number for value, number in more.items()}}
+            if any(more.values())
+            else counts
+            for counts, more in zip(self.pods, changes, strict=True)
+        )
+        return State(spread, pods, self.places, by_node)

@@ -1,0 +1,155 @@
+"""How well a node's resources are used: the arithmetic behind the scores of resources.
+
+Integers divide as in Go, towards zero, and fractions are 64-bit floating point: parity is in the last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from berth.scheduling.framework import MAX_NODE_SCORE
+from berth.scheduling.objects import NodeInfo
+from berth.scheduling.objects.resources import CPU, MEMORY, is_scalar
+from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.quantity import wrapped
+
+
+class ResourceSpec(Args):
+    """A resource and its weight; 0 stands for 1."""
+
+    name: str
+    weight: int = Field(default=1, ge=0, le=100)
+
+
+CPU_AND_MEMORY = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One resource of a score, with what the pod asks of it."""
+
+    name: str
+    weight: int
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One resource of a node: what there is, what its pods have, and what they would have with the pod."""
+
+    weight: int
+    allocatable: int
+    allocated: int
+    requested: int
+
+
+def wanted(resources: Iterable[ResourceSpec], requests: Mapping[str, int]) -> tuple[Wanted, ...]:
+    """The resources that count for the pod: a scalar one that it does not ask for is left out."""
+    return tuple(
+        Wanted(each.name, each.weight or 1, requests.get(each.name, 0))
+        for each in resources
+        if requests.get(each.name, 0) or not is_scalar(each.name)
+    )
+
+
+def shares(wanted: Iterable[Wanted], node: NodeInfo, *, non_zero: bool) -> list[Share]:
+    """Of the resources that the node has. non_zero: pods that ask for no cpu or memory count with the defaults."""
+    usage = node.usage
+    found = []
+    for each in wanted:
+        allocatable = node.allocatable.get(each.name, 0)
+        if not allocatable:
+            continue
+        if non_zero and each.name == CPU:
+            allocated = usage.non_zero_cpu
+        elif non_zero and each.name == MEMORY:
+            allocated = usage.non_zero_memory
+        else:
+            allocated = usage.requested.get(each.name, 0)
+        found.append(Share(each.weight, allocatable, allocated, allocated + each.amount))
+    return found
+
+
+Scorer = Callable[[Sequence[Share]], int]
+
+
+def least_allocated(found: Sequence[Share]) -> int:
+    """The more is left, the better."""
+    return _weighted(
+        found,
+        lambda share: (
+            0
+            if share.requested > share.allocatable
+            else _percent(share.allocatable - share.requested, share.allocatable)
+        ),
+    )
+
+
+def most_allocated(found: Sequence[Share]) -> int:
+    """The less is left, the better."""
+    return _weighted(found, lambda share: _percent(min(share.requested, share.allocatable), share.allocatable))
+
+
+def _percent(part: int, whole: int) -> int:
+    """Beyond 92 PB the product is too large for 64 bits and comes out as anything, in kube-scheduler too."""
+    return _truncated(wrapped(part * MAX_NODE_SCORE), whole)
+
+
+def _truncated(number: int, divisor: int) -> int:
+    """Divided as Go divides, towards zero."""
+    quotient = abs(number) // abs(divisor)
+    return quotient if (number < 0) is (divisor < 0) else -quotient
+
+
+def _weighted(found: Sequence[Share], score: Callable[[Share], int]) -> int:
+    weights = sum(share.weight for share in found)
+    return _truncated(sum(score(share) * share.weight for share in found), weights) if weights else 0
+
+
+def requested_to_capacity_ratio(points: Sequence[tuple[int, int]]) -> Scorer:
+    """By a broken line of (utilization, score). Resources that score 0 count for nothing, not even in the average."""
+
+    def scorer(found: Sequence[Share]) -> int:
+        total = weights = 0
+        for share in found:
+            full = share.requested > share.allocatable
+            score = _interpolated(points, 100 if full else _percent(share.requested, share.allocatable))
+            if score > 0:
+                total += score * share.weight
+                weights += share.weight
+        return math.floor(total / weights + 0.5) if weights else 0
+
+    return scorer
+
+
+def _interpolated(points: Sequence[tuple[int, int]], utilization: int) -> int:
+    before = points[0]
+    for point in points:
+        if utilization <= point[0]:
+            if point is points[0]:
+                return point[1]
+            rise, run = point[1] - before[1], point[0] - before[0]
+            return before[1] + _truncated(rise * (utilization - before[0]), run)
+        before = point
+    return before[1]
+
+
+def balance(fractions: Sequence[float]) -> int:
+    """MAX_NODE_SCORE where all resources are used alike, less the more they differ (standard deviation)."""
+    deviation = 0.0
+    if len(fractions) == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif len(fractions) > 2:
+        total = 0.0
+        for fraction in fractions:
+            total += fraction
+        mean = total / len(fractions)
+        squares = 0.0
+        for fraction in fractions:
+            squares += (fraction - mean) * (fraction - mean)
+        deviation = math.sqrt(squares / len(fractions))
+    return int((1 - deviation) * MAX_NODE_SCORE)

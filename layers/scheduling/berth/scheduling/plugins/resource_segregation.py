@@ -1,0 +1,98 @@
+"""ResourceSegregation: nodes with scarce resources are kept for the pods that ask for them.
+
+Berth's own. The resources form one set. A pod that asks for any of them goes only to nodes that have all of those it
+asks for; a pod that asks for none stays off the nodes that have any, always (`required`) or as long as there is another
+node (`preferred`).
+
+What counts is a node's allocatable: a node whose device plugin has not reported yet has nothing to be kept for. A
+startup taint closes that gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from berth.scheduling.framework import MAX_NODE_SCORE, FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.resources import is_scalar
+from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.status import SUCCESS, Status, unresolvable
+
+NAME = "ResourceSegregation"
+
+# Given to a pod that asks for none of the resources, on a node that has one. Evictions do not change that.
+REASON_RESERVED = "node(s) were reserved for pods that ask for their resources"
+# Given to a pod that asks for one, on a node that has not. Whether enough of it is left is for NodeResourcesFit to say.
+REASON_MISSING = "node(s) didn't have the resources that the pod asks for"
+
+_RESERVED = unresolvable(NAME, REASON_RESERVED)
+_MISSING = unresolvable(NAME, REASON_MISSING)
+
+
+class SegregationMode(StrEnum):
+    """Whether pods that ask for none of the resources may overflow onto the nodes that have them, as a last choice."""
+
+    REQUIRED = "required"
+    PREFERRED = "preferred"
+
+
+def _resource(name: str) -> str:
+    """All pods ask for cpu and memory, and all nodes have them: these segregate nothing."""
+    if not is_scalar(name):
+        raise PydanticCustomError(
+            "resource_name", "Input should be the name of an extended resource, such as 'nvidia.com/gpu'"
+        )
+    return name
+
+
+class ResourceSegregationArgs(Args):
+    """`resources`: names as in a node's allocatable."""
+
+    resources: frozenset[Annotated[str, AfterValidator(_resource)]] = Field(
+        default=frozenset({"nvidia.com/gpu"}), min_length=1
+    )
+    mode: SegregationMode = SegregationMode.REQUIRED
+
+
+Asked = frozenset[str]
+
+
+class ResourceSegregation(FilterPlugin[Asked], ScorePlugin[Asked]):
+    """The state: which of the resources the pod asks for. Amounts of 0 count neither there nor on the node."""
+
+    name = NAME
+
+    def __init__(self, args: ResourceSegregationArgs) -> None:
+        self._resources = args.resources
+        self._required = args.mode is SegregationMode.REQUIRED
+
+    def shape(self, pod: Pod) -> Hashable:
+        return self._asked(pod)
+
+    def pre_filter(self, pod: Pod) -> Prepared[Asked] | None:
+        asked = self._asked(pod)
+        return Prepared(asked) if asked or self._required else None
+
+    def filter(self, state: Asked, node: NodeInfo) -> Status:
+        if not state:
+            return _RESERVED if self._has_any(node) else SUCCESS
+        return SUCCESS if all(name in node.allocatable for name in state) else _MISSING
+
+    def pre_score(self, pod: Pod) -> Prepared[Asked] | None:
+        asked = self._asked(pod)
+        return None if asked or self._required else Prepared(asked)
+
+    def score(self, state: Asked, node: NodeInfo) -> int:
+        return 0 if self._has_any(node) else MAX_NODE_SCORE
+
+    def _asked(self, pod: Pod) -> Asked:
+        # Not `&`: with the keys of a mapping that makes a set, which is no key.
+        return self._resources.intersection(pod.spec.requests.asked)
+
+    def _has_any(self, node: NodeInfo) -> bool:
+        return not self._resources.isdisjoint(node.allocatable)

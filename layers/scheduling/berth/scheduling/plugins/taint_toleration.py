@@ -1,0 +1,58 @@
+"""TaintToleration: a node's taints repel the pods that do not tolerate them, or make it a lesser choice."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from berth.scheduling.framework import FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.normalization import share_of_highest
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.taints import PREFER_NO_SCHEDULE, Toleration, tolerated
+from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.status import SUCCESS, Status, unresolvable
+
+NAME = "TaintToleration"
+
+# Given for a taint of effect NoSchedule or NoExecute. In 1.36 it does not say which.
+REASON = "node(s) had untolerated taint(s)"
+
+_UNTOLERATED = unresolvable(NAME, REASON)
+
+Tolerations = tuple[Toleration, ...]
+
+
+class TaintToleration(FilterPlugin[Tolerations], ScorePlugin[Tolerations]):
+    """As in kube-scheduler. The state: the tolerations that the question is about."""
+
+    name = NAME
+    normalized = True
+
+    def __init__(self, args: NoArgs) -> None:
+        """There is nothing to choose."""
+
+    def shape(self, pod: Pod) -> Hashable:
+        return pod.spec.tolerations
+
+    def pre_filter(self, pod: Pod) -> Prepared[Tolerations]:
+        return Prepared(pod.spec.tolerations)
+
+    def filter(self, state: Tolerations, node: NodeInfo) -> Status:
+        for taint in node.taints:
+            if taint.forbids and not tolerated(taint, state):
+                return _UNTOLERATED
+        return SUCCESS
+
+    def pre_score(self, pod: Pod) -> Prepared[Tolerations]:
+        """Only tolerations of the effect that advises; an empty effect stands for any."""
+        return Prepared(
+            tuple(each for each in pod.spec.tolerations if each.effect in ("", PREFER_NO_SCHEDULE)),
+        )
+
+    def score(self, state: Tolerations, node: NodeInfo) -> int:
+        """How many of the taints that advise against the node are not tolerated: fewer is better."""
+        if not node.taints:
+            return 0
+        return sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, state) for taint in node.taints)
+
+    def normalize(self, scores: list[int]) -> list[int]:
+        return share_of_highest(scores, reverse=True)

@@ -1,0 +1,47 @@
+"""What a snapshot holds, so that two of them can be compared: by themselves they are two moments."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TypeVar
+
+from berth.scheduling.objects import NodeInfo
+from berth.scheduling.snapshot import Snapshot
+
+K = TypeVar("K", bound=Hashable)
+
+
+def content(snapshot: Snapshot) -> Mapping[str, object]:
+    """All of it; the order of pods and of objects means nothing."""
+    return {
+        "nodes": {name: _node(node) for name, node in snapshot.nodes.items()},
+        "unbound": dict(snapshot.unbound),
+        "nominated": {name: {pod.uid: pod for pod in pods} for name, pods in snapshot.nominated.items()},
+        "strays": {name: {pod.uid: pod for pod in pods} for name, pods in snapshot.strays.items()},
+        "namespaces": dict(snapshot.namespaces),
+        "disruption budgets": {(budget.namespace, budget.name): budget for budget in snapshot.disruption_budgets},
+        "priority classes": dict(snapshot.priority_classes),
+        "services": dict(snapshot.workloads.services),
+        "controllers": dict(snapshot.workloads.controllers),
+    }
+
+
+def _node(node: NodeInfo) -> Mapping[str, object]:
+    usage = node.usage
+    return {
+        "itself": (node.labels, node.defect, node.taints, node.unschedulable, node.phase, node.ready),
+        "room": (node.allocatable, node.allowed_pods, node.images, node.free),
+        "pods": {pod.uid: pod for pod in node.pods},
+        "number of pods": len(node.pods),
+        "requested": _counted(usage.requested),
+        "not zero": (usage.non_zero_cpu, usage.non_zero_memory),
+        "label sets": _counted(usage.label_sets),
+        "terminating": _counted(usage.terminating),
+        "affine": _counted(usage.affine),
+        "anti-affine": _counted(usage.anti_affine),
+        "host ports": usage.host_ports,
+    }
+
+
+def _counted(counts: Mapping[K, int]) -> dict[K, int]:
+    return {key: count for key, count in counts.items() if count}

@@ -1,0 +1,118 @@
+"""What is remembered is what would be found anew, whatever has changed meanwhile and whoever asks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluations import Evaluations
+from berth.scheduling.objects import Pod
+from berth.scheduling.positions import Located
+from berth.scheduling.profile import Profile
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import SUCCESS, Status
+from tests.property.changing_clusters import Cluster, Event, as_pod, clusters, events, incoming
+
+PROFILES = {name: BerthConfiguration().build_profile(name) for name in ("full", "label-priority")}
+NAMES = [*(f"n{index}" for index in range(6)), "joined-a-moment-ago"]
+
+Found = tuple[dict[str, Status], list[int] | Status]
+
+steps = st.lists(st.lists(events, min_size=1, max_size=3), min_size=1, max_size=6)
+asking = st.lists(incoming.map(as_pod), min_size=1, max_size=3)
+
+
+def said_by(evaluation: Evaluation, pod: Pod) -> Found:
+    """The statuses of all names, and the scores of those that pass, by name."""
+    located = Located.of(NAMES, evaluation.snapshot.positions)
+    split = evaluation.statuses.split(located)
+    by_name = {name: evaluation.statuses[name] for name in NAMES}
+    assert {name: status for name, status in by_name.items() if status is not SUCCESS} == dict(split.dropped)
+    return by_name, evaluation.totals(pod, split.passed)
+
+
+def found_anew(profile: Profile, pod: Pod, cluster: Cluster) -> Found:
+    snapshot = cluster.anew()
+    return said_by(Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot)), pod)
+
+
+def happened(cluster: Cluster, snapshot: Snapshot, together: list[Event]) -> tuple[Cluster, Snapshot]:
+    for event in together:
+        cluster, changes = event(cluster)
+        snapshot = snapshot.with_changes(changes)
+    return cluster, snapshot
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
+@given(clusters(), steps, asking, st.integers(1, 4), st.data())
+def test_carried_along_any_changes_it_says_what_one_made_anew_says(
+    profile: Profile, cluster: Cluster, changes: list[list[Event]], pods: list[Pod], shapes: int, data: st.DataObject
+) -> None:
+    """With room for fewer shapes than there are, too, and not asked after every change."""
+    evaluations, snapshot = Evaluations(shapes), cluster.anew()
+    for together in [[], *changes]:
+        cluster, snapshot = happened(cluster, snapshot, together)
+        for pod in pods:
+            if data.draw(st.booleans()):
+                assert said_by(evaluations.of(profile, pod, snapshot), pod) == found_anew(profile, pod, cluster)
+
+
+@given(clusters(), steps, incoming.map(as_pod))
+def test_nodes_that_a_full_list_shares_with_the_one_before_are_remembered_rightly(
+    cluster: Cluster, changes: list[list[Event]], pod: Pod
+) -> None:
+    profile, evaluations, snapshot = PROFILES["full"], Evaluations(), cluster.anew()
+    for together in changes:
+        cluster, _ = happened(cluster, snapshot, together)
+        snapshot = cluster.anew().sharing(snapshot)
+        assert said_by(evaluations.of(profile, pod, snapshot), pod) == found_anew(profile, pod, cluster)
+
+
+@given(clusters(), incoming.map(as_pod), incoming.map(as_pod))
+def test_pods_of_one_shape_get_the_same_verdicts_and_scores(cluster: Cluster, one: Pod, other: Pod) -> None:
+    """A shape is all that decides: else the verdicts of one pod would be served to another."""
+    profile = PROFILES["full"]
+    if profile.local_shape(one) == profile.local_shape(other):
+        local = [LocalEvaluation.of(profile, pod, cluster.anew()).statuses for pod in (one, other)]
+        assert [local[0][name] for name in NAMES] == [local[1][name] for name in NAMES]
+        if profile.cluster_shape(one) == profile.cluster_shape(other):
+            assert found_anew(profile, one, cluster) == found_anew(profile, other, cluster)
+
+
+@contextmanager
+def switching_often() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+@settings(max_examples=25)
+@given(clusters(), steps, asking, st.integers(1, 4), st.randoms())
+def test_threads_with_different_pods_and_snapshots_get_what_each_alone_would_get(
+    cluster: Cluster, changes: list[list[Event]], pods: list[Pod], shapes: int, random: Random
+) -> None:
+    profile, evaluations, snapshot = PROFILES["full"], Evaluations(shapes), cluster.anew()
+    expected: list[tuple[Snapshot, Pod, Found]] = []
+    for together in [[], *changes]:
+        cluster, snapshot = happened(cluster, snapshot, together)
+        expected += [(snapshot, pod, found_anew(profile, pod, cluster)) for pod in pods]
+    # Some calls began before others, on an earlier snapshot.
+    calls = [random.choice(expected) for _ in range(64)]
+
+    def ask(call: tuple[Snapshot, Pod, Found]) -> Found:
+        return said_by(evaluations.of(profile, call[1], call[0]), call[1])
+
+    with switching_often(), ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, calls)) == [found for _, _, found in calls]

@@ -1,0 +1,170 @@
+"""What is kept of an object reads as the whole object does: generated ones, and ones with anything done to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.watch.resources import ALWAYS, SPREADING
+from berth.nodecache.feed.changes import Change, pack, unpack
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.scheduling.objects import Pod, PodSpec, read_node, read_pods, trimmed_node, trimmed_pod
+from berth.scheduling.objects.cluster import read_objects
+from berth.scheduling.objects.pod_fields import compact_pod
+from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.objects.workloads import Workloads
+from berth.scheduling.snapshot import Snapshot
+from tests.builders.snapshots import content
+from tests.parity.generator.cases import cases
+from tests.parity.generator.features import Family
+from tests.property.json_values import json_values
+
+CASES = 60
+RESOURCE_OF = {
+    "Node": "nodes",
+    "Pod": "pods",
+    "Namespace": "namespaces",
+    "PodDisruptionBudget": "poddisruptionbudgets",
+    "PriorityClass": "priorityclasses",
+    "Service": "services",
+    "ReplicationController": "replicationcontrollers",
+    "ReplicaSet": "replicasets",
+    "StatefulSet": "statefulsets",
+}
+TRIMS = {resource.name: trim for resource, trim in trims(Needs(spreading=True, images=True)).items()}
+
+Manifest = dict[str, Any]
+
+
+def generated() -> Iterator[Manifest]:
+    """Nodes and pods of generated cases; the pending pods among them."""
+    for family in Family:
+        for case in cases(1, family, CASES):
+            yield from (found for found in [*case["objects"], case["pod"]] if found["kind"] in ("Node", "Pod"))
+
+
+OBJECTS = list(generated())
+PODS = [found for found in OBJECTS if found["kind"] == "Pod"]
+NODES = [found for found in OBJECTS if found["kind"] == "Node"]
+
+
+def stored(found: object) -> Any:
+    """As it comes out of an item of the cache."""
+    return orjson.loads(orjson.dumps(found))
+
+
+def test_the_generated_objects_have_something_to_leave_out() -> None:
+    assert len(PODS) > 1000
+    assert len(NODES) > 500
+    assert sum(len(orjson.dumps(pod)) for pod in PODS) > 1.2 * sum(len(orjson.dumps(trimmed_pod(pod))) for pod in PODS)
+
+
+@pytest.mark.parametrize("kept", [trimmed_pod, compact_pod], ids=["trimmed", "compact"])
+def test_a_kept_pod_reads_as_the_whole_one(kept: Any) -> None:
+    reader = PodReader()
+    for pod in PODS:
+        [whole], _ = read_pods([pod])
+        # Labels and specs are interned: these are the same objects, not only equal ones.
+        assert reader.read(stored(kept(pod))) == whole
+
+
+def test_a_trimmed_node_reads_as_the_whole_one() -> None:
+    for node in NODES:
+        assert read_node(stored(trimmed_node(node))) == read_node(node)
+
+
+def test_what_was_trimmed_has_nothing_more_to_leave_out() -> None:
+    for pod in PODS:
+        assert trimmed_pod(trimmed_pod(pod)) == trimmed_pod(pod)
+        assert compact_pod(trimmed_pod(pod)) == compact_pod(pod)
+    for node in NODES:
+        assert trimmed_node(trimmed_node(node)) == trimmed_node(node)
+
+
+@pytest.mark.parametrize("family", Family)
+def test_a_cluster_from_the_cache_is_the_cluster(family: Family) -> None:
+    view = SnapshotView()
+    for case in cases(2, family, CASES):
+        changes = []
+        for found in case["objects"]:
+            resource, metadata = RESOURCE_OF[found["kind"]], found["metadata"]
+            key = f"{metadata['namespace']}/{metadata['name']}" if "namespace" in metadata else metadata["name"]
+            changes.append(Change(resource, key, TRIMS[resource](found)))
+        state = view.applied(view.empty(), unpack(pack(changes).items))
+        whole = read_objects(case["objects"])
+        assert content(state.snapshot) == content(
+            Snapshot.of(
+                whole.nodes,
+                whole.pods,
+                namespaces=whole.namespaces,
+                disruption_budgets=whole.disruption_budgets,
+                priority_classes=whole.priority_classes,
+                workloads=Workloads.of(whole.workloads),
+            )
+        )
+        assert not state.unreadable
+
+
+def paths(found: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Every place in an object."""
+    yield path
+    if isinstance(found, dict):
+        for name, value in found.items():
+            yield from paths(value, (*path, name))
+    elif isinstance(found, list):
+        for index, value in enumerate(found):
+            yield from paths(value, (*path, index))
+
+
+@st.composite
+def damaged(draw: st.DrawFn, objects: list[Manifest]) -> Any:
+    """An object with some JSON value in one of its places."""
+    found: Any = {"": stored(draw(st.sampled_from(objects)))}
+    *way, last = draw(st.sampled_from(list(paths(found))[1:]))
+    at = found
+    for step in way:
+        at = at[step]
+    at[last] = draw(st.sampled_from([None, 7, "", "x", True, [], {}, [7], [None], {"x": 7}]) | json_values)
+    return found[""]
+
+
+def is_json(value: object) -> bool:
+    """Whether it could have come from an API server."""
+    try:
+        return bool(orjson.loads(orjson.dumps(value)) == value)
+    except orjson.JSONEncodeError:
+        return False
+
+
+def spec_of(pod: object) -> PodSpec | object:
+    """What it was read from tells of pods that cannot be compared: their specs are not interned for long."""
+    return (pod.spec.source, pod.label_set, pod.node_name, pod.phase, pod.start_time) if isinstance(pod, Pod) else pod
+
+
+@given(damaged(PODS).filter(is_json))
+def test_a_damaged_pod_that_is_kept_reads_as_the_damaged_one(pod: Any) -> None:
+    reader = PodReader()
+    whole = reader.read(pod)
+    if isinstance(pod, dict):
+        assert reader.read(stored(trimmed_pod(pod))) == whole
+        assert reader.read(stored(compact_pod(pod))) == whole
+
+
+@given(damaged(NODES).filter(is_json))
+def test_a_damaged_node_that_is_kept_reads_as_the_damaged_one(node: Any) -> None:
+    if isinstance(node, dict):
+        assert read_node(stored(trimmed_node(node))) == read_node(node)
+
+
+@given(st.sampled_from([resource.name for resource in (*ALWAYS, *SPREADING)]), json_values.filter(is_json))
+def test_nothing_that_may_stand_in_the_cache_or_come_from_an_api_server_is_fatal(resource: str, found: Any) -> None:
+    view = SnapshotView()
+    if isinstance(found, dict):
+        state = view.applied(view.empty(), [Change(resource, "a/x", found)])
+        view.applied(state, [Change(resource, "a/x", TRIMS[resource](found)), Change(resource, "a/y", found)])

@@ -1,0 +1,47 @@
+"""Asks one plugin about a pod in a cluster, given as the objects that a dump holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from berth.scheduling import cycle
+from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.objects.cluster import read_objects
+from berth.scheduling.objects.workloads import Workloads
+from berth.scheduling.profile import AnyFilter, AnyScore, Profile
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import Status
+
+Object = Mapping[str, object]
+
+
+def verdicts(plugin: AnyFilter, pod: Object, *objects: Object) -> dict[str, Status]:
+    """What the plugin says of each node."""
+    done = cycle.run(Profile("alone", (plugin,), ()), _read(pod), _snapshot(objects))
+    assert done.error is None
+    return {name: verdict.status for name, verdict in done.verdicts.items()}
+
+
+def verdict(plugin: AnyFilter, pod: Object, *objects: Object) -> Status:
+    """What it says of the only node."""
+    (found,) = verdicts(plugin, pod, *objects).values()
+    return found
+
+
+def scores(plugin: AnyScore, pod: Object, *objects: Object) -> dict[str, int]:
+    """Its normalised scores. All nodes, two at least, are candidates."""
+    done = cycle.run(Profile("alone", (), ((plugin, 1),)), _read(pod), _snapshot(objects))
+    assert done.error is None
+    return dict(done.scores[plugin.name])
+
+
+def _read(pod: Object) -> Pod:
+    read = read_pod(pod)
+    assert isinstance(read, Pod)
+    return read
+
+
+def _snapshot(objects: tuple[Object, ...]) -> Snapshot:
+    found = read_objects(objects)
+    assert not found.unreadable
+    return Snapshot.of(found.nodes, found.pods, namespaces=found.namespaces, workloads=Workloads.of(found.workloads))

@@ -1,0 +1,334 @@
+"""InterPodAffinity: pods that must be together, must not, or had better."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth.scheduling.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
+from berth.scheduling.status import SUCCESS, Code, Status
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
+from tests.unit.scheduling.plugins.asking import scores, verdict, verdicts
+
+Object = dict[str, Any]
+
+NOT_NEAR = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) didn't match pod affinity rules",), "InterPodAffinity")
+TOO_NEAR = Status(Code.UNSCHEDULABLE, ("node(s) didn't match pod anti-affinity rules",), "InterPodAffinity")
+BARRED = Status(Code.UNSCHEDULABLE, ("node(s) didn't satisfy existing pods anti-affinity rules",), "InterPodAffinity")
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+DB = {"matchLabels": {"app": "db"}}
+WEB = {"matchLabels": {"app": "web"}}
+
+plugin = InterPodAffinity(InterPodAffinityArgs())
+
+
+def term(selector: Object | None = DB, key: str = ZONE, **fields: Any) -> Object:
+    return {"labelSelector": selector, "topologyKey": key, **fields}
+
+
+def near(*terms: Object) -> Object:
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}
+
+
+def away(*terms: Object) -> Object:
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}
+
+
+def pod(affinity: Object | None = None, app: str = "web", **fields: Any) -> Object:
+    return pod_with("p", {"app": app}, affinity=affinity, **fields)
+
+
+def placed(name: str, on: str, app: str = "db", affinity: Object | None = None, **fields: Any) -> Object:
+    return pod_with(name, {"app": app}, nodeName=on, affinity=affinity, **fields)
+
+
+A, B, C = (node_with(name, {ZONE: zone}) for name, zone in (("a", "1"), ("b", "1"), ("c", "2")))
+NO_ZONE = node_with("d")
+
+
+def namespace(name: str, **labels: str) -> Object:
+    return {"kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+@pytest.mark.parametrize(
+    ("affinity", "others", "wanted"),
+    [
+        pytest.param(
+            near(term()), [placed("o", "a")], {"a": SUCCESS, "b": SUCCESS, "c": NOT_NEAR, "d": NOT_NEAR}, id="a zone"
+        ),
+        pytest.param(
+            near(term(key=HOST)),
+            [placed("o", "a")],
+            {"a": SUCCESS, "b": NOT_NEAR, "c": NOT_NEAR, "d": NOT_NEAR},
+            id="a node",
+        ),
+        pytest.param(near(term()), [], dict.fromkeys("abcd", NOT_NEAR), id="nobody is there"),
+        pytest.param(near(term()), [placed("o", "d")], dict.fromkeys("abcd", NOT_NEAR), id="on a node without a zone"),
+        pytest.param(
+            near(term(), term(key=HOST)),
+            [placed("o", "a")],
+            {"a": SUCCESS, "b": NOT_NEAR, "c": NOT_NEAR, "d": NOT_NEAR},
+            id="every term must hold",
+        ),
+        pytest.param(
+            near(term(), term({"matchLabels": {"tier": "1"}})),
+            [placed("o", "a"), pod_with("o2", {"tier": "1"}, nodeName="a")],
+            dict.fromkeys("abcd", NOT_NEAR),
+            id="by pods that match all of them",
+        ),
+        pytest.param(
+            near(term({})),
+            [placed("o", "c")],
+            {"a": NOT_NEAR, "b": NOT_NEAR, "c": SUCCESS, "d": NOT_NEAR},
+            id="{} selects all",
+        ),
+        pytest.param(
+            near(term(None)), [placed("o", "c")], dict.fromkeys("abcd", NOT_NEAR), id="no selector selects none"
+        ),
+        pytest.param(
+            away(term()), [placed("o", "a")], {"a": TOO_NEAR, "b": TOO_NEAR, "c": SUCCESS, "d": SUCCESS}, id="away from"
+        ),
+        pytest.param(
+            away(term({"matchLabels": {"app": "none"}}), term(key=HOST)),
+            [placed("o", "a")],
+            {"a": TOO_NEAR, "b": SUCCESS, "c": SUCCESS, "d": SUCCESS},
+            id="away from: one term is enough",
+        ),
+        pytest.param(
+            near(term()) | away(term(key=HOST)),
+            [placed("o", "a")],
+            {"a": TOO_NEAR, "b": SUCCESS, "c": NOT_NEAR, "d": NOT_NEAR},
+            id="near, but not on the same node",
+        ),
+        pytest.param(
+            None,
+            [placed("o", "a", affinity=away(term(WEB)))],
+            {"a": BARRED, "b": BARRED, "c": SUCCESS, "d": SUCCESS},
+            id="others that want to be away from the pod",
+        ),
+        pytest.param(
+            None,
+            [placed("o", "a", affinity=away(term(DB)))],
+            dict.fromkeys("abcd", SUCCESS),
+            id="others that want to be away from somebody else",
+        ),
+        pytest.param(
+            None,
+            [placed("o", "d", affinity=away(term(WEB)))],
+            dict.fromkeys("abcd", SUCCESS),
+            id="others on a node without a zone",
+        ),
+        pytest.param(
+            away(term()),
+            [placed("o", "a", affinity=away(term(WEB)))],
+            {"a": TOO_NEAR, "b": TOO_NEAR, "c": SUCCESS, "d": SUCCESS},
+            id="the pod's own wish is named first",
+        ),
+    ],
+)
+def test_filter(affinity: Object | None, others: list[Object], wanted: dict[str, Status]) -> None:
+    assert verdicts(plugin, pod(affinity), A, B, C, NO_ZONE, *others) == wanted
+
+
+@pytest.mark.parametrize(
+    ("affinity", "others", "wanted"),
+    [
+        pytest.param(near(term(WEB)), [], SUCCESS, id="nobody is there and it matches its own term"),
+        pytest.param(near(term(WEB)), [placed("o", "c", "web")], NOT_NEAR, id="but not if one is elsewhere"),
+        pytest.param(near(term(WEB), term(DB)), [], NOT_NEAR, id="it must match all its terms"),
+        pytest.param(near(term(WEB, "absent")), [], NOT_NEAR, id="and the node have the topology"),
+        pytest.param(near(term(WEB, namespaces=["red"])), [], NOT_NEAR, id="in its namespaces"),
+    ],
+)
+def test_the_first_of_pods_that_belong_together(affinity: Object, others: list[Object], wanted: Status) -> None:
+    assert verdicts(plugin, pod(affinity), A, C, *others)["a"] == wanted
+
+
+RED = {"matchLabels": {"team": "red"}}
+NOT_BLUE = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["blue"]}]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        pytest.param({}, SUCCESS, id="the pod's own namespace unless told"),
+        pytest.param({"namespaces": ["other"]}, TOO_NEAR, id="by name"),
+        pytest.param({"namespaces": ["default"]}, SUCCESS, id="by another name"),
+        pytest.param({"namespaceSelector": RED}, TOO_NEAR, id="by the namespace's labels"),
+        pytest.param({"namespaceSelector": {"matchLabels": {"team": "blue"}}}, SUCCESS, id="by other labels"),
+        pytest.param({"namespaceSelector": {}}, TOO_NEAR, id="{} means all"),
+        pytest.param(
+            {"namespaces": ["other"], "namespaceSelector": {"matchLabels": {"x": "y"}}}, TOO_NEAR, id="a union"
+        ),
+    ],
+)
+def test_namespaces_of_the_pods_own_terms(fields: Object, wanted: Status) -> None:
+    elsewhere = placed("o", "a", namespace="other")
+    assert verdict(plugin, pod(away(term(**fields))), A, namespace("other", team="red"), elsewhere) == wanted
+
+
+@pytest.mark.parametrize(
+    ("fields", "wanted"),
+    [
+        pytest.param({}, SUCCESS, id="the other pod's own namespace unless told"),
+        pytest.param({"namespaces": ["default"]}, BARRED, id="by name"),
+        pytest.param({"namespaceSelector": RED}, BARRED, id="by the labels of the pod's namespace"),
+        pytest.param({"namespaceSelector": {"matchLabels": {"team": "blue"}}}, SUCCESS, id="by other labels"),
+        pytest.param({"namespaceSelector": {}}, BARRED, id="{} means all"),
+    ],
+)
+def test_namespaces_of_other_pods_terms(fields: Object, wanted: Status) -> None:
+    elsewhere = placed("o", "a", affinity=away(term(WEB, **fields)), namespace="other")
+    assert verdict(plugin, pod(), A, namespace("default", team="red"), elsewhere) == wanted
+
+
+def test_a_namespace_that_is_not_known_has_no_labels() -> None:
+    elsewhere = placed("o", "a", affinity=away(term(WEB, namespaceSelector=NOT_BLUE)), namespace="other")
+    assert verdict(plugin, pod(), A, elsewhere) == BARRED
+
+
+def test_own_terms_select_every_namespace_if_no_labels_satisfy_the_selector() -> None:
+    """kube-scheduler matches such a selector against no labels at all, after it has listed the namespaces."""
+    blue = placed("o", "a", namespace="other")
+    own = pod(away(term(namespaceSelector=NOT_BLUE)))
+    assert verdict(plugin, own, A, namespace("other", team="blue"), blue) == TOO_NEAR
+
+
+@pytest.mark.parametrize(
+    ("other", "wanted"),
+    [
+        pytest.param(
+            placed("o", "a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}), TOO_NEAR, id="terminating"
+        ),
+        pytest.param(placed("o", "a", status={"phase": "Failed"}), SUCCESS, id="finished"),
+        pytest.param(placed("o", "gone"), SUCCESS, id="on a node that is gone"),
+        pytest.param(pod_with("o", {"app": "db"}, status={"nominatedNodeName": "a"}), TOO_NEAR, id="nominated"),
+    ],
+)
+def test_which_pods_count(other: Object, wanted: Status) -> None:
+    assert verdict(plugin, pod(away(term())), A, other) == wanted
+
+
+def test_the_api_server_has_merged_label_keys() -> None:
+    """They are no rule of the scheduler any more: matchLabelKeys would leave this pod out."""
+    elsewhere = pod_with("o", {"app": "db", "hash": "1"}, nodeName="a")
+    own = pod(away(term(matchLabelKeys=["hash"], mismatchLabelKeys=["app"])), metadata={"labels": {"hash": "2"}})
+    assert verdict(plugin, own, A, elsewhere) == TOO_NEAR
+
+
+BROKEN = term({"matchExpressions": [{"key": "app", "operator": "Near"}]})
+NEAR_IS_NONE = '"Near" is not a valid label selector operator'
+
+
+@pytest.mark.parametrize(
+    ("affinity", "reason"),
+    [
+        pytest.param(near(BROKEN), f"parsing pod: requiredAffinityTerms: {NEAR_IS_NONE}", id="one list"),
+        pytest.param(
+            near(BROKEN, BROKEN) | away(BROKEN),
+            f"parsing pod: [requiredAffinityTerms: {NEAR_IS_NONE}, requiredAntiAffinityTerms: {NEAR_IS_NONE}]",
+            id="several lists",
+        ),
+        pytest.param(
+            {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": BROKEN}]}},
+            f"parsing pod: preferredAffinityTerms: {NEAR_IS_NONE}",
+            id="what is only preferred",
+        ),
+    ],
+)
+def test_a_term_that_cannot_be_parsed_bars_every_node(affinity: Object, reason: str) -> None:
+    wanted = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,), "InterPodAffinity")
+    assert verdicts(plugin, pod(affinity), A, C) == {"a": wanted, "c": wanted}
+
+
+def preferring(kind: str, *terms: tuple[int, Object]) -> Object:
+    found = [{"weight": weight, "podAffinityTerm": each} for weight, each in terms]
+    return {kind: {PREFERRED: found}}
+
+
+PREFER = preferring("podAffinity", (10, term(key=HOST)))
+AVOID = preferring("podAntiAffinity", (10, term(key=HOST)))
+
+
+@pytest.mark.parametrize(
+    ("affinity", "others", "wanted"),
+    [
+        pytest.param(PREFER, [placed("o", "a")], {"a": 100, "b": 0, "c": 0}, id="near"),
+        pytest.param(AVOID, [placed("o", "a")], {"a": 0, "b": 100, "c": 100}, id="away"),
+        pytest.param(
+            PREFER,
+            [placed("o", "a"), placed("o2", "a"), placed("o3", "b")],
+            {"a": 100, "b": 50, "c": 0},
+            id="each pod counts",
+        ),
+        pytest.param(
+            preferring("podAffinity", (10, term(key=HOST)), (4, term())),
+            [placed("o", "a")],
+            {"a": 100, "b": 28, "c": 0},
+            id="each term by its weight, rounded down",
+        ),
+        pytest.param(PREFER, [], {"a": 0, "b": 0, "c": 0}, id="nobody is there"),
+        pytest.param(
+            preferring("podAffinity", (10, term({}))), [placed("o", "a")], {"a": 100, "b": 100, "c": 0}, id="a zone"
+        ),
+        pytest.param(
+            None,
+            [placed("o", "a", affinity=preferring("podAffinity", (10, term(WEB, HOST))))],
+            {"a": 100, "b": 0, "c": 0},
+            id="others that want to be near the pod",
+        ),
+        pytest.param(
+            None,
+            [placed("o", "a", affinity=preferring("podAntiAffinity", (10, term(WEB, HOST))))],
+            {"a": 0, "b": 100, "c": 100},
+            id="others that want to be away from it",
+        ),
+        pytest.param(
+            None,
+            [placed("o", "a", affinity=near(term(WEB, HOST)))],
+            {"a": 100, "b": 0, "c": 0},
+            id="others that had to be near such a pod",
+        ),
+        pytest.param(
+            None,
+            [placed("o", "a", affinity=near(term(DB, HOST)))],
+            {"a": 0, "b": 0, "c": 0},
+            id="others that had to be near somebody else",
+        ),
+    ],
+)
+def test_score(affinity: Object | None, others: list[Object], wanted: dict[str, int]) -> None:
+    assert scores(plugin, pod(affinity), A, B, C, *others) == wanted
+
+
+HARD = placed("hard", "a", affinity=near(term(WEB, HOST)))
+SOFT = placed("soft", "b", affinity=preferring("podAffinity", (10, term(WEB, HOST))))
+
+
+@pytest.mark.parametrize(
+    ("args", "affinity", "wanted"),
+    [
+        pytest.param({}, None, {"a": 10, "b": 100, "c": 0}, id="a required term counts 1"),
+        pytest.param({"hardPodAffinityWeight": 5}, None, {"a": 50, "b": 100, "c": 0}, id="or more"),
+        pytest.param({"hardPodAffinityWeight": 0}, None, {"a": 0, "b": 100, "c": 0}, id="or nothing"),
+        pytest.param(
+            {"ignorePreferredTermsOfExistingPods": True},
+            None,
+            {"a": 0, "b": 0, "c": 0},
+            id="a pod without wishes: none count",
+        ),
+        pytest.param(
+            {"ignorePreferredTermsOfExistingPods": True},
+            preferring("podAffinity", (1, term(key="absent"))),
+            {"a": 10, "b": 100, "c": 0},
+            id="a pod with any: all count",
+        ),
+    ],
+)
+def test_args(args: Object, affinity: Object | None, wanted: dict[str, int]) -> None:
+    configured = InterPodAffinity(InterPodAffinityArgs.model_validate(args))
+    assert scores(configured, pod(affinity), A, B, C, HARD, SOFT) == wanted

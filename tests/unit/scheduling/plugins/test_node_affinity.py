@@ -1,0 +1,221 @@
+"""NodeAffinity: nodeSelector, required and preferred terms, and the affinity that the configuration adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from berth.scheduling import cycle
+from berth.scheduling.objects import Pod, read_node, read_pod
+from berth.scheduling.objects.node import NodeInfo
+from berth.scheduling.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
+from berth.scheduling.profile import Profile
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import SUCCESS, Code, Status
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
+from tests.unit.scheduling.plugins.asking import scores, verdict, verdicts
+
+
+def rejected(reason: str) -> Status:
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,), "NodeAffinity")
+
+
+NO_MATCH = rejected("node(s) didn't match Pod's node affinity/selector")
+NOT_ENFORCED = rejected("node(s) didn't match scheduler-enforced node affinity")
+CONFLICT = rejected("pod affinity terms conflict")
+OUTSIDE = rejected("node(s) didn't satisfy plugin(s) [NodeAffinity]")
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+Term = dict[str, Any]
+
+plugin = NodeAffinity(NodeAffinityArgs())
+
+
+def node(name: str = "n") -> dict[str, object]:
+    return node_with(name, {"disk": "ssd", "generation": "007", "empty": ""})
+
+
+def expression(key: str, operator: str, *values: str) -> Term:
+    return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+def names(operator: str, *values: str, key: str = "metadata.name") -> Term:
+    return {"matchFields": [{"key": key, "operator": operator, "values": list(values)}]}
+
+
+def requiring(*terms: Term) -> dict[str, Any]:
+    return pod_with(affinity={"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": list(terms)}}})
+
+
+@pytest.mark.parametrize(
+    ("selector", "wanted"),
+    [
+        pytest.param({"disk": "ssd"}, SUCCESS, id="the value"),
+        pytest.param({"disk": "hdd"}, NO_MATCH, id="another value"),
+        pytest.param({"absent": ""}, NO_MATCH, id="an absent label has no value, not even the empty one"),
+        pytest.param({"empty": ""}, SUCCESS, id="the empty value"),
+        pytest.param({"disk": "ssd", "absent": "x"}, NO_MATCH, id="all must match"),
+        pytest.param({}, SUCCESS, id="an empty selector"),
+    ],
+)
+def test_node_selector(selector: dict[str, str], wanted: Status) -> None:
+    assert verdict(plugin, pod_with(nodeSelector=selector), node()) == wanted
+
+
+@pytest.mark.parametrize(
+    ("term", "wanted"),
+    [
+        pytest.param(expression("disk", "In", "hdd", "ssd"), SUCCESS, id="In, one of the values"),
+        pytest.param(expression("disk", "In", "hdd"), NO_MATCH, id="In, none of the values"),
+        pytest.param(expression("absent", "In", ""), NO_MATCH, id="In, no label"),
+        pytest.param(expression("disk", "NotIn", "ssd"), NO_MATCH, id="NotIn, one of the values"),
+        pytest.param(expression("disk", "NotIn", "hdd"), SUCCESS, id="NotIn, none of the values"),
+        pytest.param(expression("absent", "NotIn", "ssd"), SUCCESS, id="NotIn, no label"),
+        pytest.param(expression("empty", "Exists"), SUCCESS, id="Exists, whatever the value"),
+        pytest.param(expression("absent", "Exists"), NO_MATCH, id="Exists, no label"),
+        pytest.param(expression("absent", "DoesNotExist"), SUCCESS, id="DoesNotExist, no label"),
+        pytest.param(expression("empty", "DoesNotExist"), NO_MATCH, id="DoesNotExist, a label"),
+        pytest.param(expression("generation", "Gt", "6"), SUCCESS, id="Gt, more: leading zeros are no octal"),
+        pytest.param(expression("generation", "Gt", "7"), NO_MATCH, id="Gt, as much"),
+        pytest.param(expression("generation", "Lt", "8"), SUCCESS, id="Lt, less"),
+        pytest.param(expression("generation", "Lt", "7"), NO_MATCH, id="Lt, as much"),
+        pytest.param(expression("disk", "Gt", "0"), NO_MATCH, id="Gt, a label that is no integer"),
+        pytest.param(expression("empty", "Lt", "1"), NO_MATCH, id="Lt, an empty label is no integer"),
+        pytest.param(expression("absent", "Lt", "1"), NO_MATCH, id="Lt, no label"),
+        pytest.param(names("In", "n"), SUCCESS, id="the node's name"),
+        pytest.param(names("NotIn", "n"), NO_MATCH, id="any name but this"),
+        pytest.param(names("NotIn", "m"), SUCCESS, id="any name but another"),
+        pytest.param(expression("disk", "In", "hdd") | names("In", "n"), NO_MATCH, id="a name and a label, ANDed"),
+    ],
+)
+def test_a_required_term(term: Term, wanted: Status) -> None:
+    assert verdict(plugin, requiring(term), node()) == wanted
+
+
+MATCHING, OTHER = expression("disk", "In", "ssd"), expression("disk", "In", "hdd")
+
+
+@pytest.mark.parametrize(
+    ("terms", "wanted"),
+    [
+        pytest.param([OTHER, MATCHING], SUCCESS, id="terms are ORed"),
+        pytest.param([OTHER, OTHER], NO_MATCH, id="no term matches"),
+        pytest.param([], NO_MATCH, id="no terms match nothing"),
+        pytest.param([{}], NO_MATCH, id="an empty term matches nothing"),
+        pytest.param([{}, MATCHING], SUCCESS, id="beside an empty term the others count"),
+    ],
+)
+def test_required_terms(terms: list[Term], wanted: Status) -> None:
+    assert verdict(plugin, requiring(*terms), node()) == wanted
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        pytest.param(expression("disk", "Near", "ssd"), id="an unknown operator"),
+        pytest.param(expression("disk", "In"), id="In without values"),
+        pytest.param(expression("disk", "Exists", "ssd"), id="Exists with values"),
+        pytest.param(expression("generation", "Gt", "1", "2"), id="Gt with two values"),
+        pytest.param(expression("generation", "Gt", "-5"), id="Gt with what is no label value"),
+        pytest.param(expression("generation", "Gt", "1e0"), id="Gt with what is no integer"),
+        pytest.param(expression("generation", "Lt", "9223372036854775808"), id="Lt with more than 64 bits"),
+        pytest.param(expression("a key", "DoesNotExist"), id="a key that is none"),
+        pytest.param(names("In", "n", "m"), id="two names"),
+        pytest.param(names("Exists"), id="a name that exists"),
+    ],
+)
+def test_a_term_that_cannot_be_parsed_matches_nothing_and_the_others_count(term: Term) -> None:
+    assert verdict(plugin, requiring(term), node()) == NO_MATCH
+    assert verdict(plugin, requiring(term, MATCHING), node()) == SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("terms", "wanted"),
+    [
+        pytest.param([names("In", "a")], {"a": SUCCESS, "b": OUTSIDE}, id="one name"),
+        pytest.param([names("In", "a"), names("In", "b")], {"a": SUCCESS, "b": SUCCESS}, id="alternatives"),
+        pytest.param([names("In", "a"), OTHER], {"a": SUCCESS, "b": NO_MATCH}, id="a term without a name"),
+        pytest.param([names("In", "a"), {}], {"a": SUCCESS, "b": NO_MATCH}, id="an empty term names none"),
+        pytest.param([names("In", "a") | OTHER], {"a": NO_MATCH, "b": OUTSIDE}, id="a label besides"),
+        pytest.param([names("In", "gone")], {"a": OUTSIDE, "b": OUTSIDE}, id="no such node"),
+        pytest.param(
+            [{"matchFields": names("In", "a")["matchFields"] + names("In", "b")["matchFields"]}],
+            {"a": CONFLICT, "b": CONFLICT},
+            id="two names at once",
+        ),
+    ],
+)
+def test_named_nodes_are_the_only_ones_looked_at(terms: list[Term], wanted: dict[str, Status]) -> None:
+    assert verdicts(plugin, requiring(*terms), node("a"), node("b")) == wanted
+
+
+def test_the_nominated_node_is_looked_at_all_the_same() -> None:
+    nominated = requiring(names("In", "a")) | {"status": {"nominatedNodeName": "b"}}
+    assert verdicts(plugin, nominated, node("a"), node("b"), node("c")) == {
+        "a": SUCCESS,
+        "b": NO_MATCH,
+        "c": OUTSIDE,
+    }
+
+
+@pytest.mark.parametrize(
+    ("pod", "wanted"),
+    [
+        pytest.param(pod_with(), NOT_ENFORCED, id="for pods without an affinity too"),
+        pytest.param(pod_with(nodeSelector={"absent": "x"}), NOT_ENFORCED, id="it is looked at first"),
+    ],
+)
+def test_added_affinity(pod: dict[str, object], wanted: Status) -> None:
+    enforced = NodeAffinityArgs.model_validate({"addedAffinity": {REQUIRED: {"nodeSelectorTerms": [OTHER]}}})
+    assert verdict(NodeAffinity(enforced), pod, node()) == wanted
+
+
+def test_added_affinity_must_parse() -> None:
+    terms = {"nodeSelectorTerms": [expression("disk", "Near", "ssd")]}
+    with pytest.raises(ValidationError, match="addedAffinity has a term that cannot be parsed"):
+        NodeAffinityArgs.model_validate({"addedAffinity": {REQUIRED: terms}})
+
+
+def preferring(*terms: tuple[int, Term]) -> dict[str, Any]:
+    found = [{"weight": weight, "preference": term} for weight, term in terms]
+    return pod_with(affinity={"nodeAffinity": {PREFERRED: found}})
+
+
+A, B = expression("kubernetes.io/hostname", "In", "a"), expression("kubernetes.io/hostname", "In", "b")
+BOTH = expression("disk", "In", "ssd")
+
+
+@pytest.mark.parametrize(
+    ("terms", "wanted"),
+    [
+        pytest.param([(10, A)], {"a": 100, "b": 0}, id="the highest sum becomes 100"),
+        pytest.param([(10, A), (3, B)], {"a": 100, "b": 30}, id="others in proportion"),
+        pytest.param([(10, A), (20, BOTH)], {"a": 100, "b": 66}, id="weights add up, quotients are rounded down"),
+        pytest.param([(10, {})], {"a": 0, "b": 0}, id="an empty term matches nothing"),
+        pytest.param([(0, expression("k", "Near")), (1, A)], {"a": 100, "b": 0}, id="weight 0 is not even parsed"),
+        pytest.param([], {"a": 0, "b": 0}, id="nothing preferred"),
+    ],
+)
+def test_preferred_terms(terms: list[tuple[int, Term]], wanted: dict[str, int]) -> None:
+    assert scores(plugin, preferring(*terms), node("a"), node("b")) == wanted
+
+
+def test_added_preferences_count_for_every_pod() -> None:
+    args = NodeAffinityArgs.model_validate({"addedAffinity": {PREFERRED: [{"weight": 4, "preference": A}]}})
+    assert scores(NodeAffinity(args), preferring((1, B)), node("a"), node("b")) == {"a": 100, "b": 25}
+    assert scores(NodeAffinity(args), pod_with(), node("a"), node("b")) == {"a": 100, "b": 0}
+
+
+def test_a_preferred_term_that_cannot_be_parsed_fails_the_cycle() -> None:
+    pod, candidates = read_pod(preferring((1, expression("k", "Lt", "-5")))), [read_node(node(name)) for name in "ab"]
+    assert isinstance(pod, Pod)
+    nodes = [candidate for candidate in candidates if isinstance(candidate, NodeInfo)]
+    done = cycle.run(Profile("alone", (), ((plugin, 1),)), pod, Snapshot.of(nodes))
+    assert done.error == (
+        'running PreScore plugin "NodeAffinity": pod has a preferred node affinity term that cannot be parsed'
+    )

@@ -1,0 +1,93 @@
+"""NodePorts: a port of a node can be taken once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.plugins.node_ports import NodePorts
+from berth.scheduling.status import SUCCESS, Code, Status
+from tests.builders.nodes import node_with
+from tests.builders.pods import container, pod_with
+from tests.unit.scheduling.plugins.asking import verdict
+
+TAKEN = Status(Code.UNSCHEDULABLE, ("node(s) didn't have free ports for the requested pod ports",), "NodePorts")
+
+plugin = NodePorts(NoArgs())
+
+Port = dict[str, Any]
+
+
+def port(number: int = 80, ip: str = "", protocol: str = "TCP") -> Port:
+    return {"containerPort": 80, "hostPort": number, "hostIP": ip, "protocol": protocol}
+
+
+def with_ports(name: str, *ports: Port, **spec: Any) -> dict[str, Any]:
+    return pod_with(name, containers=[container() | {"ports": list(ports)}], **spec)
+
+
+@pytest.mark.parametrize(
+    ("wanted_port", "taken", "wanted"),
+    [
+        pytest.param(port(), port(), TAKEN, id="the same port"),
+        pytest.param(port(80), port(81), SUCCESS, id="another port"),
+        pytest.param(port(protocol="TCP"), port(protocol="UDP"), SUCCESS, id="another protocol"),
+        pytest.param(port(protocol=""), port(protocol="TCP"), TAKEN, id="TCP unless said"),
+        pytest.param(port(ip="10.0.0.1"), port(ip="10.0.0.2"), SUCCESS, id="another address"),
+        pytest.param(port(ip="10.0.0.1"), port(ip="10.0.0.1"), TAKEN, id="the same address"),
+        pytest.param(port(ip="10.0.0.1"), port(ip="0.0.0.0"), TAKEN, id="all addresses are taken"),
+        pytest.param(port(ip="10.0.0.1"), port(ip=""), TAKEN, id="all addresses unless said"),
+        pytest.param(port(ip="0.0.0.0"), port(ip="10.0.0.1"), TAKEN, id="all addresses are wanted"),
+        pytest.param(port(ip="::"), port(ip="10.0.0.1"), SUCCESS, id=":: is an address like others"),
+        pytest.param(port(ip="::"), port(ip="0.0.0.0"), TAKEN, id="and is one of all"),
+        pytest.param(port(0), port(0), SUCCESS, id="without a host port nothing is taken"),
+    ],
+)
+def test_filter(wanted_port: Port, taken: Port, wanted: Status) -> None:
+    other = with_ports("other", taken, nodeName="n")
+    assert verdict(plugin, with_ports("p", wanted_port), node_with("n"), other) == wanted
+
+
+@pytest.mark.parametrize(
+    ("restart_policy", "wanted"),
+    [
+        pytest.param("Always", TAKEN, id="a sidecar keeps its ports"),
+        pytest.param(None, SUCCESS, id="other init containers are gone when the pod runs"),
+    ],
+)
+def test_init_containers(restart_policy: str | None, wanted: Status) -> None:
+    init = container("init", restart_policy) | {"ports": [port()]}
+    running = with_ports("other", port(), nodeName="n")
+    assert verdict(plugin, pod_with(initContainers=[init]), node_with("n"), running) == wanted
+    placed = pod_with("other", initContainers=[init], nodeName="n")
+    assert verdict(plugin, with_ports("p", port()), node_with("n"), placed) == wanted
+
+
+@pytest.mark.parametrize(
+    ("phase", "wanted"),
+    [
+        pytest.param("Running", TAKEN, id="running"),
+        pytest.param("Succeeded", SUCCESS, id="succeeded"),
+        pytest.param("Failed", SUCCESS, id="failed"),
+    ],
+)
+def test_finished_pods_have_given_their_ports_back(phase: str, wanted: Status) -> None:
+    other = with_ports("other", port(), nodeName="n", status={"phase": phase})
+    assert verdict(plugin, with_ports("p", port()), node_with("n"), other) == wanted
+
+
+@pytest.mark.parametrize(
+    ("nominated", "wanted"),
+    [
+        pytest.param({}, TAKEN, id="of the same priority"),
+        pytest.param({"priority": 1}, TAKEN, id="of a higher priority"),
+        pytest.param({"priority": -1}, SUCCESS, id="of a lower priority"),
+        pytest.param({"schedulerName": "another"}, SUCCESS, id="of another scheduler"),
+        pytest.param({"schedulingGates": [{"name": "example.com/quota"}]}, SUCCESS, id="gated"),
+    ],
+)
+def test_pods_that_room_is_made_for_count(nominated: dict[str, Any], wanted: Status) -> None:
+    waiting = with_ports("waiting", port(), status={"nominatedNodeName": "n"}, **nominated)
+    assert verdict(plugin, with_ports("p", port()), node_with("n"), waiting) == wanted

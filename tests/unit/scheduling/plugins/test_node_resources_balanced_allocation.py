@@ -1,0 +1,79 @@
+"""NodeResourcesBalancedAllocation: cpu and memory shall be used alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from berth.scheduling.plugins.node_resources_balanced_allocation import (
+    NodeResourcesBalancedAllocation,
+    NodeResourcesBalancedAllocationArgs,
+)
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
+from tests.unit.scheduling.plugins.asking import scores
+
+GPU = "example.com/gpu"
+
+
+def score(pod: dict[str, Any], *placed: dict[str, Any], args: dict[str, Any] | None = None, **allocatable: str) -> int:
+    plugin = NodeResourcesBalancedAllocation(NodeResourcesBalancedAllocationArgs.model_validate(args or {}))
+    return scores(plugin, pod, node_with("n", allocatable=allocatable), node_with("another"), *placed)["n"]
+
+
+def asking(**requests: str) -> dict[str, Any]:
+    return pod_with(requests=requests)
+
+
+def other(**requests: str) -> dict[str, Any]:
+    return pod_with("other", requests=requests, nodeName="n")
+
+
+@pytest.mark.parametrize(
+    ("pod", "placed", "wanted"),
+    [
+        pytest.param(asking(cpu="1", memory="2Gi"), [], 75, id="the balance stays"),
+        pytest.param(asking(cpu="1"), [], 68, id="it worsens by an eighth of 100, half of which counts"),
+        pytest.param(asking(cpu="4"), [], 50, id="nothing is worse"),
+        pytest.param(asking(memory="8Gi"), [other(cpu="4")], 100, id="nothing is better"),
+        pytest.param(asking(cpu="8"), [], 50, id="more than all is all"),
+        pytest.param(asking(), [], 0, id="a pod that asks for nothing is no reason"),
+        pytest.param(asking(cpu="0"), [other(cpu="4")], 0, id="nor is one that asks for 0"),
+        pytest.param(asking(cpu="1"), [other()], 68, id="pods that ask for nothing do not count"),
+        pytest.param(
+            pod_with(resources={"requests": {"cpu": "4"}}), [], 50, id="what the pod as a whole asks for counts"
+        ),
+    ],
+)
+def test_score(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
+    assert score(pod, *placed) == wanted
+
+
+THREE = {"resources": [{"name": name, "weight": 1} for name in ("cpu", "memory", GPU)]}
+
+
+@pytest.mark.parametrize(
+    ("pod", "allocatable", "wanted"),
+    [
+        pytest.param(asking(**{"cpu": "4", GPU: "2"}), {GPU: "2"}, 51, id="of three the standard deviation counts"),
+        pytest.param(asking(cpu="4"), {GPU: "2"}, 50, id="a resource that is not asked for is left out"),
+        pytest.param(asking(**{"cpu": "4", GPU: "2"}), {}, 50, id="one that the node has not is left out"),
+        pytest.param(asking(cpu="4"), {"memory": "0"}, 75, id="one alone is in balance"),
+    ],
+)
+def test_resources(pod: dict[str, Any], allocatable: dict[str, str], wanted: int) -> None:
+    assert score(pod, args=THREE, **allocatable) == wanted
+
+
+@pytest.mark.parametrize(
+    ("resources", "message"),
+    [
+        pytest.param([{"name": "cpu"}, {"name": "cpu"}], "names one more than once", id="one twice"),
+        pytest.param([{"name": "cpu", "weight": 2}], "must have weight 1", id="a weight"),
+    ],
+)
+def test_args_that_are_refused(resources: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        NodeResourcesBalancedAllocationArgs.model_validate({"resources": resources})

@@ -1,0 +1,256 @@
+"""NodeResourcesFit, filter: a node must have what the pod asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
+from berth.scheduling.status import SUCCESS, Code, Status
+from tests.builders.nodes import node_with
+from tests.builders.pods import container, pod_with
+from tests.unit.scheduling.plugins.asking import verdict
+
+plugin = NodeResourcesFit(NodeResourcesFitArgs())
+
+GPU = "example.com/gpu"
+
+
+def now(*reasons: str) -> Status:
+    """Evictions might help."""
+    return Status(Code.UNSCHEDULABLE, reasons, "NodeResourcesFit")
+
+
+def never(*reasons: str) -> Status:
+    """The node is too small."""
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, "NodeResourcesFit")
+
+
+def other(requests: dict[str, str], **fields: Any) -> dict[str, Any]:
+    return pod_with("other", requests=requests, nodeName="n", **fields)
+
+
+def with_cpu(cpu: str) -> dict[str, Any]:
+    return node_with(allocatable={"cpu": cpu})
+
+
+@pytest.mark.parametrize(
+    ("requests", "wanted"),
+    [
+        pytest.param({}, SUCCESS, id="nothing asked for"),
+        pytest.param({"cpu": "3", "memory": "7Gi"}, SUCCESS, id="exactly what is left"),
+        pytest.param({"cpu": "3001m"}, now("Insufficient cpu"), id="a thousandth of cpu too much"),
+        pytest.param({"cpu": "3000.1m"}, now("Insufficient cpu"), id="thousandths are rounded up"),
+        pytest.param({"memory": "7516192769"}, now("Insufficient memory"), id="a byte too much"),
+        pytest.param({"memory": "7516192768.1"}, now("Insufficient memory"), id="bytes are rounded up"),
+        pytest.param({"cpu": "4001m"}, never("Insufficient cpu"), id="more than the node has"),
+        pytest.param(
+            {"cpu": "3500m", "memory": "9Gi"}, never("Insufficient cpu", "Insufficient memory"), id="one of them never"
+        ),
+        pytest.param({"ephemeral-storage": "1"}, never("Insufficient ephemeral-storage"), id="what the node has not"),
+        pytest.param({GPU: "3"}, never("Insufficient example.com/gpu"), id="more of an extended resource"),
+        pytest.param({GPU: "2"}, now("Insufficient example.com/gpu"), id="more than is left of it"),
+        pytest.param({GPU: "1"}, SUCCESS, id="what is left of it"),
+        pytest.param({GPU: "0"}, SUCCESS, id="none of it"),
+        pytest.param({"hugepages-2Mi": "2Mi"}, never("Insufficient hugepages-2Mi"), id="huge pages"),
+        pytest.param({"attachable-volumes-x": "1"}, never("Insufficient attachable-volumes-x"), id="volumes to attach"),
+        pytest.param({"kubernetes.io/x": "1"}, never("Insufficient kubernetes.io/x"), id="a native resource"),
+        pytest.param({"storage": "1Ti"}, SUCCESS, id="names that are no resource of a node do not count"),
+        pytest.param({"requests.example.com/gpu": "9"}, SUCCESS, id="names of quotas do not count"),
+        pytest.param({"example.com/": "9"}, SUCCESS, id="names that are none do not count"),
+    ],
+)
+def test_requests(requests: dict[str, str], wanted: Status) -> None:
+    placed = other({"cpu": "1", "memory": "1Gi", GPU: "1"})
+    assert verdict(plugin, pod_with(requests=requests), node_with(allocatable={GPU: "2"}), placed) == wanted
+
+
+def test_an_overcommitted_node_takes_a_pod_that_asks_for_nothing() -> None:
+    assert verdict(plugin, pod_with(requests={"cpu": "0"}), with_cpu("1"), other({"cpu": "2"})) == SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("pods", "requests", "wanted"),
+    [
+        pytest.param({"pods": "2"}, {}, SUCCESS, id="one more is allowed"),
+        pytest.param({"pods": "1"}, {}, now("Too many pods"), id="no more are"),
+        pytest.param({"pods": "0"}, {"cpu": "5"}, never("Too many pods", "Insufficient cpu"), id="it comes first"),
+        pytest.param({"pods": "1"}, {"cpu": "4"}, now("Too many pods", "Insufficient cpu"), id="it is never final"),
+    ],
+)
+def test_the_number_of_pods(pods: dict[str, str], requests: dict[str, str], wanted: Status) -> None:
+    assert verdict(plugin, pod_with(requests=requests), node_with(allocatable=pods), other({"cpu": "1m"})) == wanted
+
+
+def test_a_node_that_says_nothing_has_nothing() -> None:
+    silent = {"kind": "Node", "metadata": {"name": "n"}}
+    assert verdict(plugin, pod_with(), silent) == now("Too many pods")
+    assert verdict(plugin, pod_with(requests={"cpu": "1"}), silent) == never("Too many pods", "Insufficient cpu")
+
+
+def test_finished_pods_take_nothing() -> None:
+    done = other({"cpu": "4"}, status={"phase": "Succeeded"})
+    assert verdict(plugin, pod_with(requests={"cpu": "4"}), node_with(), done) == SUCCESS
+
+
+SIDECAR = "Always"
+
+
+@pytest.mark.parametrize(
+    ("spec", "milli_cpu"),
+    [
+        pytest.param({"containers": [container(cpu="1"), container(cpu="500m")]}, 1500, id="containers add up"),
+        pytest.param(
+            {"containers": [container(cpu="1")], "initContainers": [container(cpu="2"), container(cpu="1500m")]},
+            2000,
+            id="of init containers the largest counts, where it is more",
+        ),
+        pytest.param(
+            {"containers": [container(cpu="1")], "initContainers": [container(cpu="500m")]},
+            1000,
+            id="and not where it is less",
+        ),
+        pytest.param(
+            {"containers": [container(cpu="1")], "initContainers": [container("s", SIDECAR, cpu="500m")]},
+            1500,
+            id="a sidecar adds to the containers",
+        ),
+        pytest.param(
+            {
+                "containers": [container(cpu="1")],
+                "initContainers": [container("s", SIDECAR, cpu="500m"), container(cpu="2")],
+            },
+            2500,
+            id="an init container runs beside the sidecars before it",
+        ),
+        pytest.param(
+            {
+                "containers": [container(cpu="1")],
+                "initContainers": [container(cpu="2"), container("s", SIDECAR, cpu="500m")],
+            },
+            2000,
+            id="and not beside those after it",
+        ),
+        pytest.param(
+            {"containers": [container(cpu="1")], "overhead": {"cpu": "250m"}}, 1250, id="the overhead comes on top"
+        ),
+        pytest.param(
+            {"containers": [container(cpu="1")], "resources": {"requests": {"cpu": "3"}}},
+            3000,
+            id="what the pod as a whole asks for takes the place of the sum",
+        ),
+        pytest.param(
+            {"containers": [container(cpu="1")], "resources": {"requests": {"cpu": "2"}}, "overhead": {"cpu": "1"}},
+            3000,
+            id="the overhead comes on top of that, too",
+        ),
+        pytest.param(
+            {"containers": [container(cpu="1")], "resources": {"requests": {"memory": "1Gi"}}},
+            1000,
+            id="resource by resource",
+        ),
+        pytest.param(
+            {"containers": [container(cpu="1")], "resources": {"limits": {"cpu": "3"}}}, 1000, id="limits do not count"
+        ),
+        pytest.param(
+            {"containers": [container(cpu="0.4m"), container(cpu="0.4m")]}, 1, id="the sum is rounded, not its parts"
+        ),
+    ],
+)
+def test_what_a_pod_asks_for(spec: dict[str, Any], milli_cpu: int) -> None:
+    pod = pod_with(**spec)
+    assert verdict(plugin, pod, with_cpu(f"{milli_cpu}m")) == SUCCESS
+    assert verdict(plugin, pod, with_cpu(f"{milli_cpu - 1}m")) == never("Insufficient cpu")
+    # On a node it takes as much.
+    placed = pod_with("other", nodeName="n", **spec)
+    assert verdict(plugin, pod_with(requests={"cpu": "1m"}), with_cpu(f"{milli_cpu + 1}m"), placed) == SUCCESS
+    assert verdict(plugin, pod_with(requests={"cpu": "1m"}), with_cpu(f"{milli_cpu}m"), placed) == now(
+        "Insufficient cpu"
+    )
+
+
+def reported(requests: dict[str, str], allocated: dict[str, str] | None = None) -> dict[str, Any]:
+    status = {"name": "main", "resources": {"requests": requests}, "allocatedResources": allocated}
+    return {"containerStatuses": [status]}
+
+
+INFEASIBLE = {"conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}]}
+DEFERRED = {"conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "milli_cpu"),
+    [
+        pytest.param({}, 1000, id="no status: the spec"),
+        pytest.param(
+            {"containerStatuses": [{"name": "main", "allocatedResources": {"cpu": "2"}}]}, 1000, id="no resources"
+        ),
+        pytest.param(reported({"cpu": "2"}), 2000, id="it has more than it asks for"),
+        pytest.param(reported({"cpu": "500m"}), 1000, id="it has less"),
+        pytest.param(reported({}, {"cpu": "3"}), 3000, id="more is allocated"),
+        pytest.param(reported({"cpu": "500m"}) | DEFERRED, 1000, id="a resize that waits"),
+        pytest.param(reported({"cpu": "500m"}) | INFEASIBLE, 500, id="a resize that will not be"),
+    ],
+)
+def test_a_pod_that_is_resized_takes_the_larger_of_spec_and_status(status: dict[str, Any], milli_cpu: int) -> None:
+    resized = other({"cpu": "1"}, status=status)
+    room = with_cpu(f"{milli_cpu + 1000}m")
+    assert verdict(plugin, pod_with(requests={"cpu": "1"}), room, resized) == SUCCESS
+    assert verdict(plugin, pod_with(requests={"cpu": "1001m"}), room, resized).reasons == ("Insufficient cpu",)
+
+
+def test_the_status_of_the_pod_to_place_does_not_count() -> None:
+    pod = pod_with(requests={"cpu": "1"}, status=reported({"cpu": "9"}))
+    assert verdict(plugin, pod, with_cpu("1")) == SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("args", "wanted"),
+    [
+        pytest.param({"ignoredResources": [GPU]}, SUCCESS, id="by name"),
+        pytest.param({"ignoredResourceGroups": ["example.com"]}, SUCCESS, id="by group"),
+        pytest.param(
+            {"ignoredResourceGroups": ["com"]}, never("Insufficient example.com/gpu"), id="by the whole group"
+        ),
+        pytest.param({"ignoredResources": ["kubernetes.io/x"]}, never("Insufficient example.com/gpu"), id="another"),
+    ],
+)
+def test_ignored_resources(args: dict[str, list[str]], wanted: Status) -> None:
+    ignoring = NodeResourcesFit(NodeResourcesFitArgs.model_validate(args))
+    assert verdict(ignoring, pod_with(requests={GPU: "1"}), node_with()) == wanted
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        pytest.param({"ignoredResources": ["cpu"]}, "ignoredResources", id="a resource without a domain"),
+        pytest.param({"ignoredResourceGroups": ["example.com/gpu"]}, "ignoredResourceGroups", id="a group with a name"),
+        pytest.param(
+            {
+                "scoringStrategy": {
+                    "type": "LeastAllocated",
+                    "requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}]},
+                }
+            },
+            "requestedToCapacityRatio goes with type RequestedToCapacityRatio",
+            id="a shape that nothing follows",
+        ),
+        pytest.param(
+            {
+                "scoringStrategy": {
+                    "type": "RequestedToCapacityRatio",
+                    "requestedToCapacityRatio": {
+                        "shape": [{"utilization": 50, "score": 0}, {"utilization": 50, "score": 1}]
+                    },
+                }
+            },
+            "increasing order",
+            id="a shape that does not go on",
+        ),
+    ],
+)
+def test_args_that_are_refused(args: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        NodeResourcesFitArgs.model_validate(args)

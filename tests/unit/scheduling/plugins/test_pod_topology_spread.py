@@ -1,0 +1,295 @@
+"""PodTopologySpread: pods evenly over zones and nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from berth.scheduling.plugins.pod_topology_spread import PodTopologySpread, PodTopologySpreadArgs
+from berth.scheduling.status import SUCCESS, Code, Status
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
+from tests.unit.scheduling.plugins.asking import scores, verdicts
+
+Object = dict[str, Any]
+
+SKEWED = Status(Code.UNSCHEDULABLE, ("node(s) didn't match pod topology spread constraints",), "PodTopologySpread")
+NO_LABEL = Status(
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+    ("node(s) didn't match pod topology spread constraints (missing required label)",),
+    "PodTopologySpread",
+)
+
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+WEB = {"matchLabels": {"app": "web"}}
+SSD = {"disk": "ssd"}
+
+
+def plugin(**args: Any) -> PodTopologySpread:
+    return PodTopologySpread(PodTopologySpreadArgs.model_validate({"defaultingType": "List", **args}))
+
+
+def constraint(key: str = ZONE, skew: int = 1, action: str = "DoNotSchedule", **fields: Any) -> Object:
+    found = {"topologyKey": key, "maxSkew": skew, "whenUnsatisfiable": action, "labelSelector": WEB, **fields}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def pod(*constraints: Object, app: str = "web", **fields: Any) -> Object:
+    return pod_with("p", {"app": app}, topologySpreadConstraints=list(constraints), **fields)
+
+
+def on(*nodes: str, app: str = "web", **fields: Any) -> list[Object]:
+    """A pod of the same kind on each of these nodes."""
+    return [pod_with(f"{app}-{at}-{name}", {"app": app}, nodeName=name, **fields) for at, name in enumerate(nodes)]
+
+
+A, B, C = (
+    node_with(name, {ZONE: zone, "disk": disk})
+    for name, zone, disk in (("a", "1", "ssd"), ("b", "1", "hdd"), ("c", "2", "ssd"))
+)
+NO_ZONE = node_with("d", SSD)
+
+
+@pytest.mark.parametrize(
+    ("asking", "others", "wanted"),
+    [
+        pytest.param(pod(constraint()), [], (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="one in the first zone"),
+        pytest.param(pod(constraint()), on("a"), (SKEWED, SKEWED, SUCCESS, NO_LABEL), id="the next in the second"),
+        pytest.param(pod(constraint()), on("a", "c"), (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="even again"),
+        pytest.param(
+            pod(constraint(skew=2)), on("a"), (SUCCESS, SUCCESS, SUCCESS, NO_LABEL), id="maxSkew 2: one ahead"
+        ),
+        pytest.param(
+            pod(constraint(skew=2)), on("a", "b"), (SKEWED, SKEWED, SUCCESS, NO_LABEL), id="maxSkew 2: two ahead"
+        ),
+        pytest.param(pod(constraint(HOST)), on("a"), (SKEWED, SUCCESS, SUCCESS, SUCCESS), id="over nodes"),
+        pytest.param(
+            pod(constraint(), constraint(HOST)),
+            on("a"),
+            (SKEWED, SKEWED, SUCCESS, NO_LABEL),
+            id="every constraint holds",
+        ),
+        pytest.param(
+            pod(constraint(app="db"), app="db"),
+            on("a"),
+            (SUCCESS, SUCCESS, SUCCESS, NO_LABEL),
+            id="a pod that does not count itself",
+        ),
+        pytest.param(
+            pod(constraint(), app="db"),
+            on("a", "b"),
+            (SKEWED, SKEWED, SUCCESS, NO_LABEL),
+            id="may join where others are ahead by one",
+        ),
+        pytest.param(
+            pod(constraint(labelSelector={})),
+            on("a", "b"),
+            (SUCCESS, SUCCESS, SUCCESS, NO_LABEL),
+            id="{} counts no pods",
+        ),
+        pytest.param(
+            pod(constraint(labelSelector=None)),
+            on("a", "b"),
+            (SUCCESS, SUCCESS, SUCCESS, NO_LABEL),
+            id="no selector counts no pods",
+        ),
+        pytest.param(
+            pod(constraint(action="ScheduleAnyway")),
+            on("a", "b"),
+            (SUCCESS, SUCCESS, SUCCESS, SUCCESS),
+            id="what should be is scored",
+        ),
+        pytest.param(pod(), on("a", "b"), (SUCCESS, SUCCESS, SUCCESS, SUCCESS), id="no constraints"),
+    ],
+)
+def test_filter(asking: Object, others: list[Object], wanted: tuple[Status, ...]) -> None:
+    assert verdicts(plugin(), asking, A, B, C, NO_ZONE, *others) == dict(zip("abcd", wanted, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("min_domains", "wanted"),
+    [
+        pytest.param(None, SUCCESS, id="1 unless told"),
+        pytest.param(2, SUCCESS, id="as many as there are"),
+        pytest.param(3, SKEWED, id="fewer than that: the least counts 0"),
+    ],
+)
+def test_min_domains(min_domains: int | None, wanted: Status) -> None:
+    found = verdicts(plugin(), pod(constraint(minDomains=min_domains)), A, C, *on("a", "c"))
+    assert found == {"a": wanted, "c": wanted}
+
+
+TAINTED = node_with("t", {ZONE: "3"}, taints=[{"key": "k", "effect": "NoSchedule"}])
+
+
+@pytest.mark.parametrize(
+    ("fields", "spec", "wanted"),
+    [
+        # Zone 2 has no pods. Where it counts, zone 1 with one pod is ahead.
+        pytest.param({}, {}, SKEWED, id="node affinity: none"),
+        pytest.param({}, {"nodeSelector": {"kubernetes.io/hostname": "a"}}, SUCCESS, id="honoured unless told"),
+        pytest.param(
+            {"nodeAffinityPolicy": "Honor"}, {"nodeSelector": {"kubernetes.io/hostname": "a"}}, SUCCESS, id="honoured"
+        ),
+        pytest.param(
+            {"nodeAffinityPolicy": "Ignore"}, {"nodeSelector": {"kubernetes.io/hostname": "a"}}, SKEWED, id="ignored"
+        ),
+    ],
+)
+def test_node_affinity_policy(fields: Object, spec: Object, wanted: Status) -> None:
+    assert verdicts(plugin(), pod(constraint(**fields), **spec), A, C, *on("a"))["a"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("fields", "spec", "wanted"),
+    [
+        # The tainted node is a zone without pods.
+        pytest.param({}, {}, SKEWED, id="ignored unless told"),
+        pytest.param({"nodeTaintsPolicy": "Ignore"}, {}, SKEWED, id="ignored"),
+        pytest.param({"nodeTaintsPolicy": "Honor"}, {}, SUCCESS, id="honoured"),
+        pytest.param(
+            {"nodeTaintsPolicy": "Honor"},
+            {"tolerations": [{"key": "k", "operator": "Exists"}]},
+            SKEWED,
+            id="but tolerated",
+        ),
+    ],
+)
+def test_node_taints_policy(fields: Object, spec: Object, wanted: Status) -> None:
+    assert verdicts(plugin(), pod(constraint(**fields), **spec), A, TAINTED, *on("a"))["a"] == wanted
+
+
+def test_a_node_that_is_left_out_of_the_count_is_judged_all_the_same() -> None:
+    honouring = pod(constraint(), nodeSelector={"kubernetes.io/hostname": "a"})
+    assert verdicts(plugin(), honouring, A, C, *on("a", "c", "c"))["c"] == SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("keys", "others", "wanted"),
+    [
+        pytest.param(["hash"], {"hash": "1"}, SKEWED, id="of the same value count"),
+        pytest.param(["hash"], {"hash": "2"}, SUCCESS, id="of another value do not"),
+        pytest.param(["hash"], {}, SUCCESS, id="without it do not"),
+        pytest.param(["absent"], {"hash": "2"}, SKEWED, id="a key that the pod has not is left out"),
+        pytest.param(None, {"hash": "2"}, SKEWED, id="no keys"),
+    ],
+)
+def test_match_label_keys(keys: list[str] | None, others: dict[str, str], wanted: Status) -> None:
+    asking = pod(constraint(matchLabelKeys=keys), metadata={"labels": {"app": "web", "hash": "1"}})
+    other = pod_with("o", {"app": "web", **others}, nodeName="a")
+    assert verdicts(plugin(), asking, A, C, other)["a"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("others", "wanted"),
+    [
+        pytest.param(on("a"), SKEWED, id="running"),
+        pytest.param(on("a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}), SUCCESS, id="terminating"),
+        pytest.param(on("a", status={"phase": "Succeeded"}), SUCCESS, id="finished"),
+        pytest.param(on("a", namespace="other"), SUCCESS, id="of another namespace"),
+        pytest.param(on("a", app="db"), SUCCESS, id="not selected"),
+        pytest.param(on("d"), SUCCESS, id="on a node without a zone"),
+        pytest.param([pod_with("o", {"app": "web"}, status={"nominatedNodeName": "a"})], SKEWED, id="nominated"),
+    ],
+)
+def test_which_pods_count(others: list[Object], wanted: Status) -> None:
+    assert verdicts(plugin(), pod(constraint()), A, C, NO_ZONE, *others)["a"] == wanted
+
+
+def test_only_nodes_with_all_keys_are_counted() -> None:
+    rack = node_with("r", {ZONE: "1", "rack": "1"})
+    found = verdicts(plugin(), pod(constraint(), constraint("rack")), rack, A, C, *on("a", "c"))
+    assert found == {"r": SUCCESS, "a": NO_LABEL, "c": NO_LABEL}
+
+
+SERVICE = {"kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": {"app": "web"}}}
+DEFAULTS = {"defaultConstraints": [{"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]}
+
+
+def owner(kind: str, api_version: str = "apps/v1") -> Object:
+    return {"ownerReferences": [{"apiVersion": api_version, "kind": kind, "name": "o", "controller": True}]}
+
+
+def controller(kind: str, selector: Object) -> Object:
+    return {"kind": kind, "metadata": {"name": "o", "namespace": "default"}, "spec": {"selector": selector}}
+
+
+@pytest.mark.parametrize(
+    ("asking", "workload", "wanted"),
+    [
+        pytest.param(pod(), SERVICE, SKEWED, id="a service selects the pod"),
+        pytest.param(pod(app="db"), SERVICE, SUCCESS, id="a service selects others"),
+        pytest.param(pod(metadata=owner("ReplicaSet")), controller("ReplicaSet", WEB), SKEWED, id="its replica set"),
+        pytest.param(pod(metadata=owner("StatefulSet")), controller("StatefulSet", WEB), SKEWED, id="its stateful set"),
+        pytest.param(
+            pod(metadata=owner("ReplicationController", "v1")),
+            controller("ReplicationController", {"app": "web"}),
+            SKEWED,
+            id="its replication controller",
+        ),
+        pytest.param(
+            pod(metadata=owner("ReplicaSet", "example.com/v1")),
+            controller("ReplicaSet", WEB),
+            SUCCESS,
+            id="a replica set of another kind",
+        ),
+        pytest.param(pod(), controller("ReplicaSet", WEB), SUCCESS, id="a replica set that is not its owner"),
+        pytest.param(pod(constraint(HOST, 5)), SERVICE, SUCCESS, id="a pod with constraints of its own"),
+        pytest.param(pod(constraint(HOST, 5, "ScheduleAnyway")), SERVICE, SUCCESS, id="of whatever kind"),
+    ],
+)
+def test_default_constraints(asking: Object, workload: Object, wanted: Status) -> None:
+    assert verdicts(plugin(**DEFAULTS), asking, A, C, workload, *on("a"))["a"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        pytest.param(
+            {"defaultingType": "System", **DEFAULTS}, "defaultConstraints need defaultingType List", id="system"
+        ),
+        pytest.param(
+            {"defaultConstraints": DEFAULTS["defaultConstraints"] * 2}, "has two of one topologyKey", id="twice"
+        ),
+    ],
+)
+def test_args_that_are_refused(args: Object, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        plugin(**args)
+
+
+def soft(key: str = ZONE, skew: int = 1, **fields: Any) -> Object:
+    return constraint(key, skew, "ScheduleAnyway", **fields)
+
+
+@pytest.mark.parametrize(
+    ("asking", "others", "wanted"),
+    [
+        pytest.param(pod(soft()), on("a"), {"a": 0, "b": 0, "c": 100, "d": 0}, id="fewer in the zone are better"),
+        pytest.param(pod(soft()), on("a", "b", "c"), {"a": 33, "b": 33, "c": 100, "d": 0}, id="in proportion"),
+        pytest.param(pod(soft()), [], {"a": 100, "b": 100, "c": 100, "d": 0}, id="without a zone: nothing"),
+        pytest.param(pod(soft(HOST)), on("a", "a", "b"), {"a": 0, "b": 50, "c": 100, "d": 100}, id="over nodes"),
+        pytest.param(
+            pod(soft(), soft(HOST)), on("a"), {"a": 0, "b": 66, "c": 100, "d": 0}, id="of two constraints the sum"
+        ),
+        pytest.param(
+            pod(soft(skew=5)), on("a"), {"a": 80, "b": 80, "c": 100, "d": 0}, id="maxSkew makes it matter less"
+        ),
+        pytest.param(
+            pod(soft(labelSelector={})), on("a"), {"a": 100, "b": 100, "c": 100, "d": 0}, id="{} counts no pods"
+        ),
+        pytest.param(
+            pod(constraint(HOST, 9)), on("a"), {"a": 0, "b": 0, "c": 0, "d": 0}, id="what must be is filtered"
+        ),
+    ],
+)
+def test_score(asking: Object, others: list[Object], wanted: dict[str, int]) -> None:
+    assert scores(plugin(), asking, A, B, C, NO_ZONE, *others) == wanted
+
+
+def test_system_defaults_put_up_with_nodes_without_a_zone() -> None:
+    system = PodTopologySpread(PodTopologySpreadArgs())
+    assert scores(system, pod(), A, B, C, NO_ZONE, SERVICE, *on("a")) == {"a": 22, "b": 33, "c": 55, "d": 100}
+    assert scores(system, pod(), A, B, C, NO_ZONE, *on("a")) == {"a": 0, "b": 0, "c": 0, "d": 0}

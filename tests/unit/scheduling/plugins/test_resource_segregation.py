@@ -1,0 +1,249 @@
+"""ResourceSegregation: pods that ask for scarce resources and pods that do not go different ways.
+
+The cluster of most cases: 9 nodes without a GPU and 6 with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth.scheduling.plugins.resource_segregation import ResourceSegregation, ResourceSegregationArgs
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import SUCCESS, Code, Status
+from tests.builders.nodes import node_object
+from tests.builders.pods import pod_object
+
+GPU = "nvidia.com/gpu"
+FPGA = "example.com/fpga"
+
+RESERVED = Status(
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+    ("node(s) were reserved for pods that ask for their resources",),
+    "ResourceSegregation",
+)
+MISSING = Status(
+    Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
+    ("node(s) didn't have the resources that the pod asks for",),
+    "ResourceSegregation",
+)
+
+WITHOUT = [f"cpu-{index}" for index in range(1, 10)]
+WITH = [f"gpu-{index}" for index in range(1, 7)]
+ALL = [*WITHOUT, *WITH]
+
+
+def node(name: str, allocatable: Mapping[str, str] | None = None) -> NodeInfo:
+    obj = node_object(name)
+    obj["status"] = {"allocatable": {"cpu": "8", "memory": "32Gi", "pods": "110", **(allocatable or {})}}
+    read = read_node(obj)
+    assert isinstance(read, NodeInfo)
+    return read
+
+
+def pod(requests: Mapping[str, str] | None = None, **rest: object) -> Pod:
+    read = read_pod(pod_object(requests={"cpu": "1", **(requests or {})}, **rest))  # type: ignore[arg-type]
+    assert isinstance(read, Pod)
+    return read
+
+
+CLUSTER = Snapshot.of([*map(node, WITHOUT), *(node(name, {GPU: "4"}) for name in WITH)])
+
+
+def policy(**args: object) -> Policy:
+    configs = [{"name": "ResourceSegregation", "args": args}]
+    return BerthConfiguration.model_validate({"profile": "resource-segregation", "pluginConfig": configs}).policy()
+
+
+def verdict(args: Mapping[str, object], asking: Pod, candidate: NodeInfo) -> Status:
+    """What the plugin says of one node."""
+    plugin = ResourceSegregation(ResourceSegregationArgs.model_validate(args))
+    prepared = plugin.pre_filter(asking)
+    return SUCCESS if prepared is None else plugin.filter(prepared.state, candidate)
+
+
+# ---------------------------------------------------------------------------------------------- the use case, required
+def test_a_pod_that_asks_for_no_gpu_goes_only_to_the_nodes_without() -> None:
+    found = policy().feasibility(pod(), ALL, CLUSTER)
+    assert found.feasible == WITHOUT
+    assert found.rejected == dict.fromkeys(WITH, RESERVED)
+
+
+def test_a_pod_that_asks_for_a_gpu_goes_only_to_the_nodes_with_one() -> None:
+    found = policy().feasibility(pod({GPU: "1"}), ALL, CLUSTER)
+    assert found.feasible == WITH
+    assert found.rejected == dict.fromkeys(WITHOUT, MISSING)
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param(pod(controller_kind="DaemonSet"), id="pods of a DaemonSet"),
+        pytest.param(pod(priority=2_000_000_000), id="system-cluster-critical pods"),
+        pytest.param(pod(namespace="kube-system"), id="pods in kube-system"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["required", "preferred"])
+def test_the_clusters_own_agents_pass_every_node(agent: Pod, mode: str) -> None:
+    found = policy(mode=mode).feasibility(agent, ALL, CLUSTER)
+    assert (found.feasible, found.rejected, found.exempt) == (ALL, {}, True)
+
+
+@pytest.mark.parametrize(
+    "ordinary",
+    [
+        pytest.param(pod(priority=1_999_999_999), id="the highest priority below that"),
+        pytest.param(pod(controller_kind="ReplicaSet"), id="pods of another controller"),
+        pytest.param(pod(namespace="kube-public"), id="another namespace"),
+    ],
+)
+def test_no_other_pod_is_exempt(ordinary: Pod) -> None:
+    assert policy().feasibility(ordinary, ALL, CLUSTER).feasible == WITHOUT
+
+
+def test_where_segregation_is_required_the_nodes_that_are_left_are_equally_good() -> None:
+    assert policy().scores(pod(), WITHOUT, CLUSTER) == [10] * 9
+    assert policy().scores(pod({GPU: "1"}), WITH, CLUSTER) == [10] * 6
+
+
+def test_no_eviction_is_agreed_to_where_the_pod_could_not_go_anyway() -> None:
+    assert policy().barred(pod(), ALL, CLUSTER) == set(WITH)
+    assert policy().barred(pod({GPU: "1"}), ALL, CLUSTER) == set(WITHOUT)
+
+
+# ----------------------------------------------------------------------------------------------------------- preferred
+def test_a_pod_that_asks_for_no_gpu_may_overflow_onto_the_nodes_with_as_a_last_choice() -> None:
+    decides = policy(mode="preferred")
+    assert decides.feasibility(pod(), ALL, CLUSTER).feasible == ALL
+    assert decides.scores(pod(), ALL, CLUSTER) == [10] * 9 + [0] * 6
+    assert decides.best(pod(), ["gpu-1", "cpu-9", "gpu-2"], CLUSTER).feasible == ["cpu-9"]
+
+
+def test_it_overflows_where_the_scheduler_offers_nothing_else() -> None:
+    assert policy(mode="preferred").best(pod(), ["gpu-2", "gpu-1"], CLUSTER).feasible == ["gpu-1"]
+
+
+def test_a_pod_that_asks_for_a_gpu_never_overflows() -> None:
+    found = policy(mode="preferred").feasibility(pod({GPU: "1"}), ALL, CLUSTER)
+    assert found.feasible == WITH
+    assert policy(mode="preferred").scores(pod({GPU: "1"}), WITH, CLUSTER) == [10] * 6
+
+
+@pytest.mark.parametrize(
+    ("mode", "requests", "wanted"),
+    [
+        pytest.param("preferred", {}, [100, 0], id="without, and with a GPU: the whole range of a score apart"),
+        pytest.param("preferred", {GPU: "1"}, None, id="nothing to prefer for a pod that asks"),
+        pytest.param("required", {}, None, id="nothing to prefer where the other nodes are out"),
+    ],
+)
+def test_scores(mode: str, requests: Mapping[str, str], wanted: list[int] | None) -> None:
+    plugin = ResourceSegregation(ResourceSegregationArgs.model_validate({"mode": mode}))
+    prepared = plugin.pre_score(pod(requests))
+    candidates = (node("n"), node("n", {GPU: "1"}))
+    assert (prepared and [plugin.score(prepared.state, candidate) for candidate in candidates]) == wanted
+
+
+# --------------------------------------------------------------------------------------------------- any set, in detail
+BOTH = {"resources": [GPU, FPGA]}
+
+
+@pytest.mark.parametrize(
+    ("args", "requests", "allocatable", "wanted"),
+    [
+        pytest.param(BOTH, {}, {}, SUCCESS, id="a pod that asks for none, a node that has none"),
+        pytest.param(BOTH, {}, {FPGA: "1"}, RESERVED, id="a node with any one of the set is kept"),
+        pytest.param(BOTH, {GPU: "1"}, {FPGA: "1"}, MISSING, id="another resource of the set is not the one asked for"),
+        pytest.param(BOTH, {GPU: "1"}, {GPU: "1", FPGA: "1"}, SUCCESS, id="a node may have more than is asked for"),
+        pytest.param(BOTH, {GPU: "1", FPGA: "1"}, {GPU: "1"}, MISSING, id="all that is asked for must be there"),
+        pytest.param(BOTH, {GPU: "1", FPGA: "1"}, {GPU: "1", FPGA: "2"}, SUCCESS, id="and here it is"),
+        pytest.param({"resources": [FPGA]}, {}, {GPU: "1"}, SUCCESS, id="resources outside the set mean nothing"),
+        pytest.param({"resources": [FPGA]}, {GPU: "1"}, {FPGA: "1"}, RESERVED, id="nor when a pod asks for them"),
+        pytest.param({}, {GPU: "0"}, {GPU: "1"}, RESERVED, id="to ask for 0 is to ask for none"),
+        pytest.param({}, {GPU: "0"}, {}, SUCCESS, id="so such a pod goes where there is none"),
+        pytest.param({}, {}, {GPU: "0"}, SUCCESS, id="a node with 0 has none"),
+        pytest.param({}, {GPU: "1"}, {GPU: "0"}, MISSING, id="for either kind of pod"),
+        pytest.param({}, {GPU: "8"}, {GPU: "1"}, SUCCESS, id="how many there are is the scheduler's business"),
+        pytest.param({"resources": ["hugepages-2Mi"]}, {}, {"hugepages-2Mi": "1Gi"}, RESERVED, id="huge pages"),
+        pytest.param({"mode": "preferred"}, {}, {GPU: "1"}, SUCCESS, id="preferred keeps nobody out"),
+        pytest.param({"mode": "preferred"}, {GPU: "1"}, {}, MISSING, id="but it creates no GPU either"),
+    ],
+)
+def test_verdict(
+    args: Mapping[str, object], requests: Mapping[str, str], allocatable: Mapping[str, str], wanted: Status
+) -> None:
+    assert verdict(args, pod(requests), node("n", allocatable)) == wanted
+
+
+def test_what_an_init_container_asks_for_is_asked_for() -> None:
+    assert verdict({}, pod(init_requests={GPU: "1"}), node("n", {GPU: "1"})) is SUCCESS
+    assert verdict({}, pod(init_requests={GPU: "1"}), node("n")) == MISSING
+
+
+def test_a_taken_gpu_is_still_there() -> None:
+    """What is left is the scheduler's business, which has a fresher view of it."""
+    taken = pod({GPU: "1"}, name="first", node_name="n")
+    assert verdict({}, pod({GPU: "1"}), node("n", {GPU: "1"}).with_pods([taken])) is SUCCESS
+    assert verdict({}, pod(), node("n", {GPU: "1"}).with_pods([taken])) == RESERVED
+
+
+def test_pods_that_ask_for_the_same_of_the_set_share_their_verdicts() -> None:
+    plugin = ResourceSegregation(ResourceSegregationArgs())
+    assert plugin.shape(pod({GPU: "1"}, name="a")) == plugin.shape(pod({GPU: "7", FPGA: "1"}, name="b", namespace="x"))
+    assert plugin.shape(pod()) == plugin.shape(pod({FPGA: "1"}))
+    assert plugin.shape(pod()) != plugin.shape(pod({GPU: "1"}))
+
+
+@given(
+    resources=st.sets(st.sampled_from([GPU, FPGA, "example.com/nic"]), min_size=1),
+    asked=st.dictionaries(st.sampled_from([GPU, FPGA, "example.com/nic"]), st.sampled_from(["0", "1", "2"])),
+    there=st.dictionaries(st.sampled_from([GPU, FPGA, "example.com/nic"]), st.sampled_from(["0", "1", "2"])),
+    mode=st.sampled_from(["required", "preferred"]),
+)
+def test_the_rule_in_one_line(
+    resources: set[str], asked: Mapping[str, str], there: Mapping[str, str], mode: str
+) -> None:
+    def counting(amounts: Mapping[str, str]) -> Iterable[str]:
+        return (name for name, amount in amounts.items() if amount != "0")
+
+    wants, has = resources & set(counting(asked)), resources & set(counting(there))
+    fits = wants <= has if wants else mode == "preferred" or not has
+    args = {"resources": sorted(resources), "mode": mode}
+    assert (verdict(args, pod(asked), node("n", there)) is SUCCESS) is fits
+
+
+# ----------------------------------------------------------------------------------------------------------- arguments
+@pytest.mark.parametrize(
+    ("args", "field", "message"),
+    [
+        pytest.param({"resources": []}, ("resources",), "at least 1 item", id="no resource at all"),
+        pytest.param(
+            {"resources": ["cpu"]},
+            ("resources", 0),
+            "Input should be the name of an extended resource, such as 'nvidia.com/gpu'",
+            id="cpu, which every pod asks for",
+        ),
+        pytest.param({"resources": ["gpu"]}, ("resources", 0), "extended resource", id="a name without a domain"),
+        pytest.param({"resources": GPU}, ("resources",), "valid frozenset", id="a name alone is no list"),
+        pytest.param({"resources": [1]}, ("resources", 0), "valid string", id="a number is no name"),
+        pytest.param({"mode": "always"}, ("mode",), "'required' or 'preferred'", id="an unknown mode"),
+        pytest.param({"resource": [GPU]}, ("resource",), "not permitted", id="a misspelt argument"),
+    ],
+)
+def test_a_wrong_argument_is_named(args: object, field: tuple[str | int, ...], message: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        ResourceSegregationArgs.model_validate(args)
+    [detail] = caught.value.errors()
+    assert detail["loc"] == field
+    assert message in detail["msg"]
+
+
+def test_by_default_it_is_about_nvidias_gpus_and_required() -> None:
+    assert ResourceSegregationArgs() == ResourceSegregationArgs.model_validate({"resources": [GPU], "mode": "required"})

@@ -1,0 +1,100 @@
+"""TaintToleration: taints that repel, and taints that advise."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.plugins.taint_toleration import TaintToleration
+from berth.scheduling.status import SUCCESS, Code, Status
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
+from tests.unit.scheduling.plugins.asking import scores, verdict
+
+UNTOLERATED = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) had untolerated taint(s)",), "TaintToleration")
+
+Strings = dict[str, str]
+
+plugin = TaintToleration(NoArgs())
+
+
+def taint(effect: str = "NoSchedule", value: str = "a", key: str = "k") -> Strings:
+    return {"key": key, "value": value, "effect": effect}
+
+
+@pytest.mark.parametrize(
+    ("effect", "wanted"),
+    [
+        pytest.param("NoSchedule", UNTOLERATED, id="NoSchedule repels"),
+        pytest.param("NoExecute", UNTOLERATED, id="NoExecute repels"),
+        pytest.param("PreferNoSchedule", SUCCESS, id="PreferNoSchedule advises"),
+        pytest.param("Other", SUCCESS, id="an unknown effect does nothing"),
+    ],
+)
+def test_effects(effect: str, wanted: Status) -> None:
+    assert verdict(plugin, pod_with(), node_with(taints=[taint(effect)])) == wanted
+
+
+@pytest.mark.parametrize(
+    ("toleration", "wanted"),
+    [
+        pytest.param({"key": "k", "operator": "Equal", "value": "a"}, SUCCESS, id="Equal, the value"),
+        pytest.param({"key": "k", "operator": "Equal", "value": "b"}, UNTOLERATED, id="Equal, another value"),
+        pytest.param({"key": "k", "operator": "Equal"}, UNTOLERATED, id="Equal, no value is the empty value"),
+        pytest.param({"key": "k", "value": "a"}, SUCCESS, id="no operator is Equal"),
+        pytest.param({"key": "k", "operator": "Exists"}, SUCCESS, id="Exists, any value"),
+        pytest.param({"key": "k", "operator": "Exists", "value": "b"}, SUCCESS, id="Exists looks at no value"),
+        pytest.param({"key": "j", "operator": "Exists"}, UNTOLERATED, id="Exists, another key"),
+        pytest.param({"operator": "Exists"}, SUCCESS, id="no key is any key"),
+        pytest.param({"key": "", "operator": "Equal", "value": "a"}, SUCCESS, id="any key, with Equal too"),
+        pytest.param({"operator": "Equal", "value": "b"}, UNTOLERATED, id="any key, another value"),
+        pytest.param({"key": "k", "operator": "Exists", "effect": "NoSchedule"}, SUCCESS, id="the effect"),
+        pytest.param({"key": "k", "operator": "Exists", "effect": "NoExecute"}, UNTOLERATED, id="another effect"),
+        pytest.param({"key": "k", "operator": "Gt", "value": "1"}, UNTOLERATED, id="Gt is behind a gate that is off"),
+        pytest.param({"key": "k", "operator": "In", "value": "a"}, UNTOLERATED, id="an unknown operator"),
+    ],
+)
+def test_tolerations(toleration: Strings, wanted: Status) -> None:
+    assert verdict(plugin, pod_with(tolerations=[toleration]), node_with(taints=[taint()])) == wanted
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "wanted"),
+    [
+        pytest.param([{"key": "k", "operator": "Exists"}], UNTOLERATED, id="one taint is left"),
+        pytest.param([{"key": key, "operator": "Exists"} for key in "kj"], SUCCESS, id="each is tolerated by another"),
+    ],
+)
+def test_every_taint_must_be_tolerated(tolerations: list[Strings], wanted: Status) -> None:
+    tainted = node_with(taints=[taint(), taint("NoExecute", key="j")])
+    assert verdict(plugin, pod_with(tolerations=tolerations), tainted) == wanted
+
+
+ADVICE = taint("PreferNoSchedule")
+THREE = [taint("PreferNoSchedule", key=key) for key in "kji"]
+
+
+@pytest.mark.parametrize(
+    ("taints", "tolerations", "wanted"),
+    [
+        pytest.param([], [], 100, id="no taints are best"),
+        pytest.param(THREE, [], 0, id="the most taints are worst"),
+        pytest.param([ADVICE], [], 67, id="in proportion, rounded down before it is reversed"),
+        pytest.param([taint(), taint("NoExecute")], [], 100, id="taints that repel do not count"),
+        pytest.param([ADVICE], [{"key": "k", "operator": "Exists"}], 100, id="a toleration of any effect"),
+        pytest.param(
+            [ADVICE], [{"key": "k", "operator": "Exists", "effect": "PreferNoSchedule"}], 100, id="of this effect"
+        ),
+        pytest.param(
+            [ADVICE], [{"key": "k", "operator": "Exists", "effect": "NoSchedule"}], 67, id="of another effect"
+        ),
+    ],
+)
+def test_score(taints: list[Strings], tolerations: list[Strings], wanted: int) -> None:
+    worst = node_with("worst", taints=[taint("PreferNoSchedule", key=key) for key in "xyz"])
+    found = scores(plugin, pod_with(tolerations=tolerations), node_with("n", taints=taints), worst)
+    assert found == {"n": wanted, "worst": 0}
+
+
+def test_where_no_node_has_advice_all_are_best() -> None:
+    assert scores(plugin, pod_with(), node_with("a"), node_with("b")) == {"a": 100, "b": 100}

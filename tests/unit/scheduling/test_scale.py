@@ -1,0 +1,56 @@
+"""From totals to the extender's 0 to 10: the order first, then the best, then differences, then proportion."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from berth.scheduling.scale import extender_scale
+
+
+@pytest.mark.parametrize(
+    ("totals", "wanted"),
+    [
+        pytest.param([], [], id="nothing to score"),
+        pytest.param([7], [10], id="one node is the best"),
+        pytest.param([5, 5, 5], [10, 10, 10], id="equal nodes are all best"),
+        pytest.param([0, 100], [0, 10], id="two: the whole range apart"),
+        pytest.param([100, 0, 50], [10, 0, 5], id="in proportion, in the order of the nodes"),
+        pytest.param([0, 1, 2, 1000], [0, 1, 2, 10], id="small differences are kept before proportion"),
+        pytest.param([0, 998, 999, 1000], [0, 8, 9, 10], id="at the upper end, too"),
+        pytest.param([-10, 0, 10], [0, 5, 10], id="below zero"),
+        pytest.param(list(range(11)), list(range(11)), id="eleven different totals: eleven scores"),
+        pytest.param(list(range(0, 1200, 100)), [0, 0, *range(1, 11)], id="twelve: two share one, and all are used"),
+        pytest.param([*range(11), 1000], [0, 0, *range(1, 11)], id="though in proportion all but one would be 0"),
+        pytest.param([0, *range(990, 1001)], [*range(10), 9, 10], id="or all but one would be 9"),
+        pytest.param(
+            list(range(101)), [min(total // 10, 10) for total in range(101)], id="evenly spread: in proportion"
+        ),
+    ],
+)
+def test_scores(totals: list[int], wanted: list[int]) -> None:
+    assert extender_scale(totals) == wanted
+
+
+totals_lists = st.lists(st.integers(-1000, 1000) | st.integers(0, 30), min_size=1, max_size=60)
+
+
+@given(totals_lists)
+def test_the_order_is_never_turned_round(totals: list[int]) -> None:
+    ranked = sorted(zip(totals, extender_scale(totals), strict=True))
+    assert [score for _, score in ranked] == sorted(score for _, score in ranked)
+
+
+@given(totals_lists)
+def test_ten_is_for_the_best_alone_and_nothing_leaves_the_scale(totals: list[int]) -> None:
+    scores = extender_scale(totals)
+    assert [score == 10 for score in scores] == [total == max(totals) for total in totals]
+    assert min(scores) >= 0
+    if len(set(totals)) > 1:
+        assert min(scores) == 0
+
+
+@given(totals_lists)
+def test_as_many_differences_as_eleven_values_can_tell(totals: list[int]) -> None:
+    assert len(set(extender_scale(totals))) == min(len(set(totals)), 11)
