@@ -24,7 +24,8 @@ LATER = AT + 86_400
 OBSERVATION = Observation("cluster-1", {"nodes": Position("41", AT, AT - 60), "pods": Position("42", AT - 1, AT - 60)})
 POINTER = Pointer(
     version=3,
-    snapshot=SnapshotPointer("s1", version=2, chunks=2, size=700, written_at=AT),
+    last_epoch=6,
+    snapshot=SnapshotPointer("s1", version=2, epoch=5, chunks=2, size=700, written_at=AT),
     compacted_version=1,
     log_bytes=90,
     observation=OBSERVATION,
@@ -158,20 +159,30 @@ def test_who_may_write_a_log_item(
     store: Store, first: tuple[int, str], second: tuple[int, str], outcome: LogWrite
 ) -> None:
     for epoch, nonce in (first, second):
-        written = store.table.put_log(LogItem(5, epoch, nonce.encode()), nonce, LATER)
+        written = store.table.put_log("uid", LogItem(5, epoch, epoch, nonce.encode()), nonce, LATER)
     assert written is outcome
-    stands = second if outcome is LogWrite.WRITTEN else first
-    assert store.table.log(4, 5) == [LogItem(5, stands[0], stands[1].encode())]
+    epoch, nonce = second if outcome is LogWrite.WRITTEN else first
+    assert store.table.log("uid", 4, 5) == [LogItem(5, epoch, epoch, nonce.encode())]
+
+
+def test_the_log_belongs_to_one_head_item(store: Store) -> None:
+    """A head that was made anew begins with epoch 0: to it the old one's items are neither there nor in the way."""
+    old, new = LogItem(5, 7, 6, b"old"), LogItem(5, 0, 0, b"new")
+    store.table.put_log("uid-1", old, "n1", LATER)
+    assert store.table.log("uid-2", 4, 5) == []
+    assert store.table.put_log("uid-2", new, "n2", LATER) is LogWrite.WRITTEN
+    assert store.table.log("uid-2", 4, 5) == [new]
+    assert store.table.log("uid-1", 4, 5) == [old]
 
 
 def test_the_log_is_read_in_order_between_two_versions(store: Store) -> None:
     for version in (12, 2, 10, 9, 11):
-        store.table.put_log(LogItem(version, 1, b"x" * 300_000), f"n{version}", LATER)
-    assert [item.version for item in store.table.log(2, 11)] == [9, 10, 11]
-    assert store.table.log(12, 20) == []
+        store.table.put_log("uid", LogItem(version, 1, 1, b"x" * 300_000), f"n{version}", LATER)
+    assert [item.version for item in store.table.log("uid", 2, 11)] == [9, 10, 11]
+    assert store.table.log("uid", 12, 20) == []
 
 
 def test_chunks_come_in_order_and_an_absent_one_is_none(store: Store) -> None:
     store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER)
-    assert store.table.chunks(SnapshotPointer("s1", 1, 4, 3, AT)) == [b"a", b"b", b"c", None]
-    assert store.table.chunks(SnapshotPointer("s2", 1, 1, 3, AT)) == [None]
+    assert store.table.chunks(SnapshotPointer("s1", 1, 1, 4, 3, AT)) == [b"a", b"b", b"c", None]
+    assert store.table.chunks(SnapshotPointer("s2", 1, 1, 1, 3, AT)) == [None]

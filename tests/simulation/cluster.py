@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from berth.cluster.kubernetes_cluster import OPTIONS
 from berth.nodecache.cluster import ClusterUnavailable
 from berth.nodecache.feed.changes import Key, Object
 from berth.nodecache.feed.cluster import Cluster, ClusterWatch
@@ -12,58 +13,104 @@ from berth.nodecache.feed.events import (
     Added,
     Bookmark,
     Deleted,
+    Ended,
     Event,
     Expired,
+    Interrupted,
     Listed,
     Modified,
     Received,
 )
 from berth.nodecache.feed.progress import Position, Progress
-from tests.simulation.world import EPOCH, World
+from tests.simulation.world import EPOCH, Actor, World
 
 RESOURCES = ("nodes", "pods")
-BOOKMARK_SECONDS = 60.0
+WATCH_SECONDS = float(OPTIONS.watch_seconds)
+RETRY_SECONDS = 1.0
+"""Between two tries of a watch to reach the server."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Happened:
     version: int
-    resource: str
     event: Event
 
 
 class ApiServer:
-    """The state of the cluster and its history. `compact` forgets it, as etcd does after five minutes."""
+    """The state of the cluster and its history. `compact` forgets it, as etcd does after five minutes.
+
+    `past` is never forgotten: what a reader of some resourceVersion must have seen, by resource.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.uid = "cluster-1"
         self.version = 1
         self.objects: dict[Key, Object] = {}
-        self.history: list[_Happened] = []
+        self.history: dict[str, list[_Happened]] = {resource: [] for resource in RESOURCES}
+        self.past: dict[str, list[tuple[int, Mapping[str, Object]]]] = {resource: [(0, {})] for resource in RESOURCES}
         self.compacted = 0
         self.down = False
+        self._watching: list[Actor] = []
 
     def put(self, resource: str, name: str) -> None:
         """Add an object, or change it."""
-        self.version += 1
-        kept: Object = {"metadata": {"name": name}, "spec": {"revision": self.version}}
+        kept: Object = {"metadata": {"name": name}, "spec": {"revision": self.version + 1}}
         known = (resource, name) in self.objects
         self.objects[resource, name] = kept
-        event = Modified(dict(kept), str(self.version)) if known else Added(dict(kept), str(self.version))
-        self.history.append(_Happened(self.version, resource, event))
+        self._happened(resource, Modified(dict(kept), "") if known else Added(dict(kept), ""))
 
     def remove(self, resource: str, name: str) -> None:
         """Delete an object if it is there."""
         kept = self.objects.pop((resource, name), None)
         if kept is not None:
-            self.version += 1
-            self.history.append(_Happened(self.version, resource, Deleted(dict(kept), str(self.version))))
+            self._happened(resource, Deleted(dict(kept), ""))
+
+    def listed(self, resource: str) -> dict[str, Object]:
+        """All objects of a resource, by name."""
+        return {name: kept for (kind, name), kept in self.objects.items() if kind == resource}
+
+    def as_of(self, resource: str, version: int) -> Mapping[str, Object]:
+        """What `listed` was at a resourceVersion."""
+        return next(state for at, state in reversed(self.past[resource]) if at <= version)
 
     def compact(self) -> None:
         """Forget the history: watches from before are told that they expired."""
         self.compacted = self.version
-        self.history.clear()
+        for history in self.history.values():
+            history.clear()
+        self._tell()
+
+    def stop(self) -> None:
+        """No answer from now on; watches break."""
+        self.down = True
+        self._tell()
+
+    def start(self, *, forgets: bool) -> None:
+        """Answer again; without the history, if it `forgets`."""
+        self.down = False
+        if forgets:
+            self.compact()
+        self._tell()
+
+    def await_change(self, seconds: float) -> None:
+        """Called by a watch: until something happens, or so long."""
+        actor = self._world.current()
+        self._watching.append(actor)
+        self._world.wait(seconds)
+        self._watching = [other for other in self._watching if other is not actor]
+
+    def _happened(self, resource: str, event: Added | Modified | Deleted) -> None:
+        self.version += 1
+        told = type(event)(event.object, str(self.version))
+        self.history[resource].append(_Happened(self.version, told))
+        self.past[resource].append((self.version, self.listed(resource)))
+        self._tell()
+
+    def _tell(self) -> None:
+        for actor in self._watching:
+            self._world.wake(actor, self._world.random.uniform(0.001, 0.05))
+        self._watching = []
 
 
 class SimulatedCluster(Cluster):
@@ -84,16 +131,19 @@ class SimulatedCluster(Cluster):
 
 
 class _Watch(ClusterWatch):
+    """As the watches of cluster/watch: an event for each change, a bookmark where only others changed, and ends."""
+
     def __init__(self, world: World, server: ApiServer, positions: Mapping[str, Position]) -> None:
         self._world = world
         self._server = server
         self._progress = Progress(RESOURCES, positions)
         self._at = {name: int(positions[name].resource_version) if name in positions else None for name in RESOURCES}
-        self._bookmark_at = dict.fromkeys(RESOURCES, world.now + BOOKMARK_SECONDS)
+        self._ends_at = dict.fromkeys(RESOURCES, world.now + WATCH_SECONDS)
+        self._told_down = False
 
     @property
     def positions(self) -> Mapping[str, Position]:
-        return self._progress.positions
+        return dict(self._progress.positions)
 
     @property
     def observed_at(self) -> float | None:
@@ -103,39 +153,47 @@ class _Watch(ClusterWatch):
         return None
 
     def take(self, timeout: float) -> Sequence[Received]:
-        deadline = self._world.now + timeout
+        world = self._world
+        deadline = world.now + timeout
         while True:
-            received = [] if self._server.down else self._received()
-            for each in received:
-                self._progress.advance(each)
-            if received or self._world.now >= deadline:
-                self._world.pause()
+            received = self._received()
+            if received or world.now >= deadline:
+                for each in received:
+                    self._progress.advance(each)
                 return received
-            self._world.pause(min(0.1, max(deadline - self._world.now, 0.0)))
+            self._server.await_change(max(0.0, min(deadline, *self._ends_at.values()) - world.now))
 
     def _received(self) -> list[Received]:
-        received: list[Received] = []
-        for resource in RESOURCES:
-            received += [Received(resource, EPOCH + self._world.now, event) for event in self._events(resource)]
-        return received
+        now = EPOCH + self._world.now
+        if self._server.down:
+            told, self._told_down = self._told_down, True
+            # A watch that broke starts anew.
+            self._ends_at = dict.fromkeys(RESOURCES, self._world.now + RETRY_SECONDS + WATCH_SECONDS)
+            return [] if told else [Received(resource, now, Interrupted("down")) for resource in RESOURCES]
+        self._told_down = False
+        return [Received(resource, now, event) for resource in RESOURCES for event in self._events(resource)]
 
     def _events(self, resource: str) -> list[Event]:
         server, at = self._server, self._at[resource]
-        if at is None or at > server.version:
+        if at is None:
             self._at[resource] = server.version
-            listed = tuple(dict(kept) for (kind, _), kept in server.objects.items() if kind == resource)
-            return [Listed(listed, str(server.version))]
+            self._ends_at[resource] = self._world.now + WATCH_SECONDS
+            return [Listed(tuple(dict(kept) for kept in server.listed(resource).values()), str(server.version))]
         if at < server.compacted:
             self._at[resource] = None
             return [Expired()]
-        happened = [each for each in server.history if each.version > at and each.resource == resource]
-        # A watch delivers what it has, not always all of it at once.
-        happened = happened[: self._world.random.randint(1, 5)]
-        if happened:
+        history = server.history[resource]
+        if history and history[-1].version > at:
+            happened = [each for each in history if each.version > at]
+            # A watch delivers what it has, not always all of it at once.
+            happened = happened[: self._world.random.randint(1, 5)]
             self._at[resource] = happened[-1].version
             return [each.event for each in happened]
-        if self._world.now >= self._bookmark_at[resource]:
-            self._bookmark_at[resource] = self._world.now + BOOKMARK_SECONDS
-            self._at[resource] = server.version
-            return [Bookmark(str(server.version))]
-        return []
+        if self._world.now < self._ends_at[resource]:
+            return []
+        self._ends_at[resource] = self._world.now + WATCH_SECONDS
+        if server.version == at:
+            return [Ended()]
+        # Only other resources have changed.
+        self._at[resource] = server.version
+        return [Bookmark(str(server.version)), Ended()]

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
 from random import Random
+from types import TracebackType
 
 from greenlet import greenlet
 
@@ -15,10 +17,21 @@ from berth.lease.clock import Clock
 
 EPOCH = 1_800_000_000.0
 MOST_AT_ONCE = 10_000
+FOR_EVER = 1e9
 
 
 class Crash(BaseException):
-    """Ends an actor where it stands, as the end of a process would: no handler sees it, nothing is cleaned up."""
+    """Ends an actor where it stands, as the end of a process would. What would be cleaned up by it is not: every call
+    that it still makes to the outside raises this again."""
+
+
+@dataclass(slots=True)
+class _Freeze:
+    """One that is to come: after so many calls more, for so long."""
+
+    calls: int
+    seconds: float
+    monotonic_stalls: bool
 
 
 class Actor:
@@ -30,6 +43,9 @@ class Actor:
         self.wall_error = 0.0
         self.monotonic_lost = 0.0
         self.frozen_until = 0.0
+        self.freeze: _Freeze | None = None
+        self.turn = 0
+        self.is_waiting = False
         self.crashed = False
         self.failure: Exception | None = None
 
@@ -41,43 +57,61 @@ class Actor:
         try:
             body()
         except Crash:
-            self.crashed = True
+            pass
         except Exception as error:
             self.failure = error
 
 
 class World:
-    """The actors and the time. `check` is called after every step."""
+    """The actors and the time."""
 
-    def __init__(self, seed: int, check: Callable[[], None]) -> None:
+    def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.now = 0.0
         self.steps = 0
         self._at_once = 0
-        self.actors: list[Actor] = []
         self._main = greenlet.getcurrent()
-        self._check = check
-        self._queue: list[tuple[float, float, int, Callable[[], None]]] = []
+        self._queue: list[tuple[float, float, int, Callable[[], object]]] = []
         self._numbers = count()
         self._running: Actor | None = None
 
     def start(self, name: str, body: Callable[[], object]) -> Actor:
         """Begin an actor; it takes its first step when its turn comes."""
         actor = Actor(name, body, self._main)
-        self.actors.append(actor)
-        self.after(0.0, lambda: self._switch(actor))
+        self._arm(actor, 0.0)
         return actor
 
-    def after(self, seconds: float, do: Callable[[], None]) -> None:
+    def after(self, seconds: float, do: Callable[[], object]) -> None:
         """Do something then. Of what is due at one time the seed chooses the order."""
         heapq.heappush(self._queue, (self.now + seconds, self.random.random(), next(self._numbers), do))
 
     def pause(self, seconds: float = 0.0) -> None:
         """Called by an actor: let others go on, and come back after so long."""
-        actor = self._running
-        assert actor is not None
-        self.after(max(seconds, actor.frozen_until - self.now), lambda: self._switch(actor))
+        actor = self._actor()
+        if actor.crashed:
+            raise Crash
+        if actor.freeze is not None:
+            self._count_down(actor, actor.freeze)
+        self._arm(actor, seconds)
         self._main.switch()
+
+    def wait(self, seconds: float) -> Actor:
+        """Called by an actor: as `pause`, but `wake` ends it."""
+        actor = self._actor()
+        actor.is_waiting = True
+        self.pause(seconds)
+        actor.is_waiting = False
+        return actor
+
+    def wake(self, actor: Actor, seconds: float = 0.0) -> None:
+        """End its wait so soon; nothing, if it does not wait."""
+        if actor.is_waiting and not actor.ended:
+            actor.is_waiting = False
+            self._arm(actor, seconds)
+
+    def current(self) -> Actor:
+        """Who is asking."""
+        return self._actor()
 
     def crash(self, actor: Actor) -> None:
         """End it at the call it stands at."""
@@ -86,31 +120,54 @@ class World:
 
     def run(self, until: float) -> None:
         """Let time pass."""
-        while self._queue and self._queue[0][0] <= until:
-            due, _, _, do = heapq.heappop(self._queue)
+        queue = self._queue
+        while queue and queue[0][0] <= until:
+            due, _, _, do = heapq.heappop(queue)
             self._at_once = self._at_once + 1 if due == self.now else 0
             assert self._at_once < MOST_AT_ONCE, "somebody goes on and on without letting time pass"
             self.now = due
-            do()
             self.steps += 1
-            self._check()
+            do()
         self.now = until
 
     def clock(self, actor: Actor) -> Clock:
         """The actor's own clocks."""
         return _ActorClock(self, actor)
 
-    def freeze(self, actor: Actor, seconds: float, *, monotonic_stalls: bool) -> None:
-        """Nothing of it goes on for so long; its monotonic clock may not even notice."""
-        actor.frozen_until = self.now + seconds
-        if monotonic_stalls:
-            actor.monotonic_lost += seconds
+    def freeze(self, actor: Actor, seconds: float, *, monotonic_stalls: bool, calls: int = 0) -> None:
+        """Nothing of it goes on for so long, from so many calls on; its monotonic clock may not even notice."""
+        actor.freeze = _Freeze(calls, seconds, monotonic_stalls)
 
-    def _switch(self, actor: Actor) -> None:
-        if actor.ended:
+    def thaw(self, actor: Actor) -> None:
+        """It goes on now."""
+        actor.freeze = None
+        if actor.frozen_until > self.now:
+            actor.frozen_until = 0.0
+            self._arm(actor, 0.0)
+
+    def _actor(self) -> Actor:
+        assert self._running is not None
+        return self._running
+
+    def _count_down(self, actor: Actor, freeze: _Freeze) -> None:
+        freeze.calls -= 1
+        if freeze.calls < 0:
+            actor.freeze = None
+            actor.frozen_until = self.now + freeze.seconds
+            if freeze.monotonic_stalls:
+                actor.monotonic_lost += freeze.seconds
+
+    def _arm(self, actor: Actor, seconds: float) -> None:
+        """Its next turn; the one that was to come before is none any more."""
+        actor.turn += 1
+        turn = actor.turn
+        self.after(seconds, lambda: self._switch(actor, turn))
+
+    def _switch(self, actor: Actor, turn: int) -> None:
+        if turn != actor.turn or actor.ended:
             return
         if actor.frozen_until > self.now:
-            self.after(actor.frozen_until - self.now, lambda: self._switch(actor))
+            self._arm(actor, actor.frozen_until - self.now)
             return
         self._running = actor
         actor.greenlet.switch()
@@ -121,8 +178,32 @@ class World:
     def _throw(self, actor: Actor) -> None:
         if not actor.ended:
             self._running = actor
+            actor.crashed = True
             actor.greenlet.throw(Crash)
             self._running = None
+
+
+class Mutex:
+    """A lock between actors, in the place of one between threads: a thread that waits would stop all of them."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._held = False
+        self._waiting: list[Actor] = []
+
+    def __enter__(self) -> None:
+        while self._held:
+            self._waiting.append(self._world.current())
+            self._world.wait(FOR_EVER)
+        self._held = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._held = False
+        waiting, self._waiting = self._waiting, []
+        for actor in waiting:
+            self._world.wake(actor)
 
 
 class _ActorClock(Clock):

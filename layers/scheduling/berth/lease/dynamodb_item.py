@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Values = dict[str, UniversalAttributeValueTypeDef]
 
 HEAD_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "head"}, "sk": {"N": "0"}}
+STANDBY_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "standby"}, "sk": {"N": "0"}}
 
 HAS_NO_ITEM = "attribute_not_exists(#pk)"
 HAS_NO_RECORD = "attribute_exists(#pk) AND attribute_not_exists(#resourceVersion) AND attribute_not_exists(#uid)"

@@ -1,4 +1,4 @@
-"""The lock on DynamoDB: conditional updates of the head item, which leave the node cache's attributes alone.
+"""The lock on DynamoDB: conditional updates of an item, mostly the head, which leave the node cache's attributes alone.
 
 The client decides how long a call may take. It must be short, one or two attempts of a second: botocore's own retries
 outlive the renew deadline. A second attempt of a write whose first was committed meets its own trace, a nonce that is
@@ -42,14 +42,21 @@ def _random_id() -> str:
 class DynamoDBLeaseLock(LeaseLock):
     """Without state of its own; the client may be shared between threads."""
 
-    def __init__(self, client: DynamoDBClient, table_name: str, new_id: Callable[[], str] = _random_id) -> None:
+    def __init__(
+        self,
+        client: DynamoDBClient,
+        table_name: str,
+        new_id: Callable[[], str] = _random_id,
+        key: dict[str, UniversalAttributeValueTypeDef] = HEAD_KEY,
+    ) -> None:
         self._client = client
         self._table = table_name
         self._new_id = new_id
+        self._key = key
 
     def get(self) -> Lease | Unavailable | None:
         try:
-            answer = self._client.get_item(TableName=self._table, Key=HEAD_KEY, ConsistentRead=True)
+            answer = self._client.get_item(TableName=self._table, Key=self._key, ConsistentRead=True)
         except (ClientError, BotoCoreError) as error:
             return self._unavailable(error)
         item = answer.get("Item")
@@ -76,7 +83,7 @@ class DynamoDBLeaseLock(LeaseLock):
         try:
             self._client.update_item(
                 TableName=self._table,
-                Key=HEAD_KEY,
+                Key=self._key,
                 ConditionExpression=condition,
                 UpdateExpression=update.expression,
                 ExpressionAttributeNames=update.names | names,

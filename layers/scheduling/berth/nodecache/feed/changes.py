@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 import orjson
@@ -16,7 +17,11 @@ import orjson
 MAX_ITEM_BYTES = 350_000
 """A DynamoDB item holds 400 KB; what is left is room for its keys."""
 
+MAX_RAW_BYTES = 4_000_000
+"""What an item may grow to when it is decompressed. An API server takes requests of 1.5 MiB."""
+
 _RAW_BYTES = 1_000_000
+_LONGEST_KEY = 10_000  # an API server accepts names and namespaces of 253 characters
 _FASTEST = 1
 
 Object = Mapping[str, object]
@@ -36,50 +41,114 @@ class CorruptItem(Exception):
     """An item does not hold what a writer of this schema version puts there."""
 
 
+class Unfit(StrEnum):
+    """Why an object is in no item."""
+
+    TOO_LARGE = "too large for an item"
+    NOT_JSON = "not to be written as JSON"
+
+
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """`items` are to be stored in this order. `oversized`: objects that fit into no item and are published as gone,
+    """`items` are to be stored in this order. `unfit`: objects that fit into no item and are published as gone,
     because readers must not go on with an older state of them."""
 
     items: Sequence[bytes]
-    oversized: Sequence[str]
+    unfit: Mapping[Key, Unfit]
+
+
+class _Row(NamedTuple):
+    change: Change
+    data: bytes
 
 
 def pack(changes: Iterable[Change]) -> Packed:
     """Changes in as few items as they fit into, none above MAX_ITEM_BYTES; no item where there is no change."""
     items: list[bytes] = []
-    oversized: list[str] = []
-    rows: list[bytes] = []
+    unfit: dict[Key, Unfit] = {}
+    rows: list[_Row] = []
     size = 0
     for change in changes:
-        row = orjson.dumps(tuple(change))
-        if rows and size + len(row) > _RAW_BYTES:
-            items += _compressed(rows, oversized)
+        row = _row(change, unfit)
+        if row is None:
+            continue
+        if rows and size + len(row.data) > _RAW_BYTES:
+            items += _compressed(rows, unfit)
             rows, size = [], 0
         rows.append(row)
-        size += len(row)
+        size += len(row.data) + 1
     if rows:
-        items += _compressed(rows, oversized)
-    return Packed(items, oversized)
+        items += _compressed(rows, unfit)
+    return Packed(items, unfit)
 
 
-def _compressed(rows: list[bytes], oversized: list[str]) -> list[bytes]:
-    item = zlib.compress(b"[" + b",".join(rows) + b"]", _FASTEST)
+def _row(change: Change, unfit: dict[Key, Unfit]) -> _Row | None:
+    """None where not even the key can be written: then no reader has ever had the object."""
+    data = _dumped(change)
+    if data is None:
+        return _gone(change, Unfit.NOT_JSON, unfit)
+    if len(data) + len(b"[]") > MAX_RAW_BYTES:
+        return _gone(change, Unfit.TOO_LARGE, unfit)
+    return _Row(change, data)
+
+
+def _gone(change: Change, cause: Unfit, unfit: dict[Key, Unfit]) -> _Row | None:
+    """In the place of an object that fits into no item."""
+    unfit[change.resource, change.key] = cause
+    change = change._replace(object=None)
+    data = _dumped(change)
+    return None if data is None or len(data) > _LONGEST_KEY else _Row(change, data)
+
+
+def _dumped(change: Change) -> bytes | None:
+    """None where an object is no JSON: a lone surrogate, an integer of more than 64 bits, a depth beyond reason."""
+    try:
+        return orjson.dumps(tuple(change))
+    except orjson.JSONEncodeError:
+        return None
+
+
+def _compressed(rows: list[_Row], unfit: dict[Key, Unfit]) -> list[bytes]:
+    item = zlib.compress(b"[" + b",".join(row.data for row in rows) + b"]", _FASTEST)
     if len(item) <= MAX_ITEM_BYTES:
         return [item]
     if len(rows) > 1:
         middle = len(rows) // 2
-        return _compressed(rows[:middle], oversized) + _compressed(rows[middle:], oversized)
-    resource, key, _ = orjson.loads(rows[0])
-    oversized.append(f"{resource} {key}")
-    return _compressed([orjson.dumps((resource, key, None))], oversized)
+        return _compressed(rows[:middle], unfit) + _compressed(rows[middle:], unfit)
+    gone = _gone(rows[0].change, Unfit.TOO_LARGE, unfit)
+    return [] if gone is None else _compressed([gone], unfit)
 
 
 def unpack(items: Iterable[bytes]) -> Iterable[Change]:
-    """The changes that were packed, in their order. Raises CorruptItem."""
+    """The changes that were packed, in their order, item after item. Raises CorruptItem."""
     for item in items:
-        try:
-            rows = orjson.loads(zlib.decompress(item))
-            yield from (Change(resource, key, kept) for resource, key, kept in rows)
-        except (zlib.error, orjson.JSONDecodeError, TypeError, ValueError) as error:
-            raise CorruptItem("an item of the node cache cannot be read") from error
+        yield from _changes(item)
+
+
+def _changes(item: bytes) -> list[Change]:
+    try:
+        rows = orjson.loads(_decompressed(item))
+    except (zlib.error, orjson.JSONDecodeError) as error:
+        raise CorruptItem("an item of the node cache cannot be read") from error
+    if type(rows) is not list or not all(map(_is_a_change, rows)):
+        raise CorruptItem("an item of the node cache does not hold changes")
+    return [Change(*row) for row in rows]
+
+
+def _decompressed(item: bytes) -> bytes:
+    """Never more than a writer compresses: a few KB of zeros may stand for gigabytes."""
+    stream = zlib.decompressobj()
+    raw = stream.decompress(item, MAX_RAW_BYTES + 1)
+    if not stream.eof or stream.unused_data:
+        raise zlib.error("cut off, too long, or followed by something else")
+    return raw
+
+
+def _is_a_change(row: object) -> bool:
+    return (
+        type(row) is list
+        and len(row) == 3
+        and type(row[0]) is str
+        and type(row[1]) is str
+        and (row[2] is None or type(row[2]) is dict)
+    )

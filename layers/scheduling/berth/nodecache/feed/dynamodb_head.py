@@ -7,11 +7,23 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from berth.nodecache.feed.head import Head, Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.head import SCHEMA_VERSION, Head, Observation, Pointer, SnapshotPointer
 from berth.nodecache.feed.progress import Position
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
+
+
+MOST_CHUNKS = 10_000
+"""More than any cluster's: 3.5 GB. What claims more is no pointer, and must not make a reader ask for them."""
+
+
+class MalformedHead(Exception):
+    """An attribute is not what a writer puts there."""
+
+
+class FutureHead(Exception):
+    """A newer release's, which may have other attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +51,7 @@ def _attributes(pointer: Pointer) -> dict[str, UniversalAttributeValueTypeDef]:
         "schemaVersion": _number(pointer.schema_version),
         "writerVersion": {"S": pointer.writer_version},
         "version": _number(pointer.version),
+        "lastEpoch": _number(pointer.last_epoch),
         "compactedVersion": _number(pointer.compacted_version),
         "logBytes": _number(pointer.log_bytes),
         "heartbeat": _time(pointer.heartbeat),
@@ -54,6 +67,7 @@ def _snapshot(snapshot: SnapshotPointer) -> dict[str, UniversalAttributeValueTyp
     return {
         "id": {"S": snapshot.id},
         "version": _number(snapshot.version),
+        "epoch": _number(snapshot.epoch),
         "chunks": _number(snapshot.chunks),
         "size": _number(snapshot.size),
         "writtenAt": _time(snapshot.written_at),
@@ -69,18 +83,35 @@ def _position(position: Position) -> dict[str, UniversalAttributeValueTypeDef]:
 
 
 def read_head(item: Mapping[str, AttributeValueTypeDef]) -> Head:
-    """Raises KeyError and ValueError where an attribute is missing or of another kind."""
-    return Head(
-        uid=item.get("uid", {}).get("S", ""),
-        pointer=_read_pointer(item) if "version" in item else None,
-        configuration_hash=item.get("configurationHash", {}).get("S", ""),
-    )
+    """Raises MalformedHead and FutureHead."""
+    try:
+        return Head(
+            uid=item["uid"]["S"] if "uid" in item else "",
+            pointer=_read_pointer(item) if "version" in item else None,
+            configuration_hash=item["configurationHash"]["S"] if "configurationHash" in item else "",
+        )
+    except (KeyError, ValueError, OverflowError) as error:
+        raise MalformedHead(str(error)) from error
 
 
 def _read_pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
+    if int(item["schemaVersion"]["N"]) > SCHEMA_VERSION:
+        raise FutureHead
+    pointer = _pointer(item)
+    snapshot = pointer.snapshot
+    reached = snapshot.version if snapshot else 0
+    if not item["uid"]["S"] or not 0 <= pointer.compacted_version <= reached <= pointer.version:
+        raise ValueError("the pointer contradicts itself")
+    if snapshot is not None and not 0 <= snapshot.chunks <= MOST_CHUNKS:
+        raise ValueError("the snapshot has no such number of chunks")
+    return pointer
+
+
+def _pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
     found = item["snapshot"]
     return Pointer(
         version=int(item["version"]["N"]),
+        last_epoch=int(item["lastEpoch"]["N"]),
         snapshot=None if found.get("NULL") else _read_snapshot(found["M"]),
         compacted_version=int(item["compactedVersion"]["N"]),
         log_bytes=int(item["logBytes"]["N"]),
@@ -98,6 +129,7 @@ def _read_snapshot(item: Mapping[str, AttributeValueTypeDef]) -> SnapshotPointer
     return SnapshotPointer(
         id=item["id"]["S"],
         version=int(item["version"]["N"]),
+        epoch=int(item["epoch"]["N"]),
         chunks=int(item["chunks"]["N"]),
         size=int(item["size"]["N"]),
         written_at=float(item["writtenAt"]["N"]),

@@ -3,15 +3,14 @@
 | item | pk | sk |
 |---|---|---|
 | head: lease and pointer | head | 0 |
-| log item | log | its version |
+| log item | log#uid of the head | its version |
 | snapshot chunk | snapshot#id#index | 0 |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,8 +18,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.lease.dynamodb_item import HEAD_KEY, renewal
 from berth.lease.record import Fence
-from berth.nodecache.feed.dynamodb_head import pointer_update, read_head
-from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
+from berth.nodecache.feed.dynamodb_errors import told, unavailable
+from berth.nodecache.feed.dynamodb_head import FutureHead, MalformedHead, pointer_update, read_head
+from berth.nodecache.feed.head import FUTURE_SCHEMA, Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite, TableUnavailable
 
 if TYPE_CHECKING:
@@ -31,17 +31,6 @@ if TYPE_CHECKING:
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 _PARALLEL = 8
-_LOG = "log"
-
-# What each error means for an operator; anything else is told in DynamoDB's own words.
-_REMEDIES = {
-    "ResourceNotFoundException": "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE to its table",
-    "AccessDeniedException": "the function's role lacks a permission on the table",
-    "ProvisionedThroughputExceededException": "the table is throttled",
-    "ThrottlingException": "the table is throttled",
-    "UnrecognizedClientException": "the AWS credentials are not valid",
-    "ExpiredTokenException": "the AWS credentials have expired",
-}
 
 
 class DynamoDBCacheTable(CacheTable):
@@ -52,34 +41,42 @@ class DynamoDBCacheTable(CacheTable):
         self._table = table_name
 
     def head(self) -> Head | None:
-        with self._told():
-            answer = self._client.get_item(TableName=self._table, Key=HEAD_KEY, ConsistentRead=True)
+        return self._head(consistent=True)
+
+    def head_eventually(self) -> Head | None:
+        return self._head(consistent=False)
+
+    def _head(self, *, consistent: bool) -> Head | None:
+        with told(self._table):
+            answer = self._client.get_item(TableName=self._table, Key=HEAD_KEY, ConsistentRead=consistent)
         item = answer.get("Item")
         try:
             return None if item is None else read_head(item)
-        except (KeyError, ValueError) as error:
+        except MalformedHead as error:
             raise TableUnavailable(
-                f"node cache table {self._table}: the head item is malformed; "
+                f"node cache table {self._table}: the head item is malformed ({error}); "
                 "delete it and the next watcher publishes a new one"
             ) from error
+        except FutureHead as error:
+            raise TableUnavailable(f"node cache table {self._table}: {FUTURE_SCHEMA}") from error
 
-    def log(self, after: int, through: int) -> list[LogItem]:
+    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         items: list[LogItem] = []
         start: dict[str, UniversalAttributeValueTypeDef] | None = None
         while True:
-            with self._told():
+            with told(self._table):
                 page = self._client.query(
                     TableName=self._table,
                     KeyConditionExpression="pk = :log AND sk BETWEEN :first AND :last",
                     ExpressionAttributeValues={
-                        ":log": {"S": _LOG},
+                        ":log": {"S": _log_partition(uid)},
                         ":first": {"N": str(after + 1)},
                         ":last": {"N": str(through)},
                     },
                     ConsistentRead=True,
                     **({"ExclusiveStartKey": start} if start else {}),  # type: ignore[arg-type]
                 )
-            items += map(self._log_item, page["Items"])
+            items += (item for item in map(_log_item, page["Items"]) if item is not None)
             start = page.get("LastEvaluatedKey")  # type: ignore[assignment]
             if not start:
                 return items
@@ -91,14 +88,15 @@ class DynamoDBCacheTable(CacheTable):
         with ThreadPoolExecutor(_PARALLEL) as pool:
             return list(pool.map(read, range(snapshot.chunks)))
 
-    def put_log(self, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
+    def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         try:
             self._client.put_item(
                 TableName=self._table,
                 Item={
-                    "pk": {"S": _LOG},
+                    "pk": {"S": _log_partition(uid)},
                     "sk": {"N": str(item.version)},
                     "epoch": {"N": str(item.epoch)},
+                    "previous": {"N": str(item.previous)},
                     "nonce": {"S": nonce},
                     "data": {"B": item.data},
                     "expiresAt": {"N": str(int(expires_at))},
@@ -111,7 +109,7 @@ class DynamoDBCacheTable(CacheTable):
             found = self._failed_on(error)
             return LogWrite.WRITTEN if _nonce(found) == nonce else LogWrite.OUTRANKED
         except BotoCoreError as error:
-            raise self._unavailable(error) from error
+            raise unavailable(self._table, error) from error
         return LogWrite.WRITTEN
 
     def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
@@ -120,7 +118,7 @@ class DynamoDBCacheTable(CacheTable):
                 "data": {"B": chunks[index]},
                 "expiresAt": {"N": str(int(expires_at))},
             }
-            with self._told():
+            with told(self._table):
                 self._client.put_item(TableName=self._table, Item=item)
 
         with ThreadPoolExecutor(_PARALLEL) as pool:
@@ -143,49 +141,41 @@ class DynamoDBCacheTable(CacheTable):
             if _nonce(self._failed_on(error)) != nonce:
                 raise Deposed from error
         except BotoCoreError as error:
-            raise self._unavailable(error) from error
+            raise unavailable(self._table, error) from error
 
     def _chunk(self, snapshot_id: str, index: int) -> bytes | None:
-        with self._told():
+        with told(self._table):
             answer = self._client.get_item(TableName=self._table, Key=_chunk_key(snapshot_id, index))
         item = answer.get("Item")
-        return None if item is None else self._data(item)
-
-    def _log_item(self, item: Item) -> LogItem:
-        try:
-            return LogItem(int(item["sk"]["N"]), int(item["epoch"]["N"]), self._data(item))
-        except (KeyError, ValueError) as error:
-            raise self._malformed() from error
-
-    def _data(self, item: Item) -> bytes:
-        if "B" not in item.get("data", {}):
-            raise self._malformed()
-        return item["data"]["B"]
+        return None if item is None else item.get("data", {}).get("B", b"")
 
     def _failed_on(self, error: ClientError) -> Item:
         """The item that did not meet the condition; empty where there is none. Raises what any other error means."""
         if error.response["Error"]["Code"] != _CONDITION_FAILED:
-            raise self._unavailable(error) from error
+            raise unavailable(self._table, error) from error
         found: Item = error.response.get("Item", {})  # type: ignore[assignment]
         return found
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except (ClientError, BotoCoreError) as error:
-            raise self._unavailable(error) from error
-
-    def _unavailable(self, error: ClientError | BotoCoreError) -> TableUnavailable:
-        code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
-        return TableUnavailable(f"node cache table {self._table}: {_REMEDIES.get(code, str(error))} ({code})")
-
-    def _malformed(self) -> TableUnavailable:
-        return TableUnavailable(f"node cache table {self._table}: an item is malformed; the next snapshot replaces it")
 
 
 def _nonce(item: Item) -> str | None:
     return item.get("nonce", {}).get("S")
+
+
+def _log_partition(uid: str) -> str:
+    return f"log#{uid}"
+
+
+def _log_item(item: Item) -> LogItem | None:
+    """None where it is not what a writer puts there."""
+    try:
+        return LogItem(
+            version=int(item["sk"]["N"]),
+            epoch=int(item["epoch"]["N"]),
+            previous=int(item["previous"]["N"]),
+            data=item["data"]["B"],
+        )
+    except (KeyError, ValueError):
+        return None
 
 
 def _chunk_key(snapshot_id: str, index: int) -> dict[str, UniversalAttributeValueTypeDef]:

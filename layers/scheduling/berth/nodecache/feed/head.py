@@ -8,23 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from berth.nodecache.feed.progress import Position
 
 SCHEMA_VERSION = 1
 """Raised when a reader of the previous release could not read what this one writes."""
 
+FUTURE_SCHEMA = "the node cache was written by a newer release; update this function"
+
+
+class Published(NamedTuple):
+    """A published version, and the epoch of the leader that packed it: within one head item they name one content.
+
+    Before the first version there is version 0 of epoch 0.
+    """
+
+    version: int
+    epoch: int
+
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPointer:
-    """An immutable snapshot: the version whose state it holds, and the chunks it was cut into."""
+    """An immutable snapshot: the version whose state it holds and that one's epoch, and the chunks it was cut into."""
 
     id: str
     version: int
+    epoch: int
     chunks: int
     size: int
     """Bytes of all chunks."""
     written_at: float
+
+    @property
+    def published(self) -> Published:
+        """What it holds the state of."""
+        return Published(self.version, self.epoch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +63,14 @@ class Observation:
 class Pointer:
     """What is published.
 
-    `version` grows by one with each log item. A reader whose cursor is below `compacted_version` must load the
-    snapshot: log items up to there may be gone, and an old orphan may stand where one was. `log_bytes`: written since
-    the snapshot. `heartbeat` says that a watcher lives, and nothing of the data.
+    `version` grows by one with each log item; `last_epoch` is the epoch in which it was packed (see chain). A reader
+    whose cursor is below `compacted_version` must load the snapshot: log items up to there may be gone, and an old
+    orphan may stand where one was. `log_bytes`: written since the snapshot. `heartbeat` says that a watcher lives, and
+    nothing of the data.
     """
 
     version: int
+    last_epoch: int
     snapshot: SnapshotPointer | None
     compacted_version: int
     log_bytes: int
@@ -58,13 +79,18 @@ class Pointer:
     writer_version: str
     schema_version: int = SCHEMA_VERSION
 
+    @property
+    def published(self) -> Published:
+        """The latest version."""
+        return Published(self.version, self.last_epoch)
+
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The item as one read found it. `uid` identifies the item: a table made anew has another.
+    """The item as one read found it. `uid` identifies the item: one that was made anew has another.
 
-    `pointer` is None from the first lease to the first publication. `configuration_hash` is empty until a document was
-    applied.
+    Without a uid there is no pointer. `pointer` is None from the first lease to the first publication.
+    `configuration_hash` is empty until a document was applied.
     """
 
     uid: str

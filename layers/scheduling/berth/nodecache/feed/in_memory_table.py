@@ -8,7 +8,7 @@ from threading import Lock
 from berth.lease.in_memory_lock import ConditionFailed, InMemoryItem, publish
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
-from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
+from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite, TableUnavailable
 
 _POINTER = "pointer"
 
@@ -18,7 +18,7 @@ class InMemoryCacheTable(CacheTable):
 
     def __init__(self, item: InMemoryItem) -> None:
         self._item = item
-        self._log: dict[int, tuple[LogItem, str]] = {}
+        self._log: dict[tuple[str, int], tuple[LogItem, str]] = {}
         self._chunks: dict[tuple[str, int], bytes] = {}
         self._lock = Lock()
 
@@ -26,23 +26,32 @@ class InMemoryCacheTable(CacheTable):
         item = self._item.get()
         if item is None:
             return None
-        pointer = item.get(_POINTER)
-        return Head(str(item.get("uid", "")), pointer if isinstance(pointer, Pointer) else None)
+        pointer, uid = item.get(_POINTER), str(item.get("uid", ""))
+        configuration_hash = str(item.get("configurationHash", ""))
+        if pointer is None:
+            return Head(uid, None, configuration_hash)
+        if not isinstance(pointer, Pointer) or not uid:
+            raise TableUnavailable("the head item is malformed")
+        return Head(uid, pointer, configuration_hash)
 
-    def log(self, after: int, through: int) -> list[LogItem]:
+    def head_eventually(self) -> Head | None:
+        return self.head()
+
+    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         with self._lock:
-            return [self._log[version][0] for version in range(after + 1, through + 1) if version in self._log]
+            found = (self._log.get((uid, version)) for version in range(after + 1, through + 1))
+            return [each[0] for each in found if each is not None]
 
     def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
         with self._lock:
             return [self._chunks.get((snapshot.id, index)) for index in range(snapshot.chunks)]
 
-    def put_log(self, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
+    def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         with self._lock:
-            found = self._log.get(item.version)
+            found = self._log.get((uid, item.version))
             if found is not None and found[0].epoch >= item.epoch:
                 return LogWrite.WRITTEN if found[1] == nonce else LogWrite.OUTRANKED
-            self._log[item.version] = (item, nonce)
+            self._log[uid, item.version] = (item, nonce)
             return LogWrite.WRITTEN
 
     def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:

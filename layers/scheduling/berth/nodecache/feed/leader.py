@@ -1,7 +1,11 @@
 """The leader's work: what the watches tell becomes changes, and changes are published every half second.
 
 Guarantees. What is published is what the API server told, resource by resource, up to the positions published with it:
-a successor that resumes there misses nothing. Nothing is published before every resource has been listed once.
+a successor that resumes there misses nothing. Nothing is published before every resource has been listed once. One
+object that cannot be kept is left out and counted (`unfit`, `nameless`), and stops nothing.
+
+Not guaranteed: that a leader which holds the lease publishes. While the table refuses, or before the first list is
+there, the head's `heartbeat` and `observed_at` grow old, and say so.
 """
 
 from __future__ import annotations
@@ -11,14 +15,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from berth.lease.clock import Clock
-from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.changes import Change, Key, Object, Unfit
 from berth.nodecache.feed.cluster import Cluster
 from berth.nodecache.feed.events import Added, Deleted, Failed, Interrupted, Listed, Modified, Received
 from berth.nodecache.feed.head import Observation, Pointer
 from berth.nodecache.feed.observed_state import ObservedState
 from berth.nodecache.feed.progress import Position
 from berth.nodecache.feed.table import CacheTable
-from berth.nodecache.feed.writer import Leadership, Writer
+from berth.nodecache.feed.writer import Leadership, Retention, Writer
 
 _PUNCTUAL = 0.001  # so many seconds early is on time: sums of floats are not exact
 
@@ -48,8 +52,13 @@ class Leader:
         new_id: Callable[[], str],
         pace: Pace,
         on_published: Callable[[list[Change]], None],
+        retention: Retention | None = None,
     ) -> None:
-        """`pointer`: what is published, `objects`: the state behind it; None where it cannot be read."""
+        """`pointer`: what is published, `objects`: the state behind it; None where it cannot be read.
+
+        `on_published`: called after every publication, with the changes that it made visible: each once, none in a
+        heartbeat, and all objects there are where the leader had to begin anew. It is to raise nothing.
+        """
         self._cluster_uid = cluster.uid()
         positions: Mapping[str, Position] = {}
         # Another cluster behind the same table: nothing of the old one holds, least of all its resourceVersions.
@@ -58,7 +67,7 @@ class Leader:
         self._continues = bool(positions)
         self._state = ObservedState(objects or {} if self._continues else {})
         self._watch = cluster.watch(positions)
-        self._writer = Writer(table, leadership, pointer, epoch, clock, new_id)
+        self._writer = Writer(table, leadership, pointer, epoch, clock, new_id, self._announce, retention)
         self._clock = clock
         self._pace = pace
         self._on_published = on_published
@@ -68,9 +77,14 @@ class Leader:
         self.publications = 0
 
     @property
-    def oversized(self) -> list[str]:
+    def unfit(self) -> Mapping[Key, Unfit]:
         """Objects that no item can hold; for readers they are gone."""
-        return self._writer.oversized
+        return self._writer.unfit
+
+    @property
+    def nameless(self) -> int:
+        """How many events told of an object without a name."""
+        return self._state.nameless
 
     @property
     def objects(self) -> Mapping[Key, Object]:
@@ -89,6 +103,11 @@ class Leader:
         if self._until_publication() <= 0:
             self._publish()
 
+    def finish(self) -> None:
+        """Publish what is left, and find out what became of a publication in doubt: the last act before a release."""
+        if self._watch.observed_at is not None and (self._state.has_changes or not self._writer.is_settled):
+            self._publish()
+
     def stop(self) -> None:
         """End the watches."""
         self._watch.stop()
@@ -105,17 +124,22 @@ class Leader:
 
     def _publish(self) -> None:
         observation = Observation(self._cluster_uid, self._watch.positions)
+        overdue = self._writer.is_overdue
+        if not overdue:
+            self._writer.settle()
         changes = self._state.take_changes()
-        if self._continues:
+        if self._continues and not overdue:
             self._writer.flush(changes, observation)
         else:
-            self._writer.replace(self._state.objects, observation)
-            self._continues = True
+            self._writer.replace(changes, self._state.objects, observation)
         self._changed_at = None
+        self._writer.compact_if_due(self._state.objects, observation)
+
+    def _announce(self, changes: list[Change]) -> None:
+        self._continues = True
         self._published_at = self._clock.monotonic()
         self.publications += 1
         self._on_published(changes)
-        self._writer.compact_if_due(self._state.objects, observation)
 
     def _apply(self, received: Received) -> None:
         resource = received.resource

@@ -13,17 +13,27 @@ class ObservedState:
     def __init__(self, objects: Mapping[Key, Object]) -> None:
         """`objects`: what is published."""
         self.objects = dict(objects)
+        self.nameless = 0
+        """How many events told of an object without a name, which nothing can be kept or decided under."""
         self._changed: dict[Key, Object | None] = {}
 
     def put(self, resource: str, kept: Object) -> None:
         """An object as it now is. Unchanged in what is kept is unchanged: a kubelet's heartbeat costs nothing."""
-        key = resource, key_of(kept)
+        name = key_of(kept)
+        if name is None:
+            self.nameless += 1
+            return
+        key = resource, name
         if self.objects.get(key) != kept:
             self.objects[key] = self._changed[key] = kept
 
     def remove(self, resource: str, kept: Object) -> None:
         """An object that is gone; it need not be known."""
-        self._drop((resource, key_of(kept)))
+        name = key_of(kept)
+        if name is None:
+            self.nameless += 1
+        else:
+            self._drop((resource, name))
 
     def relist(self, resource: str, listed: Sequence[Object]) -> None:
         """All objects there are of a resource: what is known and not among them is gone."""
@@ -49,10 +59,12 @@ class ObservedState:
             self._changed[key] = None
 
 
-def key_of(kept: Object) -> str:
-    """`name`, or `namespace/name`."""
+def key_of(kept: Object) -> str | None:
+    """`name`, or `namespace/name`; None where it has no name."""
     metadata = kept.get("metadata")
     if not isinstance(metadata, Mapping):
-        return ""
-    namespace = metadata.get("namespace")
-    return f"{namespace}/{metadata.get('name')}" if namespace else f"{metadata.get('name')}"
+        return None
+    namespace, name = metadata.get("namespace"), metadata.get("name")
+    if not isinstance(name, str) or not name or not isinstance(namespace, str | None):
+        return None
+    return f"{namespace}/{name}" if namespace else name

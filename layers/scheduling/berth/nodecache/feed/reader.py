@@ -1,42 +1,55 @@
 """The reader in every warm environment: one consistent read of the head a call, and of the rest only what is new.
 
 Guarantees. A call decides on what was published when it read the head, or later. Changes are applied all or none, in
-order; the state never goes back, and never misses a change at or below its version. States are immutable and shared.
+order; within one head item the state never goes back, and never misses a change at or below its version: the chain
+tells what was published from everything else that may stand in the log, whatever the clocks say. A log item that is
+missing or malformed costs a snapshot. States are immutable and shared. Whatever made a call fail, the next one begins
+with the head, so a reader recovers when the table does.
 
-Not guaranteed: that the data is fresh. The head's `observed_at` says how old it is; see freshness.
+Not guaranteed: that the data is fresh. The head's `observed_at` says how old it is; see freshness. Nor that a table
+restored from a backup under the same name is noticed before its version has passed this reader's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from threading import Lock
 from typing import Generic, Protocol, TypeVar
 
+from berth.nodecache.feed.chain import leads
 from berth.nodecache.feed.changes import Change, CorruptItem, unpack
-from berth.nodecache.feed.head import SCHEMA_VERSION, Head, Pointer
+from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Head, Pointer, Published
 from berth.nodecache.feed.table import CacheTable
 
 ATTEMPTS = 5
 RETRY_SECONDS = 0.05
 """Chunks are read eventually consistent: one just written may be absent for some tens of milliseconds."""
 
+ATTEMPTS_AT_THE_LOG = 3
+"""The log is read consistently: what is missing there, twice under a head just read, will not come."""
+
 NOTHING_PUBLISHED = "the node cache is empty: no watcher has published yet; is its schedule enabled?"
 INCOMPLETE = "a part of the node cache is missing; the watcher's next snapshot replaces it"
-FUTURE_SCHEMA = "the node cache was written by a newer release; update this function"
-REPLACED = "the watcher's next snapshot replaces it"
+MALFORMED = "a part of the node cache is malformed; the watcher's next snapshot replaces it"
 
 S = TypeVar("S")
 
 
 class View(Protocol[S]):
-    """What a reader makes of the changes: values, never changed in place."""
+    """What a reader makes of the changes: values, never changed in place. Raises nothing, whatever an object is like:
+    one object must not end everybody's reading."""
 
     def empty(self) -> S:
         """The state before the first change."""
 
     def applied(self, state: S, changes: Iterable[Change]) -> S:
-        """The state after these changes, sharing what they did not touch."""
+        """The state after these changes, sharing what they did not touch.
+
+        What iterating over `changes` raises must be let through; then the result is not used. It raises only where
+        `state` is `empty()`.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +57,12 @@ class _Cursor(Generic[S]):
     """Up to where this reader has come, in the head item of that uid."""
 
     uid: str
-    version: int
+    published: Published
     state: S
+
+    @property
+    def version(self) -> int:
+        return self.published.version
 
     def is_at(self, head: Head | None) -> bool:
         """Whether there is nothing to do: the steady state of a verb."""
@@ -53,8 +70,16 @@ class _Cursor(Generic[S]):
             head is not None
             and head.pointer is not None
             and head.uid == self.uid
-            and head.pointer.version == self.version
+            and head.pointer.published == self.published
         )
+
+
+class _Missing(Enum):
+    """Why there is no cursor yet."""
+
+    CHUNK = auto()
+    LOG_ITEM = auto()
+    NEWER_HEAD = auto()
 
 
 class NothingPublished(Exception):
@@ -87,43 +112,58 @@ class NodeCacheReader(Generic[S]):
                     # What was missing is on its way, or has been replaced by something newer: look again.
                     self._sleep(RETRY_SECONDS * attempt)
                     head = self._table.head()
-                following = self._following(*_readable(head))
-                if following is not None:
-                    self._cursor = following
-                    return following.state
+                uid, pointer = _readable(head)
+                found = self._following(uid, pointer, is_current=attempt > 0)
+                if isinstance(found, _Cursor):
+                    self._cursor = found
+                    return found.state
+                if found is _Missing.LOG_ITEM and attempt + 1 >= ATTEMPTS_AT_THE_LOG:
+                    break
         raise NothingPublished(INCOMPLETE)
 
-    def _following(self, uid: str, pointer: Pointer) -> _Cursor[S] | None:
-        """The cursor at this pointer or, where another thread has been there, beyond. None: something is missing."""
+    def _following(self, uid: str, pointer: Pointer, *, is_current: bool) -> _Cursor[S] | _Missing:
+        """The cursor at this pointer or, where another thread has been there, beyond.
+
+        `is_current`: the head was read after the cursor was set.
+        """
         cursor = self._cursor
-        if cursor is None or cursor.uid != uid:
+        if cursor is None:
             return self._from_snapshot(uid, pointer)
-        if cursor.version >= pointer.version:
+        if cursor.uid != uid:
+            # Which of the two items is the older one is not to be seen.
+            return self._from_snapshot(uid, pointer) if is_current else _Missing.NEWER_HEAD
+        if cursor.version > pointer.version or cursor.published == pointer.published:
             return cursor
         # Below compactedVersion the log may have been cleaned, and an old orphan may stand in the gap.
         if cursor.version < pointer.compacted_version:
             return self._from_snapshot(uid, pointer)
         return self._along_the_log(cursor, pointer) or self._from_snapshot(uid, pointer)
 
-    def _from_snapshot(self, uid: str, pointer: Pointer) -> _Cursor[S] | None:
+    def _from_snapshot(self, uid: str, pointer: Pointer) -> _Cursor[S] | _Missing:
         snapshot = pointer.snapshot
         if snapshot is None:
-            return self._along_the_log(_Cursor(uid, 0, self._view.empty()), pointer)
+            start = _Cursor(uid, Published(0, 0), self._view.empty())
+            return self._along_the_log(start, pointer) or _Missing.LOG_ITEM
         chunks = [chunk for chunk in self._table.chunks(snapshot) if chunk is not None]
         if len(chunks) != snapshot.chunks:
-            return None
-        state = self._view.applied(self._view.empty(), _unpacked(chunks))
-        return self._along_the_log(_Cursor(uid, snapshot.version, state), pointer)
+            return _Missing.CHUNK
+        try:
+            state = self._view.applied(self._view.empty(), unpack(chunks))
+        except CorruptItem as error:
+            raise NothingPublished(MALFORMED) from error
+        return self._along_the_log(_Cursor(uid, snapshot.published, state), pointer) or _Missing.LOG_ITEM
 
     def _along_the_log(self, cursor: _Cursor[S], pointer: Pointer) -> _Cursor[S] | None:
-        """All changes up to the pointer, or None where one is missing."""
-        if cursor.version == pointer.version:
+        """All changes up to the pointer, or None where one is missing or malformed."""
+        if cursor.published == pointer.published:
             return cursor
-        items = self._table.log(cursor.version, pointer.version)
-        if [item.version for item in items] != list(range(cursor.version + 1, pointer.version + 1)):
+        items = self._table.log(cursor.uid, cursor.version, pointer.version)
+        if not leads(items, cursor.published, pointer.published):
             return None
-        state = self._view.applied(cursor.state, _unpacked(item.data for item in items))
-        return _Cursor(cursor.uid, pointer.version, state)
+        changes = _all_changes([item.data for item in items])
+        if changes is None:
+            return None
+        return _Cursor(cursor.uid, pointer.published, self._view.applied(cursor.state, changes))
 
 
 def _readable(head: Head | None) -> tuple[str, Pointer]:
@@ -134,8 +174,9 @@ def _readable(head: Head | None) -> tuple[str, Pointer]:
     return head.uid, head.pointer
 
 
-def _unpacked(items: Iterable[bytes]) -> Iterable[Change]:
+def _all_changes(items: Sequence[bytes]) -> list[Change] | None:
+    """All of them before the first is applied, for a view may not be able to go back."""
     try:
-        yield from unpack(items)
-    except CorruptItem as error:
-        raise NothingPublished(f"{error}; {REPLACED}") from error
+        return list(unpack(items))
+    except CorruptItem:
+        return None

@@ -20,15 +20,19 @@ class TableUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LogItem:
-    """Packed changes that lead from version - 1 to version, as the leader of `epoch` wrote them."""
+    """Packed changes that lead from version - 1 to version, as the leader of `epoch` wrote them.
+
+    `previous`: the epoch of version - 1, as published (see chain).
+    """
 
     version: int
     epoch: int
+    previous: int
     data: bytes
 
 
 class LogWrite(StrEnum):
-    """What became of a log item. OUTRANKED: a later epoch has written there, so this writer is deposed."""
+    """What became of a log item. OUTRANKED: another's stands there, of this epoch or a later one; it stays."""
 
     WRITTEN = "written"
     OUTRANKED = "outranked"
@@ -39,25 +43,40 @@ class Deposed(Exception):
 
 
 class CacheTable(ABC):
-    """What readers and the one writer need."""
+    """What readers and the one writer need.
+
+    The log belongs to one head item: `uid` is part of its key. A head that was deleted and made anew begins with epoch
+    and version 0 again, and what the old one's leaders wrote must not be taken for its log.
+    """
 
     @abstractmethod
     def head(self) -> Head | None:
-        """The head as of now (a consistent read, one unit); None where there is no item."""
+        """The head as of now (a consistent read, one unit); None where there is no item.
+
+        A malformed one is TableUnavailable.
+        """
 
     @abstractmethod
-    def log(self, after: int, through: int) -> list[LogItem]:
+    def head_eventually(self) -> Head | None:
+        """The head as it was a moment ago, for half a unit; it may be older than one that was read before."""
+
+    @abstractmethod
+    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         """The log items with after < version <= through, ascending, as of now (one consistent query, all its pages).
 
-        Versions may be missing, and an item may be an orphan: whoever asks must not go beyond the head's version.
+        Versions may be missing, and an item may be an orphan: whoever asks follows the chain back from the head. A
+        malformed item is left out: it is as good as missing.
         """
 
     @abstractmethod
     def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
-        """The snapshot's chunks in order, read in parallel and eventually consistent: one not seen yet is None."""
+        """The snapshot's chunks in order, read in parallel and eventually consistent: one not seen yet is None.
+
+        A malformed one is empty, as no writer leaves it.
+        """
 
     @abstractmethod
-    def put_log(self, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
+    def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         """Write where there is no item or one of an earlier epoch.
 
         `nonce` belongs to these bytes: if an item with it stands there already, an earlier attempt has succeeded.

@@ -2,12 +2,18 @@
 
 A candidate that is not needed ends after one read. One that waits keeps up with what is published, so that it can go on
 at once. The leader resumes the watches where its predecessor left them, publishes what changes, and releases the lease
-when its time is over. Who is deposed stops, and has published nothing that its successor does not know of.
+when its time is over.
+
+Guarantees. Who is deposed stops, and has published nothing that its successor does not know of. What cannot be loaded
+of the predecessor's is published anew. Troubles of the table or of the cluster are told and outlasted, for as long as
+the run lasts.
+
+Not guaranteed: that somebody leads. After a crash nobody does until the next candidate has waited the lease out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -16,13 +22,16 @@ from berth.lease.elector import LeaderElector
 from berth.lease.outcomes import ElectionOutcome, Step
 from berth.lease.run import run
 from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.changes import Change, Key, Object, Unfit
 from berth.nodecache.feed.cluster import Cluster
-from berth.nodecache.feed.head import SCHEMA_VERSION, Pointer
+from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Pointer
 from berth.nodecache.feed.leader import Leader, Pace
-from berth.nodecache.feed.reader import FUTURE_SCHEMA, NodeCacheReader, NothingPublished
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, Deposed, TableUnavailable
-from berth.nodecache.feed.writer import NotLeading
+from berth.nodecache.feed.writer import NotLeading, Outranked, Retention
+
+_PUNCTUAL = 0.01
+_NAMED = 10
 
 
 class WatcherOutcome(StrEnum):
@@ -34,17 +43,41 @@ class WatcherOutcome(StrEnum):
     NEVER_LED = "never-led"
     CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
     TABLE_UNAVAILABLE = "failure-table-unavailable"
+    CONFIGURATION_INVALID = "failure-configuration-invalid"
 
 
 @dataclass(frozen=True, slots=True)
 class WatcherRun:
-    """What one run did. `reason`: of a failure, or the last trouble overcome. `oversized`: objects in no item."""
+    """What one run did. `reason`: of a failure, or the last trouble overcome.
+
+    Left out of what is published: `oversized` and `unencodable` objects, the first few of them named in `left_out` with
+    the reason, and `nameless` ones (how often one was told of).
+    """
 
     outcome: WatcherOutcome
     publications: int = 0
     objects: int = 0
     oversized: int = 0
     reason: str = ""
+    unencodable: int = 0
+    nameless: int = 0
+    left_out: tuple[str, ...] = ()
+    nodes: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether somebody should look at it."""
+        return self.outcome.startswith("failure-") or bool(self.left_out or self.nameless)
+
+    @property
+    def told(self) -> str:
+        """All of it in one line, for a log."""
+        parts = [self.reason] if self.reason else []
+        if self.publications:
+            parts.append(f"{self.publications} publications, {self.objects} objects of them {self.nodes} nodes")
+        if self.nameless:
+            parts.append(f"left out {self.nameless} without a name")
+        return "; ".join((*parts, *(f"left out {each}" for each in self.left_out)))
 
 
 class ObjectsView:
@@ -77,7 +110,9 @@ class Watcher:
         new_id: Callable[[], str],
         on_published: Callable[[list[Change]], None],
         pace: Pace | None = None,
+        retention: Retention | None = None,
     ) -> None:
+        """`on_published`: see Leader. `new_id`: never the same twice, in no process."""
         self._elector = elector
         self._cluster = cluster
         self._table = table
@@ -88,8 +123,21 @@ class Watcher:
         self._new_id = new_id
         self._on_published = on_published
         self._pace = pace or Pace()
+        self._retention = retention
         self._leader: Leader | None = None
         self._trouble: tuple[WatcherOutcome, str] | None = None
+        self._overcome = ""
+
+    @property
+    def objects(self) -> Mapping[Key, Object]:
+        """What is known of the cluster; nothing before this one leads."""
+        return {} if self._leader is None else self._leader.objects
+
+    @property
+    def has_come_to_something(self) -> bool:
+        """Whether it has published, or has met a trouble: enough for a run that lists once."""
+        leader = self._leader
+        return self._trouble is not None or (leader is not None and bool(leader.publications or leader.interrupted))
 
     def run(self) -> WatcherRun:
         """Until the hand-over, or until there is nothing to do."""
@@ -102,15 +150,14 @@ class Watcher:
 
     def _wait(self, seconds: float) -> bool:
         """What is done between two steps of the elector. True: the run is over."""
-        fence = self._elector.fence()
         try:
-            if fence is not None:
-                leader = self._leader or self._begin(fence.lease_transitions)
-                leader.work(seconds)
-            else:
-                if self._leader is None:
-                    self._published()
-                self._sleep(seconds)
+            self._work(seconds)
+            if self._trouble is not None:
+                self._overcome, self._trouble = self._trouble[1], None
+        except Outranked as error:
+            # The elector may not know it yet, or there is a writer in this epoch that it cannot know of.
+            self._trouble = WatcherOutcome.DEPOSED, str(error)
+            return True
         except (NotLeading, Deposed):
             pass  # the elector's next step finds out why
         except TableUnavailable as error:
@@ -120,6 +167,18 @@ class Watcher:
             self._trouble = WatcherOutcome.CLUSTER_UNAVAILABLE, str(error)
             self._sleep(seconds)
         return self._stopped()
+
+    def _work(self, seconds: float) -> None:
+        fence = self._elector.fence()
+        if fence is None:
+            if self._leader is None:
+                self._published()
+            self._sleep(seconds)
+            return
+        leader = self._leader or self._begin(fence.lease_transitions)
+        leader.work(seconds)
+        if self._elector.handover_in <= _PUNCTUAL or self._stopped():
+            leader.finish()
 
     def _begin(self, epoch: int) -> Leader:
         pointer, objects = self._published()
@@ -134,8 +193,8 @@ class Watcher:
             new_id=self._new_id,
             pace=self._pace,
             on_published=self._on_published,
+            retention=self._retention,
         )
-        self._trouble = None
         return self._leader
 
     def _published(self) -> tuple[Pointer | None, dict[Key, Object] | None]:
@@ -155,13 +214,20 @@ class Watcher:
         leader = self._leader
         outcome, reason = self._trouble or (_OUTCOMES.get(ended.outcome, WatcherOutcome.NEVER_LED), ended.detail)
         if leader is None:
-            return WatcherRun(outcome, reason=reason)
+            return WatcherRun(outcome, reason=reason or self._overcome)
+        if not leader.publications and leader.interrupted:
+            outcome = WatcherOutcome.CLUSTER_UNAVAILABLE
+        unfit = leader.unfit
         return WatcherRun(
             outcome,
             publications=leader.publications,
             objects=len(leader.objects),
-            oversized=len(leader.oversized),
-            reason=reason or leader.interrupted,
+            nodes=sum(resource == "nodes" for resource, _ in leader.objects),
+            oversized=sum(cause is Unfit.TOO_LARGE for cause in unfit.values()),
+            reason=reason or self._overcome or leader.interrupted,
+            unencodable=sum(cause is Unfit.NOT_JSON for cause in unfit.values()),
+            nameless=leader.nameless,
+            left_out=tuple(f"{resource} {key}: {cause}" for (resource, key), cause in list(unfit.items())[:_NAMED]),
         )
 
 

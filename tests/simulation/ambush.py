@@ -1,0 +1,67 @@
+"""The orphan that chance hardly ever makes: one in the place of a published log item that no snapshot holds yet.
+
+A leader stops with a log item on its way. Its successor publishes that version, and stops as well. When the published
+item has expired, the first one's arrives. Readers must take neither it nor what lies behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from berth.nodecache.feed.table import LogItem, TableUnavailable
+from tests.simulation.world import World
+
+SOON = 0.5
+
+
+class Ambush:
+    """Laid again and again. `stop_all`: no watcher from now on, for long."""
+
+    def __init__(self, world: World, stop_all: Callable[[], None]) -> None:
+        self._world = world
+        self._stop_all = stop_all
+        self._is_laid = False
+        self._caught: tuple[str, int, Callable[[], object]] | None = None
+        self._is_overtaken = False
+        self._is_lifted = False
+
+    def lay(self) -> None:
+        """The next log item that is sent is caught; if there is none on its way yet."""
+        self._is_laid = self._caught is None
+
+    def lift(self) -> None:
+        """None from now on; what is on its way still arrives."""
+        self._is_laid, self._is_lifted = False, True
+
+    def meet(self, uid: str, item: LogItem, write: Callable[[], object]) -> None:
+        """A log item is sent. May not return."""
+        if self._is_laid:
+            self._is_laid = False
+            self._caught, self._is_overtaken = (uid, item.version, write), False
+            self._world.crash(self._world.current())
+            self._world.pause()
+            raise TableUnavailable("the request is still on its way")
+
+    def awaits(self, uid: str, version: int) -> bool:
+        """Whether this is the item in whose place the late one comes: TTL cleans in any order, so let it be first."""
+        return self._caught is not None and self._caught[:2] == (uid, version)
+
+    def published(self, uid: str, version: int) -> None:
+        """A publication was carried out."""
+        if self._caught is None or self._is_overtaken:
+            return
+        if self._caught[0] != uid:
+            self._caught = None
+        elif version >= self._caught[1]:
+            self._is_overtaken = True
+            self._world.after(self._world.random.uniform(0.0, SOON), self._stop)
+
+    def cleaned(self, uid: str, version: int) -> None:
+        """A log item has expired and is gone."""
+        if self._caught is not None and self._caught[:2] == (uid, version):
+            write, self._caught = self._caught[2], None
+            write()
+
+    def _stop(self) -> None:
+        if not self._is_lifted:
+            self._stop_all()

@@ -1,0 +1,40 @@
+"""The watcher as it is deployed, for a day of virtual time: what the schedule and the runs' limits cost.
+
+`make soak` runs more of these days.
+"""
+
+from __future__ import annotations
+
+from tests.simulation.day import (
+    LONGEST_RECOVERY,
+    LONGEST_RECOVERY_WITH_STANDBY,
+    OLDEST_HEARTBEAT,
+    OLDEST_OBSERVATION,
+    Day,
+    crashing,
+    quiet,
+)
+
+HOUR = 3600.0
+
+
+def test_hand_overs_leave_no_gap() -> None:
+    """Two starts may be 119 s apart, one may come twice or not at all; nothing is written in the cluster."""
+    ages = Day(quiet(seed=1)).run()
+    assert ages.hand_overs > 90
+    assert ages.heartbeat <= OLDEST_HEARTBEAT
+    assert ages.observed_at <= OLDEST_OBSERVATION
+
+
+def test_a_crash_costs_until_the_next_start_and_a_lease() -> None:
+    ages = Day(crashing(seed=1, duration=8 * HOUR)).run()
+    assert len(ages.recoveries) > 15
+    assert max(ages.recoveries) <= LONGEST_RECOVERY
+
+
+def test_with_a_standby_a_crash_costs_a_lease() -> None:
+    ages = Day(crashing(seed=1, duration=8 * HOUR, standby=True)).run()
+    assert len(ages.with_standby) > 10
+    assert max(ages.with_standby) <= LONGEST_RECOVERY_WITH_STANDBY
+    assert max(ages.recoveries, default=0.0) <= LONGEST_RECOVERY
+    assert ages.heartbeat <= OLDEST_HEARTBEAT

@@ -1,0 +1,95 @@
+"""Of all who could wait for a leader to fail, one does."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.elector import LeaderElector
+from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
+from berth.lease.standby import Standby
+
+from .clocks import EnvironmentClock
+
+RUN_SECONDS = 870.0
+HORIZON_SECONDS = 180.0
+
+
+class Starts:
+    """Starts of the watcher, each with a run time of its own; all stand for one place."""
+
+    def __init__(self) -> None:
+        self.clock = EnvironmentClock()
+        self.item = InMemoryItem()
+        self._names = count(1)
+
+    def start(self) -> Standby:
+        name = f"watcher-{next(self._names)}"
+        lock = InMemoryLeaseLock(self.item, lambda: name)
+        handover = HandOver(self.clock.wall() + RUN_SECONDS, HORIZON_SECONDS)
+        return Standby(LeaderElector(lock, LeaderElectionConfig(), name, self.clock, lambda: 0.0, None, handover))
+
+    def takes_place(self, standby: Standby, within: float = 1000.0) -> bool:
+        until = self.clock.wall() + within
+        return standby.take_place(self.clock.advance, lambda: self.clock.wall() > until)
+
+    def keep(self, standby: Standby, seconds: float) -> bool:
+        for _ in range(int(seconds)):
+            self.clock.advance(1.0)
+            if not standby.keep_place():
+                return False
+        return True
+
+
+def test_the_first_takes_the_place_at_once_and_the_next_is_not_needed() -> None:
+    starts = Starts()
+    began = starts.clock.wall()
+    assert starts.takes_place(starts.start())
+    assert not starts.takes_place(starts.start())
+    assert starts.clock.wall() == began
+
+
+def test_it_keeps_the_place_by_renewing() -> None:
+    starts = Starts()
+    first = starts.start()
+    assert starts.takes_place(first)
+    assert starts.keep(first, 60)
+    assert not starts.takes_place(starts.start())
+
+
+def test_a_place_that_was_left_is_taken_at_once() -> None:
+    starts = Starts()
+    first = starts.start()
+    assert starts.takes_place(first)
+    first.leave()
+    assert not first.keep_place()
+    assert starts.takes_place(starts.start(), within=0.0)
+
+
+def test_the_place_of_one_who_died_is_taken_when_its_lease_has_run_out() -> None:
+    starts = Starts()
+    assert starts.takes_place(starts.start())
+    starts.clock.advance(60)
+    began = starts.clock.wall()
+    assert starts.takes_place(starts.start())
+    assert 15 <= starts.clock.wall() - began <= 20
+
+
+def test_who_was_frozen_for_too_long_learns_that_the_place_is_lost() -> None:
+    starts = Starts()
+    first, second = starts.start(), starts.start()
+    assert starts.takes_place(first)
+    starts.clock.advance(20)
+    assert starts.takes_place(second)
+    assert not starts.keep(first, 3)
+    assert starts.keep(second, 3)
+
+
+def test_near_the_end_of_the_first_ones_run_the_next_waits_for_the_place() -> None:
+    starts = Starts()
+    first = starts.start()
+    assert starts.takes_place(first)
+    starts.keep(first, RUN_SECONDS - 60)
+    assert not starts.takes_place(starts.start(), within=5.0)
+    first.leave()
+    assert starts.takes_place(starts.start(), within=0.0)

@@ -1,0 +1,227 @@
+"""A feed in memory: leases are taken by whoever asks, and requests fail where a test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from typing import TypeVar
+
+from berth.lease.clock import Instant
+from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
+from berth.lease.lock import Written
+from berth.lease.record import Fence, Lease, LeaseSpec
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.head import Head, Observation, Pointer
+from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
+from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.table import Deposed, LogItem, LogWrite, TableUnavailable
+from berth.nodecache.feed.writer import Leadership, Retention, Writer
+from tests.fakes.cache_tables import CountingCacheTable
+from tests.unit.lease.clocks import EnvironmentClock
+
+State = dict[Key, Object]
+T = TypeVar("T")
+
+
+class Store(InMemoryCacheTable):
+    """The table, and a hand in it."""
+
+    def __init__(self) -> None:
+        self.item = InMemoryItem()
+        super().__init__(self.item)
+
+    @property
+    def uid(self) -> str:
+        head = self.head()
+        assert head is not None
+        return head.uid
+
+    @property
+    def pointer(self) -> Pointer:
+        head = self.head()
+        assert head is not None
+        assert head.pointer is not None
+        return head.pointer
+
+    def point(self, **changed: object) -> Head:
+        """Write into the pointer, whoever leads."""
+        pointer = replace(self.pointer, **changed)  # type: ignore[arg-type]
+        self.item.update(lambda item: True, {"pointer": pointer})
+        return Head(self.uid, pointer)
+
+    def lose_log(self, *versions: int) -> None:
+        """As TTL does."""
+        for version in versions:
+            del self._log[self.uid, version]
+
+    def overwrite_log(self, item: LogItem) -> None:
+        """As no writer can."""
+        self._log[self.uid, item.version] = (item, "by hand")
+
+    def lose_chunk(self, index: int = 0) -> None:
+        assert self.pointer.snapshot is not None
+        del self._chunks[self.pointer.snapshot.id, index]
+
+    def overwrite_chunk(self, data: bytes, index: int = 0) -> None:
+        assert self.pointer.snapshot is not None
+        self._chunks[self.pointer.snapshot.id, index] = data
+
+
+class FailingTable(CountingCacheTable):
+    """`faults`: by method, what happens to its next calls. "refused", "lost" (carried out, without an answer), "late"
+    (carried out when `arrive` is called) or "" (nothing)."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self._store = store
+        self.faults: dict[str, list[str]] = {}
+        self._late: list[Callable[[], object]] = []
+
+    def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
+        return self._fail("put_log", lambda: self._store.put_log(uid, item, nonce, expires_at))
+
+    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
+        self._fail("put_chunks", lambda: self._store.put_chunks(snapshot_id, chunks, expires_at))
+
+    def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
+        self._fail("publish", lambda: self._store.publish(pointer, fence, renew_time, nonce))
+
+    def arrive(self) -> None:
+        """What was late arrives. Nobody is there to be told what becomes of it."""
+        late, self._late = self._late, []
+        for call in late:
+            with suppress(Deposed):
+                call()
+
+    def _fail(self, method: str, call: Callable[[], T]) -> T:
+        self._called(method)
+        fault = self.faults.get(method) or [""]
+        match fault.pop(0):
+            case "refused":
+                raise TableUnavailable("throttled")
+            case "lost":
+                call()
+                raise TableUnavailable("the answer was lost")
+            case "late":
+                self._late.append(call)
+                raise TableUnavailable("the answer was lost")
+        return call()
+
+
+class HeldLease(Leadership):
+    """A lease that was taken from whoever had it. `step` is the elector's: it reads the record, and renews."""
+
+    def __init__(self, store: Store, holder: str) -> None:
+        self._lock = InMemoryLeaseLock(store.item, _new_id)
+        self._fence: Fence | None = None
+        self._last = Fence("", 0, "", 0)
+        self.refusals = 0
+        found = self._lock.get()
+        assert found is None or isinstance(found, Lease)
+        epoch = 0 if found is None else found.spec.lease_transitions + 1
+        spec = LeaseSpec(holder, 15, 0.0, 0.0, epoch)
+        self._took(self._lock.create(spec) if found is None else self._lock.update(found, spec))
+
+    @property
+    def epoch(self) -> int:
+        assert self._fence is not None
+        return self._fence.lease_transitions
+
+    def fence(self) -> Fence | None:
+        return self._fence
+
+    def renewed(self, fence: Fence, at: Instant) -> Fence | None:
+        self._fence = replace(fence, resource_version=fence.next_resource_version)
+        return self._fence
+
+    def refused(self, fence: Fence) -> None:
+        self.refusals += 1
+        self._fence, self._last = None, fence
+
+    def run_out(self) -> None:
+        """By this process's clocks."""
+        self._fence, self._last = None, self._fence or self._last
+
+    def step(self) -> None:
+        """Read the record and renew it, if it is still this one's."""
+        found = self._lock.get()
+        assert isinstance(found, Lease)
+        last = self._fence or self._last
+        if (found.uid, found.spec.holder_identity) == (last.uid, last.holder_identity):
+            self._took(self._lock.update(found, found.spec))
+
+    def _took(self, written: object) -> None:
+        assert isinstance(written, Written)
+        lease = written.lease
+        self._fence = Fence(lease.spec.holder_identity, lease.spec.lease_transitions, lease.uid, lease.resource_version)
+
+
+class Writing:
+    """A writer, its lease, and what it has announced."""
+
+    def __init__(
+        self, store: Store, *, retention: Retention | None = None, clock: EnvironmentClock | None = None
+    ) -> None:
+        self.store = store
+        self.table = FailingTable(store)
+        self.clock = clock or EnvironmentClock()
+        head = store.head()
+        self.lease = HeldLease(store, _new_id())
+        self.announced: list[list[Change]] = []
+        self.writer = Writer(
+            self.table,
+            self.lease,
+            None if head is None else head.pointer,
+            self.lease.epoch,
+            self.clock,
+            _new_id,
+            lambda changes: self.announced.append(list(changes)),
+            retention,
+        )
+
+    def flush(self, *changes: Change) -> None:
+        self.writer.flush(changes, observation(self.clock.wall()))
+
+    def replace(self, objects: Mapping[Key, Object], *changes: Change) -> None:
+        self.writer.replace(changes, objects, observation(self.clock.wall()))
+
+    def compact(self, objects: Mapping[Key, Object]) -> bool:
+        return self.writer.compact_if_due(objects, observation(self.clock.wall()))
+
+
+def observation(at: float) -> Observation:
+    return Observation("cluster", {"nodes": Position("1", at, at)})
+
+
+def node(name: str, **spec: object) -> Change:
+    """A node that is there."""
+    return Change("nodes", name, {"metadata": {"name": name}, **spec})
+
+
+def state_of(*changes: Change) -> State:
+    """What is there after these changes."""
+    return InPlaceView().applied({}, changes)
+
+
+class InPlaceView:
+    """States that are changed in place, as the watcher's are."""
+
+    def empty(self) -> State:
+        return {}
+
+    def applied(self, state: State, changes: Iterable[Change]) -> State:
+        for resource, key, kept in changes:
+            if kept is None:
+                state.pop((resource, key), None)
+            else:
+                state[resource, key] = kept
+        return state
+
+
+_IDS = count(1)
+
+
+def _new_id() -> str:
+    return f"id-{next(_IDS)}"

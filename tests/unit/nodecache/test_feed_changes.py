@@ -1,0 +1,143 @@
+"""Changes in items and back: nothing is lost, nothing grows without bound, and one bad object harms itself only."""
+
+from __future__ import annotations
+
+import random
+import zlib
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from berth.nodecache.feed.changes import MAX_ITEM_BYTES, MAX_RAW_BYTES, Change, CorruptItem, Unfit, pack, unpack
+
+FINE = Change("nodes", "fine", {"metadata": {"name": "fine"}})
+ALSO_FINE = Change("pods", "ns/also-fine", {"metadata": {"name": "also-fine", "namespace": "ns"}})
+
+
+def noise(size: int) -> str:
+    """Text that hardly compresses."""
+    return random.Random(size).randbytes(size).hex()
+
+
+def deep(depth: int) -> dict[str, object]:
+    nested: dict[str, object] = {}
+    for _ in range(depth):
+        nested = {"within": nested}
+    return nested
+
+
+@given(
+    st.lists(
+        st.builds(
+            Change,
+            st.sampled_from(["nodes", "pods"]),
+            st.text(st.characters(codec="utf-8"), min_size=1),
+            st.none() | st.dictionaries(st.text(st.characters(codec="utf-8")), st.integers(-(2**53), 2**53)),
+        )
+    )
+)
+def test_changes_come_out_in_the_order_they_went_in(given_changes: list[Change]) -> None:
+    packed = pack(given_changes)
+    assert list(unpack(packed.items)) == given_changes
+    assert not packed.unfit
+
+
+def test_no_item_is_larger_than_what_is_stored() -> None:
+    many = [Change("pods", f"ns/pod-{number}", {"spec": noise(20_000 + number)}) for number in range(60)]
+    packed = pack(many)
+    assert len(packed.items) > 1
+    assert max(map(len, packed.items)) <= MAX_ITEM_BYTES
+    assert list(unpack(packed.items)) == many
+
+
+def test_where_nothing_changed_there_is_no_item() -> None:
+    assert pack([]).items == []
+
+
+@pytest.mark.parametrize(
+    ("bad", "cause"),
+    [
+        pytest.param({"spec": noise(MAX_ITEM_BYTES)}, Unfit.TOO_LARGE, id="larger than an item, compressed"),
+        pytest.param(
+            {"spec": " " * MAX_RAW_BYTES}, Unfit.TOO_LARGE, id="small when compressed, but no reader's to take"
+        ),
+        pytest.param({"spec": "\ud800"}, Unfit.NOT_JSON, id="a lone surrogate"),
+        pytest.param({"spec": 2**64}, Unfit.NOT_JSON, id="an integer of more than 64 bits"),
+        pytest.param({"spec": -(2**63) - 1}, Unfit.NOT_JSON, id="a negative one"),
+        pytest.param({"spec": {1: "one"}}, Unfit.NOT_JSON, id="a key that is no text"),
+        pytest.param({"spec": b"bytes"}, Unfit.NOT_JSON, id="bytes"),
+        pytest.param(deep(300), Unfit.NOT_JSON, id="deeper than an encoder goes"),
+    ],
+)
+def test_an_object_that_fits_into_no_item_is_published_as_gone(bad: dict[str, object], cause: Unfit) -> None:
+    packed = pack([FINE, Change("nodes", "bad", bad), ALSO_FINE])
+    assert list(unpack(packed.items)) == [FINE, Change("nodes", "bad", None), ALSO_FINE]
+    assert packed.unfit == {("nodes", "bad"): cause}
+
+
+@pytest.mark.parametrize(
+    "key", ["\ud800", noise(MAX_ITEM_BYTES), "x" * MAX_RAW_BYTES], ids=["not UTF-8", "long", "longer"]
+)
+def test_what_has_no_writable_key_was_never_published_and_is_skipped(key: str) -> None:
+    packed = pack([FINE, Change("nodes", key, {"metadata": {}}), ALSO_FINE])
+    assert list(unpack(packed.items)) == [FINE, ALSO_FINE]
+    assert list(packed.unfit) == [("nodes", key)]
+
+
+def packed_json(value: object) -> bytes:
+    return zlib.compress(orjson.dumps(value))
+
+
+def bomb(size: int) -> bytes:
+    packer = zlib.compressobj(9)
+    return b"".join([*(packer.compress(b" " * 1_000_000) for _ in range(size // 1_000_000)), packer.flush()])
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"not compressed", id="not compressed"),
+        pytest.param(pack([FINE]).items[0][:-4], id="cut off"),
+        pytest.param(pack([FINE]).items[0] + b"more", id="followed by something else"),
+        pytest.param(zlib.compress(b"[["), id="not JSON"),
+        pytest.param(packed_json({}), id="an object"),
+        pytest.param(packed_json("abc"), id="a text"),
+        pytest.param(packed_json(["abc"]), id="a text of three characters, which would unpack"),
+        pytest.param(packed_json([["nodes", "n1"]]), id="a row that is too short"),
+        pytest.param(packed_json([["nodes", "n1", {}, 1]]), id="a row that is too long"),
+        pytest.param(packed_json([[1, "n1", {}]]), id="a resource that is no text"),
+        pytest.param(packed_json([["nodes", None, {}]]), id="a key that is no text"),
+        pytest.param(packed_json([["nodes", "n1", []]]), id="an object that is a list"),
+        pytest.param(packed_json([list(FINE), None]), id="one bad row among good ones"),
+        pytest.param(bomb(500_000_000), id="a bomb of 500 MB"),
+        pytest.param(zlib.compress(b"[" * 100_000), id="nested without end"),
+    ],
+)
+def test_an_item_that_no_writer_wrote_is_corrupt(item: bytes) -> None:
+    with pytest.raises(CorruptItem):
+        list(unpack([item]))
+
+
+def test_a_bomb_takes_no_more_memory_than_an_item_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    real = zlib.decompressobj
+
+    class Measured:
+        def __init__(self) -> None:
+            self._stream = real()
+
+        def decompress(self, item: bytes, most: int) -> bytes:
+            raw = self._stream.decompress(item, most)
+            taken.append(len(raw))
+            return raw
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self._stream, name)
+
+    monkeypatch.setattr(zlib, "decompressobj", Measured)
+    with pytest.raises(CorruptItem):
+        list(unpack([bomb(100_000_000)]))
+    assert sum(taken) <= MAX_RAW_BYTES + 1

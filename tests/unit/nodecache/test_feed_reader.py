@@ -1,0 +1,324 @@
+"""The reader: what it loads for which head, and that nothing bad in the table makes it go wrong for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from berth.nodecache.feed.changes import Change, pack
+from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION
+from berth.nodecache.feed.reader import (
+    ATTEMPTS_AT_THE_LOG,
+    INCOMPLETE,
+    MALFORMED,
+    NOTHING_PUBLISHED,
+    RETRY_SECONDS,
+    NodeCacheReader,
+    NothingPublished,
+)
+from berth.nodecache.feed.table import LogItem, TableUnavailable
+from tests.fakes.cache_tables import InterruptedCacheTable, Once, outage
+from tests.unit.nodecache.feeds import InPlaceView, State, Store, Writing, node, state_of
+
+ONE, TWO, THREE, FOUR = (node(f"n{number}") for number in (1, 2, 3, 4))
+
+
+class Reading:
+    """A reader whose view changes states in place, so that a change applied too early shows."""
+
+    def __init__(
+        self,
+        store: Store,
+        before: dict[str, Callable[[], object]] | None = None,
+        sleep: Callable[[float], None] = lambda seconds: None,
+    ) -> None:
+        self.table = InterruptedCacheTable(store, before or {})
+        self.reader: NodeCacheReader[State] = NodeCacheReader(self.table, InPlaceView(), sleep)
+
+    def read(self) -> State:
+        """The state, as a call gets it."""
+        return dict(self.reader.at(self.table.head()))
+
+    def calls(self) -> list[str]:
+        """Since the last time."""
+        calls, self.table.calls = self.table.calls, []
+        return calls
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+@pytest.fixture
+def leader(store: Store) -> Writing:
+    """Has published ONE as a snapshot (version 1), and TWO and THREE as log items (versions 2 and 3)."""
+    leader = Writing(store)
+    leader.replace(state_of(ONE), ONE)
+    leader.flush(TWO)
+    leader.flush(THREE)
+    return leader
+
+
+# -------------------------------------------------------------------------------------------------- what is read when
+@pytest.mark.usefixtures("leader")
+def test_a_cold_reader_loads_the_snapshot_and_the_log_above_it(store: Store) -> None:
+    reading = Reading(store)
+    assert reading.read() == state_of(ONE, TWO, THREE)
+    assert reading.reader.version == 3
+    assert reading.calls() == ["head", "chunks", "log"]
+
+
+@pytest.mark.usefixtures("leader")
+def test_at_the_same_version_it_costs_the_head_only(store: Store) -> None:
+    reading = Reading(store)
+    reading.read()
+    reading.calls()
+    assert reading.read() == state_of(ONE, TWO, THREE)
+    assert reading.calls() == ["head"]
+
+
+def test_a_warm_reader_reads_what_is_new(store: Store, leader: Writing) -> None:
+    reading = Reading(store)
+    reading.read()
+    leader.flush(FOUR)
+    reading.calls()
+    assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
+    assert reading.calls() == ["head", "log"]
+
+
+def test_a_reader_below_the_compacted_version_loads_the_snapshot(store: Store, leader: Writing) -> None:
+    """Log items up to there may be gone, and anything may stand in their places."""
+    reading = Reading(store)
+    reading.read()
+    leader.flush(FOUR)
+    leader.replace(state_of(ONE, FOUR))
+    store.overwrite_log(LogItem(4, 0, 0, pack([Change("nodes", "n1", None)]).items[0]))
+    reading.calls()
+    assert reading.read() == state_of(ONE, FOUR)
+    assert reading.calls() == ["head", "chunks"]
+
+
+@pytest.mark.usefixtures("leader")
+def test_an_old_head_takes_nobody_back(store: Store) -> None:
+    reading = Reading(store)
+    old = store.head()
+    Writing(store).flush(FOUR)
+    assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
+    assert reading.reader.at(old) == state_of(ONE, TWO, THREE, FOUR)
+    assert reading.reader.version == 4
+
+
+# -------------------------------------------------------------------------------------------------------- the chain
+@pytest.mark.usefixtures("leader")
+@pytest.mark.parametrize(
+    "stands",
+    [
+        pytest.param(LogItem(3, 7, 0, pack([FOUR]).items[0]), id="another epoch's, in the place of the newest"),
+        pytest.param(LogItem(2, 7, 0, pack([FOUR]).items[0]), id="another epoch's, before it"),
+        pytest.param(LogItem(2, 0, 7, pack([FOUR]).items[0]), id="one that follows another item"),
+    ],
+)
+def test_what_the_chain_does_not_lead_to_is_not_applied(store: Store, stands: LogItem) -> None:
+    store.overwrite_log(stands)
+    with pytest.raises(NothingPublished, match=INCOMPLETE):
+        Reading(store).read()
+
+
+def test_an_orphan_in_the_place_of_an_expired_item_costs_a_snapshot(store: Store, leader: Writing) -> None:
+    """A reader that held its head for as long as an item lives; `compactedVersion` says nothing of it."""
+    reading = Reading(store)
+    reading.read()
+    leader.flush(FOUR)
+    old = store.head()
+    assert leader.writer.pointer is not None
+    snapshot = leader.writer._with_snapshot(state_of(ONE, TWO, THREE, FOUR), leader.writer.pointer)
+    store.point(snapshot=snapshot.snapshot)
+    store.overwrite_log(LogItem(4, 9, 0, pack([Change("nodes", "n1", None)]).items[0]))
+    assert reading.reader.at(old) == state_of(ONE, TWO, THREE, FOUR)
+
+
+@pytest.mark.usefixtures("leader")
+def test_the_same_version_of_another_epoch_is_another(store: Store) -> None:
+    """As after a restore from a backup. What was read of the one is not kept for the other."""
+    reading = Reading(store)
+    reading.read()
+    store.point(last_epoch=5)
+    store.overwrite_log(LogItem(3, 5, 0, pack([FOUR]).items[0]))
+    assert reading.read() == state_of(ONE, TWO, FOUR)
+
+
+def test_a_head_that_was_made_anew_is_read_anew(store: Store, leader: Writing) -> None:
+    """At version 0 and epoch 0 again; the old one's log is not in the way, and its readers do not stay with it."""
+    leader.flush(FOUR)
+    reading = Reading(store)
+    reading.read()
+    store.item.delete()
+    with pytest.raises(NothingPublished, match=NOTHING_PUBLISHED):
+        reading.read()
+    anew = Writing(store)
+    anew.replace(state_of(TWO), TWO)
+    assert reading.read() == state_of(TWO)
+    anew.flush(ONE)
+    anew.flush(THREE)
+    assert reading.read() == state_of(TWO, ONE, THREE)
+
+
+@pytest.mark.usefixtures("leader")
+def test_a_slow_thread_does_not_take_its_environment_back_to_a_head_that_is_gone(store: Store) -> None:
+    reading = Reading(store)
+    reading.read()
+    old = store.head()
+    store.item.delete()
+    Writing(store).replace(state_of(FOUR), FOUR)
+    assert reading.read() == state_of(FOUR)
+    assert reading.reader.at(old) == state_of(FOUR)
+
+
+# ------------------------------------------------------------------------------------------------- what is not there
+@pytest.mark.usefixtures("leader")
+def test_a_chunk_that_is_not_to_be_seen_yet_is_looked_for_again(store: Store) -> None:
+    slept: list[float] = []
+
+    def appears(seconds: float) -> None:
+        slept.append(seconds)
+        store.overwrite_chunk(pack([ONE]).items[0])
+
+    store.lose_chunk()
+    assert Reading(store, sleep=appears).read() == state_of(ONE, TWO, THREE)
+    assert slept == [RETRY_SECONDS]
+
+
+@pytest.mark.usefixtures("leader")
+def test_a_chunk_that_never_comes_is_told(store: Store) -> None:
+    store.lose_chunk()
+    with pytest.raises(NothingPublished, match=INCOMPLETE):
+        Reading(store).read()
+
+
+def test_a_hole_in_the_log_costs_the_snapshot(store: Store, leader: Writing) -> None:
+    reading = Reading(store)
+    reading.read()
+    leader.flush(FOUR)
+    objects = state_of(ONE, TWO, THREE, FOUR)
+    leader.clock.advance(24 * 3600)
+    assert leader.compact(objects)
+    store.lose_log(4)
+    reading.calls()
+    assert reading.read() == objects
+    assert reading.calls() == ["head", "log", "chunks"]
+
+
+@pytest.mark.usefixtures("leader")
+def test_a_hole_above_the_snapshot_is_told_without_loading_it_time_and_again(store: Store) -> None:
+    store.lose_log(2)
+    reading = Reading(store)
+    with pytest.raises(NothingPublished, match=INCOMPLETE):
+        reading.read()
+    assert reading.calls().count("chunks") == ATTEMPTS_AT_THE_LOG
+
+
+def test_a_log_that_was_compacted_meanwhile_is_not_missed(store: Store, leader: Writing) -> None:
+    """The head was read before; the snapshot that holds the rest is in the next one."""
+    reading = Reading(store)
+    head = store.head()
+
+    def cleaned() -> None:
+        leader.replace(state_of(FOUR), FOUR)
+        store.lose_log(2, 3)
+
+    reading.table.before["log"] = Once(cleaned)
+    assert reading.reader.at(head) == state_of(FOUR)
+
+
+# --------------------------------------------------------------------------------------------------- what is malformed
+GARBAGE = b"not what a writer wrote"
+
+
+def test_a_malformed_log_item_that_the_snapshot_covers_costs_the_snapshot(store: Store, leader: Writing) -> None:
+    reading = Reading(store)
+    reading.read()
+    leader.flush(FOUR)
+    leader.clock.advance(24 * 3600)
+    assert leader.compact(state_of(ONE, TWO, THREE, FOUR))
+    store.overwrite_log(LogItem(4, 0, 0, GARBAGE))
+    assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
+
+
+def test_a_malformed_log_item_leaves_what_was_read_before_as_it_was(store: Store, leader: Writing) -> None:
+    """All changes are unpacked before the first is applied: a state may be one that is changed in place."""
+    reading = Reading(store)
+    reading.read()
+    leader.flush(Change("nodes", "n1", None))
+    leader.flush(FOUR)
+    good = store.log(store.uid, 4, 5)[0]
+    store.overwrite_log(replace(good, data=GARBAGE))
+    with pytest.raises(NothingPublished, match=INCOMPLETE):
+        reading.read()
+    cursor = reading.reader._cursor
+    assert cursor is not None
+    assert (cursor.version, cursor.state) == (3, state_of(ONE, TWO, THREE))
+    store.overwrite_log(good)
+    assert reading.read() == state_of(TWO, THREE, FOUR)
+
+
+@pytest.mark.usefixtures("leader")
+@pytest.mark.parametrize("data", [GARBAGE, b""], ids=["garbage", "of another kind"])
+def test_a_malformed_chunk_is_told_at_once_and_the_next_snapshot_helps(store: Store, data: bytes) -> None:
+    store.overwrite_chunk(data)
+    reading = Reading(store)
+    with pytest.raises(NothingPublished, match=MALFORMED):
+        reading.read()
+    assert reading.calls() == ["head", "chunks"]
+    Writing(store).replace(state_of(FOUR), FOUR)
+    assert reading.read() == state_of(FOUR)
+
+
+@pytest.mark.usefixtures("leader")
+def test_a_malformed_chunk_is_no_matter_to_a_warm_reader(store: Store) -> None:
+    reading = Reading(store)
+    reading.read()
+    store.overwrite_chunk(GARBAGE)
+    Writing(store).flush(FOUR)
+    assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
+
+
+# ----------------------------------------------------------------------------------------------------- named causes
+@pytest.mark.usefixtures("leader")
+def test_a_newer_release_is_named_and_its_end_is_noticed(store: Store) -> None:
+    reading = Reading(store)
+    reading.read()
+    store.point(schema_version=SCHEMA_VERSION + 1, version=4)
+    with pytest.raises(NothingPublished, match=FUTURE_SCHEMA):
+        reading.read()
+    store.point(schema_version=SCHEMA_VERSION, version=3)
+    assert reading.read() == state_of(ONE, TWO, THREE)
+
+
+@pytest.mark.parametrize("leased", [False, True], ids=["no head", "a head that is only a lease"])
+def test_an_empty_cache_is_named_and_the_first_publication_is_noticed(store: Store, leased: bool) -> None:
+    reading = Reading(store)
+    leader = Writing(store) if leased else None
+    with pytest.raises(NothingPublished, match=NOTHING_PUBLISHED):
+        reading.read()
+    leader = leader or Writing(store)
+    leader.replace(state_of(ONE), ONE)
+    assert reading.read() == state_of(ONE)
+
+
+@pytest.mark.usefixtures("leader")
+@pytest.mark.parametrize("method", ["head", "log", "chunks"])
+def test_an_outage_is_the_tables_to_name_and_its_end_is_noticed(store: Store, method: str) -> None:
+    reading = Reading(store, {method: Once(outage)})
+    with pytest.raises(TableUnavailable, match="throttled"):
+        reading.read()
+    assert reading.read() == state_of(ONE, TWO, THREE)
+
+
+@pytest.mark.usefixtures("leader")
+def test_a_head_without_a_uid_is_malformed(store: Store) -> None:
+    store.item.update(lambda item: True, {"uid": ""})
+    with pytest.raises(TableUnavailable, match="malformed"):
+        Reading(store).read()

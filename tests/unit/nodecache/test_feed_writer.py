@@ -1,0 +1,381 @@
+"""The writer: what becomes visible and when, what is in doubt, and that every change is announced once."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from berth.nodecache.feed.chain import leads
+from berth.nodecache.feed.changes import Change, Unfit
+from berth.nodecache.feed.head import Published
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.feed.table import Deposed, LogItem, TableUnavailable
+from berth.nodecache.feed.writer import NotLeading, Outranked, Retention
+from tests.unit.nodecache.feeds import FailingTable, InPlaceView, State, Store, Writing, node, state_of
+
+ONE, TWO, THREE = (node(f"n{number}") for number in (1, 2, 3))
+DAY = 24 * 3600.0
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+@pytest.fixture
+def leader(store: Store) -> Writing:
+    """Has published ONE: a snapshot, version 1 of epoch 0."""
+    leader = Writing(store)
+    leader.replace(state_of(ONE), ONE)
+    leader.announced.clear()
+    leader.table.calls.clear()
+    return leader
+
+
+def read(store: Store) -> State:
+    """What a cold reader gets."""
+    reader: NodeCacheReader[State] = NodeCacheReader(store, InPlaceView(), lambda seconds: None)
+    return reader.at(store.head())
+
+
+# ------------------------------------------------------------------------------------------------------ publications
+def test_a_flush_is_its_log_items_and_then_one_publication(store: Store, leader: Writing) -> None:
+    leader.flush(TWO, THREE)
+    assert leader.table.calls == ["put_log", "publish"]
+    assert read(store) == state_of(ONE, TWO, THREE)
+
+
+def test_without_changes_it_is_a_heartbeat(store: Store, leader: Writing) -> None:
+    before = store.pointer
+    leader.clock.advance(2.0)
+    leader.flush()
+    assert leader.table.calls == ["publish"]
+    assert store.pointer.published == before.published
+    assert store.pointer.heartbeat == before.heartbeat + 2.0
+
+
+def test_the_chain_goes_on_over_leaders_and_snapshots(store: Store, leader: Writing) -> None:
+    leader.flush(TWO)
+    second = Writing(store)
+    second.flush(THREE)
+    second.flush(ONE, TWO)
+    assert store.pointer.published == Published(4, 1)
+    assert leads(store.log(store.uid, 1, 4), Published(1, 0), store.pointer.published)
+    second.replace(state_of(ONE))
+    assert store.pointer.snapshot is not None
+    assert store.pointer.snapshot.published == store.pointer.published == Published(5, 1)
+    third = Writing(store)
+    third.flush(TWO)
+    assert leads(store.log(store.uid, 5, 6), Published(5, 1), store.pointer.published)
+
+
+def test_a_leader_that_publishes_anew_makes_every_reader_load_it(store: Store, leader: Writing) -> None:
+    anew = Writing(store)
+    anew.replace(state_of(TWO), TWO)
+    assert store.pointer.version == store.pointer.compacted_version == 2
+    assert store.pointer.snapshot is not None
+    assert store.pointer.snapshot.version == 2
+    assert read(store) == state_of(TWO)
+
+
+def test_nothing_is_sent_under_a_lease_that_has_run_out(store: Store, leader: Writing) -> None:
+    leader.lease.run_out()
+    with pytest.raises(NotLeading):
+        leader.flush(TWO)
+    assert leader.table.calls == []
+    leader.lease.step()
+    leader.flush(THREE)
+    assert read(store) == state_of(ONE, TWO, THREE)
+
+
+def test_a_lease_that_runs_out_between_two_requests_ends_the_flush_there(store: Store, leader: Writing) -> None:
+    class RunsOut(FailingTable):
+        def _called(self, method: str) -> None:
+            super()._called(method)
+            leader.lease.run_out()
+
+    leader.writer._table = table = RunsOut(store)
+    with pytest.raises(NotLeading):
+        leader.flush(TWO)
+    assert table.calls == ["put_log"]
+    assert read(store) == state_of(ONE)
+
+
+# ---------------------------------------------------------------------------------------------------------- deposed
+def test_a_deposed_leader_publishes_nothing_and_its_successor_overwrites_what_it_left(
+    store: Store, leader: Writing
+) -> None:
+    successor = Writing(store)
+    with pytest.raises(Deposed):
+        leader.flush(TWO)
+    assert leader.lease.refusals == 1
+    assert read(store) == state_of(ONE)
+    successor.flush(THREE)
+    assert read(store) == state_of(ONE, THREE)
+
+
+@pytest.mark.parametrize(
+    "stands",
+    [
+        pytest.param(LogItem(2, 7, 0, b"another's"), id="a later epoch's"),
+        pytest.param(LogItem(2, 0, 0, b"another's"), id="this epoch's, under another nonce"),
+    ],
+)
+def test_an_item_that_another_wrote_is_not_overwritten(store: Store, leader: Writing, stands: LogItem) -> None:
+    store.overwrite_log(stands)
+    with pytest.raises(Outranked):
+        leader.flush(TWO)
+    assert leader.lease.refusals == 1
+    assert store.log(store.uid, 1, 2) == [stands]
+    assert leader.table.calls == ["put_log"]
+
+
+def test_a_head_that_was_made_anew_refuses_the_old_ones_leader(store: Store, leader: Writing) -> None:
+    """It holds the lease of an item that is gone; the new one has the same version, epoch and resourceVersion."""
+    uid = store.uid
+    store.item.delete()
+    anew = Writing(store)
+    anew.replace(state_of(THREE), THREE)
+    with pytest.raises(Deposed):
+        leader.flush(TWO)
+    assert store.uid != uid
+    assert store.log(store.uid, 0, 9) == []
+    anew.flush(ONE)
+    assert read(store) == state_of(THREE, ONE)
+
+
+# ---------------------------------------------------------------------------------------------------------- in doubt
+@pytest.mark.parametrize("fault", ["refused", "lost", "late"])
+@pytest.mark.parametrize("method", ["put_log", "publish"])
+def test_a_request_in_doubt_is_repeated_as_it_was(store: Store, leader: Writing, method: str, fault: str) -> None:
+    leader.table.faults[method] = [fault]
+    with pytest.raises(TableUnavailable):
+        leader.flush(TWO)
+    leader.flush(THREE)
+    leader.table.arrive()
+    assert read(store) == state_of(ONE, TWO, THREE)
+    assert leads(store.log(store.uid, 1, 3), Published(1, 0), store.pointer.published)
+
+
+def test_a_version_is_packed_once(store: Store, leader: Writing) -> None:
+    """A late attempt finds its own bytes, or none: it never replaces what was published under that version."""
+    leader.table.faults["put_log"] = ["late"]
+    with pytest.raises(TableUnavailable):
+        leader.flush(TWO)
+    leader.flush(THREE, Change("nodes", "n1", None))
+    published = store.log(store.uid, 1, 3)
+    leader.table.arrive()
+    assert store.log(store.uid, 1, 3) == published
+
+
+def test_a_renewal_in_between_does_not_hide_what_became_of_a_publication(store: Store, leader: Writing) -> None:
+    leader.table.faults["publish"] = ["lost"]
+    with pytest.raises(TableUnavailable):
+        leader.flush(TWO)
+    leader.lease.step()
+    leader.flush(THREE)
+    assert read(store) == state_of(ONE, TWO, THREE)
+    assert leader.announced == [[TWO], [THREE]]
+
+
+def test_a_snapshot_in_doubt_is_settled_before_the_next_flush(store: Store, leader: Writing) -> None:
+    leader.clock.advance(DAY)
+    leader.table.faults["publish"] = ["lost"]
+    with pytest.raises(TableUnavailable):
+        leader.compact(state_of(ONE))
+    leader.flush(TWO)
+    assert read(store) == state_of(ONE, TWO)
+
+
+def test_what_may_expire_before_it_is_published_is_overtaken_by_a_snapshot(store: Store, leader: Writing) -> None:
+    """Its versions are left out for good: they may be written, and even published, by an attempt that is on its way."""
+    leader.table.faults["publish"] = ["late"]
+    with pytest.raises(TableUnavailable):
+        leader.flush(TWO)
+    overdue = [leader.writer.is_overdue]
+    leader.clock.advance(DAY / 3)
+    overdue.append(leader.writer.is_overdue)
+    assert overdue == [False, True]
+    leader.replace(state_of(ONE, TWO, THREE), THREE)
+    assert store.pointer.version == store.pointer.compacted_version == 3
+    assert leader.announced == [[TWO, THREE]]
+    leader.table.arrive()
+    assert store.pointer.version == 3
+    assert read(store) == state_of(ONE, TWO, THREE)
+
+
+# -------------------------------------------------------------------------------------------------------- announcing
+FAULTS = st.lists(st.sampled_from(["", "", "refused", "lost", "late"]), max_size=6)
+STEPS = st.sampled_from(["flush", "flush", "heartbeat", "compact", "replace", "renew", "arrive"])
+
+
+class Announcing:
+    """A leader that hands over a change now and then, and looks at what is visible when it is told of it."""
+
+    def __init__(self) -> None:
+        self.store = Store()
+        self.leader = Writing(self.store, retention=Retention(least_log_bytes=0, retry=0.0))
+        self.leader.writer._announce = self.announced
+        self.objects: State = {}
+        self.handed_over: list[Change] = []
+
+    def announced(self, changes: list[Change]) -> None:
+        visible = read(self.store)
+        for resource, key, kept in changes:
+            assert visible[resource, key] == kept
+        self.leader.announced.append(list(changes))
+
+    def changed(self) -> Change:
+        change = node(f"n{len(self.handed_over)}")
+        self.handed_over.append(change)
+        self.objects |= state_of(change)
+        return change
+
+    def make(self, step: str) -> None:
+        leader = self.leader
+        match step:
+            case "flush":
+                leader.flush(self.changed())
+            case "heartbeat":
+                leader.flush()
+            case "compact":
+                leader.compact(self.objects)
+            case "replace":
+                change = self.changed()
+                leader.replace(self.objects, change)
+            case "renew":
+                leader.lease.step()
+            case "arrive":
+                leader.table.arrive()
+
+
+@given(st.lists(st.tuples(STEPS, FAULTS, FAULTS, FAULTS), max_size=15))
+def test_every_change_is_announced_once_and_not_before_it_is_visible(
+    steps: list[tuple[str, list[str], list[str], list[str]]],
+) -> None:
+    history = Announcing()
+    leader = history.leader
+    for step, log, chunks, publication in steps:
+        leader.table.faults = {"put_log": log, "put_chunks": chunks, "publish": publication}
+        try:
+            history.make(step)
+        except (TableUnavailable, NotLeading, Deposed):
+            leader.lease.step()
+    leader.table.faults = {}
+    leader.lease.step()
+    leader.flush()
+    assert [change for changes in leader.announced for change in changes] == history.handed_over
+    assert read(history.store) == history.objects
+    assert leader.writer.is_settled
+
+
+def test_a_heartbeat_announces_an_empty_list(leader: Writing) -> None:
+    leader.flush()
+    assert leader.announced == [[]]
+
+
+def test_a_callback_that_fails_repeats_nothing(store: Store, leader: Writing) -> None:
+    def fail(changes: list[Change]) -> None:
+        leader.announced.append(list(changes))
+        raise RuntimeError
+
+    leader.writer._announce = fail
+    with pytest.raises(RuntimeError):
+        leader.flush(TWO)
+    with pytest.raises(RuntimeError):
+        leader.flush(THREE)
+    assert leader.announced == [[TWO], [THREE]]
+    assert read(store) == state_of(ONE, TWO, THREE)
+
+
+# --------------------------------------------------------------------------------------------------------- compaction
+def test_a_snapshot_is_due_when_the_log_outgrows_the_last_one(store: Store) -> None:
+    leader = Writing(store, retention=Retention(least_log_bytes=300))
+    objects = state_of(ONE)
+    leader.replace(objects, ONE)
+    flushes = 0
+    while not leader.compact(objects):
+        flushes += 1
+        changed = node("n1", revision=flushes)
+        objects |= state_of(changed)
+        leader.flush(changed)
+    assert flushes > 1
+    assert store.pointer.log_bytes == 0
+    assert read(store) == objects
+
+
+@pytest.mark.parametrize("off", [1, -1], ids=["old", "of a clock that was ahead"])
+def test_a_snapshot_is_due_long_before_its_chunks_expire(store: Store, leader: Writing, off: int) -> None:
+    objects = state_of(ONE)
+    leader.clock.set_wall(off * DAY / 5)
+    assert not leader.compact(objects)
+    leader.clock.set_wall(off * DAY / 10)
+    leader.lease.step()
+    assert leader.compact(objects)
+    assert read(store) == objects
+
+
+def test_log_items_go_with_the_snapshot_after_the_next(store: Store, leader: Writing) -> None:
+    """Until then they bring on a reader that has come to the last one."""
+    for version in (2, 3):
+        leader.flush(node(f"n{version}"))
+        before = store.pointer.snapshot
+        assert before is not None
+        leader.clock.advance(DAY)
+        assert leader.compact(state_of(ONE, TWO, THREE))
+        assert store.pointer.compacted_version == before.version
+
+
+def test_a_snapshot_that_cannot_be_written_is_not_tried_at_every_flush(leader: Writing) -> None:
+    leader.clock.advance(DAY)
+    leader.table.faults["put_chunks"] = ["refused"]
+    with pytest.raises(TableUnavailable):
+        leader.compact(state_of(ONE))
+    leader.clock.advance(29.0)
+    assert not leader.compact(state_of(ONE))
+    leader.clock.advance(2.0)
+    assert leader.compact(state_of(ONE))
+
+
+def test_every_attempt_at_a_snapshot_has_chunks_of_its_own(store: Store, leader: Writing) -> None:
+    ids: list[str] = []
+
+    class Noting(FailingTable):
+        def put_chunks(self, snapshot_id: str, *rest: object) -> None:
+            ids.append(snapshot_id)
+            super().put_chunks(snapshot_id, *rest)  # type: ignore[arg-type]
+
+    leader.writer._table = table = Noting(store)
+    table.faults["put_chunks"] = ["lost"]
+    with pytest.raises(TableUnavailable):
+        leader.replace(state_of(TWO), TWO)
+    leader.replace(state_of(TWO, THREE), THREE)
+    assert len(set(ids)) == len(ids) == 2
+    assert read(store) == state_of(TWO, THREE)
+
+
+# ------------------------------------------------------------------------------------------------------ bad objects
+BAD = Change("nodes", "bad", {"metadata": {"name": "bad"}, "spec": "\ud800"})
+
+
+def test_an_object_that_cannot_be_stored_is_gone_for_readers_and_counted(store: Store, leader: Writing) -> None:
+    leader.flush(TWO, BAD, Change("nodes", "n1", None))
+    assert read(store) == state_of(TWO)
+    assert leader.writer.unfit == {("nodes", "bad"): Unfit.NOT_JSON}
+    leader.flush(BAD)
+    assert len(leader.writer.unfit) == 1
+
+
+@pytest.mark.parametrize("after", [node("bad"), Change("nodes", "bad", None)], ids=["mended", "gone"])
+def test_it_is_counted_no_more_once_it_is_mended_or_gone(leader: Writing, after: Change) -> None:
+    leader.flush(BAD)
+    leader.flush(after)
+    assert leader.writer.unfit == {}
+
+
+def test_a_snapshot_is_without_it(store: Store, leader: Writing) -> None:
+    objects = state_of(ONE, TWO, BAD)
+    leader.replace(objects)
+    assert read(store) == state_of(ONE, TWO)
+    assert leader.writer.unfit == {("nodes", "bad"): Unfit.NOT_JSON}
