@@ -12,7 +12,11 @@ import pytest
 from berth.cluster.dump import DumpCluster
 from berth.extender.ports import Assignment, Binding, Created, Refused, Unanswered
 from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.codec import pack, unpack
+from berth.nodecache.feed.changes import pack, unpack
+from berth.nodecache.feed.events import Listed
+from berth.nodecache.feed.observed_state import ObservedState
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.scheduling.snapshot import Snapshot
 from tests.builders.nodes import PRIORITY
 
 LIST = """
@@ -29,6 +33,16 @@ def cluster(directory: Path, text: str | bytes, name: str = "dump.yaml") -> Dump
     path = directory / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return DumpCluster(path)
+
+
+def published(dump: DumpCluster) -> Snapshot:
+    """What a reader makes of all that is told first."""
+    state = ObservedState({})
+    for received in dump.watch({}).take(0):
+        assert isinstance(received.event, Listed)
+        state.relist(received.resource, received.event.objects)
+    view = SnapshotView()
+    return view.applied(view.empty(), unpack(pack(state.take_changes()).items)).snapshot
 
 
 def edit(path: Path, text: str) -> None:
@@ -57,12 +71,12 @@ def edit(path: Path, text: str) -> None:
     ],
 )
 def test_what_kubectl_prints_is_read(tmp_path: Path, text: str) -> None:
-    listed = cluster(tmp_path, text).list()
-    assert [(node.name, node.labels.get(PRIORITY)) for node in listed.nodes] == [("n10", "10"), ("plain", None)]
+    nodes = published(cluster(tmp_path, text)).nodes
+    assert {name: node.labels.get(PRIORITY) for name, node in nodes.items()} == {"n10": "10", "plain": None}
 
 
 def test_one_object_alone_is_a_cluster_too(tmp_path: Path) -> None:
-    assert [node.name for node in cluster(tmp_path, "kind: Node\nmetadata: {name: n1}").list().nodes] == ["n1"]
+    assert list(published(cluster(tmp_path, "kind: Node\nmetadata: {name: n1}")).nodes) == ["n1"]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +88,7 @@ def test_one_object_alone_is_a_cluster_too(tmp_path: Path) -> None:
         pytest.param("{not JSON", "is neither JSON nor YAML as kubectl prints it", id="almost JSON"),
         pytest.param("a: [1\nb: 2", "is neither JSON nor YAML as kubectl prints it", id="almost YAML"),
         pytest.param(b"\xff\xfe\x00\xd8", "is neither JSON nor YAML as kubectl prints it", id="binary"),
+        pytest.param("a: 2026-99-99", "is neither JSON nor YAML", id="a date that there is not"),
         pytest.param("a: !!python/object:os.system {}", "is neither JSON nor YAML", id="a tag that would run code"),
     ],
 )
@@ -81,7 +96,7 @@ def test_what_is_no_dump_is_told_in_one_line_that_names_the_file(
     tmp_path: Path, text: str | bytes, message: str
 ) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
-        cluster(tmp_path, text).list()
+        cluster(tmp_path, text).uid()
     assert str(caught.value).startswith(f"dump {tmp_path}/dump.yaml")
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -94,33 +109,8 @@ def test_what_is_no_dump_is_told_in_one_line_that_names_the_file(
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(ClusterUnavailable) as caught:
-        DumpCluster(tmp_path / name).list()
+        DumpCluster(tmp_path / name).uid()
     assert str(caught.value) == f"dump {tmp_path / name}: {message}"
-
-
-def test_an_edit_is_an_event_of_the_cluster(tmp_path: Path) -> None:
-    dump = cluster(tmp_path, LIST)
-    before = dump.list()
-    edit(tmp_path / "dump.yaml", LIST.replace('"10"', '"30"'))
-    after = dump.list()
-    assert [node.labels.get(PRIORITY) for node in after.nodes] == ["30", None]
-    assert before.resource_version != after.resource_version
-
-
-def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
-    dump = cluster(tmp_path, LIST)
-    first = dump.list()
-    assert dump.list() is first
-
-
-def test_an_edit_that_breaks_the_file_is_told_and_the_next_one_heals_it(tmp_path: Path) -> None:
-    dump = cluster(tmp_path, LIST)
-    dump.list()
-    edit(tmp_path / "dump.yaml", "{")
-    with pytest.raises(ClusterUnavailable):
-        dump.list()
-    edit(tmp_path / "dump.yaml", LIST)
-    assert len(dump.list().nodes) == 2
 
 
 def test_bindings_outlive_an_edit_and_never_reach_the_file(tmp_path: Path) -> None:
@@ -150,7 +140,7 @@ def test_a_pod_without_a_namespace_is_in_the_default_one(tmp_path: Path) -> None
 )
 def test_a_pod_of_the_wrong_shape_hides_nothing_else(tmp_path: Path, pod: str) -> None:
     dump = cluster(tmp_path, f"kind: List\nitems: [{pod}, {{kind: Node, metadata: {{name: n1}}}}]")
-    assert [node.name for node in dump.list().nodes] == ["n1"]
+    assert list(published(dump).nodes) == ["n1"]
     assert dump.assignment("ml", "q", 1) == Refused(404, 'pods "q" not found')
 
 
@@ -168,14 +158,48 @@ def test_of_two_threads_that_bind_one_pod_to_two_nodes_one_is_refused(tmp_path: 
     assert all(isinstance(answer, Refused) for answer in found if answer != Created())
 
 
-def test_a_node_whose_labels_yaml_reads_as_something_else_can_be_published(tmp_path: Path) -> None:
-    """YAML takes an unquoted `on` for a boolean and an unquoted 10 for a number: hand-written dumps have both."""
-    dump = cluster(tmp_path, "kind: List\nitems:\n- {kind: Node, metadata: {name: n1, labels: {on: 'x', a: 10}}}")
-    snapshot = unpack(pack(dump.list().nodes))
-    assert snapshot.nodes["n1"].defect == "node(s) had labels that are not strings"
-
-
-def test_a_label_key_that_yaml_reads_as_no_string_can_be_published_too(tmp_path: Path) -> None:
+def test_values_that_yaml_reads_as_something_else_are_what_kubectl_would_have_made_of_them(tmp_path: Path) -> None:
+    """YAML takes an unquoted `on` for a boolean and 7 for a number; on their way to an API server keys become text."""
     dump = cluster(tmp_path, "kind: List\nitems:\n- {kind: Node, metadata: {name: n1, labels: {on: 'x', 7: 'y'}}}")
-    snapshot = unpack(pack(dump.list().nodes))
-    assert snapshot.nodes["n1"].defect == "node(s) had labels that are not strings"
+    assert published(dump).nodes["n1"].labels == {"true": "x", "7": "y"}
+
+
+def test_a_label_that_yaml_reads_as_a_number_is_the_nodes_defect(tmp_path: Path) -> None:
+    dump = cluster(tmp_path, "kind: List\nitems:\n- {kind: Node, metadata: {name: n1, labels: {a: 10}}}")
+    assert published(dump).nodes["n1"].defect == "node(s) had labels that are not strings"
+
+
+@pytest.mark.parametrize("value", ["!!binary aGVsbG8=", "123456789012345678901234567890", "!!set {a, b}"])
+def test_an_object_that_json_could_not_hold_hides_nothing_else(tmp_path: Path, value: str) -> None:
+    nodes = f"- {{kind: Node, metadata: {{name: n1, x: {value}}}}}\n- {{kind: Node, metadata: {{name: n2}}}}"
+    dump = cluster(tmp_path, f"kind: List\nitems:\n{nodes}")
+    assert list(published(dump).nodes) == ["n2"]
+    contents, _ = dump.read()
+    assert contents.malformed == 1
+
+
+def test_times_that_yaml_reads_as_such_are_times(tmp_path: Path) -> None:
+    pod = "{kind: Pod, metadata: {name: p, uid: u}, spec: {nodeName: n1}, status: {startTime: 2026-01-01T00:00:00Z}}"
+    dump = cluster(tmp_path, f"kind: List\nitems: [{pod}, {{kind: Node, metadata: {{name: n1}}}}]")
+    [found] = published(dump).nodes["n1"].pods
+    assert found.start_time == 1767225600.0
+    assert found.namespace == "default"
+
+
+def test_pods_without_a_uid_are_pods_all_the_same(tmp_path: Path) -> None:
+    pods = ", ".join(f"{{kind: Pod, metadata: {{name: p{index}}}, spec: {{nodeName: n1}}}}" for index in range(3))
+    dump = cluster(tmp_path, f"kind: List\nitems: [{pods}, {{kind: Node, metadata: {{name: n1}}}}]")
+    assert len(published(dump).nodes["n1"].pods) == 3
+
+
+def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
+    dump = cluster(tmp_path, LIST)
+    assert dump.read()[0] is dump.read()[0]
+
+
+def test_a_cluster_is_the_same_after_an_edit_and_another_file_another_one(tmp_path: Path) -> None:
+    dump = cluster(tmp_path, LIST)
+    uid = dump.uid()
+    edit(tmp_path / "dump.yaml", LIST + "\n")
+    assert dump.uid() == uid == DumpCluster(tmp_path / "dump.yaml").uid()
+    assert cluster(tmp_path, LIST, "other.yaml").uid() != uid

@@ -107,3 +107,37 @@ def test_a_secret_says_where_and_who() -> None:
         secrets.add_response("get_secret_value", {"SecretBinary": b"kind: Config"}, {"SecretId": "berth/cluster"})
         with pytest.raises(ClusterUnavailable, match="the kubeconfig secret is not a kubeconfig"):
             kubeconfig.from_secret(client, "berth/cluster")
+
+
+def _exec(*command: str) -> dict[str, object]:
+    return {
+        "exec": {
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "command": command[0],
+            "args": list(command[1:]),
+            "interactiveMode": "Never",
+        }
+    }
+
+
+def test_an_exec_plugin_gives_the_token(tmp_path: Path) -> None:
+    credential = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}'
+    document = a_kubeconfig("https://h", _exec("echo", credential))
+    configuration = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
+    assert configuration.get_api_key_with_prefix("BearerToken", "authorization") == "Bearer t"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["false"], id="it fails"),
+        pytest.param(["absent-credential-plugin"], id="it is not there"),
+        pytest.param(["echo", "not JSON"], id="it says something else"),
+    ],
+)
+def test_an_exec_plugin_without_credentials_is_told_and_not_taken_for_anonymous(
+    command: list[str], tmp_path: Path
+) -> None:
+    path = written(tmp_path, yaml.safe_dump(a_kubeconfig("https://h", _exec(*command))))
+    with pytest.raises(ClusterUnavailable, match="its exec plugin gave no credentials"):
+        kubeconfig.from_file(path)

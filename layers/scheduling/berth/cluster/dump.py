@@ -1,44 +1,59 @@
 """A cluster from a file: what `kubectl get nodes,pods,… -A -o yaml` (or json) printed.
 
 The file is read again when it changes, so an edit of it is an event of this cluster. Bindings are kept in memory,
-never in the file.
+never in the file; to who watches, they are changes like any other.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from threading import Lock
+from threading import Condition
 
-import orjson
-import yaml
-
+from berth.cluster.dump_file import Contents, DumpFile
+from berth.cluster.dump_watch import DumpWatch
 from berth.extender.ports import Assignment, Binding, Created, PodBinder, Refused, Unanswered
-from berth.nodecache.cluster import ClusterUnavailable, NodeList, Nodes
-from berth.scheduling.objects import read_nodes
+from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.cluster import Cluster, ClusterWatch
+from berth.nodecache.feed.progress import Position
 
 NOT_FOUND = 404
 CONFLICT = 409
 
 
-@dataclass(frozen=True, slots=True)
-class _Contents:
-    modified: int
-    nodes: NodeList
-    pods: dict[tuple[str, str], Assignment]
+class DumpCluster(Cluster, PodBinder):
+    """Tells what the file holds and binds its pods as an API server would. Safe to share between threads."""
 
-
-class DumpCluster(Nodes, PodBinder):
-    """Lists the file's nodes and binds its pods as an API server would. Safe to share between threads."""
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        """`clock`: seconds since the epoch."""
         self._path = path
-        self._lock = Lock()
-        self._contents: _Contents | None = None
+        self._clock = clock
+        self._file = DumpFile(path)
+        self._changed = Condition()
         self._bound: dict[str, str] = {}
 
-    def list(self) -> NodeList:
-        return self._read().nodes
+    def uid(self) -> str:
+        self.read()
+        return f"dump-{hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]}"
+
+    def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
+        """A file has no history: everything is listed first, whatever the positions."""
+        return DumpWatch(self, self._clock)
+
+    def read(self) -> tuple[Contents, Mapping[str, str]]:
+        """What the file holds now, and all bindings so far: UID of a pod to node, in their order.
+
+        Raises ClusterUnavailable.
+        """
+        with self._changed:
+            return self._file.read(), dict(self._bound)
+
+    def await_binding(self, known: int, seconds: float) -> None:
+        """Until there are more bindings than the known ones, or the time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._bound) > known, seconds)
 
     def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
         found = self.assignment(binding.namespace, binding.pod_name, timeout)
@@ -49,62 +64,22 @@ class DumpCluster(Nodes, PodBinder):
                 CONFLICT,
                 f"the UID in the precondition ({binding.pod_uid}) does not match the UID in record ({found.pod_uid})",
             )
-        with self._lock:
-            node = found.node or self._bound.setdefault(binding.pod_uid, binding.node)
-            if found.node or node != binding.node:
+        with self._changed:
+            # Between the look at the pod and this, another thread may have bound it.
+            node = found.node or self._bound.get(binding.pod_uid)
+            if node:
                 return Refused(CONFLICT, f'pod {binding.pod_name} is already assigned to node "{node}"')
+            self._bound[binding.pod_uid] = binding.node
+            self._changed.notify_all()
         return Created()
 
     def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
         try:
-            found = self._read().pods.get((namespace, pod_name))
+            with self._changed:
+                found = self._file.read().pods.get((namespace, pod_name))
+                bound = "" if found is None else self._bound.get(found.pod_uid, "")
         except ClusterUnavailable as error:
             return Unanswered(str(error))
         if found is None:
             return Refused(NOT_FOUND, f'pods "{pod_name}" not found')
-        return Assignment(found.pod_uid, found.node or self._bound.get(found.pod_uid, ""))
-
-    def _read(self) -> _Contents:
-        with self._lock:
-            try:
-                modified = self._path.stat().st_mtime_ns
-                if self._contents is None or self._contents.modified != modified:
-                    self._contents = _parse(self._path.read_bytes(), modified, self._path)
-            except OSError as error:
-                raise ClusterUnavailable(f"dump {self._path}: {error.strerror}") from error
-            return self._contents
-
-
-def _parse(text: bytes, modified: int, path: Path) -> _Contents:
-    items = _items(text, path)
-    nodes, nameless = read_nodes(item for item in items if item.get("kind") == "Node")
-    pods: dict[tuple[str, str], Assignment] = {}
-    for item in items:
-        metadata, spec = item.get("metadata"), item.get("spec")
-        if item.get("kind") == "Pod" and isinstance(metadata, dict):
-            key = (str(metadata.get("namespace", "default")), str(metadata.get("name", "")))
-            node_name = spec.get("nodeName") if isinstance(spec, dict) else None
-            pods[key] = Assignment(str(metadata.get("uid", "")), str(node_name or ""))
-    return _Contents(modified, NodeList(tuple(nodes), str(modified), nameless), pods)
-
-
-def _items(text: bytes, path: Path) -> list[dict[str, object]]:
-    """The objects of a List, of one object alone, or of several YAML documents."""
-    try:
-        documents = [orjson.loads(text)] if text.lstrip()[:1] == b"{" else list(yaml.load_all(text, _loader()))
-    except (orjson.JSONDecodeError, yaml.YAMLError) as error:
-        cause = " ".join(str(error).split())
-        raise ClusterUnavailable(f"dump {path} is neither JSON nor YAML as kubectl prints it: {cause}") from error
-    items: list[dict[str, object]] = []
-    for document in documents:
-        if isinstance(document, dict):
-            listed = document.get("items")
-            items += [item for item in (listed if isinstance(listed, list) else [document]) if isinstance(item, dict)]
-    if not items:
-        raise ClusterUnavailable(f"dump {path} has no objects; make one with `kubectl get nodes,pods -A -o yaml`")
-    return items
-
-
-def _loader() -> type[yaml.SafeLoader]:
-    """libyaml's parser where PyYAML was built with it: twenty times faster on a dump of thousands of nodes."""
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        return Assignment(found.pod_uid, found.node or bound)

@@ -60,7 +60,26 @@ def _configuration(text: str, where: str, base_path: Path | None) -> Configurati
         raise ClusterUnavailable(
             f"{where} has insecure-skip-tls-verify; Berth always verifies: set certificate-authority-data instead"
         )
+    if not configuration.api_key and not configuration.cert_file and _has_exec_plugin(document):
+        # The client only logs that the plugin failed, and would go on as anonymous.
+        raise ClusterUnavailable(f"{where}: its exec plugin gave no credentials; run its command by hand to see why")
     return configuration
+
+
+def _has_exec_plugin(document: dict[str, object]) -> bool:
+    """Whether the current context's user is one whom a command gives credentials."""
+    contexts, users = _by_name(document, "contexts", "context"), _by_name(document, "users", "user")
+    context = contexts.get(document.get("current-context"), {})
+    return "exec" in users.get(context.get("user"), {})
+
+
+def _by_name(document: dict[str, object], section: str, entry: str) -> dict[object, dict[str, object]]:
+    listed = document.get(section)
+    found = {}
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict) and isinstance(item.get(entry), dict):
+            found[item.get("name")] = item[entry]
+    return found
 
 
 def _resolve_paths(document: dict[str, object], base_path: Path) -> None:

@@ -1,0 +1,175 @@
+"""What the reader of the feed makes of it: the scheduling Snapshot, brought on by what changed.
+
+Guarantees. A state is never changed: a call that holds an older one goes on with it. The same objects make the same
+state, however the changes that led there were batched. A change of a pod takes time for that pod and its node, one of a
+node for that node; what is copied besides are dictionaries.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from berth.nodecache.feed.changes import Change, Key
+from berth.nodecache.feed.reader import View
+from berth.nodecache.layered_map import LayeredMap
+from berth.nodecache.readings import KINDS_OF_WORKLOADS, Latest, Readings
+from berth.scheduling.changes import Changes
+from berth.scheduling.objects import Namespace, NodeInfo, Pod, PodDisruptionBudget, PriorityClass, Workload, Workloads
+from berth.scheduling.snapshot import Snapshot
+
+T = TypeVar("T", Namespace, PodDisruptionBudget, PriorityClass)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CachedCluster:
+    """The cluster as it is published.
+
+    snapshot: what decisions are made on. unreadable: resource and key of the objects that are not what they should be;
+    the snapshot is without them. The rest tells, by key, what a later change concerns.
+    """
+
+    snapshot: Snapshot
+    unreadable: frozenset[Key] = frozenset()
+    pods: LayeredMap[Pod] = field(default_factory=lambda: LayeredMap[Pod]({}), repr=False)
+    namespaces: Mapping[str, Namespace] = field(default_factory=dict, repr=False)
+    disruption_budgets: Mapping[str, PodDisruptionBudget] = field(default_factory=dict, repr=False)
+    priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict, repr=False)
+
+
+_MANY = 50_000
+"""Objects that the garbage collector keeps an eye on."""
+
+_EMPTY = CachedCluster(Snapshot.of(()))
+
+
+class SnapshotView(View[CachedCluster]):
+    """Without state of its own; may be shared between threads."""
+
+    def empty(self) -> CachedCluster:
+        return _EMPTY
+
+    def applied(self, state: CachedCluster, changes: Iterable[Change]) -> CachedCluster:
+        if state is _EMPTY:
+            with _for_a_long_life():
+                return _loaded(Readings(changes))
+        return _changed(state, Readings(changes))
+
+
+def _loaded(found: Readings) -> CachedCluster:
+    """All at once: several times faster than as changes of nothing."""
+    pods = {key: pod for key, pod in _counting(found.pods) if pod is not None}
+    namespaces = _after({}, found.namespaces)
+    disruption_budgets = _after({}, found.disruption_budgets)
+    priority_classes = _after({}, found.priority_classes)
+    snapshot = Snapshot.of(
+        found.nodes.present(),
+        pods.values(),
+        namespaces=namespaces.values(),
+        disruption_budgets=disruption_budgets.values(),
+        priority_classes=priority_classes.values(),
+        workloads=_workloads_after(Workloads(), found.workloads),
+    )
+    unreadable = found.unreadable_after(frozenset())
+    return CachedCluster(snapshot, unreadable, LayeredMap(pods), namespaces, disruption_budgets, priority_classes)
+
+
+def _changed(state: CachedCluster, found: Readings) -> CachedCluster:
+    before = state.snapshot
+    pods = {key: pod for key, pod in _counting(found.pods) if pod != state.pods.get(key)}
+    namespaces = _after(state.namespaces, found.namespaces)
+    disruption_budgets = _after(state.disruption_budgets, found.disruption_budgets)
+    priority_classes = _after(state.priority_classes, found.priority_classes)
+    workloads = _workloads_after(before.workloads, found.workloads)
+    changes = Changes(
+        nodes=tuple(node for node in found.nodes.present() if _is_new(node, before)),
+        nodes_gone=tuple(key for key, node in found.nodes.found.items() if node is None and key in before.nodes),
+        pods=tuple(pod for pod in pods.values() if pod is not None),
+        pods_gone=tuple(_gone(state.pods, pods)),
+        namespaces=None if namespaces is state.namespaces else tuple(namespaces.values()),
+        disruption_budgets=(
+            None if disruption_budgets is state.disruption_budgets else tuple(disruption_budgets.values())
+        ),
+        priority_classes=None if priority_classes is state.priority_classes else tuple(priority_classes.values()),
+        workloads=None if workloads is before.workloads else workloads,
+    )
+    # The same snapshot where nothing changed that decisions depend on: then all that was worked out on it holds.
+    return replace(
+        state,
+        snapshot=before if changes == Changes() else before.with_changes(changes),
+        unreadable=found.unreadable_after(state.unreadable),
+        pods=state.pods.changed(pods) if pods else state.pods,
+        namespaces=namespaces,
+        disruption_budgets=disruption_budgets,
+        priority_classes=priority_classes,
+    )
+
+
+def _counting(pods: Latest[Pod]) -> Iterator[tuple[str, Pod | None]]:
+    """By key the pods as they count: a finished one takes nothing, and is as good as gone."""
+    for key, pod in pods.found.items():
+        if pod is None or pod.finished:
+            yield key, None
+        else:
+            # Only in a dump that was written by hand a pod has no UID.
+            yield key, pod if pod.uid else replace(pod, uid=key)
+
+
+def _gone(before: LayeredMap[Pod], pods: Mapping[str, Pod | None]) -> Iterator[tuple[str, str]]:
+    """Node and UID of the pods that are no more what they were: gone, or another one under their name."""
+    for key, pod in pods.items():
+        known = before.get(key)
+        if known is not None and (pod is None or (pod.uid, pod.node_name) != (known.uid, known.node_name)):
+            yield known.node_name, known.uid
+
+
+def _is_new(node: NodeInfo, before: Snapshot) -> bool:
+    known = before.nodes.get(node.name)
+    return known is None or node.holding_pods_of(known) != known
+
+
+def _after(before: Mapping[str, T], latest: Latest[T]) -> Mapping[str, T]:
+    """By key, in the order of keys; what was before where nothing changed."""
+    found = dict(before)
+    for key, reading in latest.found.items():
+        if reading is None:
+            found.pop(key, None)
+        else:
+            found[key] = reading
+    return before if found == before else {key: found[key] for key in sorted(found)}
+
+
+def _workloads_after(before: Workloads, by_resource: Mapping[str, Latest[Workload]]) -> Workloads:
+    come: list[Workload] = []
+    gone: list[tuple[str, str, str]] = []
+    for resource, latest in by_resource.items():
+        come += latest.present()
+        for key, reading in latest.found.items():
+            if reading is None:
+                namespace, _, name = key.rpartition("/")
+                gone.append((KINDS_OF_WORKLOADS[resource], namespace, name))
+    if not come and not gone:
+        return before
+    after = before.changed(come, gone)
+    return before if after == before else after
+
+
+@contextmanager
+def _for_a_long_life() -> Iterator[None]:
+    """Make objects without looking for garbage among them, which would take as long as making them does.
+
+    Nothing of a state refers back, so there is none. When many were made they are not searched later on either: that
+    would hold up one call in so many for a sixth of a second.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+        if gc.get_count()[0] > _MANY:
+            gc.freeze()
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,208 @@
+"""The port Cluster, held by the dump and by the Kubernetes API. The cases know the port only."""
+
+from __future__ import annotations
+
+import os
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import orjson
+import pytest
+
+from berth.cluster.api_server import ApiServer
+from berth.cluster.dump import DumpCluster
+from berth.cluster.kept_fields import Needs
+from berth.cluster.kubernetes_cluster import KubernetesCluster
+from berth.cluster.watch.resources import ALWAYS, NODES, PODS
+from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.cluster import Cluster, ClusterWatch
+from berth.nodecache.feed.events import Added, Deleted, Listed, Modified
+from berth.nodecache.feed.observed_state import ObservedState
+from tests.builders.nodes import node_object
+from tests.builders.pods import pod_object
+from tests.fakes.clock import HandDrivenClock
+from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, Exchange, driven_api_server
+from tests.unit.cluster.taking import at_once
+
+
+class Setting(ABC):
+    """A cluster with the node n1 and nothing else, and what can happen to it."""
+
+    def __init__(self, clock: HandDrivenClock) -> None:
+        self.clock = clock
+        self.cluster: Cluster
+
+    @abstractmethod
+    def uid(self) -> str:
+        """What the port says."""
+
+    @abstractmethod
+    def watched(self) -> ClusterWatch:
+        """A watch, from the beginning."""
+
+    @abstractmethod
+    def bring_a_pod(self) -> None:
+        """The pod ml/p is there from now on."""
+
+    @abstractmethod
+    def vanish(self) -> None:
+        """The cluster cannot be had any more."""
+
+
+class DumpSetting(Setting):
+    def __init__(self, path: Path, clock: HandDrivenClock) -> None:
+        super().__init__(clock)
+        self._path = path
+        self._items = [{"kind": "Node", **node_object("n1")}]
+        self._write()
+        self.cluster = DumpCluster(path, clock)
+
+    def uid(self) -> str:
+        return self.cluster.uid()
+
+    def watched(self) -> ClusterWatch:
+        return self.cluster.watch({})
+
+    def bring_a_pod(self) -> None:
+        self._items.append({"kind": "Pod", **pod_object("p", "ml")})
+        self._write()
+
+    def vanish(self) -> None:
+        self._path.unlink()
+
+    def _write(self) -> None:
+        modified = self._path.stat().st_mtime_ns + 1_000 if self._path.exists() else 1_000
+        self._path.write_bytes(orjson.dumps({"kind": "List", "items": self._items}))
+        os.utime(self._path, ns=(modified, modified))
+
+
+class KubernetesSetting(Setting):
+    def __init__(self, server: DrivenApiServer, clock: HandDrivenClock) -> None:
+        super().__init__(clock)
+        self._server = server
+        self._streams: dict[str, Exchange] = {}
+        self.cluster = KubernetesCluster(ApiServer(server.configuration(), clock), Needs(), clock, at_once)
+
+    def uid(self) -> str:
+        with ThreadPoolExecutor(1) as thread:
+            uid = thread.submit(self.cluster.uid)
+            self._server.next("/api/v1/namespaces/kube-system").answer(200, {"metadata": {"uid": "u-1"}})
+            return uid.result()
+
+    def watched(self) -> ClusterWatch:
+        watch = self.cluster.watch({})
+        for resource in ALWAYS:
+            found = [node_object("n1")] if resource is NODES else []
+            self._server.next(resource.path).page(*found, version="5")
+        for resource in ALWAYS:
+            self._streams[resource.name] = self._server.next(resource.path).stream()
+        return watch
+
+    def bring_a_pod(self) -> None:
+        pod = pod_object("p", "ml")
+        pod["metadata"]["resourceVersion"] = "6"  # type: ignore[index]
+        self._streams[PODS.name].tell("ADDED", pod)
+        for resource in ALWAYS:
+            if resource is not PODS:
+                self._streams[resource.name].tell("BOOKMARK", {"metadata": {"resourceVersion": "6"}})
+
+    def vanish(self) -> None:
+        self._server.stop()
+
+
+@pytest.fixture
+def clock() -> HandDrivenClock:
+    return HandDrivenClock()
+
+
+@pytest.fixture(params=["dump", "Kubernetes API"])
+def setting(request: pytest.FixtureRequest, tmp_path: Path, clock: HandDrivenClock) -> Iterator[Setting]:
+    if request.param == "dump":
+        yield DumpSetting(tmp_path / "cluster.json", clock)
+        return
+    with driven_api_server() as server:
+        yield KubernetesSetting(server, clock)
+
+
+@pytest.fixture
+def watch(setting: Setting) -> Iterator[ClusterWatch]:
+    watch = setting.watched()
+    yield watch
+    watch.stop()
+
+
+def follow(watch: ClusterWatch, state: ObservedState, until: Callable[[], bool]) -> None:
+    """Take what comes, as a leader does, until it has come to this."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not until():
+        assert time.monotonic() < deadline, "it did not come"
+        for received in watch.take(1.0):
+            match received.event:
+                case Listed(objects=objects):
+                    state.relist(received.resource, objects)
+                case Added(object=kept) | Modified(object=kept):
+                    state.put(received.resource, kept)
+                case Deleted(object=kept):
+                    state.remove(received.resource, kept)
+
+
+def test_a_cluster_tells_what_it_is_and_stays_it(setting: Setting) -> None:
+    assert setting.uid() == setting.uid() != ""
+
+
+def test_everything_has_been_listed_once_the_data_has_an_age(
+    watch: ClusterWatch, setting: Setting, clock: HandDrivenClock
+) -> None:
+    state = ObservedState({})
+    assert watch.observed_at is None
+    follow(watch, state, lambda: watch.observed_at is not None)
+    assert state.objects.keys() == {("nodes", "n1")}
+    assert watch.positions.keys() >= {resource.name for resource in ALWAYS}
+    assert {(position.observed_at, position.listed_at) for position in watch.positions.values()} == {(clock(), clock())}
+
+
+def test_a_change_is_told_and_makes_the_data_young(
+    watch: ClusterWatch, setting: Setting, clock: HandDrivenClock
+) -> None:
+    state = ObservedState({})
+    follow(watch, state, lambda: watch.observed_at is not None)
+    before = watch.positions["pods"]
+    clock.advance(10)
+    setting.bring_a_pod()
+    follow(watch, state, lambda: ("pods", "ml/p") in state.objects and watch.observed_at == clock())
+    after = watch.positions["pods"]
+    assert after.resource_version != before.resource_version
+    assert after.observed_at == before.observed_at + 10
+
+
+def test_objects_are_told_as_they_are_kept(watch: ClusterWatch, setting: Setting) -> None:
+    state = ObservedState({})
+    follow(watch, state, lambda: watch.observed_at is not None)
+    assert state.objects["nodes", "n1"] == {
+        "metadata": {"name": "n1", "labels": {}},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def test_without_news_nothing_comes(watch: ClusterWatch, setting: Setting) -> None:
+    follow(watch, ObservedState({}), lambda: watch.observed_at is not None)
+    assert watch.take(0.0) == []
+
+
+def test_a_cluster_that_cannot_be_had_is_unavailable(setting: Setting) -> None:
+    setting.vanish()
+    with pytest.raises(ClusterUnavailable):
+        setting.cluster.uid()
+
+
+def test_a_watch_outlives_a_cluster_that_cannot_be_had(watch: ClusterWatch, setting: Setting) -> None:
+    follow(watch, ObservedState({}), lambda: watch.observed_at is not None)
+    before = watch.observed_at
+    setting.clock.advance(10)
+    setting.vanish()
+    taken = watch.take(PATIENCE_SECONDS)
+    assert taken
+    assert watch.observed_at == before

@@ -1,0 +1,203 @@
+"""A dump that is watched: edits, bindings, troubles, and how old the data is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from berth.cluster import dump_watch
+from berth.cluster.dump import DumpCluster
+from berth.extender.ports import Binding, Created
+from berth.nodecache.feed.cluster import ClusterWatch
+from berth.nodecache.feed.events import Event, Interrupted, Listed, Modified, Received
+from berth.nodecache.feed.progress import Position
+from tests.fakes.clock import HandDrivenClock
+
+NODES = "- {kind: Node, metadata: {name: n1}}\n- {kind: Node, metadata: {name: n2}}\n"
+PODS = "- {kind: Pod, metadata: {name: p, namespace: ml, uid: uid-p}, spec: {}}\n"
+BUDGET = "- {kind: PodDisruptionBudget, metadata: {name: b}}\n- {kind: Lease, metadata: {name: l}}\n"
+RESOURCES = {
+    "nodes",
+    "pods",
+    "poddisruptionbudgets",
+    "priorityclasses",
+    "namespaces",
+    "services",
+    "replicationcontrollers",
+    "replicasets",
+    "statefulsets",
+}
+BINDING = Binding("ml", "p", "uid-p", "n1")
+
+
+class Dumped:
+    """A file, the cluster of it, and one watch."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / "dump.yaml"
+        self.clock = HandDrivenClock()
+        self.write(NODES + PODS + BUDGET)
+        self.cluster = DumpCluster(self.path, self.clock)
+        self.watch: ClusterWatch = self.cluster.watch({})
+
+    def write(self, items: str) -> None:
+        """Change the file and, as a clock that runs on would, its time."""
+        before = self.path.stat().st_mtime_ns if self.path.exists() else 0
+        self.path.write_text(f"kind: List\nitems:\n{items}")
+        os.utime(self.path, ns=(before + 1_000, before + 1_000))
+
+    def take(self) -> list[Event]:
+        """What is there to be told."""
+        return [received.event for received in self.watch.take(0)]
+
+
+@pytest.fixture
+def dumped(tmp_path: Path) -> Dumped:
+    return Dumped(tmp_path)
+
+
+def names(received: Sequence[Received]) -> dict[str, list[str]]:
+    """Of a list of every resource, the names."""
+    found = {}
+    for each in received:
+        assert isinstance(each.event, Listed)
+        found[each.resource] = [str(kept["metadata"]["name"]) for kept in each.event.objects]  # type: ignore[index]
+    return found
+
+
+def test_first_everything_is_listed(dumped: Dumped) -> None:
+    found = names(dumped.watch.take(0))
+    assert found.keys() == RESOURCES
+    assert {resource: listed for resource, listed in found.items() if listed} == {
+        "nodes": ["n1", "n2"],
+        "pods": ["p"],
+        "poddisruptionbudgets": ["b"],
+    }
+    assert dumped.take() == []
+
+
+def test_positions_of_a_predecessor_do_not_matter(dumped: Dumped) -> None:
+    """A file has no history, and what a predecessor's process had bound is forgotten."""
+    dumped.take()
+    successor = dumped.cluster.watch(dumped.watch.positions)
+    assert names(successor.take(0)).keys() == RESOURCES
+
+
+def test_an_edit_is_a_new_list(dumped: Dumped) -> None:
+    dumped.take()
+    before = dumped.watch.positions
+    dumped.write(NODES)
+    found = names(dumped.watch.take(0))
+    assert (found["nodes"], found["pods"]) == (["n1", "n2"], [])
+    assert dumped.watch.positions["pods"].resource_version != before["pods"].resource_version
+
+
+def test_a_binding_is_a_change_of_that_pod(dumped: Dumped) -> None:
+    dumped.take()
+    before = dumped.watch.positions
+    assert dumped.cluster.create_binding(BINDING, 1) == Created()
+    [event] = dumped.take()
+    assert isinstance(event, Modified)
+    assert event.object["spec"] == {"nodeName": "n1"}
+    assert dumped.watch.positions["pods"].resource_version != before["pods"].resource_version
+    assert dumped.take() == []
+
+
+def test_what_was_bound_is_bound_in_every_later_list(dumped: Dumped) -> None:
+    dumped.cluster.create_binding(BINDING, 1)
+    for _ in range(2):
+        [pods] = [each.event for each in dumped.watch.take(0) if each.resource == "pods"]
+        assert isinstance(pods, Listed)
+        assert [pod["spec"] for pod in pods.objects] == [{"nodeName": "n1"}]
+        dumped.write(NODES + PODS)
+
+
+def test_a_binding_of_a_pod_that_the_file_has_elsewhere_by_now_is_past(dumped: Dumped) -> None:
+    dumped.cluster.create_binding(BINDING, 1)
+    dumped.write(NODES + PODS.replace("spec: {}", "spec: {nodeName: n2}"))
+    [pods] = [each.event for each in dumped.watch.take(0) if each.resource == "pods"]
+    assert isinstance(pods, Listed)
+    assert [pod["spec"] for pod in pods.objects] == [{"nodeName": "n2"}]
+
+
+def observed_at(dumped: Dumped) -> float | None:
+    """The property, for mypy takes what a property was for what it is."""
+    return dumped.watch.observed_at
+
+
+def test_the_data_is_as_old_as_the_last_look_at_the_file(dumped: Dumped) -> None:
+    start = dumped.clock.now
+    assert observed_at(dumped) is None
+    dumped.take()
+    assert observed_at(dumped) == start
+    dumped.clock.advance(10)
+    dumped.take()
+    assert observed_at(dumped) == start + 10
+    assert dumped.watch.positions["nodes"] == Position(
+        dumped.watch.positions["nodes"].resource_version, start + 10, start
+    )
+
+
+def test_while_the_file_cannot_be_read_the_data_grows_old_and_the_cause_is_told_once(dumped: Dumped) -> None:
+    dumped.take()
+    start = dumped.clock.now
+    text = dumped.path.read_text()
+    dumped.path.unlink()
+    dumped.clock.advance(10)
+    events = dumped.take()
+    assert events == [Interrupted(f"dump {dumped.path}: No such file or directory")] * len(RESOURCES)
+    assert dumped.take() == []
+    assert observed_at(dumped) == start
+    dumped.path.write_text("{")
+    [cause] = {event.cause for event in dumped.take() if isinstance(event, Interrupted)}
+    assert "is neither JSON nor YAML" in cause
+    dumped.path.write_text(text)
+    assert len(dumped.take()) == len(RESOURCES)
+    assert observed_at(dumped) == start + 10
+
+
+def test_a_file_that_cannot_be_read_at_first_is_listed_when_it_can(dumped: Dumped) -> None:
+    text = dumped.path.read_text()
+    dumped.path.unlink()
+    dumped.take()
+    assert observed_at(dumped) is None
+    dumped.path.write_text(text)
+    assert names(dumped.watch.take(0)).keys() == RESOURCES
+
+
+def test_a_binding_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were it the file alone that is looked at, this would take an hour."""
+    monkeypatch.setattr(dump_watch, "POLL_SECONDS", 3600.0)
+    dumped.take()
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(dumped.watch.take, 3600.0)
+        dumped.cluster.create_binding(BINDING, 1)
+        assert [type(received.event) for received in waiting.result(60)] == [Modified]
+
+
+def test_an_edit_ends_the_wait_soon(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
+    dumped.take()
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(dumped.watch.take, 3600.0)
+        dumped.write(NODES)
+        assert len(waiting.result(60)) == len(RESOURCES)
+
+
+def test_without_news_a_wait_ends_when_its_time_is_over(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
+    dumped.take()
+    assert dumped.watch.take(0.01) == []
+
+
+def test_a_stop_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
+    dumped.take()
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(dumped.watch.take, 3600.0)
+        dumped.watch.stop()
+        assert waiting.result(60) == []

@@ -1,0 +1,376 @@
+"""What is kept of each resource, and that Berth's own rejections are told from others'.
+
+A test here that has to be changed for more to be kept, or for another shape, is the time to raise FORM.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.cluster.kept_fields import FORM, Needs, kept_form, rejected_by_berth, resources, trims
+from berth.cluster.own_reasons import IN_TREE, OWN_REASONS, reasons_of
+from berth.cluster.watch.resources import (
+    ALWAYS,
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    SERVICES,
+    SPREADING,
+    STATEFUL_SETS,
+    Resource,
+)
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.framework import FilterPlugin
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects.pod_fields import decoded_shared_part
+from berth.scheduling.registry import REGISTRY
+from berth.scheduling.status import SUCCESS, Status
+from tests.bench import large_cluster
+
+LITTLE = Needs()
+EVERYTHING = Needs(spreading=True, images=True)
+
+REASON_OF_A_PLUGIN_OF_THE_USERS = "node(s) were not to my liking"
+
+WHOLE_NODE: dict[str, Any] = {
+    "metadata": {"name": "n1", "uid": "u", "labels": {"a": "b"}, "annotations": {"x": "y"}, "managedFields": [{}]},
+    "spec": {"unschedulable": True, "taints": [{"key": "k", "effect": "NoSchedule"}], "podCIDR": "10.0.0.0/24"},
+    "status": {
+        "phase": "Running",
+        "allocatable": {"cpu": "8", "pods": "110"},
+        "capacity": {"cpu": "8"},
+        "conditions": [
+            {"type": "DiskPressure", "status": "False"},
+            {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T00:00:00Z", "reason": "KubeletReady"},
+        ],
+        "images": [{"names": ["nginx:1"], "sizeBytes": 7}],
+    },
+}
+
+WHOLE_POD: dict[str, Any] = {
+    "metadata": {
+        "name": "web-0",
+        "namespace": "shop",
+        "uid": "u",
+        "labels": {"app": "web"},
+        "annotations": {"x": "y"},
+        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}],
+    },
+    "spec": {
+        "schedulerName": "berth",
+        "priority": 7,
+        "priorityClassName": "high",
+        "preemptionPolicy": "Never",
+        "nodeSelector": {"disk": "ssd"},
+        "tolerations": [{"operator": "Exists"}],
+        "serviceAccountName": "web",
+        "containers": [
+            {
+                "name": "app",
+                "image": "nginx",
+                "env": [{"name": "PASSWORD", "value": "secret"}],
+                "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}},
+                "ports": [{"containerPort": 80}, {"containerPort": 81, "hostPort": 81, "name": "x"}],
+            }
+        ],
+        "volumes": [{"name": "v", "secret": {}}, {"name": "i", "image": {"reference": "weights"}}],
+    },
+    "status": {"phase": "Pending", "podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": "False"}]},
+}
+
+
+def running(pod: dict[str, Any]) -> dict[str, Any]:
+    return pod | {
+        "spec": pod["spec"] | {"nodeName": "n1"},
+        "status": {"phase": "Running", "startTime": "2026-01-01T00:00:00Z", "hostIP": "10.0.0.1"},
+    }
+
+
+def kept(resource: Resource, found: dict[str, Any], needs: Needs = LITTLE) -> dict[str, Any]:
+    """What is kept; a compact pod's shared part decoded."""
+    trimmed = dict(trims(needs)[resource](orjson.loads(orjson.dumps(found))))
+    if "shared" in trimmed:
+        trimmed["shared"] = decoded_shared_part(str(trimmed["shared"]))
+    return trimmed
+
+
+SHARED_METADATA = {
+    "namespace": "shop",
+    "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}],
+}
+HOST_PORT = {"hostPort": 81}
+
+
+@pytest.mark.parametrize(
+    ("resource", "found", "wanted"),
+    [
+        pytest.param(
+            NODES,
+            WHOLE_NODE,
+            {
+                "metadata": {"name": "n1", "labels": {"a": "b"}},
+                "spec": {"unschedulable": True, "taints": [{"key": "k", "effect": "NoSchedule"}]},
+                "status": {
+                    "phase": "Running",
+                    "allocatable": {"cpu": "8", "pods": "110"},
+                    "conditions": [{"type": "Ready", "status": "True"}],
+                },
+            },
+            id="a node",
+        ),
+        pytest.param(
+            PODS,
+            running(WHOLE_POD),
+            {
+                "metadata": {"name": "web-0", "namespace": "shop", "uid": "u", "labels": {"app": "web"}},
+                "spec": {"nodeName": "n1"},
+                "status": {"phase": "Running", "startTime": "2026-01-01T00:00:00Z"},
+                "shared": {
+                    "metadata": SHARED_METADATA,
+                    "spec": {
+                        "schedulerName": "berth",
+                        "priority": 7,
+                        "containers": [{"name": "app", "resources": {"requests": {"cpu": "1"}}, "ports": [HOST_PORT]}],
+                    },
+                },
+            },
+            id="a running pod",
+        ),
+        pytest.param(
+            PODS,
+            WHOLE_POD,
+            {
+                "metadata": {"name": "web-0", "namespace": "shop", "uid": "u", "labels": {"app": "web"}},
+                "status": {"phase": "Pending"},
+                "shared": {
+                    "metadata": SHARED_METADATA,
+                    "spec": {
+                        "schedulerName": "berth",
+                        "priority": 7,
+                        "priorityClassName": "high",
+                        "preemptionPolicy": "Never",
+                        "nodeSelector": {"disk": "ssd"},
+                        "tolerations": [{"operator": "Exists"}],
+                        "containers": [{"name": "app", "resources": {"requests": {"cpu": "1"}}, "ports": [HOST_PORT]}],
+                    },
+                },
+            },
+            id="a pending pod",
+        ),
+        pytest.param(
+            PODS,
+            running(WHOLE_POD) | {"status": {"phase": "Succeeded", "startTime": "2026-01-01T00:00:00Z"}},
+            {"metadata": {"name": "web-0", "namespace": "shop", "uid": "u"}, "status": {"phase": "Succeeded"}},
+            id="a finished pod",
+        ),
+        pytest.param(
+            POD_DISRUPTION_BUDGETS,
+            {
+                "metadata": {"name": "b", "namespace": "shop", "uid": "u"},
+                "spec": {"selector": {}, "minAvailable": 1},
+                "status": {"disruptionsAllowed": 0, "disruptedPods": {"web-0": "x"}, "currentHealthy": 1},
+            },
+            {
+                "metadata": {"name": "b", "namespace": "shop"},
+                "spec": {"selector": {}},
+                "status": {"disruptionsAllowed": 0, "disruptedPods": {"web-0": "x"}},
+            },
+            id="a PodDisruptionBudget",
+        ),
+        pytest.param(
+            PRIORITY_CLASSES,
+            {"metadata": {"name": "high", "uid": "u"}, "value": 7, "globalDefault": False, "description": "x"},
+            {"metadata": {"name": "high"}, "value": 7, "globalDefault": False},
+            id="a PriorityClass",
+        ),
+        pytest.param(
+            NAMESPACES,
+            {"metadata": {"name": "shop", "uid": "u", "labels": {"a": "b"}}, "spec": {"finalizers": []}},
+            {"metadata": {"name": "shop", "labels": {"a": "b"}}},
+            id="a namespace",
+        ),
+    ],
+)
+def test_this_and_no_more_is_kept(resource: Resource, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    assert kept(resource, found) == wanted
+
+
+@pytest.mark.parametrize("resource", SPREADING, ids=str)
+def test_services_and_controllers_are_kept_for_those_who_spread_by_default(resource: Resource) -> None:
+    found = {
+        "metadata": {"name": "web", "namespace": "shop", "labels": {"a": "b"}},
+        "spec": {"selector": {"app": "web"}, "replicas": 3, "template": {"spec": {}}},
+        "status": {"replicas": 3},
+    }
+    wanted = {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": {"app": "web"}}}
+    assert kept(resource, found, EVERYTHING) == wanted
+    assert resource not in trims(LITTLE)
+
+
+def test_images_are_kept_for_those_who_score_them() -> None:
+    assert kept(NODES, WHOLE_NODE, EVERYTHING)["status"]["images"] == [{"names": ["nginx:1"], "sizeBytes": 7}]
+    spec = kept(PODS, WHOLE_POD, EVERYTHING)["shared"]["spec"]
+    assert spec["containers"][0]["image"] == "nginx"
+    assert spec["volumes"] == [{"name": "i", "image": {"reference": "weights"}}]
+    assert "image" not in kept(PODS, running(WHOLE_POD), EVERYTHING)["shared"]["spec"]["containers"][0]
+
+
+def test_everything_that_is_watched_has_a_trim() -> None:
+    assert set(resources(LITTLE)) == set(trims(LITTLE)) == set(ALWAYS)
+    assert set(resources(EVERYTHING)) == set(trims(EVERYTHING)) == {*ALWAYS, *SPREADING}
+
+
+def test_what_is_kept_of_a_running_pod_does_not_change_with_what_its_kubelet_reports() -> None:
+    pod = running(WHOLE_POD)
+    reported = pod["status"] | {
+        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-02T00:00:00Z"}],
+        "containerStatuses": [
+            {"name": "app", "ready": True, "restartCount": 3, "resources": {"requests": {"cpu": "1"}}}
+        ],
+        "podIP": "10.0.0.2",
+    }
+    assert kept(PODS, pod | {"status": reported}) == kept(PODS, pod)
+
+
+def test_a_heartbeat_of_a_kubelet_changes_nothing_that_is_kept() -> None:
+    beat = WHOLE_NODE["status"]["conditions"][1] | {"lastHeartbeatTime": "2026-01-01T00:05:00Z"}
+    assert kept(NODES, WHOLE_NODE | {"status": WHOLE_NODE["status"] | {"conditions": [beat]}}) == kept(
+        NODES, WHOLE_NODE
+    )
+
+
+def test_pods_of_a_controller_share_one_text() -> None:
+    trim = trims(LITTLE)[PODS]
+    other = running(WHOLE_POD) | {"metadata": WHOLE_POD["metadata"] | {"name": "web-1", "uid": "v"}}
+    one, another = trim(running(WHOLE_POD)), trim(orjson.loads(orjson.dumps(other)))
+    assert one["shared"] is another["shared"]
+
+
+def test_a_pod_of_a_deployment_is_well_below_a_kilobyte() -> None:
+    trim = trims(LITTLE)[PODS]
+    of_deployments = [
+        pod for pod in large_cluster.pods(40) if pod["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"
+    ]
+    sizes = [len(orjson.dumps(trim(pod))) for pod in of_deployments]
+    assert sum(sizes) / len(sizes) < 900
+    assert sum(map(len, map(orjson.dumps, of_deployments))) > 4 * sum(sizes)
+
+
+def rejected(message: object, *, scheduled: str = "False", **parts: Any) -> bool:
+    condition = {"type": "PodScheduled", "status": scheduled, "reason": "Unschedulable", "message": message}
+    found = WHOLE_POD | {"status": {"phase": "Pending", "conditions": [condition]}} | parts
+    trimmed = kept(PODS, found)
+    assert "available" not in str(trimmed)
+    return rejected_by_berth(trimmed)
+
+
+@pytest.mark.parametrize("reason", sorted(OWN_REASONS))
+def test_a_pod_that_berth_rejected_is_marked(reason: str) -> None:
+    assert rejected(f"0/20 nodes are available: 20 {reason}. no new claims to deallocate, preemption: 0/20 nodes are …")
+    assert rejected(f"0/20 nodes are available: 3 Insufficient cpu, 17 {reason}. preemption: not helpful.")
+    assert rejected(f"0/20 nodes are available: 3 {reason}, 17 node(s) were unschedulable. preemption: not helpful.")
+    assert rejected(f"0/20 nodes are available: 20 {reason}")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        pytest.param("0/3 nodes are available: 3 Insufficient cpu. preemption: none.", id="an in-tree reason"),
+        pytest.param("0/3 nodes are available: 3 node(s) were not ready to go. none.", id="a longer reason"),
+        pytest.param("node(s) were not ready", id="a text that counts no nodes"),
+        pytest.param("", id="no message"),
+        pytest.param(None, id="null"),
+        pytest.param(7, id="a number"),
+    ],
+)
+def test_a_pod_that_others_rejected_is_not(message: object) -> None:
+    assert not rejected(message)
+
+
+def test_only_the_condition_of_a_pod_that_waits_counts() -> None:
+    message = f"0/1 nodes are available: 1 {min(OWN_REASONS)}."
+    assert rejected(message)
+    assert not rejected(message, scheduled="True")
+    assert not rejected(message, spec=WHOLE_POD["spec"] | {"nodeName": "n1"})
+    assert not rejected_by_berth(WHOLE_POD)
+
+
+@pytest.mark.parametrize("conditions", [None, 7, [], [7], [{"type": "PodScheduled"}], [{"type": "Ready"}]])
+def test_a_pod_without_such_a_condition_was_not_rejected(conditions: object) -> None:
+    assert not rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": conditions}}))
+
+
+def test_every_filter_of_berths_own_has_reasons_and_no_in_tree_one_counts() -> None:
+    assert REGISTRY.keys() > IN_TREE
+    for name, registered in REGISTRY.items():
+        if name in IN_TREE:
+            assert not reasons_of(registered.plugin) & OWN_REASONS
+        elif issubclass(registered.plugin, FilterPlugin):  # type: ignore[arg-type]
+            assert reasons_of(registered.plugin) <= OWN_REASONS
+            assert reasons_of(registered.plugin)
+
+
+class Picky(FilterPlugin):
+    name = "berth_plugins.picky:Picky"
+
+    def filter(self, pod: Pod, node: NodeInfo) -> Status:
+        return SUCCESS
+
+
+@pytest.mark.parametrize(
+    ("profile", "spreading", "images"),
+    [("label-priority", False, False), ("resource-segregation", False, False), ("full", True, True)],
+)
+def test_a_policy_needs_what_one_of_its_profiles_reads(profile: str, spreading: bool, images: bool) -> None:
+    for configuration in (
+        BerthConfiguration(profile=profile),
+        BerthConfiguration(profile="label-priority", profiles={"other-scheduler": profile}),
+    ):
+        needs = Needs.of(configuration.policy())
+        assert (needs.spreading, needs.images) == (spreading, images)
+
+
+@pytest.mark.parametrize(
+    ("profile", "message", "is_own"),
+    [
+        pytest.param(
+            "label-priority", "0/1 nodes are available: 1 Insufficient cpu.", False, id="the scheduler's alone"
+        ),
+        pytest.param("full", "0/1 nodes are available: 1 Insufficient cpu.", True, id="perhaps Berth's, too"),
+        pytest.param(
+            "full", "0/2 nodes are available: 2 Insufficient example.com/x, 1 other.", True, id="any resource"
+        ),
+        pytest.param("full", "0/1 nodes are available: 1 node(s) had untolerated taint(s). no", True, id="a taint"),
+        pytest.param(
+            "full", "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.", True, id="anti-affinity"
+        ),
+        pytest.param("full", "0/1 nodes are available: 1 Insufficient room for it.", False, id="another text"),
+    ],
+)
+def test_in_tree_reasons_count_where_a_profile_filters_by_the_rule_itself(
+    profile: str, message: str, is_own: bool
+) -> None:
+    needs = Needs.of(BerthConfiguration(profile=profile).policy())
+    pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
+    assert rejected_by_berth(kept(PODS, pod, needs)) is is_own
+
+
+def test_reasons_of_a_plugin_of_the_users_own_count_too() -> None:
+    assert reasons_of(Picky()) == {REASON_OF_A_PLUGIN_OF_THE_USERS}
+    message = f"0/1 nodes are available: 1 {REASON_OF_A_PLUGIN_OF_THE_USERS}."
+    pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
+    assert not rejected_by_berth(kept(PODS, pod))
+    assert rejected_by_berth(kept(PODS, pod, Needs(own_reasons=OWN_REASONS | reasons_of(Picky()))))
+
+
+def test_the_form_tells_what_was_kept_from_what_is_needed() -> None:
+    forms = {kept_form(Needs(spreading, images)) for spreading in (False, True) for images in (False, True)}
+    forms.add(kept_form(Needs(own_reasons=OWN_REASONS | {"another reason"})))
+    assert len(forms) == 5
+    assert all(form.startswith(str(FORM)) for form in forms)
+    assert (SERVICES in trims(EVERYTHING)) is (STATEFUL_SETS in trims(EVERYTHING)) is True

@@ -1,0 +1,136 @@
+"""A live cluster: which cluster, what is watched of it, how long a watch lasts and when all is listed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from berth.cluster.api_server import ApiServer
+from berth.cluster.kept_fields import Needs
+from berth.cluster.kubernetes_cluster import RELIST_SECONDS, KubernetesCluster
+from berth.cluster.watch.resources import ALWAYS, NODES, SPREADING, Resource
+from berth.cluster.watch.watches import Watches
+from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.cluster import ClusterWatch
+from berth.nodecache.feed.events import Added, Listed
+from berth.nodecache.feed.progress import Position
+from tests.fakes.clock import HandDrivenClock
+from tests.unit.cluster.driven_api_server import DrivenApiServer, driven_api_server
+from tests.unit.cluster.taking import Consumer, at_once
+
+KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
+EVERYTHING = Needs(spreading=True, images=True)
+
+
+@pytest.fixture
+def server() -> Iterator[DrivenApiServer]:
+    with driven_api_server() as server:
+        yield server
+
+
+def cluster(
+    server: DrivenApiServer, needs: Needs | None = None, clock: HandDrivenClock | None = None
+) -> KubernetesCluster:
+    clock = clock or HandDrivenClock()
+    return KubernetesCluster(ApiServer(server.configuration(), clock), needs or Needs(), clock, at_once)
+
+
+def uid_of(server: DrivenApiServer, needs: Needs) -> str:
+    with ThreadPoolExecutor(1) as thread:
+        uid = thread.submit(cluster(server, needs).uid)
+        server.next(KUBE_SYSTEM).answer(200, {"metadata": {"name": "kube-system", "uid": "u-1"}})
+        return uid.result()
+
+
+def consumer(watch: ClusterWatch) -> Consumer:
+    assert isinstance(watch, Watches)
+    return Consumer(watch)
+
+
+def test_another_form_of_what_is_kept_is_as_good_as_another_cluster(server: DrivenApiServer) -> None:
+    """Its objects lack what is needed now: who went on from them would decide without it."""
+    little = uid_of(server, Needs())
+    assert little.startswith("u-1/")
+    assert uid_of(server, Needs()) == little
+    assert len({little, uid_of(server, Needs(images=True)), uid_of(server, EVERYTHING)}) == 3
+
+
+def test_a_cluster_that_does_not_answer_is_unavailable() -> None:
+    with driven_api_server() as server:
+        unreachable = cluster(server)
+    with pytest.raises(ClusterUnavailable):
+        unreachable.uid()
+
+
+@pytest.mark.parametrize(
+    ("needs", "resources"),
+    [
+        pytest.param(Needs(), ALWAYS, id="what every profile needs"),
+        pytest.param(EVERYTHING, (*ALWAYS, *SPREADING), id="what spreading by default needs as well"),
+    ],
+)
+def test_what_is_needed_is_listed_and_watched_for_half_a_minute(
+    server: DrivenApiServer, needs: Needs, resources: tuple[Resource, ...]
+) -> None:
+    watch = cluster(server, needs).watch({})
+    try:
+        for resource in resources:
+            server.next(resource.path).page(version="5")
+        for resource in resources:
+            stream = server.next(resource.path)
+            assert stream.query["timeoutSeconds"] == "30"
+            assert stream.query["allowWatchBookmarks"] == "true"
+            stream.stream()
+        received = consumer(watch).take(len(resources))
+        assert {each.resource for each in received} == {resource.name for resource in resources}
+        assert set(watch.positions) == {resource.name for resource in resources}
+    finally:
+        watch.stop()
+
+
+def test_objects_come_as_they_are_kept(server: DrivenApiServer) -> None:
+    def node(version: str) -> dict[str, object]:
+        return {
+            "metadata": {"name": "n1", "resourceVersion": version, "labels": {"a": version}, "annotations": {}},
+            "status": {"images": [{"names": ["nginx"]}], "nodeInfo": {}},
+        }
+
+    watch = cluster(server).watch({})
+    try:
+        for resource in ALWAYS:
+            items = [node("4")] if resource is NODES else []
+            server.next(resource.path).page(*items, version="5")
+        streams = {resource: server.next(resource.path).stream() for resource in ALWAYS}
+        streams[NODES].tell("ADDED", node("6"))
+        nodes = [each.event for each in consumer(watch).take(len(ALWAYS) + 1) if each.resource == NODES.name]
+    finally:
+        watch.stop()
+
+    def kept(version: str) -> dict[str, object]:
+        return {"metadata": {"name": "n1", "labels": {"a": version}}}
+
+    assert nodes == [Listed((kept("4"),), "5"), Added(kept("6"), "6")]
+
+
+def test_a_predecessors_positions_are_resumed_until_its_list_is_old(server: DrivenApiServer) -> None:
+    clock = HandDrivenClock()
+    now = clock()
+    positions = {resource.name: Position("7", now, now - 60) for resource in ALWAYS}
+    positions[NODES.name] = Position("7", now, now - RELIST_SECONDS)
+    watch = cluster(server, clock=clock).watch(positions)
+    try:
+        for resource in ALWAYS:
+            first = server.next(resource.path)
+            if resource is NODES:
+                assert "resourceVersion" not in first.query
+                first.page(version="9")
+                assert server.next(resource.path).stream().query["watch"] == "true"
+            else:
+                assert first.query["resourceVersionMatch"] == "NotOlderThan"
+                first.page(version="9")
+                assert server.next(resource.path).stream().query["resourceVersion"] == "7"
+        assert [each.resource for each in consumer(watch).take(1)] == [NODES.name]
+    finally:
+        watch.stop()

@@ -1,0 +1,240 @@
+"""What becomes of the snapshot when something happens to the cluster."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from berth.nodecache import snapshot_view
+from berth.nodecache.feed.changes import Change, Object
+from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
+from berth.scheduling.objects.pod_fields import compact_pod
+from tests.builders.nodes import node_object
+from tests.builders.pods import pod_object
+
+VIEW = SnapshotView()
+
+
+def node(name: str, **labels: object) -> Change:
+    return Change("nodes", name, node_object(name, labels))
+
+
+def pod(name: str, node_name: str = "", uid: str = "", *, nominated_node: str = "", phase: str = "") -> Change:
+    found: Any = pod_object(name, "ml", uid or None, node_name=node_name, nominated_node=nominated_node)
+    if phase:
+        found["status"]["phase"] = phase
+    return Change("pods", f"ml/{name}", compact_pod(found))
+
+
+def gone(resource: str, key: str) -> Change:
+    return Change(resource, key, None)
+
+
+def loaded(*changes: Change) -> CachedCluster:
+    return VIEW.applied(VIEW.empty(), changes)
+
+
+def placed(state: CachedCluster) -> dict[str, list[str]]:
+    """UIDs by node."""
+    return {name: sorted(pod.uid for pod in found.pods) for name, found in state.snapshot.nodes.items()}
+
+
+def test_before_the_first_change_there_is_nothing() -> None:
+    state = VIEW.empty()
+    assert not state.snapshot.nodes
+    assert not state.unreadable
+    assert VIEW.applied(state, [node("n1")]).snapshot.nodes.keys() == {"n1"}
+    assert not VIEW.empty().snapshot.nodes
+
+
+@pytest.mark.parametrize(
+    ("happens", "wanted", "waiting"),
+    [
+        pytest.param([pod("q", "n2")], {"n1": ["uid-p"], "n2": ["uid-q"]}, ["uid-w"], id="a pod comes"),
+        pytest.param([pod("w", "n2")], {"n1": ["uid-p"], "n2": ["uid-w"]}, [], id="a pod is bound"),
+        pytest.param([gone("pods", "ml/p")], {"n1": [], "n2": []}, ["uid-w"], id="a pod is deleted"),
+        pytest.param([gone("pods", "ml/w")], {"n1": ["uid-p"], "n2": []}, [], id="a waiting pod is deleted"),
+        pytest.param([pod("p", "n1", phase="Succeeded")], {"n1": [], "n2": []}, ["uid-w"], id="a pod finishes"),
+        pytest.param([pod("w", phase="Failed")], {"n1": ["uid-p"], "n2": []}, [], id="a waiting pod fails"),
+        pytest.param(
+            [pod("p", "n2", "uid-new")], {"n1": [], "n2": ["uid-new"]}, ["uid-w"], id="a pod is made anew elsewhere"
+        ),
+        pytest.param(
+            [pod("p", "n1", "uid-new")], {"n1": ["uid-new"], "n2": []}, ["uid-w"], id="a pod is made anew in its place"
+        ),
+        pytest.param(
+            [pod("p", "", "uid-new")], {"n1": [], "n2": []}, ["uid-new", "uid-w"], id="a pod is made anew and waits"
+        ),
+        pytest.param(
+            [gone("pods", "ml/p"), pod("p", "n2", "uid-new")],
+            {"n1": [], "n2": ["uid-new"]},
+            ["uid-w"],
+            id="a pod is deleted and made anew in one batch",
+        ),
+        pytest.param(
+            [pod("p", "n2", "uid-new"), gone("pods", "ml/p")],
+            {"n1": [], "n2": []},
+            ["uid-w"],
+            id="a pod is made anew and deleted in one batch",
+        ),
+        pytest.param([gone("pods", "ml/never-seen")], {"n1": ["uid-p"], "n2": []}, ["uid-w"], id="an unknown pod goes"),
+        pytest.param([gone("nodes", "n1")], {"n2": []}, ["uid-w"], id="a node goes before its pods"),
+        pytest.param([node("n1", zone="a")], {"n1": ["uid-p"], "n2": []}, ["uid-w"], id="a node changes"),
+    ],
+)
+def test_pods_are_where_they_are(happens: list[Change], wanted: dict[str, list[str]], waiting: list[str]) -> None:
+    state = VIEW.applied(loaded(node("n1"), node("n2"), pod("p", "n1"), pod("w")), happens)
+    assert placed(state) == wanted
+    assert sorted(state.snapshot.unbound) == waiting
+
+
+def test_pods_of_a_node_that_comes_later_are_on_it() -> None:
+    state = loaded(pod("p", "n1"))
+    assert not state.snapshot.nodes
+    assert placed(VIEW.applied(state, [node("n1")])) == {"n1": ["uid-p"]}
+
+
+def test_a_nomination_is_there_as_long_as_the_pod_waits() -> None:
+    state = loaded(node("n1"), pod("w", nominated_node="n1"))
+    assert [pod.uid for pod in state.snapshot.nominated["n1"]] == ["uid-w"]
+    assert not VIEW.applied(state, [pod("w", "n1")]).snapshot.nominated
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(Change("nodes", "n2", {"metadata": {"name": 7}}), id="a node"),
+        pytest.param(Change("pods", "ml/q", {"metadata": {"name": "q", "labels": 7}}), id="a pod"),
+        pytest.param(Change("pods", "ml/q", {"shared": "no JSON"}), id="a compact pod"),
+        pytest.param(Change("namespaces", "ml", {"metadata": {"labels": 7}}), id="a namespace"),
+        pytest.param(Change("poddisruptionbudgets", "ml/b", {"status": 7}), id="a PodDisruptionBudget"),
+        pytest.param(Change("priorityclasses", "high", {"value": "high"}), id="a PriorityClass"),
+        pytest.param(Change("services", "ml/s", {"spec": 7}), id="a Service"),
+        pytest.param(Change("replicasets", "ml/r", {"spec": {"selector": 7}}), id="a ReplicaSet"),
+    ],
+)
+def test_an_object_that_cannot_be_read_is_left_out_and_counted_until_it_can_be_or_is_gone(change: Change) -> None:
+    state = loaded(node("n1"), change)
+    assert state.unreadable == {(change.resource, change.key)}
+    assert state.snapshot.nodes.keys() == {"n1"}
+    assert VIEW.applied(state, [node("n3")]).unreadable == state.unreadable
+    assert not VIEW.applied(state, [gone(change.resource, change.key)]).unreadable
+    readable: Object = {"metadata": {"name": change.key.rpartition("/")[2], "namespace": "ml"}}
+    assert not VIEW.applied(state, [Change(change.resource, change.key, readable)]).unreadable
+
+
+def test_what_can_no_longer_be_read_counts_as_gone() -> None:
+    """Decided on as it was, a pod would take its room for ever."""
+    state = VIEW.applied(
+        loaded(node("n1"), node("n2"), pod("p", "n1")),
+        [Change("pods", "ml/p", {"metadata": {"labels": 7}}), Change("nodes", "n2", {"metadata": {}})],
+    )
+    assert placed(state) == {"n1": []}
+    assert state.unreadable == {("pods", "ml/p"), ("nodes", "n2")}
+
+
+def test_resources_that_a_later_release_keeps_are_passed_over() -> None:
+    state = loaded(node("n1"), Change("leases", "ml/x", {"spec": 7}))
+    assert not state.unreadable
+    assert VIEW.applied(state, [gone("leases", "ml/x")]).snapshot is state.snapshot
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(node("n1"), id="a node that is sent again"),
+        pytest.param(pod("p", "n1"), id="a pod that is sent again"),
+        pytest.param(
+            Change("pods", "ml/p", compact_pod(pod_object("p", "ml", node_name="n1")) | {"rejectedByBerth": True}),
+            id="a mark that no decision depends on",
+        ),
+        pytest.param(pod("f", "n1", phase="Succeeded"), id="a finished pod that comes"),
+        pytest.param(Change("namespaces", "ml", {"metadata": {"name": "ml"}}), id="a namespace that is sent again"),
+        pytest.param(
+            Change("services", "ml/s", {"metadata": {"name": "s", "namespace": "ml"}}),
+            id="a Service that is sent again",
+        ),
+    ],
+)
+def test_what_changes_nothing_leaves_the_snapshot_itself(change: Change) -> None:
+    """So that everything that was worked out on it holds on."""
+    state = loaded(
+        node("n1"),
+        pod("p", "n1"),
+        Change("namespaces", "ml", {"metadata": {"name": "ml"}}),
+        Change("services", "ml/s", {"metadata": {"name": "s", "namespace": "ml"}}),
+    )
+    assert VIEW.applied(state, [change]).snapshot is state.snapshot
+
+
+def test_namespaces_budgets_classes_and_workloads_come_change_and_go() -> None:
+    named = {"metadata": {"name": "x", "namespace": "ml"}}
+    state = loaded(
+        Change("namespaces", "ml", {"metadata": {"name": "ml", "labels": {"team": "a"}}}),
+        Change("poddisruptionbudgets", "ml/x", named | {"status": {"disruptionsAllowed": 1}}),
+        Change("priorityclasses", "x", {"metadata": {"name": "x"}, "value": 7}),
+        Change("services", "ml/x", named | {"spec": {"selector": {"app": "web"}}}),
+        Change("replicasets", "ml/x", named | {"spec": {"selector": {"matchLabels": {"app": "web"}}}}),
+    ).snapshot
+    assert state.namespaces == {"ml": {"team": "a"}}
+    assert [budget.disruptions_allowed for budget in state.disruption_budgets] == [1]
+    assert state.priority_classes["x"].value == 7
+    assert state.workloads.services.keys() == {"ml"}
+    assert state.workloads.controllers.keys() == {("ReplicaSet", "ml", "x")}
+    emptied = VIEW.applied(
+        loaded(
+            Change("namespaces", "ml", {"metadata": {"name": "ml"}}),
+            Change("poddisruptionbudgets", "ml/x", named),
+            Change("priorityclasses", "x", {"metadata": {"name": "x"}}),
+            Change("services", "ml/x", named),
+            Change("replicasets", "ml/x", named),
+        ),
+        [
+            gone("namespaces", "ml"),
+            gone("poddisruptionbudgets", "ml/x"),
+            gone("priorityclasses", "x"),
+            gone("services", "ml/x"),
+            gone("replicasets", "ml/x"),
+        ],
+    ).snapshot
+    assert not emptied.namespaces
+    assert not emptied.disruption_budgets
+    assert not emptied.priority_classes
+    assert not emptied.workloads.services
+    assert not emptied.workloads.controllers
+
+
+def broken_off() -> Iterator[Change]:
+    yield node("n2")
+    raise ConnectionError
+
+
+@pytest.mark.parametrize("state", [VIEW.empty(), loaded(node("n1"))], ids=["the first load", "later"])
+def test_changes_that_break_off_leave_the_state_and_the_garbage_collector_as_they_were(state: CachedCluster) -> None:
+    before = dict(state.snapshot.nodes)
+    with pytest.raises(ConnectionError):
+        VIEW.applied(state, broken_off())
+    assert gc.isenabled()
+    assert dict(state.snapshot.nodes) == before
+
+
+def test_a_garbage_collector_that_is_off_stays_off() -> None:
+    gc.disable()
+    try:
+        loaded(node("n1"))
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+def test_what_a_large_load_made_is_not_searched_for_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot_view, "_MANY", 100)
+    frozen = gc.get_freeze_count()
+    try:
+        loaded(*(pod(f"p{number}", "n1") for number in range(200)))
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.unfreeze()
