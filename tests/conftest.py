@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).resolve().parents[1]
 CLUSTER = PROJECT / "events" / "cluster.yaml"
 
+# What the session's stack has published counts for as long as the session lasts.
+LASTING = '{"nodeCache": {"maxStaleness": 86400}}'
+
 # Shared machines pause at any moment: time limits of single examples would only make for flaky tests.
 settings.register_profile(
     "berth", deadline=None, max_examples=100, database=None, suppress_health_check=[HealthCheck.too_slow]
@@ -44,8 +47,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> LocalStack:
     dump.write_bytes(CLUSTER.read_bytes())
     before = os.environ.copy()
     try:
-        stack = local_stack.start(BerthConfiguration(), local_stack.from_dump(dump), log_level="INFO")
-        assert stack.watch()["outcome"] == "published"
+        stack = local_stack.start(
+            BerthConfiguration.model_validate_json(LASTING), local_stack.from_dump(dump), log_level="INFO"
+        )
+        assert stack.watch()["outcome"] == "handed-over"
     finally:
         os.environ.clear()
         os.environ.update(before)
@@ -73,7 +78,7 @@ def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Calla
     def load(name: str, variables: Mapping[str, str]) -> Callable[..., Any]:
         before = os.environ.copy()
         try:
-            set_environment({"BERTH_CACHE_TABLE": TABLE, **variables})
+            set_environment({"BERTH_CACHE_TABLE": TABLE, "BERTH_CONFIGURATION": LASTING, **variables})
             return load_handler(sources[name])
         finally:
             os.environ.clear()

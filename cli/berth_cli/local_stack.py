@@ -11,9 +11,12 @@ from berth_cli.embedded_dynamodb import TABLE, EmbeddedDynamoDB
 from berth_cli.functions import Handler, load_handler, set_environment
 from berth_cli.gateway import Gateway
 from berth_cli.routes import read_api
+from berth_cli.run_time import RunTime
 
 WATCHER = "WatcherFunction"
 SCHEDULED: Mapping[str, object] = {"source": "aws.scheduler"}
+LISTING: Mapping[str, object] = {"mode": "periodic"}
+LISTING_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +27,13 @@ class LocalStack:
     watcher: Handler
 
     def watch(self) -> dict[str, str | int]:
-        """One run of the watcher, as the schedule would start it."""
-        done: dict[str, str | int] = self.watcher(SCHEDULED, None)
+        """One run of the watcher that lists the cluster, publishes what it finds, and ends."""
+        done: dict[str, str | int] = self.watcher(LISTING, RunTime(LISTING_SECONDS))
+        return done
+
+    def follow(self, run_time: RunTime) -> dict[str, str | int]:
+        """One run of the watcher as the schedule would start it: until its time is over."""
+        done: dict[str, str | int] = self.watcher(SCHEDULED, run_time)
         return done
 
 

@@ -11,8 +11,6 @@ import click
 from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.configuration import load_configuration
 
-WATCH_INTERVAL_SECONDS = 1.0
-
 
 @click.command(epilog="Example: berth serve --kubeconfig ~/.kube/config --port 8080")
 @click.option(
@@ -57,6 +55,7 @@ def _serve(configuration: BerthConfiguration, source: Path, *, live: bool, host:
     """Until Ctrl-C: uvicorn stops in good order, and then passes the signal on."""
     # Only now: these imports take most of the start-up time, and a mistyped option should be told at once.
     from berth_cli import local_stack, server
+    from berth_cli.watching import watching
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     try:
@@ -75,7 +74,8 @@ def _serve(configuration: BerthConfiguration, source: Path, *, live: bool, host:
     address = f"http://{host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
     click.echo(
-        f"cluster: {source}, {first['nodes']} nodes, listed every second; health: {address}/healthz; Ctrl-C stops"
+        f"cluster: {source}, {first['nodes']} nodes, {'watched' if live else 'read again when it changes'}; "
+        f"health: {address}/healthz; Ctrl-C stops"
     )
-    with server.watching(stack.watch, WATCH_INTERVAL_SECONDS):
+    with watching(stack.follow):
         uvicorn_server.run(sockets=[listener])

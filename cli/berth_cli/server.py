@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Thread
 
 import uvicorn
 
@@ -61,27 +61,6 @@ def make_server(gateway: Gateway) -> uvicorn.Server:
         timeout_graceful_shutdown=2,
     )
     return uvicorn.Server(config)
-
-
-@contextmanager
-def watching(watch: Callable[[], object], interval: float) -> Iterator[None]:
-    """Runs `watch` every `interval` seconds in a thread until the block ends, whatever becomes of a run."""
-    stop = Event()
-
-    def loop() -> None:
-        while not stop.wait(interval):
-            try:
-                watch()
-            except Exception:
-                log.exception("the watcher failed unexpectedly; it runs again in %g s", interval)
-
-    thread = Thread(target=loop, name="watcher", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join(timeout=2)
 
 
 @contextmanager

@@ -6,12 +6,12 @@ import time
 import orjson
 
 from berth.nodecache.health import HealthOutcome, health
-from berth.runtime.adapters import cache_table
+from berth.runtime.adapters import cache_adapters
 from berth.runtime.http_event import HTTPAnswer, HTTPEvent, http_answer
-from berth.runtime.settings import CacheSettings
+from berth.runtime.settings import PolicySettings
 from berth.runtime.telemetry import Telemetry
 
-table = cache_table(CacheSettings.from_environ(os.environ))
+cache = cache_adapters(PolicySettings.from_environ(os.environ))
 telemetry = Telemetry("healthz")
 
 
@@ -19,7 +19,7 @@ def handler(event: HTTPEvent, context: object) -> HTTPAnswer:
     """200 when there is something to decide on, else 503 and the reason."""
     with telemetry.traced():
         started = time.perf_counter()
-        outcome, found = health(table, time.time)
+        outcome, found = health(cache.table, cache.configurations, time.time)
         ok = outcome is HealthOutcome.OK
         telemetry.ended(
             outcome,

@@ -10,9 +10,9 @@ from berth.runtime.http_event import HTTPAnswer, HTTPEvent
 from berth.runtime.settings import PolicySettings
 
 settings = PolicySettings.from_environ(os.environ)
-policy = settings.configuration.policy()
-answer = partial(answer_prioritize, policy=policy, snapshots=node_cache(settings))
-endpoint = Endpoint("prioritize", answer, failed)
+cache = node_cache(settings)
+answer = partial(answer_prioritize, cache=cache)
+endpoint = Endpoint("prioritize", answer, failed, warm_up=cache.catch_up)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

@@ -1,59 +1,46 @@
-"""Started by the schedule: brings the node cache up to date with the cluster."""
+"""Started by the schedule: keeps the node cache up to date with the cluster for as long as the function may run."""
 
 import os
 import time
-import uuid
-from functools import cache
+from typing import Protocol
 
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.watcher import Watcher, WatcherOutcome, WatcherRun
-from berth.runtime.adapters import cache_table, node_cache
-from berth.runtime.cluster import connect
-from berth.runtime.settings import WatcherSettings
+from berth.runtime.candidacy import Run
+from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry import Telemetry
+from berth.runtime.watching import watch
 
 settings = WatcherSettings.from_environ(os.environ)
 telemetry = Telemetry("watcher")
 
 
-@cache
-def watcher() -> Watcher:
-    """One per warm environment. Raises ClusterUnavailable."""
-    cluster = connect(settings)
-    return Watcher(
-        cluster.nodes,
-        cache_table(settings),
-        node_cache(settings),
-        cluster.queue,
-        clock=time.time,
-        new_id=lambda: uuid.uuid4().hex,
-    )
+class Context(Protocol):
+    """What the watcher asks of the Lambda context."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Until the function is stopped."""
 
 
-def run() -> WatcherRun:
-    """One list, one publication."""
-    try:
-        return watcher().run()
-    except ClusterUnavailable as error:
-        return WatcherRun(WatcherOutcome.CLUSTER_UNAVAILABLE, reason=str(error))
-
-
-def handler(event: object, context: object) -> dict[str, str | int]:
-    """The event says nothing; the answer is what the run did, for whoever invokes it by hand."""
+def handler(event: object, context: Context) -> dict[str, str | int]:
+    """Whoever invokes it by hand may name a `mode` in the event; the answer is what the run did."""
     with telemetry.traced():
         started = time.perf_counter()
-        done = run()
-        unreadable = f", {done.unreadable} unreadable" if done.unreadable else ""
+        done = watch(Run(settings, _mode(event), lambda: context.get_remaining_time_in_millis() / 1000))
         telemetry.ended(
             done.outcome,
             pod="",
-            detail=done.reason or done.unwoken or f"{done.nodes} nodes{unreadable}, version {done.version}",
+            detail=done.told,
             milliseconds=(time.perf_counter() - started) * 1000,
-            failed=bool(done.reason or done.unwoken),
+            failed=done.failed,
         )
     return {
         "outcome": done.outcome,
-        "version": done.version,
+        "publications": done.publications,
+        "objects": done.objects,
         "nodes": done.nodes,
-        "reason": done.reason or done.unwoken,
+        "reason": done.reason,
     }
+
+
+def _mode(event: object) -> WatcherMode:
+    named = event.get("mode") if isinstance(event, dict) else None
+    return WatcherMode(named) if named in set(WatcherMode) else settings.mode

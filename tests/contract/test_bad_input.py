@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.scheduling.policy import Policy
 from berth_cli.embedded_dynamodb import TABLE
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled_object
@@ -281,9 +282,9 @@ def test_an_unforeseen_exception_is_told_to_the_log_and_not_to_the_caller(
     def defective(*_: object) -> None:
         raise ZeroDivisionError("a secret in a message")
 
-    monkeypatch.setattr(handlers[verb].__globals__["policy"], "feasibility", defective)
-    monkeypatch.setattr(handlers[verb].__globals__["policy"], "best", defective)
-    monkeypatch.setattr(handlers[verb].__globals__["policy"], "scores", defective)
+    monkeypatch.setattr(Policy, "feasibility", defective)
+    monkeypatch.setattr(Policy, "best", defective)
+    monkeypatch.setattr(Policy, "scores", defective)
     answer = call(handlers[verb], body_of(cache_mode(["n10"])), verb)
     assert answer.error == "Berth failed unexpectedly; the function's log has the cause"
     assert answer.status == (500 if verb in BY_STATUS else 200)

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from kubernetes.client import Configuration
 
 from berth.cluster.api_server import ApiServer
-from berth.cluster.kubernetes_queue import KubernetesSchedulingQueue
+from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
 from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.wake_up import WakeUp
 from tests.builders.nodes import labelled, node
 from tests.builders.requests import cache_mode
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 from tests.fakes.clock import HandDrivenClock
-from tests.fakes.cluster import ListedNodes, RecordingQueue
+from tests.fakes.cluster import RecordingQueue
 from tests.fakes.verbs import Verbs
-from tests.fakes.watchers import watcher_of
 
 WAKE = "/apis/storage.k8s.io/v1/namespaces/kube-system/csistoragecapacities/berth-wake"
 
@@ -28,11 +28,15 @@ def kubernetes() -> Iterator[KubernetesOnLoopback]:
 
 
 @pytest.fixture
-def queue(kubernetes: KubernetesOnLoopback) -> KubernetesSchedulingQueue:
+def api(kubernetes: KubernetesOnLoopback) -> ApiServer:
     configuration = Configuration()
     configuration.host = kubernetes.host
-    clock = HandDrivenClock(1_700_000_000)
-    return KubernetesSchedulingQueue(ApiServer(configuration, clock), clock)
+    return ApiServer(configuration, HandDrivenClock())
+
+
+@pytest.fixture
+def queue(api: ApiServer) -> KubernetesObjectQueue:
+    return KubernetesObjectQueue(api, HandDrivenClock())
 
 
 def test_fact_42_what_is_over_in_seconds_is_an_error_for_the_pod_is_then_retried_by_back_off() -> None:
@@ -50,24 +54,19 @@ def test_fact_43_the_queue_is_woken_after_the_change_can_be_read_and_not_before(
     seen: list[list[str]] = []
 
     class PodTriedAgain(RecordingQueue):
-        def wake(self) -> None:
+        def wake(self, waiting: Sequence[str]) -> None:
             seen.append(verbs.ask("filter", request).json["NodeNames"])
 
-    watcher_of(ListedNodes([labelled("n1", "10")]), verbs.table, queue=PodTriedAgain()).run()
+    wake_up = WakeUp(PodTriedAgain(), lambda kept: True, verbs.clock.monotonic)
+    verbs.cluster.publish("pods", [{"metadata": {"namespace": "ml", "name": "waiting"}}])
+    wake_up.published(verbs.cluster.publish_nodes([labelled("n1", "10")]), verbs.cluster.objects)
     assert seen == [["n1"]]
 
 
-def test_fact_43_a_list_that_changed_nothing_wakes_no_one() -> None:
-    verbs, queue = Verbs([labelled("n1", "10")]), RecordingQueue()
-    watcher = watcher_of(ListedNodes([labelled("n1", "10")]), verbs.table, queue=queue)
-    assert [watcher.run().outcome for _ in range(3)] == ["unchanged"] * 3
-    assert queue.woken == 0
-
-
 def test_fact_43_waking_patches_one_inert_object_and_touches_no_pod(
-    kubernetes: KubernetesOnLoopback, queue: KubernetesSchedulingQueue
+    kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue
 ) -> None:
-    queue.wake()
+    queue.wake(["ml/waiting"])
     [request] = kubernetes.requests
     assert (request.method, request.path) == ("PATCH", WAKE)
     assert request.headers["Content-Type"] == "application/apply-patch+yaml"
@@ -81,11 +80,11 @@ def test_fact_43_waking_patches_one_inert_object_and_touches_no_pod(
 
 
 def test_fact_43_a_wake_up_that_is_refused_says_what_it_needs(
-    kubernetes: KubernetesOnLoopback, queue: KubernetesSchedulingQueue
+    kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue
 ) -> None:
     kubernetes.faults.append(Fault("PATCH", 403, 'csistoragecapacities "berth-wake" is forbidden'))
     with pytest.raises(ClusterUnavailable) as caught:
-        queue.wake()
+        queue.wake(["ml/waiting"])
     assert str(caught.value) == (
         'csistoragecapacities "berth-wake" is forbidden; give the watcher\'s user the verb patch on '
         "csistoragecapacities kube-system/berth-wake, or waiting pods are tried again only after minutes"
@@ -93,8 +92,29 @@ def test_fact_43_a_wake_up_that_is_refused_says_what_it_needs(
 
 
 def test_fact_43_a_wake_up_that_is_not_answered_is_told(
-    kubernetes: KubernetesOnLoopback, queue: KubernetesSchedulingQueue
+    kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue
 ) -> None:
     kubernetes.faults.append(Fault("PATCH"))
     with pytest.raises(ClusterUnavailable, match="broke"):
-        queue.wake()
+        queue.wake(["ml/waiting"])
+
+
+def test_fact_43_where_the_object_is_not_allowed_the_waiting_pods_are_touched_themselves(
+    kubernetes: KubernetesOnLoopback, api: ApiServer
+) -> None:
+    KubernetesPodQueue(api, HandDrivenClock()).wake(["ml/a", "default/b"])
+    assert [(request.method, request.path) for request in kubernetes.requests] == [
+        ("PATCH", "/api/v1/namespaces/ml/pods/a/status"),
+        ("PATCH", "/api/v1/namespaces/default/pods/b/status"),
+    ]
+    assert {request.headers["Content-Type"] for request in kubernetes.requests} == {
+        "application/strategic-merge-patch+json"
+    }
+    condition = {"type": "berth.dev/CacheCurrent", "status": "True", "message": "1700000000.000"}
+    assert kubernetes.requests[0].body == {"status": {"conditions": [condition]}}
+
+
+def test_fact_43_a_waiting_pod_that_is_gone_is_no_trouble(kubernetes: KubernetesOnLoopback, api: ApiServer) -> None:
+    kubernetes.faults.append(Fault("PATCH", 404, 'pods "a" not found'))
+    KubernetesPodQueue(api, HandDrivenClock()).wake(["ml/a", "default/b"])
+    assert len(kubernetes.requests) == 2

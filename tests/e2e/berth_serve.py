@@ -25,17 +25,20 @@ ENDED_BY_CTRL_C = (0, 128 + signal.SIGINT)
 
 
 class BerthServe:
-    """Starts the command in `directory` and stops it by Ctrl-C."""
+    """Starts the command in `directory`, with this document, and stops it by Ctrl-C."""
 
-    def __init__(self, kubeconfig: Path, directory: Path, *, port: int | None = None) -> None:
+    def __init__(
+        self, kubeconfig: Path, directory: Path, *, port: int | None = None, document: str = CONFIGURATION
+    ) -> None:
         self._port = port or free_port()
         self._kubeconfig = kubeconfig
         self._configuration = directory / "berth.yaml"
+        self._document = document
         self._log = directory / f"berth-serve-{self._port}.log"
         self._process: ChildProcess | None = None
 
     def __enter__(self) -> Self:
-        self._configuration.write_text(CONFIGURATION)
+        self._configuration.write_text(self._document)
         self._process = ChildProcess(
             [
                 COMMAND,

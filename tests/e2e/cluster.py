@@ -60,10 +60,11 @@ class Cluster:
         *,
         cpu: str = "4",
         taints: Sequence[Taint] = (),
+        extended: Mapping[str, str] | None = None,
     ) -> str:
-        """Create a ready node and return its full name."""
+        """Create a ready node and return its full name. `extended`: resources of devices."""
         full_name = f"{name}-{self._suffix}"
-        allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
+        allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110", **(extended or {})}
         node = {
             "metadata": {
                 "name": full_name,
@@ -98,17 +99,25 @@ class Cluster:
         scheduler: str = DEFAULT_SCHEDULER,
         daemon_set: str | None = None,
         node: str | None = None,
+        extended: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
+        apart_from: Mapping[str, str] | None = None,
     ) -> Pod:
-        """Create a pod: for the scheduler to place, or already on `node`."""
+        """Create a pod: for the scheduler to place, or already on `node`. `apart_from`: labels of pods not to meet."""
+        # Of an extended resource the limit is the request; the API server wants it said.
+        resources = {"requests": {"cpu": cpu}, "limits": dict(extended or {})}
         spec: JsonObject = {
             "schedulerName": scheduler,
-            "containers": [{"name": "app", "image": "app", "resources": {"requests": {"cpu": cpu}}}],
+            "containers": [{"name": "app", "image": "app", "resources": resources}],
         }
         if priority_class is not None:
             spec["priorityClassName"] = priority_class
         if node is not None:
             spec["nodeName"] = node
-        metadata: JsonObject = {"name": name}
+        if apart_from is not None:
+            term = {"labelSelector": {"matchLabels": dict(apart_from)}, "topologyKey": "kubernetes.io/hostname"}
+            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        metadata: JsonObject = {"name": name, "labels": dict(labels or {})}
         if daemon_set is not None:
             metadata["ownerReferences"] = [_controlled_by_daemon_set(daemon_set)]
         path = f"/api/v1/namespaces/{namespace}/pods"

@@ -60,7 +60,7 @@ def scheduler_configuration(extenders: Sequence[ExtenderConfiguration]) -> Sched
     }
 
 
-def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE) -> ExtenderConfiguration:
+def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE, weight: int = 1) -> ExtenderConfiguration:
     """Berth filters and scores; the scheduler adds its own scores and chooses."""
     return ExtenderConfiguration(
         url_prefix=url_prefix,
@@ -69,6 +69,7 @@ def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE) -> Exten
         bind_verb="bind",
         preempt_verb="preempt",
         mode=mode,
+        weight=weight,
     )
 
 

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import json
-import threading
+import time
 from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
+
+import urllib3
 
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
 
 from .kubernetes_api import Credentials
 
-WATCH_SECONDS = 1.0
-FAILED = "failure-"
-
-
-class WatcherFailed(Exception):
-    """The watcher function raised, or could not do its work."""
+# Every minute, anywhere within it; and a cold start.
+SCHEDULE_SECONDS = 150
+POLL_SECONDS = 1.0
 
 
 class DeployedStack:
     """Builds and deploys in `directory`, and serves the verbs until it is left.
 
-    The schedule starts the watcher every minute, as in the cloud. So that a test need not wait for that, it is started
-    every second besides.
+    The watcher is started by the stack's own schedule, as in the cloud: within the first minute, and it then watches
+    continuously.
     """
 
     def __init__(self, credentials: Credentials, directory: Path, parameters: Mapping[str, str] | None = None) -> None:
@@ -37,37 +35,29 @@ class DeployedStack:
         self._parameters = parameters or {}
         self._emulator = Emulator(directory / "account")
         self._running = ExitStack()
-        self._left = threading.Event()
-        self._watching = threading.Thread(target=self._watch_until_left)
-        self._failure: Exception | None = None
 
     def __enter__(self) -> Self:
         with ExitStack() as undo:
             undo.enter_context(self._emulator)
             self._deploy()
-            self._watching.start()
-            undo.callback(self._watching.join)
-            undo.callback(self._left.set)
+            self._wait_until_the_schedule_has_started_the_watcher()
             self._running = undo.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._running.close()
-        if self._failure is not None:
-            raise self._failure
 
     @cached_property
     def url_prefix(self) -> str:
         """The API under a path of the emulator. The stack's own output has a host name, which Go does not resolve."""
         return f"{self._emulator.endpoint_url}/_aws/execute-api/{self._physical_id('Api')}/$default/scheduler"
 
-    def watch(self) -> dict[str, Any]:
-        """Start the watcher by its alias, as the schedule does, and return what it did."""
-        answer = self._lambda.invoke(FunctionName=self._watcher, Qualifier="live", Payload=b"{}")
-        done: dict[str, Any] = json.load(answer["Payload"])
-        if "FunctionError" in answer or done["outcome"].startswith(FAILED):
-            raise WatcherFailed(json.dumps(done))
-        return done
+    def _wait_until_the_schedule_has_started_the_watcher(self) -> None:
+        deadline = time.monotonic() + SCHEDULE_SECONDS
+        healthz = f"{self.url_prefix.removesuffix('/scheduler')}/healthz"
+        while (answer := urllib3.request("GET", healthz, retries=False)).status != 200:
+            assert time.monotonic() < deadline, f"after {SCHEDULE_SECONDS} s: {answer.status} {answer.data!r}"
+            time.sleep(POLL_SECONDS)
 
     def _deploy(self) -> None:
         machine = sam.Machine.this()
@@ -79,21 +69,6 @@ class DeployedStack:
             **self._parameters,
         }
         sam.deploy(template, parameters, self._emulator.environment())
-
-    def _watch_until_left(self) -> None:
-        try:
-            while not self._left.wait(WATCH_SECONDS):
-                self.watch()
-        except Exception as error:
-            self._failure = error  # told when the stack is left; until then its data grows old, as in the cloud
-
-    @cached_property
-    def _lambda(self) -> Any:
-        return self._emulator.client("lambda")
-
-    @cached_property
-    def _watcher(self) -> str:
-        return self._physical_id("WatcherFunction")
 
     def _physical_id(self, logical_id: str) -> str:
         resource = self._emulator.client("cloudformation").describe_stack_resource(

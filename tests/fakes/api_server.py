@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import select
 import socket
 import ssl
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
@@ -14,6 +17,21 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
 import orjson
+
+NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
+KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
+RESOURCES = (
+    NODES,
+    PODS,
+    "/api/v1/namespaces",
+    "/apis/policy/v1/poddisruptionbudgets",
+    "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "/api/v1/services",
+    "/api/v1/replicationcontrollers",
+    "/apis/apps/v1/replicasets",
+    "/apis/apps/v1/statefulsets",
+)
+LOOK_SECONDS = 0.02
 
 _POD = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)(/binding)?")
 
@@ -55,6 +73,8 @@ class KubernetesOnLoopback:
     pods: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     requests: list[Received] = field(default_factory=list)
+    told: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By path, what the client knows by its last list and the events since: a watch goes on from there."""
     host: str = ""
 
     def add_pod(self, name: str, uid: str, node: str = "", namespace: str = "ml") -> None:
@@ -63,6 +83,13 @@ class KubernetesOnLoopback:
             "metadata": {"name": name, "namespace": namespace, "uid": uid},
             "spec": {"nodeName": node} if node else {},
         }
+
+    def add_rejected_pod(self, name: str, reason: str, namespace: str = "ml") -> None:
+        """A pending pod that the scheduler found no node for, for this reason."""
+        message = f"0/1 nodes are available: 1 {reason}. no new claims to deallocate."
+        condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+        self.add_pod(name, f"uid-{name}", namespace=namespace)
+        self.pods[namespace, name]["status"] = {"phase": "Pending", "conditions": [condition]}
 
     def node_of(self, name: str, namespace: str = "ml") -> str:
         """Where the pod is bound to; empty while it is not."""
@@ -79,8 +106,11 @@ class KubernetesOnLoopback:
 
     def answer(self, request: Received) -> tuple[int, object]:
         """Status and JSON."""
-        if request.method == "GET" and request.path == "/api/v1/nodes":
-            return self._page(request.query)
+        if request.method == "GET" and request.path == KUBE_SYSTEM:
+            return 200, {"metadata": {"name": "kube-system", "uid": "uid-of-the-cluster"}}
+        if request.method == "GET" and request.path in RESOURCES:
+            self.told[request.path] = _by_name(self.objects(request.path))
+            return self._page(self.objects(request.path), request.query)
         if request.method == "PATCH":
             return 200, request.body
         found = _POD.fullmatch(request.path)
@@ -89,13 +119,19 @@ class KubernetesOnLoopback:
             return _status(404, f'pods "{found[2] if found else ""}" not found')
         return self._bound(pod, request.body) if found[3] else (200, pod)
 
-    def _page(self, query: dict[str, str]) -> tuple[int, object]:
+    def objects(self, path: str) -> list[object]:
+        """What there is of the resource now."""
+        if path == NODES:
+            return self.nodes
+        return list(self.pods.values()) if path == PODS else []
+
+    def _page(self, objects: list[object], query: dict[str, str]) -> tuple[int, object]:
         start = int(query.get("continue", "token-0").removeprefix("token-"))
-        end = start + int(query.get("limit", len(self.nodes) or 1))
+        end = start + int(query.get("limit", len(objects) or 1))
         metadata = {"resourceVersion": "4711"}
-        if end < len(self.nodes):
+        if end < len(objects):
             metadata["continue"] = f"token-{end}"
-        return 200, {"kind": "NodeList", "metadata": metadata, "items": self.nodes[start:end]}
+        return 200, {"kind": "List", "metadata": metadata, "items": objects[start:end]}
 
     def _bound(self, pod: dict[str, Any], binding: Any) -> tuple[int, object]:
         name, uid = pod["metadata"]["name"], pod["metadata"]["uid"]
@@ -106,6 +142,17 @@ class KubernetesOnLoopback:
             return _status(409, f'pod {name} is already assigned to node "{pod["spec"]["nodeName"]}"')
         pod["spec"]["nodeName"] = binding["target"]["name"]
         return 201, {"kind": "Status", "status": "Success"}
+
+
+def _by_name(objects: list[object]) -> dict[str, Any]:
+    """Copies, for a test changes what it has."""
+    return {obj["metadata"].get("name", ""): deepcopy(obj) for obj in objects if isinstance(obj, dict)}
+
+
+def _has_left(connection: socket.socket) -> bool:
+    """Whether the client has closed its end; waits for that for a moment."""
+    readable, _, _ = select.select([connection], [], [], LOOK_SECONDS)
+    return bool(readable) and connection.recv(1, socket.MSG_PEEK) == b""
 
 
 def _status(code: int, message: str) -> tuple[int, object]:
@@ -132,6 +179,9 @@ class _Handler(BaseHTTPRequestHandler):
         request = self._received()
         kubernetes.requests.append(request)
         fault = kubernetes.fault_for(self.command, self.path)
+        if fault is None and request.path in RESOURCES and "watch" in request.query:
+            self._watch(kubernetes, request)
+            return
         if fault is None:
             self._send(*kubernetes.answer(request))
             return
@@ -148,6 +198,28 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
 
     do_GET = do_POST = do_PATCH = _serve  # noqa: N815  the names that http.server looks for
+
+    def _watch(self, kubernetes: KubernetesOnLoopback, request: Received) -> None:
+        """What changes of the resource, as events, until the client leaves or the watch's time is over."""
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        deadline = time.monotonic() + float(request.query.get("timeoutSeconds", 60))
+        known = kubernetes.told.get(request.path, {})
+        with suppress(OSError):
+            while time.monotonic() < deadline and not _has_left(self.connection):
+                now = _by_name(kubernetes.objects(request.path))
+                for name in known.keys() | now.keys():
+                    if now.get(name) != known.get(name):
+                        self._tell("DELETED" if name not in now else "MODIFIED", now.get(name) or known[name])
+                known = kubernetes.told[request.path] = now
+            self.wfile.write(b"0\r\n\r\n")
+
+    def _tell(self, kind: str, obj: dict[str, Any]) -> None:
+        obj = obj | {"metadata": obj["metadata"] | {"resourceVersion": "4712"}}
+        line = orjson.dumps({"type": kind, "object": obj}) + b"\n"
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
 
     def _received(self) -> Received:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -1,11 +1,12 @@
-"""Cache tables that count, follow a script, or are down."""
+"""Cache tables that count, or are down."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from berth.nodecache.head import Head, SnapshotPointer
-from berth.nodecache.table import CacheTable, TableUnavailable
+from berth.lease.record import Fence
+from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
+from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, TableUnavailable
 
 
 class CountingCacheTable(CacheTable):
@@ -16,48 +17,35 @@ class CountingCacheTable(CacheTable):
         self.calls: list[str] = []
 
     def head(self) -> Head | None:
-        self.calls.append("head")
+        self._called("head")
         return self._table.head()
 
-    def publish(self, head: Head, expected_version: int | None) -> bool:
-        self.calls.append("publish")
-        return self._table.publish(head, expected_version)
+    def head_eventually(self) -> Head | None:
+        self._called("head_eventually")
+        return self._table.head_eventually()
 
-    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
-        self.calls.append("put_chunks")
-        self._table.put_chunks(snapshot_id, chunks, expires_at)
+    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
+        self._called("log")
+        return self._table.log(uid, after, through)
 
     def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
-        self.calls.append(f"chunks {snapshot.id}")
+        self._called("chunks")
         return self._table.chunks(snapshot)
 
-
-class ScriptedCacheTable(CacheTable):
-    """Answers reads from a script, in order; a call beyond it fails. Writes are not expected at all."""
-
-    def __init__(self, *steps: Head | list[bytes | None] | None) -> None:
-        self._steps = list(steps)
-
-    @property
-    def finished(self) -> bool:
-        """Whether every step was asked for."""
-        return not self._steps
-
-    def head(self) -> Head | None:
-        step = self._steps.pop(0)
-        assert not isinstance(step, list), "the script has chunks next, but the head was read"
-        return step
-
-    def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
-        step = self._steps.pop(0)
-        assert isinstance(step, list), "the script has a head next, but chunks were read"
-        return step
-
-    def publish(self, head: Head, expected_version: int | None) -> bool:
-        raise AssertionError("nothing is to be published")
+    def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
+        self._called("put_log")
+        return self._table.put_log(uid, item, nonce, expires_at)
 
     def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
-        raise AssertionError("nothing is to be written")
+        self._called("put_chunks")
+        self._table.put_chunks(snapshot_id, chunks, expires_at)
+
+    def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
+        self._called("publish")
+        self._table.publish(pointer, fence, renew_time, nonce)
+
+    def _called(self, method: str) -> None:
+        self.calls.append(method)
 
 
 class InterruptedCacheTable(CountingCacheTable):
@@ -65,26 +53,11 @@ class InterruptedCacheTable(CountingCacheTable):
 
     def __init__(self, table: CacheTable, before: Mapping[str, Callable[[], object]]) -> None:
         super().__init__(table)
-        self._before = before
+        self.before = dict(before)
 
-    def head(self) -> Head | None:
-        self._interrupt("head")
-        return super().head()
-
-    def publish(self, head: Head, expected_version: int | None) -> bool:
-        self._interrupt("publish")
-        return super().publish(head, expected_version)
-
-    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
-        self._interrupt("put_chunks")
-        super().put_chunks(snapshot_id, chunks, expires_at)
-
-    def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
-        self._interrupt("chunks")
-        return super().chunks(snapshot)
-
-    def _interrupt(self, method: str) -> None:
-        happening = self._before.get(method)
+    def _called(self, method: str) -> None:
+        super()._called(method)
+        happening = self.before.get(method)
         if happening is not None:
             happening()
 

@@ -1,35 +1,20 @@
-"""A cluster as the watcher sees it: a list that a test edits, and a scheduling queue that remembers being woken."""
+"""A scheduling queue that remembers being woken."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from berth.nodecache.cluster import ClusterUnavailable, NodeList, Nodes, SchedulingQueue
-from berth.scheduling.objects import NodeInfo
-
-
-class ListedNodes(Nodes):
-    """Lists what `nodes` holds at that moment; with an `outage` it cannot be read."""
-
-    def __init__(self, nodes: Iterable[NodeInfo] = (), *, unreadable: int = 0) -> None:
-        self.nodes = tuple(nodes)
-        self.unreadable = unreadable
-        self.outage = ""
-
-    def list(self) -> NodeList:
-        if self.outage:
-            raise ClusterUnavailable(self.outage)
-        return NodeList(self.nodes, "4711", self.unreadable)
+from berth.nodecache.cluster import ClusterUnavailable, SchedulingQueue
 
 
 class RecordingQueue(SchedulingQueue):
-    """Counts how often it was woken; with an `outage` it cannot be."""
+    """Keeps whom each call was for; with an `outage` it cannot be woken."""
 
     def __init__(self) -> None:
-        self.woken = 0
+        self.woken: list[tuple[str, ...]] = []
         self.outage = ""
 
-    def wake(self) -> None:
+    def wake(self, waiting: Sequence[str]) -> None:
         if self.outage:
             raise ClusterUnavailable(self.outage)
-        self.woken += 1
+        self.woken.append(tuple(waiting))

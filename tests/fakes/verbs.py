@@ -11,17 +11,19 @@ import orjson
 
 from berth.extender import filter as filtering
 from berth.extender import preempt, prioritize
-from berth.nodecache.in_memory_table import InMemoryCacheTable
-from berth.nodecache.reader import NodeCacheReader
-from berth.nodecache.table import CacheTable
+from berth.nodecache.configurations import Configurations
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.runtime.endpoint import Endpoint
 from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.objects import NodeInfo
 from tests.builders.events import http_event
-from tests.builders.heads import publish
 from tests.builders.requests import body_of
-from tests.fakes.cache_tables import CountingCacheTable
-from tests.fakes.clock import HandDrivenClock
+from tests.fakes.cache_tables import InterruptedCacheTable
+from tests.fakes.configuration_store import InMemoryConfigurationStore
+from tests.fakes.published import PublishedCluster
+from tests.unit.lease.clocks import EnvironmentClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,35 +61,28 @@ class Verbs:
         nodes: Iterable[NodeInfo] | None = None,
         *,
         configuration: BerthConfiguration | None = None,
-        table: CacheTable | None = None,
+        interrupted: Mapping[str, Callable[[], object]] | None = None,
     ) -> None:
-        self.clock = HandDrivenClock()
-        self.table = CountingCacheTable(table or InMemoryCacheTable())
+        """`interrupted`: what happens just before a method of the table runs."""
+        self.clock = EnvironmentClock()
+        self.cluster = PublishedCluster(self.clock)
+        self.table = InterruptedCacheTable(self.cluster.table, interrupted or {})
+        self.store = InMemoryConfigurationStore(self.cluster.item)
+        self.warnings: list[str] = []
         if nodes is not None:
-            publish(self.table, nodes)
-        policy = (configuration or BerthConfiguration()).policy()
-        snapshots = NodeCacheReader(self.table, self.clock.sleep)
+            self.cluster.publish_nodes(nodes)
+        reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
+        configurations = Configurations(self.store, lambda: configuration or BerthConfiguration())
+        self.cache = WarmNodeCache(self.table, reader, configurations, self.clock, self.warnings.append)
         self._endpoints = {
-            "filter": Endpoint(
-                "filter",
-                partial(filtering.answer_filter, policy=policy, snapshots=snapshots),
-                filtering.failed,
-            ),
+            "filter": Endpoint("filter", partial(filtering.answer_filter, cache=self.cache), filtering.failed),
             "filter_onlyone": Endpoint(
-                "filter_onlyone",
-                partial(filtering.answer_filter_onlyone, policy=policy, snapshots=snapshots),
-                filtering.failed,
+                "filter_onlyone", partial(filtering.answer_filter_onlyone, cache=self.cache), filtering.failed
             ),
             "prioritize": Endpoint(
-                "prioritize",
-                partial(prioritize.answer_prioritize, policy=policy, snapshots=snapshots),
-                prioritize.failed,
+                "prioritize", partial(prioritize.answer_prioritize, cache=self.cache), prioritize.failed
             ),
-            "preempt": Endpoint(
-                "preempt",
-                partial(preempt.answer_preempt, policy=policy, snapshots=snapshots),
-                preempt.failed,
-            ),
+            "preempt": Endpoint("preempt", partial(preempt.answer_preempt, cache=self.cache), preempt.failed),
         }
 
     def ask(self, verb: str, request: object) -> Answer:

@@ -10,8 +10,10 @@ import orjson
 import pytest
 
 from berth_cli.routes import read_api
+from berth_cli.run_time import RunTime
 from tests.builders.event_fixtures import EVENTS, EXPECTED, EventFixture, decoded, matches, read_fixtures
 
+SECONDS = 20.0
 FIXTURES = read_fixtures()
 API = read_api()
 RESULT_KEYS = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes", "Error"]
@@ -24,8 +26,8 @@ def test_the_function_answers_what_is_expected(
     """Each in a new warm environment and on a copy of the dump, so that none sees what another has bound."""
     dump = tmp_path / "cluster.yaml"
     dump.write_bytes((EVENTS / "cluster.yaml").read_bytes())
-    handler = load_function(fixture.function, {"BERTH_CLUSTER_DUMP": str(dump)})
-    answer = decoded(handler(fixture.event, None))
+    handler = load_function(fixture.function, {"BERTH_CLUSTER_DUMP": str(dump), "BERTH_WATCHER_MODE": "periodic"})
+    answer = decoded(handler(fixture.event, RunTime(SECONDS)))
     assert matches(fixture.expected, answer), answer
 
 

@@ -22,10 +22,17 @@ VERBS = {
 }
 FUNCTIONS = {**VERBS, "WatcherFunction": "watcher", "HealthzFunction": "healthz"}
 
-READ = {"dynamodb:GetItem", "dynamodb:Query", "dynamodb:BatchGetItem"}
-WRITE = {"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"}
+READ = {"dynamodb:GetItem", "dynamodb:Query"}
+WRITE = {"dynamodb:PutItem", "dynamodb:UpdateItem"}
 CACHE = {"Fn::GetAtt": "CacheTable.Arn"}
 KUBECONFIG = {"Ref": "KubeconfigSecretArn"}
+SWITCHES = {"BERTH_WATCHER_MODE": "periodic", "BERTH_WATCHER_STANDBY": "true"}
+WARMED_UP = [
+    {"Ref": f"{name}.Alias"}
+    for name in ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "PreemptFunction")
+]
+SECRET_PARAMETERS = {"KubeconfigSecretArn"}
+EKS_PARAMETERS = {"EksClusterName", "EksEndpoint"}
 SECRET = ({"secretsmanager:GetSecretValue"}, KUBECONFIG)
 
 
@@ -61,8 +68,8 @@ def test_functions_stand_in_the_order_of_the_verbs(functions: dict[str, dict[str
         pytest.param("PreemptFunction", [(READ, CACHE)], id="preempt reads the cache"),
         pytest.param(
             "WatcherFunction",
-            [({"dynamodb:GetItem", "dynamodb:Query"} | WRITE, CACHE), SECRET],
-            id="the watcher alone writes",
+            [(READ | WRITE, CACHE), ({"lambda:InvokeFunction"}, WARMED_UP), SECRET],
+            id="the watcher alone writes, and it warms up those that read",
         ),
         pytest.param("HealthzFunction", [({"dynamodb:GetItem"}, CACHE)], id="healthz reads the head"),
     ],
@@ -70,9 +77,23 @@ def test_functions_stand_in_the_order_of_the_verbs(functions: dict[str, dict[str
 def test_a_function_may_do_no_more_than_it_does(
     functions: dict[str, dict[str, Any]], function: str, allowed: list[tuple[set[str], object]]
 ) -> None:
-    statements = [statement for policy in functions[function].get("Policies", []) for statement in policy["Statement"]]
+    statements = [
+        _with_a_secret(statement)
+        for policy in functions[function].get("Policies", [])
+        for statement in policy["Statement"]
+    ]
     assert [(_actions(statement), statement["Resource"]) for statement in statements] == allowed
     assert all(statement["Effect"] == "Allow" for statement in statements)
+
+
+def _with_a_secret(statement: dict[str, Any]) -> dict[str, Any]:
+    """The statement where the cluster is given by a secret."""
+    if "Fn::If" not in statement:
+        return statement
+    condition, then, _ = statement["Fn::If"]
+    assert condition == "HasKubeconfigSecret"
+    granted: dict[str, Any] = then
+    return granted
 
 
 def _actions(statement: dict[str, Any]) -> set[str]:
@@ -89,7 +110,7 @@ def _actions(statement: dict[str, Any]) -> set[str]:
         ("BindFunction", BindSettings),
         ("PreemptFunction", PolicySettings),
         ("WatcherFunction", WatcherSettings),
-        ("HealthzFunction", CacheSettings),
+        ("HealthzFunction", PolicySettings),
     ],
 )
 def test_a_function_is_told_what_its_settings_read(
@@ -97,7 +118,8 @@ def test_a_function_is_told_what_its_settings_read(
 ) -> None:
     variables = set(functions[function]["Environment"]["Variables"])
     assert variables <= {field.alias for field in settings.model_fields.values()}
-    settings.from_environ(dict.fromkeys(variables - {"BERTH_CONFIGURATION"}, "2"))
+    given = variables - {"BERTH_CONFIGURATION", "BERTH_EKS_CLUSTER"}
+    settings.from_environ(dict.fromkeys(given, "2") | {name: SWITCHES[name] for name in given & set(SWITCHES)})
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -107,7 +129,8 @@ def test_a_parameter_reaches_the_alias_through_the_version_s_description(
     described = set(re.findall(r"\$\{(\w+)\}", functions[function]["VersionDescription"]["Fn::Sub"]))
     everywhere = template["Globals"]["Function"]
     used = _references([everywhere["Environment"], everywhere["Tracing"], functions[function].get("Environment")])
-    assert described == used & set(template["Parameters"])
+    # A version's description holds 256 characters; a cluster that has another certificate authority is another cluster.
+    assert described == used & set(template["Parameters"]) - {"EksCertificateAuthority"}
     assert functions[function]["AutoPublishAliasAllProperties"] is True
 
 
@@ -115,11 +138,14 @@ def test_a_parameter_reaches_the_alias_through_the_version_s_description(
 def test_a_version_s_description_has_room_for_the_longest_parameters(
     template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str
 ) -> None:
-    description = functions[function]["VersionDescription"]["Fn::Sub"]
-    for name, parameter in template["Parameters"].items():
-        description = description.replace(f"${{{name}}}", "x" * _longest(parameter))
-    assert "$" not in description
-    assert len(description) <= 256
+    """A cluster is given by a secret or by what EKS says of it, never by both: the functions refuse that."""
+    for absent in (SECRET_PARAMETERS, EKS_PARAMETERS):
+        description = functions[function]["VersionDescription"]["Fn::Sub"]
+        for name, parameter in template["Parameters"].items():
+            length = 0 if name in absent else _longest(parameter)
+            description = description.replace(f"${{{name}}}", "x" * length)
+        assert "$" not in description
+        assert len(description) <= 256
 
 
 def _longest(parameter: dict[str, Any]) -> int:
@@ -128,9 +154,11 @@ def _longest(parameter: dict[str, Any]) -> int:
 
 
 def _references(value: object) -> set[str]:
-    """All names in `{"Ref": name}` within `value`."""
+    """All names in `{"Ref": name}` and `{"Fn::Sub": "${name}"}` within `value`."""
     if isinstance(value, dict):
         named = {value["Ref"]} if "Ref" in value else set()
+        if isinstance(value.get("Fn::Sub"), str):
+            named |= set(re.findall(r"\$\{(\w+)\}", value["Fn::Sub"]))
         return named.union(*map(_references, value.values()))
     if isinstance(value, list):
         return set().union(*map(_references, value))

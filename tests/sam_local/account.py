@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import time
 import uuid
 from collections.abc import Iterator
@@ -10,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from berth.cluster.dump import DumpCluster
-from berth.nodecache.cluster import NoSchedulingQueue
-from berth.nodecache.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.reader import NodeCacheReader
-from berth.nodecache.watcher import Watcher
+from berth.lease.clock import SystemClock
+from berth.lease.config import LeaderElectionConfig
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.elector import LeaderElector
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.watcher import Watcher
 from tests.deployment.emulator import Emulator
 from tests.deployment.template import read_template
 
@@ -29,6 +32,8 @@ def surroundings(emulator: Emulator, dump: Path, directory: Path, host: str) -> 
         variables = {
             "BERTH_CACHE_TABLE": name,
             "BERTH_KUBECONFIG_SECRET": emulator.create_secret(name, api_server.kubeconfig()),
+            # One list, one publication: the other mode would watch until the function's time is over.
+            "BERTH_WATCHER_MODE": "periodic",
         }
         path = directory / f"{name}.json"
         path.write_text(json.dumps({"Parameters": variables}))
@@ -40,6 +45,18 @@ def _publish(emulator: Emulator, dump: Path, table_name: str) -> None:
     del properties["TimeToLiveSpecification"]  # no property of a table where it is created through its API
     client = emulator.client("dynamodb")
     client.create_table(TableName=table_name, **properties)
-    table = DynamoDBCacheTable(client, table_name)
-    reader = NodeCacheReader(table, time.sleep)
-    Watcher(DumpCluster(dump), table, reader, NoSchedulingQueue(), time.time, lambda: uuid.uuid4().hex).run()
+    clock = SystemClock()
+    elector = LeaderElector(
+        DynamoDBLeaseLock(client, table_name), LeaderElectionConfig(), "surroundings", clock, random.random
+    )
+    watcher = Watcher(
+        elector,
+        DumpCluster(dump),
+        DynamoDBCacheTable(client, table_name),
+        clock=clock,
+        sleep=time.sleep,
+        stopped=lambda: watcher.has_come_to_something,
+        new_id=lambda: uuid.uuid4().hex,
+        on_published=lambda changes: None,
+    )
+    watcher.run()

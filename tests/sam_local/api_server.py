@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, Self
 
 import yaml
@@ -13,7 +13,15 @@ import yaml
 from berth.cluster.dump import DumpCluster
 from berth.extender.ports import Assignment, Binding, Created, Refused, Unanswered
 
-NODES = ["api", "v1", "nodes"]
+KINDS = {
+    "nodes": "Node",
+    "pods": "Pod",
+    "namespaces": "Namespace",
+    "poddisruptionbudgets": "PodDisruptionBudget",
+    "priorityclasses": "PriorityClass",
+}
+KUBE_SYSTEM = ["api", "v1", "namespaces", "kube-system"]
+WATCH_SECONDS = 5.0
 
 
 class DumpedApiServer:
@@ -28,6 +36,7 @@ class DumpedApiServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._server.left.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -48,7 +57,8 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, dump: Path, host: str) -> None:
         super().__init__((host, 0), _Handler)
         self.cluster = DumpCluster(dump)
-        self.nodes = [item for item in yaml.safe_load(dump.read_text())["items"] if item["kind"] == "Node"]
+        self.items = yaml.safe_load(dump.read_text())["items"]
+        self.left = Event()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -56,8 +66,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = self._path()
-        if path == NODES:
-            self._reply(200, {"metadata": {"resourceVersion": "1"}, "items": self.server.nodes})
+        if path == KUBE_SYSTEM:
+            self._reply(200, {"metadata": {"uid": "dump"}})
+            return
+        if path[-1] in KINDS:
+            self._list(KINDS[path[-1]])
             return
         _, _, _, namespace, _, name = path  # /api/v1/namespaces/NAMESPACE/pods/NAME
         found = self.server.cluster.assignment(namespace, name, 0)
@@ -65,6 +78,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(200, {"metadata": {"uid": found.pod_uid}, "spec": {"nodeName": found.node}})
         else:
             self._refuse(found)
+
+    def _list(self, kind: str) -> None:
+        if "watch=" in self.path:
+            self.server.left.wait(WATCH_SECONDS)  # nothing changes in a file
+            self._reply_bytes(200, b"")
+            return
+        items = [item for item in self.server.items if item["kind"] == kind]
+        self._reply(200, {"metadata": {"resourceVersion": "1"}, "items": items})
 
     def do_POST(self) -> None:
         _, _, _, namespace, _, name, _ = self._path()  # /api/v1/namespaces/NAMESPACE/pods/NAME/binding
@@ -95,7 +116,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(500, {"kind": "Status", "message": answer.cause})
 
     def _reply(self, status: int, content: object) -> None:
-        body = json.dumps(content).encode()
+        self._reply_bytes(status, json.dumps(content).encode())
+
+    def _reply_bytes(self, status: int, body: bytes) -> None:
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from berth.extender.arguments import Candidates, read_candidates
 from berth.extender.outcomes import Failure, FailureOutcome
-from berth.extender.ports import CacheUnavailable, Snapshots
+from berth.extender.ports import Basis, CacheUnavailable, NodeCache
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot import Snapshot
 from tests.builders.nodes import labelled, labelled_object
 from tests.builders.requests import body_of, cache_mode, full_mode
 
 
-class Answering(Snapshots):
-    """Answers with what it was given, and counts."""
+class Answering(NodeCache):
+    """Answers with what it was given, and counts how often it was asked for the cluster."""
 
     def __init__(self, answer: Snapshot | CacheUnavailable) -> None:
-        self._answer = answer
+        self._answer = Basis(BerthConfiguration().policy(), answer)
         self.asked = 0
 
-    def current(self) -> Snapshot | CacheUnavailable:
+    def current(self) -> Basis:
         self.asked += 1
         return self._answer
+
+    def policy(self) -> Policy:
+        return self._answer.policy
 
 
 def test_cache_mode_decides_on_the_cache() -> None:

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from berth.runtime.settings import SettingsInvalid
+from berth.runtime.warm_up_event import EVENT
+from tests.builders.events import http_event
+from tests.builders.requests import body_of, cache_mode
 
 Load = Callable[..., Callable[..., Any]]
 VERBS = ["filter", "filter_onlyone", "prioritize"]
@@ -36,14 +39,27 @@ def test_it_does_not_start_without_a_cluster(load_function: Load, name: str) -> 
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_it_does_not_start_with_a_configuration_that_is_wrong(load_function: Load, name: str) -> None:
-    with pytest.raises(SettingsInvalid, match="profile"):
-        load_function(name, {"BERTH_CONFIGURATION": '{"profile": "labels"}'})
+def test_it_starts_with_a_configuration_that_is_wrong_and_says_so_when_it_is_asked(
+    load_function: Load, name: str
+) -> None:
+    handler = load_function(name, {"BERTH_CONFIGURATION": '{"profile": "labels"}'})
+    answer = handler(http_event(body_of(cache_mode(["n10"])), f"POST /scheduler/{name}"), None)
+    assert "BERTH_CONFIGURATION: profile: Input should be 'label-priority'" in answer["body"]
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_the_configuration_decides(load_function: Load, name: str) -> None:
     document = '{"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "kubernetes.io/hostname"}}]}'
-    policy = load_function(name, {"BERTH_CONFIGURATION": document}).__globals__["policy"]
-    [plugin] = policy.profile.filters
+    cache = load_function(name, {"BERTH_CONFIGURATION": document}).__globals__["cache"]
+    [plugin] = cache.policy().profile.filters
     assert plugin._label == "kubernetes.io/hostname"
+
+
+@pytest.mark.parametrize("name", [*VERBS, "preempt"])
+def test_a_warm_up_event_brings_the_snapshot_up_to_date_and_answers_nobody(load_function: Load, name: str) -> None:
+    handler = load_function(name, {})
+    cache = handler.__globals__["cache"]
+    assert cache._reader.version == 0
+    answer = handler(EVENT, None)
+    assert cache._reader.version > 0
+    assert answer["body"] == f'{{"version":{cache._reader.version}}}'

@@ -10,11 +10,14 @@ import pytest
 import yaml
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.nodecache.codec import unpack
-from berth.nodecache.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.changes import unpack
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.head import Pointer
+from berth_cli.run_time import RunTime
 from tests.fakes.log_lines import LogLines
 
-EVENT = {"source": "aws.scheduler"}
+EVENT = {"mode": "periodic"}
+SECONDS = 20.0
 TABLE = "watcher-function"
 Load = Callable[..., Callable[..., Any]]
 
@@ -41,21 +44,40 @@ def dump(directory: Path, *nodes: dict[str, object]) -> Path:
     return path
 
 
-def test_it_publishes_and_then_finds_nothing_new(
+def test_it_publishes_what_there_is_and_hands_over(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:
     path = dump(tmp_path, {"name": "n1"}, {"name": "n2"})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
-    assert handler(EVENT, None) == {"outcome": "published", "version": 1, "nodes": 2, "reason": ""}
-    assert handler(EVENT, None) == {"outcome": "unchanged", "version": 2, "nodes": 2, "reason": ""}
+    done = {"outcome": "handed-over", "publications": 1, "objects": 2, "nodes": 2, "reason": ""}
+    assert handler(EVENT, RunTime(SECONDS)) == done
+    first = published(table)
+    assert handler(EVENT, RunTime(SECONDS)) == done
+    assert published(table).version == first.version
+    assert published(table).heartbeat > first.heartbeat
+    assert first.snapshot is not None
+    chunks = [chunk for chunk in table.chunks(first.snapshot) if chunk is not None]
+    assert {(change.resource, change.key) for change in unpack(chunks)} == {("nodes", "n1"), ("nodes", "n2")}
+    ended = [line for line in log_lines.all() if line.get("verb") == "watcher"]
+    assert [(line["level"], line["outcome"], line["detail"]) for line in ended] == [
+        ("INFO", "handed-over", "1 publications, 2 objects of them 2 nodes")
+    ] * 2
+
+
+def published(table: DynamoDBCacheTable) -> Pointer:
     head = table.head()
     assert head is not None
-    chunks = [chunk for chunk in table.chunks(head.snapshot) if chunk is not None]
-    assert list(unpack(chunks).nodes) == ["n1", "n2"]
-    assert [(line["level"], line["verb"], line["outcome"], line["detail"]) for line in log_lines.all()] == [
-        ("INFO", "watcher", "published", "2 nodes, version 1"),
-        ("INFO", "watcher", "unchanged", "2 nodes, version 2"),
-    ]
+    assert head.pointer is not None
+    return head.pointer
+
+
+def test_it_tells_when_it_became_the_leader(
+    load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
+) -> None:
+    path = dump(tmp_path, {"name": "n1"})
+    handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
+    handler(EVENT, RunTime(SECONDS))
+    assert any("became leader in epoch 0" in str(line["message"]) for line in log_lines.all())
 
 
 def test_a_cluster_that_cannot_be_read_is_an_outcome_and_a_warning(
@@ -64,16 +86,18 @@ def test_a_cluster_that_cannot_be_read_is_an_outcome_and_a_warning(
     path = tmp_path / "absent.yaml"
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
     reason = f"dump {path}: No such file or directory"
-    assert handler(EVENT, None) == {
+    assert handler(EVENT, RunTime(SECONDS)) == {
         "outcome": "failure-cluster-unavailable",
-        "version": 0,
+        "publications": 0,
+        "objects": 0,
         "nodes": 0,
         "reason": reason,
     }
-    assert [(line["level"], line["outcome"], line["detail"]) for line in log_lines.all()] == [
-        ("WARNING", "failure-cluster-unavailable", reason)
-    ]
-    assert table.head() is None
+    [line] = [line for line in log_lines.all() if line.get("verb") == "watcher"]
+    assert (line["level"], line["outcome"], line["detail"]) == ("WARNING", "failure-cluster-unavailable", reason)
+    head = table.head()
+    assert head is not None
+    assert head.pointer is None
 
 
 def test_a_kubeconfig_that_cannot_be_read_is_an_outcome_too(
@@ -81,13 +105,13 @@ def test_a_kubeconfig_that_cannot_be_read_is_an_outcome_too(
 ) -> None:
     path = tmp_path / "absent"
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_KUBECONFIG": str(path)})
-    assert handler(EVENT, None)["outcome"] == "failure-cluster-unavailable"
+    assert handler(EVENT, RunTime(SECONDS))["outcome"] == "failure-cluster-unavailable"
 
 
 def test_a_table_that_is_not_there_is_an_outcome_too(load_function: Load, tmp_path: Path) -> None:
     path = dump(tmp_path, {"name": "n1"})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": "absent", "BERTH_CLUSTER_DUMP": str(path)})
-    answer = handler(EVENT, None)
+    answer = handler(EVENT, RunTime(SECONDS))
     assert answer["outcome"] == "failure-table-unavailable"
     assert "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE" in answer["reason"]
 
@@ -98,14 +122,16 @@ def test_nodes_that_could_not_be_read_are_told(
     """Nobody would miss them otherwise: a node without a name is in no answer."""
     path = dump(tmp_path, {"name": "n1"}, {"labels": {}}, {"name": ""})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
-    assert handler(EVENT, None)["nodes"] == 1
-    [line] = log_lines.all()
-    assert "2" in line["detail"]
-    assert "unreadable" in line["detail"]
+    assert handler(EVENT, RunTime(SECONDS))["nodes"] == 1
+    [line] = [line for line in log_lines.all() if line.get("verb") == "watcher"]
+    assert line["level"] == "WARNING"
+    assert line["detail"].endswith("; left out 2 without a name")
 
 
-@pytest.mark.parametrize("event", [None, {}, [], "x", {"source": "someone else"}])
-def test_the_event_says_nothing(load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, event: object) -> None:
+@pytest.mark.parametrize("event", [None, {}, [], "x", {"source": "someone else"}, {"mode": "always"}])
+def test_any_other_event_is_a_start_by_the_schedule(
+    load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, event: object
+) -> None:
     path = dump(tmp_path, {"name": "n1"})
-    handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
-    assert handler(event, None)["outcome"] == "published"
+    variables = {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path), "BERTH_WATCHER_MODE": "periodic"}
+    assert load_function("watcher", variables)(event, RunTime(SECONDS))["outcome"] == "handed-over"

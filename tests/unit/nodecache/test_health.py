@@ -4,32 +4,49 @@ from __future__ import annotations
 
 import pytest
 
-from berth.nodecache.head import SCHEMA_VERSION
+from berth import __version__
+from berth.nodecache.configurations import Configurations
 from berth.nodecache.health import HealthOutcome, health
-from berth.nodecache.in_memory_table import InMemoryCacheTable
-from tests.builders.heads import AT, head
-from tests.fakes.cache_tables import CountingCacheTable, InterruptedCacheTable, outage
+from berth.scheduling.configuration import BerthConfiguration
+from tests.builders.nodes import labelled
+from tests.fakes.cache_tables import outage
+from tests.fakes.verbs import Verbs
+
+
+def health_of(verbs: Verbs) -> tuple[HealthOutcome, dict[str, object]]:
+    return health(verbs.table, Configurations(verbs.store, BerthConfiguration), verbs.clock.wall)
 
 
 def test_a_published_cache_is_ok_and_says_how_old_it_is() -> None:
-    table = CountingCacheTable(InMemoryCacheTable())
-    table.publish(head(7), None)
-    table.calls.clear()
-    assert health(table, lambda: AT + 1.5) == (
+    verbs = Verbs([labelled("n1", "10")])
+    verbs.clock.advance(1.5)
+    verbs.table.calls.clear()
+    assert health_of(verbs) == (
         HealthOutcome.OK,
         {
             "status": "ok",
-            "version": 7,
+            "version": 1,
             "observedAgeSeconds": 1.5,
+            "maxStalenessSeconds": 180.0,
             "heartbeatAgeSeconds": 1.5,
-            "writerVersion": "0.1.0",
+            "writerVersion": __version__,
+            "configurationHash": "",
         },
     )
-    assert table.calls == ["head"]
+    assert verbs.table.calls == ["head"]
+
+
+def test_data_older_than_the_applied_configuration_allows_is_stale() -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    verbs.store.apply('{"nodeCache": {"maxStaleness": 30}}')
+    verbs.clock.advance(31)
+    outcome, found = health_of(verbs)
+    assert outcome is HealthOutcome.STALE
+    assert (found["observedAgeSeconds"], found["maxStalenessSeconds"]) == (31.0, 30.0)
 
 
 def test_an_empty_cache_is_unavailable() -> None:
-    assert health(InMemoryCacheTable(), lambda: AT) == (
+    assert health_of(Verbs(nodes=None)) == (
         HealthOutcome.UNAVAILABLE,
         {
             "status": "failure-cache-unavailable",
@@ -39,17 +56,17 @@ def test_an_empty_cache_is_unavailable() -> None:
 
 
 def test_a_table_that_cannot_be_read_is_unavailable() -> None:
-    outcome, found = health(InterruptedCacheTable(InMemoryCacheTable(), {"head": outage}), lambda: AT)
+    outcome, found = health_of(Verbs(interrupted={"head": outage}))
     assert outcome is HealthOutcome.UNAVAILABLE
     assert found["reason"] == "node cache table berth-cache: the table is throttled (ThrottlingException)"
 
 
-def test_a_cache_that_the_verbs_cannot_read_is_unavailable() -> None:
-    table = InMemoryCacheTable()
-    table.publish(head(schema_version=SCHEMA_VERSION + 1), None)
-    outcome, found = health(table, lambda: AT)
+def test_a_configuration_that_the_verbs_cannot_read_is_unavailable() -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    verbs.store.apply('{"kind": "Deployment"}')
+    outcome, found = health_of(verbs)
     assert outcome is HealthOutcome.UNAVAILABLE
-    assert found["reason"] == "the node cache was written by a newer release; update this function"
+    assert found["reason"] == "the applied configuration: kind: Input should be 'BerthConfiguration'"
 
 
 @pytest.mark.parametrize("outcome", HealthOutcome)

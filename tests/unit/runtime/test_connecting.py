@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
-from berth.cluster.dump import DumpCluster
 from berth.cluster.kubernetes_binder import KubernetesBinder
-from berth.cluster.kubernetes_nodes import KubernetesNodes
-from berth.nodecache.cluster import ClusterUnavailable, NoSchedulingQueue
+from berth.cluster.kubernetes_cluster import KubernetesCluster
+from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+from berth.cluster.listed_cluster import ListedCluster
+from berth.nodecache.cluster import ClusterUnavailable, NoSchedulingQueue, SchedulingQueue
+from berth.nodecache.feed.cluster import Cluster
 from berth.runtime.cluster import connect
-from berth.runtime.settings import BindSettings, ClusterSettings, WatcherSettings
+from berth.runtime.settings import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.freshness import WakeUp
+from tests.builders.certificates import self_signed
 from tests.builders.kubeconfigs import kubeconfig_for
+
+POLICY = BerthConfiguration().policy()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ClusterSettings:
+    return ClusterSettings.from_environ({"BERTH_KUBECONFIG": str(kubeconfig_for("https://127.0.0.1:1", tmp_path))})
 
 
 def test_the_watcher_and_bind_see_one_dump(tmp_path: Path) -> None:
@@ -20,16 +33,13 @@ def test_the_watcher_and_bind_see_one_dump(tmp_path: Path) -> None:
     dump = {"BERTH_CLUSTER_DUMP": str(tmp_path / "dump.yaml")}
     for_watcher = connect(WatcherSettings.from_environ(dump | {"BERTH_CACHE_TABLE": "t"}))
     for_bind = connect(BindSettings.from_environ(dump))
-    assert isinstance(for_watcher.nodes, DumpCluster)
-    assert for_watcher.nodes is for_bind.binder
-    assert isinstance(for_bind.queue, NoSchedulingQueue)
-    for_bind.queue.wake()
+    watched: object = for_watcher.cluster(POLICY, WatcherMode.CONTINUOUS)
+    assert watched is for_bind.binder
+    assert isinstance(for_watcher.queue(WakeUp.OBJECT), NoSchedulingQueue)
 
 
-def test_a_kubeconfig_is_read_and_the_server_is_not_asked_yet(tmp_path: Path) -> None:
-    settings = ClusterSettings.from_environ({"BERTH_KUBECONFIG": str(kubeconfig_for("https://127.0.0.1:1", tmp_path))})
+def test_a_kubeconfig_is_read_and_the_server_is_not_asked_yet(settings: ClusterSettings) -> None:
     cluster = connect(settings)
-    assert isinstance(cluster.nodes, KubernetesNodes)
     assert isinstance(cluster.binder, KubernetesBinder)
     assert connect(settings) is cluster
 
@@ -39,4 +49,48 @@ def test_a_kubeconfig_that_is_missing_is_unavailable_and_is_looked_for_again(tmp
     with pytest.raises(ClusterUnavailable, match="No such file"):
         connect(settings)
     kubeconfig_for("https://127.0.0.1:1", tmp_path)
-    assert isinstance(connect(settings).nodes, KubernetesNodes)
+    assert isinstance(connect(settings).binder, KubernetesBinder)
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"), [(WatcherMode.CONTINUOUS, KubernetesCluster), (WatcherMode.PERIODIC, ListedCluster)]
+)
+def test_the_mode_says_whether_the_cluster_is_watched_or_listed(
+    settings: ClusterSettings, mode: WatcherMode, kind: type[Cluster]
+) -> None:
+    assert isinstance(connect(settings).cluster(POLICY, mode), kind)
+
+
+@pytest.mark.parametrize(
+    ("wake_up", "kind"),
+    [
+        (WakeUp.OBJECT, KubernetesObjectQueue),
+        (WakeUp.POD, KubernetesPodQueue),
+        (WakeUp.NONE, NoSchedulingQueue),
+    ],
+)
+def test_the_configuration_says_what_is_touched_to_wake_the_queue(
+    settings: ClusterSettings, wake_up: WakeUp, kind: type[SchedulingQueue]
+) -> None:
+    assert isinstance(connect(settings).queue(wake_up), kind)
+
+
+def test_an_eks_cluster_needs_no_secret(tmp_path: Path) -> None:
+    certificate, _ = self_signed(tmp_path, "ca")
+    settings = ClusterSettings.from_environ(
+        {
+            "BERTH_EKS_CLUSTER": "prod",
+            "BERTH_EKS_ENDPOINT": "https://0123.gr7.eu-central-1.eks.amazonaws.com",
+            "BERTH_EKS_CERTIFICATE_AUTHORITY": b64encode(certificate.read_bytes()).decode(),
+            "AWS_REGION": "eu-central-1",
+        }
+    )
+    assert isinstance(connect(settings).binder, KubernetesBinder)
+
+
+def test_an_eks_cluster_without_its_endpoint_says_where_to_find_it() -> None:
+    settings = ClusterSettings.from_environ({"BERTH_EKS_CLUSTER": "prod", "AWS_REGION": "eu-central-1"})
+    with pytest.raises(
+        ClusterUnavailable, match="EKS: endpoint is missing; see the output of aws eks describe-cluster"
+    ):
+        connect(settings)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from berth.nodecache.configurations import ConfigurationInvalid
 from berth.runtime.settings import (
     BindSettings,
     CacheSettings,
@@ -17,7 +18,10 @@ from berth.runtime.settings import (
 
 TABLE = {"BERTH_CACHE_TABLE": "berth-cache"}
 DUMP = {"BERTH_CLUSTER_DUMP": "/tmp/dump.yaml"}
-ONE_CLUSTER = "set exactly one of BERTH_KUBECONFIG_SECRET, BERTH_KUBECONFIG and BERTH_CLUSTER_DUMP"
+ONE_CLUSTER = (
+    "set exactly one of BERTH_KUBECONFIG_SECRET, BERTH_EKS_CLUSTER, BERTH_KUBECONFIG, BERTH_IN_CLUSTER and "
+    "BERTH_CLUSTER_DUMP"
+)
 
 
 def test_variables_of_others_are_ignored() -> None:
@@ -25,12 +29,12 @@ def test_variables_of_others_are_ignored() -> None:
 
 
 def test_without_a_document_the_defaults_decide() -> None:
-    assert PolicySettings.from_environ(TABLE).configuration.profile == "label-priority"
+    assert PolicySettings.from_environ(TABLE).deployed().profile == "label-priority"
 
 
 def test_an_empty_variable_counts_as_absent() -> None:
     """A template's parameter that was left empty arrives as an empty variable."""
-    assert PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": ""}).configuration.profile == "label-priority"
+    assert PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": ""}).deployed().profile == "label-priority"
     with pytest.raises(SettingsInvalid, match="BERTH_CACHE_TABLE"):
         CacheSettings.from_environ({"BERTH_CACHE_TABLE": ""})
 
@@ -41,6 +45,14 @@ def test_an_empty_variable_counts_as_absent() -> None:
         ({"BERTH_KUBECONFIG_SECRET": "arn:x"}, "kubeconfig_secret", "arn:x"),
         ({"BERTH_KUBECONFIG": "/k"}, "kubeconfig", Path("/k")),
         ({"BERTH_CLUSTER_DUMP": "/d"}, "dump", Path("/d")),
+        ({"BERTH_IN_CLUSTER": "true"}, "in_cluster", True),
+        ({"BERTH_EKS_CLUSTER": "prod"}, "eks_cluster", "prod"),
+        ({"BERTH_EKS_CLUSTER": "prod", "AWS_REGION": "eu-central-1"}, "eks_region", "eu-central-1"),
+        (
+            {"BERTH_EKS_CLUSTER": "prod", "AWS_REGION": "eu-central-1", "BERTH_EKS_REGION": "eu-west-1"},
+            "eks_region",
+            "eu-west-1",
+        ),
     ],
 )
 def test_one_cluster_is_named(variables: dict[str, str], field: str, value: object) -> None:
@@ -73,13 +85,10 @@ def test_http_timeout_is_in_seconds_and_the_schedulers_default_by_default(
             BindSettings, DUMP | {"BERTH_HTTP_TIMEOUT": "5s"}, "BERTH_HTTP_TIMEOUT: ", id="seconds with a unit"
         ),
         pytest.param(
-            PolicySettings, TABLE | {"BERTH_CONFIGURATION": "{"}, "BERTH_CONFIGURATION", id="a document that is no JSON"
-        ),
-        pytest.param(
-            PolicySettings,
-            TABLE | {"BERTH_CONFIGURATION": '{"profile": "x"}'},
-            "BERTH_CONFIGURATION",
-            id="a wrong document",
+            WatcherSettings,
+            TABLE | DUMP | {"BERTH_WATCHER_MODE": "always"},
+            "BERTH_WATCHER_MODE: Input should be 'continuous' or 'periodic'",
+            id="no mode of the watcher",
         ),
     ],
 )
@@ -92,7 +101,26 @@ def test_an_error_names_the_variable_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_an_error_in_the_document_names_the_field_in_it() -> None:
-    document = '{"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "a b"}}]}'
-    with pytest.raises(SettingsInvalid, match=r"BERTH_CONFIGURATION.*pluginConfig\.0\.args\.label"):
-        PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": document})
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        pytest.param("{", "document: Invalid JSON", id="no JSON"),
+        pytest.param('{"profile": "x"}', "profile: Input should be 'label-priority'", id="an unknown profile"),
+        pytest.param(
+            '{"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "a b"}}]}',
+            "pluginConfig.0.args.label",
+            id="a wrong argument",
+        ),
+    ],
+)
+def test_a_wrong_document_lets_the_function_start_and_is_told_when_it_is_needed(document: str, field: str) -> None:
+    """A verb whose environment does not start could not tell the scheduler why."""
+    settings = PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": document})
+    with pytest.raises(ConfigurationInvalid) as caught:
+        settings.deployed()
+    assert str(caught.value).startswith(f"BERTH_CONFIGURATION: {field}")
+
+
+def test_the_functions_to_warm_up_are_listed() -> None:
+    settings = WatcherSettings.from_environ(TABLE | DUMP | {"BERTH_WARM_UP_FUNCTIONS": "filter:live, preempt:live,"})
+    assert settings.warm_up_functions == ("filter:live", "preempt:live")

@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from berth.extender.outcomes import Failure, FailureOutcome, bad_request
-from berth.extender.ports import CacheUnavailable, Snapshots
+from berth.extender.ports import NodeCache
 from berth.extender.wire import decode_object, folded
+from berth.scheduling.freshness import WhenStale
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node, read_pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.positions import Located
 from berth.scheduling.snapshot import Snapshot
 
 NO_NODES = "the request names no node: NodeNames and Nodes are null or empty"
@@ -17,18 +20,30 @@ NO_NODES = "the request names no node: NodeNames and Nodes are null or empty"
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The pod, the names it may go to (each once, in the request's order), and the state to decide on.
+    """The pod, the names it may go to (each once, in the request's order), and what to decide by.
 
     `items` holds the node objects of full mode, to be echoed; None in node-cache mode.
     """
 
     pod: Pod
-    names: Sequence[str]
+    names: Located
+    policy: Policy
     snapshot: Snapshot
     items: Mapping[str, object] | None
 
 
-def read_candidates(body: str | bytes, snapshots: Snapshots) -> Candidates | Failure:
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """The pod and the names, without a state to decide on. They pass: because the pod is exempt, or because the
+    configuration wants it so (`whenStale`)."""
+
+    pod: Pod
+    names: Sequence[str]
+    reason: str
+    exempt: bool
+
+
+def read_candidates(body: str | bytes, cache: NodeCache) -> Candidates | Undecided | Failure:
     """Decode the request and bring the snapshot up to date; in full mode the request itself is the snapshot."""
     arguments = decode_object(body)
     if isinstance(arguments, Failure):
@@ -36,32 +51,37 @@ def read_candidates(body: str | bytes, snapshots: Snapshots) -> Candidates | Fai
     pod = read_pod(arguments.get("pod"))
     if isinstance(pod, Unreadable):
         return bad_request(f"the request is not a scheduling request: {pod.cause}")
-    found = _read_names(arguments, pod, snapshots)
+    found = _read_names(arguments, pod, cache)
     if isinstance(found, Failure):
         return replace(found, pod=f"{pod.namespace}/{pod.name}")
     return found
 
 
-def _read_names(arguments: dict[str, object], pod: Pod, snapshots: Snapshots) -> Candidates | Failure:
+def _read_names(arguments: dict[str, object], pod: Pod, cache: NodeCache) -> Candidates | Undecided | Failure:
     # kube-scheduler prefers NodeNames in an answer and falls through to Nodes (fact 12); so do we with a request.
     names, nodes = arguments.get("nodenames"), arguments.get("nodes")
     if names is not None:
-        return _node_cache_mode(pod, names, snapshots)
+        return _node_cache_mode(pod, names, cache)
     if nodes is not None:
-        return _full_mode(pod, nodes)
+        return _full_mode(pod, nodes, cache)
     return bad_request(NO_NODES)
 
 
-def _node_cache_mode(pod: Pod, names: object, snapshots: Snapshots) -> Candidates | Failure:
+def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | Undecided | Failure:
     if not isinstance(names, list) or not _are_strings(names):
         return bad_request("NodeNames is not a list of strings")
     if not names:
         return bad_request(NO_NODES)
-    snapshot = snapshots.current()
-    if isinstance(snapshot, CacheUnavailable):
-        return Failure(FailureOutcome.CACHE_UNAVAILABLE, snapshot.reason)
-    # Twice the same name: answered once, or its scores would be added up (fact 18).
-    return Candidates(pod, list(dict.fromkeys(names)), snapshot, None)
+    basis = cache.current()
+    cluster = basis.cluster
+    if isinstance(cluster, Snapshot):
+        # Twice the same name: answered once, or its scores would be added up (fact 18).
+        return Candidates(pod, Located.of(names, cluster.positions), basis.policy, cluster, None)
+    # The cluster's own agents are not held up by a cache that they may be needed to repair.
+    exempt = basis.policy.exempts(pod)
+    if exempt or cluster.when_stale is WhenStale.PASS:
+        return Undecided(pod, list(dict.fromkeys(names)), cluster.reason, exempt)
+    return Failure(FailureOutcome.CACHE_UNAVAILABLE, cluster.reason)
 
 
 def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
@@ -73,7 +93,7 @@ def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
     return True
 
 
-def _full_mode(pod: Pod, nodes: object) -> Candidates | Failure:
+def _full_mode(pod: Pod, nodes: object, cache: NodeCache) -> Candidates | Failure:
     listed = folded(nodes).get("items") if isinstance(nodes, dict) else nodes
     if not isinstance(listed, list | None):
         return bad_request("Nodes.items is not a list")
@@ -86,4 +106,5 @@ def _full_mode(pod: Pod, nodes: object) -> Candidates | Failure:
         infos[info.name], items[info.name] = info, item
     if not infos:
         return bad_request(NO_NODES)
-    return Candidates(pod, list(infos), Snapshot.of(infos.values()), items)
+    snapshot = Snapshot.of(infos.values())
+    return Candidates(pod, Located.of(list(infos), snapshot.positions), cache.policy(), snapshot, items)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from berth.extender.arguments import Candidates, read_candidates
+from berth.extender.arguments import Candidates, Undecided, read_candidates
 from berth.extender.outcomes import Failure, FilterOutcome
-from berth.extender.ports import Snapshots
+from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, error_reply, reply
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Feasibility, Policy
 from berth.scheduling.snapshot import Snapshot
 
 
-def answer_filter(body: str | bytes, policy: Policy, snapshots: Snapshots) -> Reply:
+def answer_filter(body: str | bytes, cache: NodeCache) -> Reply:
     """Every feasible name passes; every other has a reason (fact 16)."""
-    return _answer(body, policy.feasibility, snapshots)
+    return _answer(body, Policy.feasibility, cache)
 
 
-def answer_filter_onlyone(body: str | bytes, policy: Policy, snapshots: Snapshots) -> Reply:
+def answer_filter_onlyone(body: str | bytes, cache: NodeCache) -> Reply:
     """Only the best feasible name passes, so that the scheduler has nothing left to choose (fact 46)."""
-    return _answer(body, policy.best, snapshots)
+    return _answer(body, Policy.best, cache)
 
 
 def failed(failure: Failure) -> Reply:
@@ -28,20 +28,31 @@ def failed(failure: Failure) -> Reply:
     return error_reply(_result(names=[], items=None, rejected={}, error=failure.reason), failure)
 
 
-Decide = Callable[[Pod, Sequence[str], Snapshot], Feasibility]
+Decide = Callable[[Policy, Pod, Sequence[str], Snapshot], Feasibility]
 
 
-def _answer(body: str | bytes, decide: Decide, snapshots: Snapshots) -> Reply:
-    candidates = read_candidates(body, snapshots)
+def _answer(body: str | bytes, decide: Decide, cache: NodeCache) -> Reply:
+    candidates = read_candidates(body, cache)
     if isinstance(candidates, Failure):
         return failed(candidates)
+    if isinstance(candidates, Undecided):
+        return _passed(candidates)
     pod = candidates.pod
-    decision = decide(pod, candidates.names, candidates.snapshot)
+    decision = decide(candidates.policy, pod, candidates.names, candidates.snapshot)
     return reply(
         _encode(candidates, decision),
         _outcome(decision),
         pod=f"{pod.namespace}/{pod.name}",
         detail=f"{len(decision.feasible)} of {len(candidates.names)} nodes feasible",
+    )
+
+
+def _passed(undecided: Undecided) -> Reply:
+    return reply(
+        _result(list(undecided.names), None, {}),
+        FilterOutcome.EXEMPT if undecided.exempt else FilterOutcome.PASSED,
+        pod=f"{undecided.pod.namespace}/{undecided.pod.name}",
+        detail=undecided.reason,
     )
 
 
@@ -52,7 +63,7 @@ def _outcome(decision: Feasibility) -> FilterOutcome:
 
 
 def _encode(candidates: Candidates, decision: Feasibility) -> dict[str, object]:
-    rejected = {name: status.message for name, status in decision.rejected.items()}
+    rejected = decision.messages
     if candidates.items is None:
         return _result(decision.feasible, None, rejected)
     return _result(None, [candidates.items[name] for name in decision.feasible], rejected)

@@ -7,17 +7,19 @@ from enum import StrEnum
 
 
 class FilterOutcome(StrEnum):
-    """Endings of filter and filter_onlyone."""
+    """Endings of filter and filter_onlyone. PASSED: all names, because the configuration wants it so (`whenStale`)."""
 
     FEASIBLE = "feasible"
     NONE_FEASIBLE = "none-feasible"
     EXEMPT = "exempt"
+    PASSED = "passed-without-cache"
 
 
 class PrioritizeOutcome(StrEnum):
     """Endings of prioritize."""
 
     SCORED = "scored"
+    PASSED = "passed-without-cache"
 
 
 class BindOutcome(StrEnum):
@@ -36,6 +38,7 @@ class PreemptOutcome(StrEnum):
 
     AGREED = "agreed"
     NO_CANDIDATES = "no-candidates"
+    PASSED = "passed-without-cache"
 
 
 class FailureOutcome(StrEnum):

@@ -5,22 +5,37 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from berth.scheduling.freshness import WhenStale
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class CacheUnavailable:
-    """There is no snapshot to decide on; `reason` names cause and remedy."""
+    """There is no snapshot to decide on, or one that is too old; `reason` names cause and remedy."""
 
     reason: str
+    when_stale: WhenStale = WhenStale.FAIL
 
 
-class Snapshots(ABC):
-    """The state of the cluster as the cache has it."""
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a call decides by: the policy in force, and the cluster as the cache has it."""
+
+    policy: Policy
+    cluster: Snapshot | CacheUnavailable
+
+
+class NodeCache(ABC):
+    """The state of the cluster, and the configuration that was applied to it. Neither ever goes back."""
 
     @abstractmethod
-    def current(self) -> Snapshot | CacheUnavailable:
-        """The newest published snapshot, at the cost of one consistent read when nothing changed. Never goes back."""
+    def current(self) -> Basis:
+        """As last published, at the cost of one read of the head when nothing changed."""
+
+    @abstractmethod
+    def policy(self) -> Policy:
+        """The policy alone, for requests that bring their nodes with them. It costs a read of the head at the most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from berth.extender.outcomes import Failure, FailureOutcome, PreemptOutcome, bad_request
-from berth.extender.ports import CacheUnavailable, Snapshots
+from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.extender.reply import Reply, reply, status_reply
 from berth.extender.wire import decode_object, folded
+from berth.scheduling.freshness import WhenStale
 from berth.scheduling.objects import Unreadable, read_pod
-from berth.scheduling.policy import Policy
 
 UNREADABLE_VICTIM = "a victim has no UID or is no pod; without it the others would be evicted for nothing"
 
@@ -28,7 +28,7 @@ class Victims:
     num_pdb_violations: int
 
 
-def answer_preempt(body: str | bytes, policy: Policy, snapshots: Snapshots) -> Reply:
+def answer_preempt(body: str | bytes, cache: NodeCache) -> Reply:
     """The request's candidates as MetaVictims, in both modes (fact 25)."""
     arguments = decode_object(body)
     if isinstance(arguments, Failure):
@@ -40,11 +40,10 @@ def answer_preempt(body: str | bytes, policy: Policy, snapshots: Snapshots) -> R
     if isinstance(candidates, Failure):
         return failed(candidates)
     name = f"{pod.namespace}/{pod.name}"
-    snapshot = snapshots.current()
-    if isinstance(snapshot, CacheUnavailable):
-        # An eviction cannot be taken back; a refused call is made again.
-        return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, snapshot.reason, name))
-    barred = policy.barred(pod, candidates, snapshot)
+    basis = cache.current()
+    if isinstance(basis.cluster, CacheUnavailable):
+        return _without_cache(candidates, basis.cluster, name)
+    barred = basis.policy.barred(pod, candidates, basis.cluster)
     agreed = {node: victims for node, victims in candidates.items() if node not in barred}
     return reply(
         _encode(agreed),
@@ -57,6 +56,14 @@ def answer_preempt(body: str | bytes, policy: Policy, snapshots: Snapshots) -> R
 def failed(failure: Failure) -> Reply:
     """There is no Error field: a status other than 200 is the only signal (fact 28)."""
     return status_reply(failure)
+
+
+def _without_cache(candidates: dict[str, Victims], cache: CacheUnavailable, pod: str) -> Reply:
+    """An eviction cannot be taken back, and a refused call is made again. But where filter lets every node pass, a
+    refusal here would leave the pod waiting for room that filter has promised."""
+    if cache.when_stale is WhenStale.PASS:
+        return reply(_encode(candidates), PreemptOutcome.PASSED, pod=pod, detail=cache.reason)
+    return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, cache.reason, pod))
 
 
 def _read_candidates(arguments: dict[str, object]) -> dict[str, Victims] | Failure:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from berth.extender.arguments import read_candidates
+from berth.extender.arguments import Undecided, read_candidates
 from berth.extender.outcomes import Failure, PrioritizeOutcome
-from berth.extender.ports import Snapshots
+from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, reply, status_reply
-from berth.scheduling.policy import Policy
 
 
-def answer_prioritize(body: str | bytes, policy: Policy, snapshots: Snapshots) -> Reply:
+def answer_prioritize(body: str | bytes, cache: NodeCache) -> Reply:
     """HostPriorityList: every host once (fact 21), with an integer score (fact 19)."""
-    candidates = read_candidates(body, snapshots)
+    candidates = read_candidates(body, cache)
     if isinstance(candidates, Failure):
         return failed(candidates)
     pod = candidates.pod
-    scores = policy.scores(pod, candidates.names, candidates.snapshot)
+    if isinstance(candidates, Undecided):
+        outcome, detail = PrioritizeOutcome.PASSED, candidates.reason
+        scores = [0] * len(candidates.names)
+    else:
+        scores = candidates.policy.scores(pod, candidates.names, candidates.snapshot)
+        outcome, detail = PrioritizeOutcome.SCORED, f"{len(scores)} nodes scored, {min(scores)} to {max(scores)}"
     hosts = [{"Host": name, "Score": score} for name, score in zip(candidates.names, scores, strict=True)]
-    return reply(
-        hosts,
-        PrioritizeOutcome.SCORED,
-        pod=f"{pod.namespace}/{pod.name}",
-        detail=f"{len(hosts)} nodes scored, {min(scores)} to {max(scores)}",
-    )
+    return reply(hosts, outcome, pod=f"{pod.namespace}/{pod.name}", detail=detail)
 
 
 def failed(failure: Failure) -> Reply:

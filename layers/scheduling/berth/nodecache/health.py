@@ -5,32 +5,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
-from berth.nodecache.head import SCHEMA_VERSION
-from berth.nodecache.reader import FUTURE_SCHEMA, NOTHING_PUBLISHED
-from berth.nodecache.table import CacheTable, TableUnavailable
+from berth.nodecache.configurations import ConfigurationInvalid, Configurations
+from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION
+from berth.nodecache.feed.reader import NOTHING_PUBLISHED
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
 
 
 class HealthOutcome(StrEnum):
-    """What a health check found."""
+    """What a health check found. STALE: the data is older than maxStaleness; verbs do as `whenStale` says."""
 
     OK = "ok"
+    STALE = "failure-cache-stale"
     UNAVAILABLE = "failure-cache-unavailable"
 
 
-def health(table: CacheTable, clock: Callable[[], float]) -> tuple[HealthOutcome, dict[str, object]]:
+def health(
+    table: CacheTable, configurations: Configurations, wall: Callable[[], float]
+) -> tuple[HealthOutcome, dict[str, object]]:
     """One read of the head. Ages are in seconds."""
     try:
         head = table.head()
-    except TableUnavailable as error:
-        return HealthOutcome.UNAVAILABLE, {"status": HealthOutcome.UNAVAILABLE, "reason": str(error)}
-    if head is None or head.schema_version > SCHEMA_VERSION:
-        reason = NOTHING_PUBLISHED if head is None else FUTURE_SCHEMA
-        return HealthOutcome.UNAVAILABLE, {"status": HealthOutcome.UNAVAILABLE, "reason": reason}
-    now = clock()
-    return HealthOutcome.OK, {
-        "status": HealthOutcome.OK,
-        "version": head.version,
-        "observedAgeSeconds": round(now - head.observed_at, 3),
-        "heartbeatAgeSeconds": round(now - head.heartbeat, 3),
-        "writerVersion": head.writer_version,
+        rules = configurations.at("" if head is None else head.configuration_hash).node_cache
+    except (TableUnavailable, ConfigurationInvalid) as error:
+        return _unavailable(str(error))
+    if head is None or head.pointer is None:
+        return _unavailable(NOTHING_PUBLISHED)
+    pointer = head.pointer
+    if pointer.schema_version > SCHEMA_VERSION:
+        return _unavailable(FUTURE_SCHEMA)
+    now = wall()
+    age = now - pointer.observation.observed_at
+    outcome = HealthOutcome.STALE if age > rules.max_staleness else HealthOutcome.OK
+    return outcome, {
+        "status": outcome,
+        "version": pointer.version,
+        "observedAgeSeconds": round(age, 3),
+        "maxStalenessSeconds": rules.max_staleness,
+        "heartbeatAgeSeconds": round(now - pointer.heartbeat, 3),
+        "writerVersion": pointer.writer_version,
+        "configurationHash": head.configuration_hash,
     }
+
+
+def _unavailable(reason: str) -> tuple[HealthOutcome, dict[str, object]]:
+    return HealthOutcome.UNAVAILABLE, {"status": HealthOutcome.UNAVAILABLE, "reason": reason}

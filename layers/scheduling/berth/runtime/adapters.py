@@ -2,24 +2,52 @@
 
 from __future__ import annotations
 
+import logging
 import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import boto3
 from botocore.config import Config
 
-from berth.nodecache.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.reader import NodeCacheReader
-from berth.runtime.settings import CacheSettings
+from berth.lease.clock import SystemClock
+from berth.nodecache.configurations import Configurations
+from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.runtime.settings import PolicySettings
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
 
-
-def cache_table(settings: CacheSettings) -> DynamoDBCacheTable:
-    """The node cache's table."""
-    return DynamoDBCacheTable(boto3.client("dynamodb", config=CALLS), settings.cache_table)
+log = logging.getLogger("berth")
 
 
-def node_cache(settings: CacheSettings) -> NodeCacheReader:
-    """The reader of the node cache."""
-    return NodeCacheReader(cache_table(settings), time.sleep)
+@dataclass(frozen=True, slots=True)
+class CacheAdapters:
+    """What lies in the cache table: the head with log and snapshots, and the applied configuration."""
+
+    client: DynamoDBClient
+    table: DynamoDBCacheTable
+    store: DynamoDBConfigurationStore
+    configurations: Configurations
+
+
+def cache_adapters(settings: PolicySettings) -> CacheAdapters:
+    """All of one client."""
+    client = boto3.client("dynamodb", config=CALLS)
+    store = DynamoDBConfigurationStore(client, settings.cache_table)
+    table = DynamoDBCacheTable(client, settings.cache_table)
+    return CacheAdapters(client, table, store, Configurations(store, settings.deployed))
+
+
+def node_cache(settings: PolicySettings) -> WarmNodeCache:
+    """The node cache, as the verbs read it."""
+    adapters = cache_adapters(settings)
+    reader = NodeCacheReader(adapters.table, SnapshotView(), time.sleep)
+    return WarmNodeCache(adapters.table, reader, adapters.configurations, SystemClock(), log.warning)

@@ -2,47 +2,118 @@
 
 from __future__ import annotations
 
+import os
+import random
 import time
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
+from typing import Protocol
 
 import boto3
+from kubernetes.client import Configuration
 
 from berth.cluster import kubeconfig
+from berth.cluster.access import Access
 from berth.cluster.api_server import ApiServer
 from berth.cluster.dump import DumpCluster
+from berth.cluster.eks import EksSettings, from_eks
+from berth.cluster.in_cluster import from_service_account
+from berth.cluster.kept_fields import Needs
 from berth.cluster.kubernetes_binder import KubernetesBinder
-from berth.cluster.kubernetes_nodes import KubernetesNodes
-from berth.cluster.kubernetes_queue import KubernetesSchedulingQueue
+from berth.cluster.kubernetes_cluster import KubernetesCluster
+from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+from berth.cluster.listed_cluster import ListedCluster
 from berth.extender.ports import PodBinder
-from berth.nodecache.cluster import Nodes, NoSchedulingQueue, SchedulingQueue
+from berth.nodecache.cluster import ClusterUnavailable, NoSchedulingQueue, SchedulingQueue
+from berth.nodecache.feed.cluster import Cluster
 from berth.runtime.adapters import CALLS
-from berth.runtime.settings import ClusterSettings
+from berth.runtime.settings import ClusterSettings, WatcherMode
+from berth.scheduling.freshness import WakeUp
+from berth.scheduling.policy import Policy
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """The ports of one cluster."""
+class Connection(Protocol):
+    """One cluster, through the ports of those who need it."""
 
-    nodes: Nodes
-    binder: PodBinder
-    queue: SchedulingQueue
+    @property
+    def binder(self) -> PodBinder:
+        """For bind."""
+
+    def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
+        """For the watcher: what this policy reads of the cluster."""
+
+    def queue(self, wake_up: WakeUp) -> SchedulingQueue:
+        """For the watcher: whom to wake, and how."""
+
+
+class KubernetesConnection(Connection):
+    """An API server."""
+
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+        self._binder = KubernetesBinder(api)
+
+    @property
+    def binder(self) -> PodBinder:
+        return self._binder
+
+    def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
+        cluster = KubernetesCluster(self._api, Needs.of(policy), time.time, random.random)
+        return ListedCluster(cluster) if mode is WatcherMode.PERIODIC else cluster
+
+    def queue(self, wake_up: WakeUp) -> SchedulingQueue:
+        match wake_up:
+            case WakeUp.OBJECT:
+                return KubernetesObjectQueue(self._api, time.time)
+            case WakeUp.POD:
+                return KubernetesPodQueue(self._api, time.time)
+            case WakeUp.NONE:
+                return NoSchedulingQueue()
+
+
+class DumpConnection(Connection):
+    """A file."""
+
+    def __init__(self, dump: DumpCluster) -> None:
+        self._dump = dump
+
+    @property
+    def binder(self) -> PodBinder:
+        return self._dump
+
+    def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
+        return self._dump
+
+    def queue(self, wake_up: WakeUp) -> SchedulingQueue:
+        return NoSchedulingQueue()
 
 
 @cache
-def connect(settings: ClusterSettings) -> Cluster:
+def connect(settings: ClusterSettings) -> Connection:
     """Connected once per warm environment, by the first call: it reads the secret. Raises ClusterUnavailable."""
     if settings.dump is not None:
-        dump = _dump(settings.dump)
-        return Cluster(dump, dump, NoSchedulingQueue())
-    if settings.kubeconfig is not None:
-        configuration = kubeconfig.from_file(settings.kubeconfig)
-    else:
-        configuration = kubeconfig.from_secret(boto3.client("secretsmanager", config=CALLS), settings.kubeconfig_secret)
+        return DumpConnection(_dump(settings.dump))
     # Wall time: a monotonic clock stands still while the environment is frozen, and that is what kills sockets.
-    api = ApiServer(configuration, time.time)
-    return Cluster(KubernetesNodes(api), KubernetesBinder(api), KubernetesSchedulingQueue(api, time.time))
+    return KubernetesConnection(ApiServer(Access(_configuration(settings)), time.time))
+
+
+def _configuration(settings: ClusterSettings) -> Callable[[], Configuration]:
+    """Where credentials come from; asked again when the API server no longer accepts what it gave."""
+    if settings.kubeconfig is not None:
+        return partial(kubeconfig.from_file, settings.kubeconfig)
+    if settings.kubeconfig_secret:
+        client = boto3.client("secretsmanager", config=CALLS)
+        return partial(kubeconfig.from_secret, client, settings.kubeconfig_secret)
+    if settings.in_cluster:
+        return partial(from_service_account, os.environ, time.time)
+    try:
+        eks = EksSettings(
+            settings.eks_cluster, settings.eks_endpoint, settings.eks_certificate_authority, settings.eks_region
+        )
+    except ValueError as error:
+        raise ClusterUnavailable(f"{error}; see the output of aws eks describe-cluster") from error
+    return partial(from_eks, eks, boto3.Session().get_credentials, time.time)
 
 
 @cache

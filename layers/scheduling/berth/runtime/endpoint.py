@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import perf_counter
 
+import orjson
+
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.reply import Reply
 from berth.extender.wire import pod_named_in
 from berth.runtime.http_event import HTTPAnswer, HTTPEvent, body_of, http_answer
 from berth.runtime.telemetry import Telemetry
+from berth.runtime.warm_up_event import is_warm_up
 
 INTERNAL_ERROR = "Berth failed unexpectedly; the function's log has the cause"
 
@@ -22,13 +25,18 @@ class Endpoint:
         verb: str,
         answer: Callable[[str | bytes], Reply],
         failed: Callable[[Failure], Reply],
+        warm_up: Callable[[], int] | None = None,
     ) -> None:
+        """`warm_up` brings what the verb decides on up to date, for a call that has no request."""
         self._answer = answer
         self._failed = failed
+        self._warm_up = warm_up
         self._telemetry = Telemetry(verb)
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
         """Never raises, and tells the caller nothing of a stack trace."""
+        if self._warm_up is not None and is_warm_up(event):
+            return http_answer(200, orjson.dumps({"version": self._warm_up()}))
         with self._telemetry.traced():
             return self._handle(event)
 

@@ -6,11 +6,13 @@ Read once, when the environment starts. An error names the variable.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, Json, ValidationError, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from berth.nodecache.configurations import parsed
 from berth.scheduling.configuration import BerthConfiguration
 
 
@@ -41,24 +43,41 @@ class CacheSettings(_Settings):
 
 
 class PolicySettings(CacheSettings):
-    """For the verbs that decide."""
+    """For the functions that decide."""
 
-    configuration: Json[BerthConfiguration] = Field(default=BerthConfiguration(), alias="BERTH_CONFIGURATION")
-    """The BerthConfiguration, given as JSON."""
+    configuration: str = Field(default="", alias="BERTH_CONFIGURATION")
+    """The BerthConfiguration that counts until one is applied, as JSON. Validated when it is needed: a verb whose
+    environment does not start could not tell the scheduler why."""
+
+    def deployed(self) -> BerthConfiguration:
+        """Raises ConfigurationInvalid."""
+        return parsed(self.configuration, "BERTH_CONFIGURATION") if self.configuration else BerthConfiguration()
 
 
 class ClusterSettings(_Settings):
-    """For the functions that talk to a cluster: exactly one of a secret, a kubeconfig and a dump."""
+    """For the functions that talk to a cluster, which is given in exactly one way.
+
+    An EKS cluster is reached as the function's own role; `eks_region` is by default the function's. In a cluster
+    (`in_cluster`) it is the pod's service account.
+    """
 
     kubeconfig_secret: str = Field(default="", alias="BERTH_KUBECONFIG_SECRET")
     kubeconfig: Path | None = Field(default=None, alias="BERTH_KUBECONFIG")
     dump: Path | None = Field(default=None, alias="BERTH_CLUSTER_DUMP")
+    in_cluster: bool = Field(default=False, alias="BERTH_IN_CLUSTER")
+    eks_cluster: str = Field(default="", alias="BERTH_EKS_CLUSTER")
+    eks_endpoint: str = Field(default="", alias="BERTH_EKS_ENDPOINT")
+    eks_certificate_authority: str = Field(default="", alias="BERTH_EKS_CERTIFICATE_AUTHORITY")
+    eks_region: str = Field(default="", validation_alias=AliasChoices("BERTH_EKS_REGION", "AWS_REGION"))
 
     @model_validator(mode="after")
     def _one_cluster(self) -> Self:
-        given = [value for value in (self.kubeconfig_secret, self.kubeconfig, self.dump) if value]
-        if len(given) != 1:
-            raise ValueError("set exactly one of BERTH_KUBECONFIG_SECRET, BERTH_KUBECONFIG and BERTH_CLUSTER_DUMP")
+        given = [self.kubeconfig_secret, self.kubeconfig, self.dump, self.in_cluster, self.eks_cluster]
+        if len([value for value in given if value]) != 1:
+            raise ValueError(
+                "set exactly one of BERTH_KUBECONFIG_SECRET, BERTH_EKS_CLUSTER, BERTH_KUBECONFIG, BERTH_IN_CLUSTER and "
+                "BERTH_CLUSTER_DUMP"
+            )
         return self
 
 
@@ -68,8 +87,28 @@ class BindSettings(ClusterSettings):
     http_timeout: float = Field(default=5.0, gt=1.0, alias="BERTH_HTTP_TIMEOUT")
 
 
-class WatcherSettings(CacheSettings, ClusterSettings):
-    """The watcher reads a cluster and writes the cache."""
+class WatcherMode(StrEnum):
+    """CONTINUOUS: watch until the function's time is over. PERIODIC: list once, publish once."""
+
+    CONTINUOUS = "continuous"
+    PERIODIC = "periodic"
+
+
+class WatcherSettings(PolicySettings, ClusterSettings):
+    """The watcher reads a cluster and writes the cache.
+
+    standby: a second one waits all the time for the leader to fail. warm_up: the functions that are kept up to date,
+    by name or ARN, separated by commas.
+    """
+
+    mode: WatcherMode = Field(default=WatcherMode.CONTINUOUS, alias="BERTH_WATCHER_MODE")
+    standby: bool = Field(default=False, alias="BERTH_WATCHER_STANDBY")
+    warm_up: str = Field(default="", alias="BERTH_WARM_UP_FUNCTIONS")
+
+    @property
+    def warm_up_functions(self) -> tuple[str, ...]:
+        """Each function's name or ARN."""
+        return tuple(name.strip() for name in self.warm_up.split(",") if name.strip())
 
 
 def _line(location: tuple[int | str, ...], message: str) -> str:

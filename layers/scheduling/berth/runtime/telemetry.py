@@ -5,18 +5,16 @@ Nothing here is shared between calls.
 
 from __future__ import annotations
 
+import logging
+import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
 from aws_lambda_powertools import Logger, Tracer
-from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-NAMESPACE = "Berth"
-CALLS = "Calls"
-DURATION = "Duration"
-VERB = "verb"
-OUTCOME = "outcome"
+from berth.runtime.call_log import OUTCOME, SERVICE, VERB, CallLog, print_metrics
 
 
 class Telemetry:
@@ -24,9 +22,11 @@ class Telemetry:
 
     def __init__(self, verb: str) -> None:
         self._verb = verb
-        self._logger = Logger(service="berth", logger_formatter=None)
+        self._logger = Logger(service=SERVICE, logger_formatter=None)
+        self._log = CallLog(self._logger)
+        self._measured = os.environ.get("POWERTOOLS_METRICS_DISABLED", "").lower() not in ("true", "1")
         # Off unless the template's parameter Tracing is Active; then the X-Ray SDK is imported, here and not before.
-        self._tracer = Tracer(service="berth", auto_patch=False)
+        self._tracer = Tracer(service=SERVICE, auto_patch=False)
 
     @contextmanager
     def traced(self) -> Iterator[None]:
@@ -39,16 +39,24 @@ class Telemetry:
 
     def ended(self, outcome: StrEnum, *, pod: str, detail: str, milliseconds: float, failed: bool) -> None:
         """Tell how a call ended, within `traced`. Failures are warnings; what the policy decided is information."""
-        log = self._logger.warning if failed else self._logger.info
-        log(self._verb, verb=self._verb, outcome=outcome, pod=pod, detail=detail, milliseconds=round(milliseconds, 3))
-        metrics = EphemeralMetrics(namespace=NAMESPACE, service="berth")
-        metrics.add_dimension(VERB, self._verb)
-        metrics.add_dimension(OUTCOME, outcome)
-        metrics.add_metric(CALLS, MetricUnit.Count, 1)
-        metrics.add_metric(DURATION, MetricUnit.Milliseconds, milliseconds)
-        metrics.flush_metrics()
-        self._tracer.put_annotation(VERB, self._verb)
-        self._tracer.put_annotation(OUTCOME, outcome)
+        now = time.time()
+        self._log.write(
+            logging.WARNING if failed else logging.INFO,
+            self._verb,
+            {
+                VERB: self._verb,
+                OUTCOME: outcome,
+                "pod": pod,
+                "detail": detail,
+                "milliseconds": round(milliseconds, 3),
+            },
+            now,
+        )
+        if self._measured:
+            print_metrics(self._verb, outcome, milliseconds, now)
+        if not self._tracer.disabled:
+            self._tracer.put_annotation(VERB, self._verb)
+            self._tracer.put_annotation(OUTCOME, outcome)
 
     def unexpected(self, pod: str) -> None:
         """An exception that no one foresaw, with its stack trace. Call it while it is being handled."""

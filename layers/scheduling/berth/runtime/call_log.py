@@ -1,0 +1,72 @@
+"""The log line and the metrics of a call.
+
+They have the form that Powertools gives them, and are written without its general ways, which with 100 names in a
+request took half of the whole call.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from datetime import UTC, datetime
+from enum import StrEnum
+
+import orjson
+from aws_lambda_powertools import Logger
+
+SERVICE = "berth"
+NAMESPACE = "Berth"
+CALLS = "Calls"
+DURATION = "Duration"
+VERB = "verb"
+OUTCOME = "outcome"
+
+_DIRECTIVE = {
+    "Namespace": NAMESPACE,
+    "Dimensions": [[VERB, OUTCOME, "service"]],
+    "Metrics": [{"Name": CALLS, "Unit": "Count"}, {"Name": DURATION, "Unit": "Milliseconds"}],
+}
+
+
+class CallLog:
+    """Writes to where the service's logger writes, at its level."""
+
+    def __init__(self, logger: Logger) -> None:
+        self._logger = logging.getLogger(logger.service)
+
+    def write(self, level: int, message: str, fields: dict[str, object], now: float) -> None:
+        """One line, where the level is wanted. now: seconds since the epoch."""
+        if not self._logger.isEnabledFor(level):
+            return
+        line = {
+            "level": logging.getLevelName(level),
+            "message": message,
+            "timestamp": datetime.fromtimestamp(now, UTC),
+            "service": SERVICE,
+            **fields,
+        }
+        trace = os.environ.get("_X_AMZN_TRACE_ID")
+        if trace:
+            line["xray_trace_id"] = trace.partition(";")[0].removeprefix("Root=")
+        text = orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE).decode()
+        for handler in self._logger.handlers:
+            if isinstance(handler, logging.StreamHandler):
+                handler.acquire()
+                try:
+                    handler.stream.write(text)
+                    handler.stream.flush()
+                finally:
+                    handler.release()
+
+
+def print_metrics(verb: str, outcome: StrEnum, milliseconds: float, now: float) -> None:
+    """Calls and duration, by verb and outcome, as CloudWatch finds them in a log (Embedded Metric Format)."""
+    line = {
+        "_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": [_DIRECTIVE]},
+        VERB: verb,
+        OUTCOME: outcome,
+        "service": SERVICE,
+        CALLS: [1.0],
+        DURATION: [float(milliseconds)],
+    }
+    print(orjson.dumps(line).decode())

@@ -1,0 +1,144 @@
+"""One candidacy of the watcher, put together: lease, cluster, table, and what follows a publication."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import boto3
+
+from berth.cluster.kept_fields import rejected_by_berth
+from berth.lease.clock import SystemClock
+from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.elector import LeaderElector
+from berth.lease.outcomes import BecameLeader, LeaderCallbacks
+from berth.lease.run import new_identity
+from berth.lease.standby import Standby
+from berth.nodecache.background_queue import BackgroundQueue
+from berth.nodecache.configurations import Configured
+from berth.nodecache.feed.changes import Change
+from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.feed.watcher import Watcher, WatcherRun
+from berth.nodecache.wake_up import WakeUp
+from berth.runtime.adapters import CALLS, CacheAdapters, log
+from berth.runtime.cluster import Connection
+from berth.runtime.settings import WatcherMode, WatcherSettings
+from berth.runtime.warm_up import LambdaClient, WarmUp
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
+
+MARGIN_SECONDS = 8.0
+"""Left of the function's time for the hand-over: release the lease, end the watches, answer."""
+
+HORIZON_SECONDS = 185.0
+"""A candidate waits for a hand-over that is announced within this time. Two starts can be two minutes apart, three if
+one is dropped, and a cold one comes some seconds late."""
+
+NAP_SECONDS = 0.5
+"""The longest sleep, so that a run ends soon after it is told to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run has to do, and by `remaining` how many seconds are left of it."""
+
+    settings: WatcherSettings
+    mode: WatcherMode
+    remaining: Callable[[], float]
+
+    def is_over(self) -> bool:
+        """Whether it is time for the hand-over."""
+        return self.remaining() <= MARGIN_SECONDS
+
+    def sleep(self, seconds: float) -> None:
+        """A nap: not for longer than the run lasts, and no longer than it takes to notice that it ends."""
+        time.sleep(max(0.0, min(seconds, NAP_SECONDS, self.remaining() - MARGIN_SECONDS)))
+
+    def handover(self, horizon: float) -> HandOver:
+        """At the end of this run."""
+        return HandOver(time.time() + self.remaining() - MARGIN_SECONDS, horizon)
+
+
+class Candidacy:
+    """From standing for election to the hand-over; once."""
+
+    def __init__(self, run: Run, adapters: CacheAdapters, connection: Connection) -> None:
+        self._run = run
+        self._adapters = adapters
+        self._connection = connection
+        self._clock = SystemClock()
+        self._identity = new_identity("watcher")
+        self._standby = Standby(self._elector(STANDBY_KEY, run.handover(HORIZON_SECONDS), LeaderCallbacks()))
+
+    def stand(self, configured: Configured, is_past: Callable[[], bool]) -> WatcherRun:
+        """Until the run or the configuration is past, or until there is nothing to do."""
+        with ExitStack() as ending:
+            queue = BackgroundQueue(self._connection.queue(configured.node_cache.wake_up), log.warning)
+            ending.callback(queue.close)
+            warm_up = WarmUp(_lambda, self._run.settings.warm_up_functions, self._clock.monotonic, log.warning)
+            ending.callback(warm_up.close)
+            ending.callback(self._standby.leave)
+            wake_up = WakeUp(queue, rejected_by_berth, self._clock.monotonic)
+
+            def on_published(changes: Iterable[Change]) -> None:
+                wake_up.published(changes, watcher.objects)
+                warm_up.published()
+
+            def stopped() -> bool:
+                listed = self._run.mode is WatcherMode.PERIODIC and watcher.has_come_to_something
+                return listed or self._run.is_over() or is_past()
+
+            watcher = Watcher(
+                self._elector(HEAD_KEY, self._run.handover(self._horizon()), LeaderCallbacks(self._became_leader)),
+                self._connection.cluster(configured.policy, self._run.mode),
+                self._adapters.table,
+                clock=self._clock,
+                sleep=self._wait,
+                stopped=stopped,
+                new_id=lambda: uuid4().hex,
+                on_published=on_published,
+            )
+            return watcher.run()
+
+    def _horizon(self) -> float:
+        waits = self._run.settings.standby and self._standby.take_place(self._run.sleep, self._run.is_over)
+        return math.inf if waits else HORIZON_SECONDS
+
+    def _wait(self, seconds: float) -> None:
+        self._run.sleep(seconds)
+        self._standby.keep_place()
+
+    def _became_leader(self, record: BecameLeader) -> None:
+        log.info(str(record))
+        self._standby.leave()
+        try:
+            self._adapters.store.restore()
+        except TableUnavailable as error:
+            log.warning(f"whether a configuration was applied is not known: {error}")
+
+    def _elector(
+        self, key: dict[str, UniversalAttributeValueTypeDef], handover: HandOver, callbacks: LeaderCallbacks
+    ) -> LeaderElector:
+        return LeaderElector(
+            DynamoDBLeaseLock(self._adapters.client, self._run.settings.cache_table, key=key),
+            LeaderElectionConfig(),
+            self._identity,
+            self._clock,
+            random.random,
+            callbacks,
+            handover,
+        )
+
+
+def _lambda() -> LambdaClient:
+    client: LambdaClient = boto3.client("lambda", config=CALLS)
+    return client

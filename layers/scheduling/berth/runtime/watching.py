@@ -1,0 +1,59 @@
+"""One run of the watcher function: candidacies, one after the other, each under the configuration then in force."""
+
+from __future__ import annotations
+
+import time
+
+from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.configurations import ConfigurationInvalid, Configurations, Configured
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from berth.nodecache.feed.watcher import WatcherOutcome, WatcherRun
+from berth.runtime.adapters import cache_adapters
+from berth.runtime.candidacy import Candidacy, Run
+from berth.runtime.cluster import connect
+
+CONFIGURATION_SECONDS = 15.0
+"""How often a watcher looks whether another configuration was applied."""
+
+
+def watch(run: Run) -> WatcherRun:
+    """Until the function's time is over or there is nothing to do."""
+    adapters = cache_adapters(run.settings)
+    try:
+        connection = connect(run.settings)
+        while True:
+            in_force = _InForce(adapters.table, adapters.configurations)
+            done = Candidacy(run, adapters, connection).stand(in_force.configured, in_force.is_past)
+            if run.is_over() or not in_force.is_past():
+                return done
+    except ClusterUnavailable as error:
+        return WatcherRun(WatcherOutcome.CLUSTER_UNAVAILABLE, reason=str(error))
+    except TableUnavailable as error:
+        return WatcherRun(WatcherOutcome.TABLE_UNAVAILABLE, reason=str(error))
+    except ConfigurationInvalid as error:
+        return WatcherRun(WatcherOutcome.CONFIGURATION_INVALID, reason=str(error))
+
+
+class _InForce:
+    """The configuration that a candidacy begins with. Raises ConfigurationInvalid and TableUnavailable when made."""
+
+    def __init__(self, table: CacheTable, configurations: Configurations) -> None:
+        self._table = table
+        self._hash = self._current()
+        self.configured: Configured = configurations.at(self._hash)
+        self._looked_at = time.monotonic()
+
+    def is_past(self) -> bool:
+        """Whether another has been applied since; looks every 15 s."""
+        now = time.monotonic()
+        if now - self._looked_at >= CONFIGURATION_SECONDS:
+            self._looked_at = now
+            try:
+                return self._current() != self._hash
+            except TableUnavailable:
+                return False
+        return False
+
+    def _current(self) -> str:
+        head = self._table.head()
+        return "" if head is None else head.configuration_hash

@@ -1,0 +1,130 @@
+"""The port ConfigurationStore, held in memory and on DynamoDB: the cases know the port and the head only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import boto3
+import pytest
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.lease.config import LeaderElectionConfig
+from berth.lease.dynamodb_item import HEAD_KEY
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.elector import LeaderElector
+from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
+from berth.lease.lock import LeaseLock
+from berth.lease.outcomes import ElectionOutcome
+from berth.nodecache.configurations import ConfigurationStore, hash_of
+from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from tests.fakes.configuration_store import InMemoryConfigurationStore
+from tests.unit.lease.clocks import EnvironmentClock
+
+TABLE = "configuration-store"
+FIRST, SECOND = '{"profile": "full"}', '{"profile": "label-priority"}'
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A store, the head beside it, who may lead it, and how to delete it."""
+
+    store: ConfigurationStore
+    table: CacheTable
+    lock: LeaseLock
+    delete_head: Callable[[], None]
+
+    def announced(self) -> str:
+        head = self.table.head()
+        return "" if head is None else head.configuration_hash
+
+    def elector(self) -> LeaderElector:
+        return LeaderElector(self.lock, LeaderElectionConfig(), "watcher", EnvironmentClock(), lambda: 0.0)
+
+
+@pytest.fixture(params=["memory", "DynamoDB"])
+def kept(request: pytest.FixtureRequest, dynamodb: DynamoDBClient) -> Iterator[Kept]:
+    if request.param == "memory":
+        item = InMemoryItem()
+        yield Kept(
+            InMemoryConfigurationStore(item),
+            InMemoryCacheTable(item),
+            InMemoryLeaseLock(item, lambda: "id"),
+            item.delete,
+        )
+        return
+    client: DynamoDBClient = boto3.client("dynamodb")
+    client.create_table(
+        TableName=TABLE,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "N"},
+        ],
+    )
+    yield Kept(
+        DynamoDBConfigurationStore(client, TABLE),
+        DynamoDBCacheTable(client, TABLE),
+        DynamoDBLeaseLock(client, TABLE),
+        lambda: _delete(client),
+    )
+    client.delete_table(TableName=TABLE)
+
+
+def _delete(client: DynamoDBClient) -> None:
+    client.delete_item(TableName=TABLE, Key=HEAD_KEY)
+
+
+def test_nothing_was_applied_at_first(kept: Kept) -> None:
+    assert kept.store.read() is None
+    assert kept.announced() == ""
+
+
+def test_what_was_applied_last_is_read_and_announced(kept: Kept) -> None:
+    for document in (FIRST, SECOND, SECOND):
+        kept.store.apply(document)
+        assert (kept.store.read(), kept.announced()) == (document, hash_of(document))
+
+
+def test_applying_before_the_first_watcher_does_not_keep_it_from_leading(kept: Kept) -> None:
+    kept.store.apply(FIRST)
+    assert kept.elector().step().outcome is ElectionOutcome.BECAME_LEADER
+    assert kept.announced() == hash_of(FIRST)
+
+
+def test_applying_neither_deposes_the_leader_nor_renews_its_lease(kept: Kept) -> None:
+    elector = kept.elector()
+    elector.step()
+    before = kept.lock.get()
+    kept.store.apply(FIRST)
+    assert kept.lock.get() == before
+
+
+def test_a_head_that_was_deleted_is_told_again(kept: Kept) -> None:
+    kept.store.apply(FIRST)
+    kept.delete_head()
+    assert kept.announced() == ""
+    kept.store.restore()
+    assert kept.announced() == hash_of(FIRST)
+
+
+def test_restoring_nothing_announces_nothing(kept: Kept) -> None:
+    kept.store.restore()
+    assert kept.announced() == ""
+
+
+def test_restoring_leaves_what_is_announced_as_it_is(kept: Kept) -> None:
+    kept.store.apply(FIRST)
+    kept.store.restore()
+    assert kept.announced() == hash_of(FIRST)
+
+
+def test_a_table_that_is_not_there_is_told_with_its_remedy(dynamodb: DynamoDBClient) -> None:
+    store = DynamoDBConfigurationStore(boto3.client("dynamodb"), "absent")
+    for method in (store.read, lambda: store.apply(FIRST), store.restore):
+        with pytest.raises(TableUnavailable, match="node cache table absent: the table does not exist"):
+            method()

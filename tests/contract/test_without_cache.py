@@ -1,0 +1,68 @@
+"""What the verbs answer with nothing to decide on: an error, or what the request alone allows (`whenStale`)."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.configuration import BerthConfiguration
+from tests.builders.nodes import labelled
+from tests.builders.pods import pod_object
+from tests.builders.requests import cache_mode, victims_by_uid
+from tests.fakes.verbs import Verbs
+
+PASS = BerthConfiguration.model_validate({"nodeCache": {"whenStale": "pass"}})
+EXEMPT = {
+    "a pod of a DaemonSet": pod_object(controller_kind="DaemonSet"),
+    "a pod of kube-system": pod_object(namespace="kube-system"),
+    "a system-critical pod": pod_object(priority=2_000_000_000),
+}
+
+
+def stale(configuration: BerthConfiguration | None = None) -> Verbs:
+    verbs = Verbs([labelled("n10", "10")], configuration=configuration)
+    verbs.clock.advance(1000)
+    return verbs
+
+
+@pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
+def test_fail_is_an_error_and_no_node(verb: str) -> None:
+    answer = stale().ask(verb, cache_mode(["n10"]))
+    assert answer.status == 200
+    assert answer.error.startswith("the node cache is of ")
+    assert answer.json["NodeNames"] == []
+
+
+@pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
+def test_pass_lets_every_name_pass(verb: str) -> None:
+    answer = stale(PASS).ask(verb, cache_mode(["n10", "new"])).json
+    assert answer["NodeNames"] == ["n10", "new"]
+    assert answer["FailedAndUnresolvableNodes"] == {}
+    assert answer["Error"] == ""
+
+
+def test_fail_makes_prioritize_tell_it_by_status() -> None:
+    assert stale().ask("prioritize", cache_mode(["n10"])).status == 500
+
+
+def test_pass_makes_prioritize_answer_every_host_without_a_preference() -> None:
+    assert stale(PASS).ask("prioritize", cache_mode(["n10", "new"])).json == [
+        {"Host": "n10", "Score": 0},
+        {"Host": "new", "Score": 0},
+    ]
+
+
+def test_fail_makes_preempt_refuse_because_an_eviction_cannot_be_taken_back() -> None:
+    assert stale().ask("preempt", victims_by_uid({"n10": ["v1"]})).status == 500
+
+
+def test_pass_makes_preempt_agree_as_filter_does() -> None:
+    answer = stale(PASS).ask("preempt", victims_by_uid({"n10": ["v1"]})).json
+    assert answer["NodeNameToMetaVictims"]["n10"]["Pods"] == [{"UID": "v1"}]
+
+
+@pytest.mark.parametrize("requesting", [pytest.param(requesting, id=name) for name, requesting in EXEMPT.items()])
+@pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
+def test_the_clusters_own_agents_pass_whatever_the_cache(verb: str, requesting: dict[str, object]) -> None:
+    for verbs in (stale(), Verbs(nodes=None)):
+        answer = verbs.ask(verb, cache_mode(["n10", "new"], requesting)).json
+        assert (answer["NodeNames"], answer["Error"]) == (["n10", "new"], "")

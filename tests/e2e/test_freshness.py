@@ -1,0 +1,36 @@
+"""What changed in the API server is what the verbs decide on, a second or two later."""
+
+from __future__ import annotations
+
+import time
+
+from .cluster import Cluster
+from .extender import ExtenderCache
+from .label_priority import NO_LABEL, priority
+
+SEEN_SECONDS = 2.0
+
+
+def test_a_relabelled_node_is_seen_within_two_seconds(cluster: Cluster, cache: ExtenderCache) -> None:
+    node = cluster.create_node("fresh", priority(10))
+    cache.wait_for_scores({node: 10})
+
+    taken = []
+    for value in (20, 30, 40):
+        cluster.relabel(node, priority(value))
+        relabelled = time.monotonic()
+        cache.wait_for_scores({node: value})
+        taken.append(time.monotonic() - relabelled)
+
+    assert max(taken) <= SEEN_SECONDS, taken
+
+
+def test_a_new_node_is_known_within_two_seconds(cluster: Cluster, cache: ExtenderCache) -> None:
+    first = cluster.create_node("first")
+    cache.wait_for_reasons({first: NO_LABEL})
+
+    node = cluster.create_node("second")
+    created = time.monotonic()
+    cache.wait_for_reasons({node: NO_LABEL})
+
+    assert time.monotonic() - created <= SEEN_SECONDS

@@ -1,0 +1,137 @@
+"""The lost wake-up (facts 41 to 43): what makes a rejected pod schedulable has to wake it after the cache has seen it.
+
+In an otherwise quiet cluster: nothing else of it would wake the pod for minutes.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from .berth_serve import BerthServe
+from .cluster import Cluster, Pod
+from .control_plane import ControlPlane, RunScheduler
+from .extender import Extender, ExtenderCache
+from .kubernetes_api import KubernetesApi
+from .label_priority import NO_LABEL, none_available, priority
+from .scheduler_configuration import filter_prioritize_bind
+from .wake_object import WakeObject
+
+PLACED_SECONDS = 5.0
+LOOP_SECONDS = 60
+QUIET_SECONDS = 10
+LATE_REJECTION_SECONDS = 3.0
+
+ANTI_AFFINITY = """\
+profile: apart
+definitions:
+  apart:
+    plugins:
+      enabled: [{name: InterPodAffinity}]
+"""
+
+
+@pytest.fixture
+def wake_object(control_plane: ControlPlane) -> WakeObject:
+    return WakeObject(KubernetesApi(control_plane.credentials()))
+
+
+def rejected(cluster: Cluster, name: str, nodes: int) -> Pod:
+    """A pod that Berth has rejected on all nodes, and that now waits for an event."""
+    pod = cluster.create_pod(name)
+    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: nodes}))
+    time.sleep(2)  # the scheduler tries a pod once more at once (fact 41); after that the cluster is quiet
+    return pod
+
+
+def placed_within(cluster: Cluster, pod: Pod, node: str, since: float) -> None:
+    assert cluster.wait_until_assigned(pod) == node
+    assert time.monotonic() - since <= PLACED_SECONDS
+
+
+def test_a_relabelled_node_wakes_the_pod(
+    cluster: Cluster, cache: ExtenderCache, extender: Extender, run_scheduler: RunScheduler
+) -> None:
+    node = cluster.create_node("node")
+    cache.wait_for_reasons({node: NO_LABEL})
+    run_scheduler(filter_prioritize_bind(extender.url_prefix))
+    pod = rejected(cluster, "web", nodes=1)
+
+    since = time.monotonic()
+    cluster.relabel(node, priority(10))
+
+    placed_within(cluster, pod, node, since)
+
+
+def test_an_added_node_wakes_the_pod(
+    cluster: Cluster, cache: ExtenderCache, extender: Extender, run_scheduler: RunScheduler
+) -> None:
+    node = cluster.create_node("node")
+    cache.wait_for_reasons({node: NO_LABEL})
+    run_scheduler(filter_prioritize_bind(extender.url_prefix))
+    pod = rejected(cluster, "web", nodes=1)
+
+    since = time.monotonic()
+    added = cluster.create_node("added", priority(10))
+
+    placed_within(cluster, pod, added, since)
+
+
+def test_the_end_of_a_pod_wakes_the_others_once_and_not_for_ever(
+    cluster: Cluster,
+    cache: ExtenderCache,
+    extender: Extender,
+    run_scheduler: RunScheduler,
+    wake_object: WakeObject,
+) -> None:
+    """This profile does not count pods, so the waiting one stays where it is: woken, asked about, rejected, quiet."""
+    node = cluster.create_node("node")
+    running = cluster.create_pod("running", node=node)
+    cache.wait_for_reasons({node: NO_LABEL})
+    run_scheduler(filter_prioritize_bind(extender.url_prefix))
+    rejected(cluster, "web", nodes=1)
+    before = wake_object.version()
+
+    cluster.end_containers(running)
+    deadline = time.monotonic() + PLACED_SECONDS
+    while wake_object.version() == before:
+        assert time.monotonic() < deadline, "nobody was woken"
+        time.sleep(0.1)
+
+    time.sleep(LATE_REJECTION_SECONDS)
+    assert wake_object.patches(LOOP_SECONDS) == 0
+
+
+def test_a_pod_whose_place_becomes_free_is_placed(
+    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    """By a rule that Berth decides on its own cache: the end of the pod wakes the waiting one before Berth knows."""
+    with BerthServe(control_plane.kubeconfig(), tmp_path, document=ANTI_AFFINITY) as berth:
+        node = cluster.create_node("node")
+        running = cluster.create_pod("running", node=node, labels={"app": "web"})
+        run_scheduler(filter_prioritize_bind(berth.url_prefix))
+        pod = cluster.create_pod("web", labels={"app": "web"}, apart_from={"app": "web"})
+        cluster.wait_for_failed_scheduling(pod, none_available({"node(s) didn't match pod anti-affinity rules": 1}))
+        time.sleep(LATE_REJECTION_SECONDS)
+
+        since = time.monotonic()
+        cluster.end_containers(running)
+
+        placed_within(cluster, pod, node, since)
+
+
+def test_with_nothing_to_wake_there_is_no_patch(
+    cluster: Cluster, cache: ExtenderCache, extender: Extender, wake_object: WakeObject
+) -> None:
+    node = cluster.create_node("node")
+    cache.wait_for_reasons({node: NO_LABEL})
+    time.sleep(LATE_REJECTION_SECONDS)
+    before = wake_object.version()
+
+    for value in range(QUIET_SECONDS):
+        cluster.relabel(node, priority(value))
+        time.sleep(1)
+
+    assert wake_object.version() == before

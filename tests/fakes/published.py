@@ -1,0 +1,75 @@
+"""A node cache in memory, with a leader that publishes what a test says there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import count
+
+from berth.lease.config import LeaderElectionConfig
+from berth.lease.elector import LeaderElector
+from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.head import Observation
+from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
+from berth.nodecache.feed.observed_state import ObservedState
+from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.writer import Writer
+from berth.scheduling.objects import NodeInfo
+from tests.unit.lease.clocks import EnvironmentClock
+
+
+class PublishedCluster:
+    """`table` is what readers read. Everything is observed at the moment when it is published, by `clock`."""
+
+    def __init__(self, clock: EnvironmentClock | None = None) -> None:
+        self.clock = clock or EnvironmentClock()
+        self.item = InMemoryItem()
+        self.table = InMemoryCacheTable(self.item)
+        self._ids = count(1)
+        self._state = ObservedState({})
+        self._elector = LeaderElector(
+            InMemoryLeaseLock(self.item, self._new_id), LeaderElectionConfig(), "watcher", self.clock, lambda: 0.0
+        )
+        self._elector.step()
+        fence = self._elector.fence()
+        assert fence is not None
+        self._writer = Writer(
+            self.table, self._elector, None, fence.lease_transitions, clock=self.clock, new_id=self._new_id
+        )
+
+    def publish(self, resource: str, objects: Iterable[Object]) -> list[Change]:
+        """These are all there are of the resource. Returns what has become visible."""
+        self._state.relist(resource, list(objects))
+        changes = self._state.take_changes()
+        self._elector.step()
+        self._writer.flush(changes, self._observation())
+        return changes
+
+    def publish_nodes(self, nodes: Iterable[NodeInfo]) -> list[Change]:
+        """Nodes as decisions see them; of their fields name, labels and defect."""
+        return self.publish("nodes", map(node_object, nodes))
+
+    def compact(self) -> None:
+        """Write a snapshot of all that is published."""
+        self._elector.step()
+        self._writer.replace((), self._state.objects, self._observation())
+
+    @property
+    def objects(self) -> Mapping[Key, Object]:
+        """All that is published."""
+        return self._state.objects
+
+    def _observation(self) -> Observation:
+        now = self.clock.wall()
+        return Observation("cluster", {"nodes": Position("1", now, now)})
+
+    def _new_id(self) -> str:
+        return f"id-{next(self._ids)}"
+
+
+def node_object(node: NodeInfo) -> dict[str, object]:
+    """The node as the watcher keeps it. A defect is one of its labels: the only one that a kept node can have."""
+    labels: dict[str, object] = dict(node.labels)
+    if node.defect is not None:
+        labels["defective"] = 1
+    return {"metadata": {"name": node.name, "labels": labels}}

@@ -1,0 +1,73 @@
+"""The example of a plugin of a user's own, run as its README says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.builders.http_calls import Caller
+from tests.builders.requests import body_of, cache_mode
+from tests.conftest import PROJECT
+
+EXAMPLE = PROJECT / "examples" / "custom-plugin"
+BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')"]
+FILES = ["--cluster", str(EXAMPLE / "cluster.yaml"), "--config", str(EXAMPLE / "configuration.yaml")]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(EXAMPLE), "PYTHONUNBUFFERED": "1"}
+
+
+def test_the_simulation_says_what_the_readme_says() -> None:
+    done = subprocess.run([*BERTH, "simulate", *FILES], capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout in (EXAMPLE / "README.md").read_text()
+
+
+def test_the_served_extender_decides_by_it() -> None:
+    process = subprocess.Popen(
+        [*BERTH, "serve", *FILES, "--port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    try:
+        assert process.stdout is not None
+        found = next(filter(None, (re.search(r"127\.0\.0\.1:(\d+)/", line) for line in process.stdout)))
+        caller = Caller(int(found[1]))
+        pod: dict[str, object] = {
+            "metadata": {"name": "p", "namespace": "ml", "uid": "u", "labels": {"example.com/team": "blue"}},
+            "spec": {},
+        }
+        nodes = ["node-blue", "node-green", "node-shared"]
+        answer = caller.post("/scheduler/filter", body_of(cache_mode(nodes, pod))).json
+        assert answer["NodeNames"] == ["node-blue", "node-shared"]
+        assert answer["FailedAndUnresolvableNodes"] == {"node-green": "node(s) belonged to another team"}
+        answer = caller.post("/scheduler/prioritize", body_of(cache_mode(answer["NodeNames"], pod))).json
+        assert answer == [{"Host": "node-blue", "Score": 10}, {"Host": "node-shared", "Score": 0}]
+        caller.close()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_layer_takes_the_package_along_where_there_is_one(tmp_path: Path) -> None:
+    """What make would do, without doing it: to build the layer takes packages from a registry."""
+    layers = tmp_path / "layers"
+    for name in ("layer.mk", "scheduling/Makefile"):
+        (layers / name).parent.mkdir(parents=True, exist_ok=True)
+        (layers / name).write_text((PROJECT / "layers" / name).read_text())
+
+    def recipe() -> str:
+        return subprocess.run(
+            ["make", "--dry-run", "build-SchedulingLayer", "ARTIFACTS_DIR=/artifacts"],
+            cwd=layers / "scheduling",
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    assert "berth_plugins" not in recipe()
+    (layers / "scheduling" / "berth_plugins").mkdir()
+    assert 'cp -R berth_plugins "/artifacts/python/"' in recipe()

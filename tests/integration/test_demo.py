@@ -1,0 +1,49 @@
+"""`berth demo` in a pipe: the same text each time, but for how long it took."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+DEMO = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "demo"]
+
+OUTCOMES = [
+    "web-1 runs on node-c",
+    "web-2 runs on node-a",
+    "web-3 runs on node-b",
+    "web-4 is Pending: 0/4 nodes are available: 4 node(s) didn't have the priority label.",
+    "the scheduler alone: 3 of 30 pods are Pending: "
+    "0/15 nodes are available: 12 Insufficient nvidia.com/gpu, 6 Insufficient cpu.",
+    "with resource-segregation: all 30 pods run",
+    "api-19 is Pending: 0/15 nodes are available: "
+    "6 node(s) were reserved for pods that ask for their resources, 9 Insufficient cpu.",
+    "log-agent-1 runs on gpu-1",
+]
+
+PICTURE = """\
+         the scheduler alone  with resource-segregation
+  cpu-1  api                  api api
+  cpu-2  api                  api api
+  cpu-3  api                  api api
+  cpu-4  api                  api api
+  cpu-5  api                  api api
+  cpu-6  api                  api api
+  cpu-7  api                  api api
+  cpu-8  api                  api api
+  cpu-9  api                  api api
+  gpu-1  api api trainer      trainer trainer
+  gpu-2  api api trainer      trainer trainer
+  gpu-3  api api trainer      trainer trainer
+  gpu-4  api trainer trainer  trainer trainer
+  gpu-5  api trainer trainer  trainer trainer
+  gpu-6  api trainer trainer  trainer trainer
+"""
+
+
+def test_both_stories_end_as_their_policies_say_and_nothing_else_is_printed() -> None:
+    done = subprocess.run(DEMO, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stderr == ""
+    assert PICTURE in done.stdout
+    told = [line.strip() for line in done.stdout.splitlines()]
+    assert [line for line in told if line in OUTCOMES] == OUTCOMES
+    assert "\x1b" not in done.stdout

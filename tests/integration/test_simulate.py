@@ -1,0 +1,250 @@
+"""`berth simulate` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from berth_cli.main import main
+from tests.builders.nodes import PRIORITY
+from tests.conftest import PROJECT
+
+# The entry point of the `berth` command, in this interpreter.
+BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "simulate"]
+EXAMPLE = PROJECT / "examples" / "resource-segregation"
+
+RESERVED = "node(s) were reserved for pods that ask for their resources"
+
+
+def node(name: str, cpu: str = "2", labels: Mapping[str, str] | None = None) -> dict[str, object]:
+    return {
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels or {}},
+        "status": {"allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}},
+    }
+
+
+def pod(name: str, cpu: str = "1", **spec: object) -> dict[str, object]:
+    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+    metadata = {"name": name, "namespace": "default", "uid": name}
+    return {"kind": "Pod", "metadata": metadata, "spec": {"containers": containers, **spec}}
+
+
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Write:
+    def write(*items: object, name: str = "dump.json") -> str:
+        path = tmp_path / name
+        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        return str(path)
+
+    return write
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["simulate", *arguments], input=stdin, prog_name="berth")
+
+
+def places(*arguments: str) -> dict[str, str | None]:
+    """Pod and node, of what -o json prints."""
+    return {pod["name"]: pod["node"] for pod in json.loads(run(*arguments, "-o", "json").stdout)["pods"]}
+
+
+# --------------------------------------------------------------------------------------------------------- what it says
+def test_a_line_says_where_each_pod_goes_or_why_not_and_a_last_one_how_many_do(dump: Write) -> None:
+    done = run("--cluster", dump(node("a"), pod("small"), pod("large", "3", priority=5)))
+    assert done.exit_code == 1
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "NAMESPACE  POD    PRIORITY  NODE    MESSAGE",
+        "default    large  5         <none>  0/1 nodes are available: 1 Insufficient cpu.",
+        "default    small  0         a",
+        "",
+        "1 of 2 pods placed",
+    ]
+
+
+def test_the_status_is_0_when_all_are_placed_and_when_there_is_nothing_to_place(dump: Write) -> None:
+    assert run("--cluster", dump(node("a"), pod("small"))).exit_code == 0
+    done = run("--cluster", dump(node("a"), pod("there", nodeName="a")))
+    assert (done.exit_code, done.stdout) == (0, "no pods to place\n")
+
+
+def test_json_has_each_pod_and_for_pending_ones_each_node(dump: Write) -> None:
+    done = run("--cluster", dump(node("a"), pod("small"), pod("large", "3")), "-o", "json")
+    assert done.exit_code == 1
+    rejected = {"status": "UnschedulableAndUnresolvable", "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"]}
+    assert json.loads(done.stdout) == {
+        "pods": [
+            {
+                "namespace": "default",
+                "name": "large",
+                "priority": 0,
+                "node": None,
+                "message": "0/1 nodes are available: 1 Insufficient cpu.",
+                "nodes": {"a": rejected},
+            },
+            {"namespace": "default", "name": "small", "priority": 0, "node": "a", "message": None},
+        ],
+        "summary": {"placed": 1, "pending": 1, "skipped": {}, "otherSchedulers": [], "unreadable": {}},
+    }
+
+
+def test_explain_has_every_node_with_its_total_or_its_reason(dump: Write) -> None:
+    done = run("--cluster", dump(node("a", "1"), node("b"), node("c", "4"), pod("p", "2"), pod("q", "9")), "--explain")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "default/p: c"
+    assert [line.split()[:2] for line in lines[1:3]] == [["c", "total"], ["b", "total"]]
+    assert lines[3].split(maxsplit=2) == ["a", "NodeResourcesFit", "Insufficient cpu"]
+    assert lines[5] == "default/q: 0/3 nodes are available: 3 Insufficient cpu."
+
+
+def test_explain_as_json_has_the_totals(dump: Write) -> None:
+    done = run("--cluster", dump(node("a", "1"), node("b"), node("c"), pod("p", "2")), "--explain", "-o", "json")
+    [found] = json.loads(done.stdout)["pods"]
+    assert found["nodes"]["b"]["status"] == "Success"
+    assert found["nodes"]["b"]["total"] == found["nodes"]["c"]["total"]
+    assert found["nodes"]["a"]["plugin"] == "NodeResourcesFit"
+
+
+def test_nothing_of_a_progress_bar_is_left_in_a_pipe(dump: Write) -> None:
+    done = subprocess.run([*BERTH, "--cluster", dump(node("a"), pod("p"))], capture_output=True, check=True)
+    assert done.stderr == b""
+
+
+# -------------------------------------------------------------------------------------------------------- what it reads
+def test_the_resource_segregation_example_before_and_after() -> None:
+    cluster, pods = str(EXAMPLE / "cluster.yaml"), str(EXAMPLE / "pods.yaml")
+    before = places("--cluster", cluster, "--pod", pods)
+    after = places("--cluster", cluster, "--pod", pods, "--config", str(EXAMPLE / "configuration.yaml"))
+    assert sum(node is None for node in before.values()) == 3
+    assert {name[:3] for name, node in before.items() if node is not None and node.startswith("gpu")} == {"api", "tra"}
+    assert {(name[:3], str(node)[:3]) for name, node in after.items()} == {("api", "cpu"), ("tra", "gpu")}
+
+
+def test_the_readme_of_the_example_says_what_is_printed() -> None:
+    readme = (EXAMPLE / "README.md").read_text()
+    files = ["--cluster", str(EXAMPLE / "cluster.yaml"), "--pod", str(EXAMPLE / "pods.yaml")]
+    before, after = run(*files), run(*files, "--config", str(EXAMPLE / "configuration.yaml"))
+    assert "".join(before.stdout.splitlines(keepends=True)[-4:]) in readme
+    assert after.stdout.splitlines()[-1] in readme
+
+
+def test_a_dump_from_a_pipe() -> None:
+    text = yaml.dump({"apiVersion": "v1", "kind": "List", "items": [node("a"), pod("p")]})
+    done = subprocess.run([*BERTH, "--cluster", "-"], input=text, capture_output=True, text=True, check=True)
+    assert "default    p    0         a" in done.stdout
+
+
+def test_a_manifest_gets_the_api_servers_defaults_and_joins_the_pods_that_are_there(dump: Write) -> None:
+    high = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
+    cluster = dump(node("a"), pod("there", "1", nodeName="a"), pod("pending"), high)
+    limits = [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]
+    asked = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"priorityClassName": "high", "containers": limits}}
+    done = run("--cluster", cluster, "--pod", dump(asked, name="pod.json"), "-o", "json")
+    [found] = json.loads(done.stdout)["pods"]
+    assert (found["name"], found["priority"], found["node"]) == ("p", 1000, None)
+
+
+def test_a_running_pod_given_as_a_manifest_leaves_its_place(dump: Write) -> None:
+    there = pod("p", "2", nodeName="a")
+    assert places("--cluster", dump(node("a"), there), "--pod", dump(there, name="pod.json")) == {"p": "a"}
+
+
+def test_whose_pods_are_placed(dump: Write) -> None:
+    cluster = dump(node("a"), pod("ours"), pod("theirs", schedulerName="volcano"), pod("berths", schedulerName="berth"))
+    assert places("--cluster", cluster) == {"ours": "a"}
+    assert places("--cluster", cluster, "--scheduler-name", "berth") == {"berths": "a"}
+    done = run("--cluster", cluster)
+    assert done.stdout.splitlines()[-2:] == [
+        "left out: 2 of another scheduler",
+        "schedulers of these: berth, volcano (see --scheduler-name)",
+    ]
+
+
+def test_pods_of_the_documents_profiles_are_placed_too(dump: Write, tmp_path: Path) -> None:
+    config = tmp_path / "berth.yaml"
+    config.write_text("profile: full\nprofiles: {berth: label-priority}\n")
+    cluster = dump(node("a", labels={PRIORITY: "10"}), node("b"), pod("ours"), pod("berths", schedulerName="berth"))
+    assert places("--cluster", cluster, "--config", str(config)) == {"berths": "a", "ours": "b"}
+
+
+def test_profile_and_weight_decide_as_the_extender_does(dump: Write) -> None:
+    cluster = dump(
+        node("a", "2", {PRIORITY: "3"}), node("b", "64", {PRIORITY: "1"}), node("c", "64"), pod("p", "1900m")
+    )
+    assert places("--cluster", cluster, "--profile", "label-priority") == {"p": "b"}
+    assert places("--cluster", cluster, "--profile", "label-priority", "--weight", "50") == {"p": "a"}
+
+
+def test_what_cannot_be_read_is_left_out_and_said(dump: Write) -> None:
+    odd: dict[str, Any] = pod("odd")
+    odd["spec"]["containers"] = "none"
+    done = run("--cluster", dump(node("a"), pod("p"), odd))
+    assert done.stdout.splitlines()[-1] == "left out: 1 unreadable (Pod.spec.containers is not a list)"
+
+
+# --------------------------------------------------------------------------------------------- what it cannot work with
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param([], "give --cluster FILE", id="no cluster"),
+        pytest.param(["--cluster", "absent.yaml"], "absent.yaml: No such file or directory", id="no file"),
+        pytest.param(["--cluster", "-", "--pod", "-"], "only one file can come from standard input", id="two pipes"),
+        pytest.param(["--cluster", "-", "--pod", "x", "--all-pending"], "exclude each other", id="both kinds of pods"),
+        pytest.param(["--cluster", "-", "--profile", "x"], "profile: Input should be 'label-priority'", id="a profile"),
+        pytest.param(["--cluster", "-", "--config", "absent.yaml"], "absent.yaml: No such file", id="no document"),
+        pytest.param(["--cluster", "-", "--weight", "0"], "0 is not in the range", id="a weight that counts nothing"),
+        pytest.param(["--cluster", "-", "-o", "xml"], "'xml' is not one of", id="a form that there is not"),
+        pytest.param(["--cluster", "-"], "standard input is neither JSON nor YAML as kubectl prints it", id="no dump"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
+    done = run(*arguments, stdin="items: [")
+    lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
+    assert (done.exit_code, done.stdout, len(lines)) == (2, "", 1)
+    assert message in lines[0]
+
+
+def test_a_dump_without_nodes_is_told_how_to_make_one(dump: Write) -> None:
+    done = run("--cluster", dump(pod("p")))
+    assert done.exit_code == 2
+    assert "has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE" in done.stderr
+
+
+def test_programs_get_an_answer_for_each_line() -> None:
+    case = {"objects": [node("a"), node("b", "1")], "pod": pod("p", "2")}
+    done = run("--jsonl", stdin=f"{json.dumps(case)}\nno case\n")
+    assert done.exit_code == 0
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {name: verdict["code"] for name, verdict in answers[0]["verdicts"].items()} == {
+        "a": "Success",
+        "b": "UnschedulableAndUnresolvable",
+    }
+    assert answers[1]["error"].startswith("the line is no JSON")
+
+
+def test_ctrl_c_ends_it_with_nothing_but_a_word(dump: Write) -> None:
+    many = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 20_000, "template": {"spec": {}}}}
+    process = subprocess.Popen(
+        [*BERTH, "--cluster", dump(node("a")), "--pod", dump(many, name="pods.json"), "-o", "json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == '{"pods": [\n'
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "stopped\n")

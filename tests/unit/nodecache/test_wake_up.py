@@ -1,0 +1,153 @@
+"""When the scheduler's queue is woken after a publication, and when it is let alone (facts 41 to 43)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.wake_up import WakeUp
+from tests.fakes.clock import HandDrivenClock
+from tests.fakes.cluster import RecordingQueue
+
+REJECTED = {"rejected": True}
+
+
+def node_change(name: str = "n1") -> Change:
+    return Change("nodes", name, {"metadata": {"name": name}})
+
+
+def pod_change(name: str, *, node: str = "", phase: str = "", rejected: bool = False) -> Change:
+    kept: dict[str, object] = {"spec": {"nodeName": node} if node else {}, "status": {"phase": phase} if phase else {}}
+    return Change("pods", f"default/{name}", kept | ({"rejected": True} if rejected else {}))
+
+
+def pod_gone(name: str) -> Change:
+    return Change("pods", f"default/{name}", None)
+
+
+class Scene:
+    """A leader that has published what there is, a second ago."""
+
+    def __init__(self, *there_is: Change) -> None:
+        self.clock = HandDrivenClock()
+        self.queue = RecordingQueue()
+        self._objects: dict[Key, Object] = {}
+        self._wake_up = WakeUp(self.queue, lambda kept: bool(kept.get("rejected")), self.clock)
+        self.publish(*there_is)
+        self.queue.woken.clear()
+        self.clock.advance(1.0)
+
+    def publish(self, *changes: Change, after: float = 0.0) -> None:
+        self.clock.advance(after)
+        for resource, key, kept in changes:
+            if kept is None:
+                self._objects.pop((resource, key), None)
+            else:
+                self._objects[resource, key] = kept
+        self._wake_up.published(changes, self._objects)
+
+
+WAITING = pod_change("waiting", rejected=True)
+RUNNING = pod_change("running", node="n1")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param(node_change("n1"), id="a node changed"),
+        pytest.param(node_change("n2"), id="a node was added"),
+        pytest.param(pod_gone("running"), id="a pod on a node is gone"),
+        pytest.param(pod_change("running", node="n1", phase="Succeeded"), id="a pod on a node has ended well"),
+        pytest.param(pod_change("running", node="n1", phase="Failed"), id="a pod on a node has failed"),
+    ],
+)
+def test_what_can_let_a_rejected_pod_fit_wakes_the_queue(change: Change) -> None:
+    scene = Scene(node_change(), WAITING, RUNNING)
+    scene.publish(change)
+    assert scene.queue.woken == [("default/waiting",)]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param([], id="a heartbeat"),
+        pytest.param([Change("nodes", "n1", None)], id="a node is gone"),
+        pytest.param([pod_change("new")], id="a pod was created"),
+        pytest.param([pod_change("other", node="n1")], id="a pod was bound"),
+        pytest.param([pod_change("running", node="n1", phase="Running")], id="a pod on a node still runs"),
+        pytest.param([pod_gone("new")], id="a pod that was on no node is gone"),
+        pytest.param([Change("namespaces", "default", {})], id="a namespace changed"),
+    ],
+)
+def test_what_makes_no_room_wakes_nobody(changes: list[Change]) -> None:
+    scene = Scene(node_change(), WAITING, RUNNING, pod_change("new"))
+    scene.publish(*changes)
+    assert scene.queue.woken == []
+
+
+def test_with_nobody_rejected_there_is_nobody_to_wake() -> None:
+    scene = Scene(node_change(), pod_change("pending"), RUNNING)
+    scene.publish(node_change(), pod_gone("running"))
+    assert scene.queue.woken == []
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        pytest.param(pod_gone("waiting"), id="deleted"),
+        pytest.param(pod_change("waiting", node="n1"), id="bound"),
+        pytest.param(pod_change("waiting"), id="no longer rejected by Berth"),
+    ],
+)
+def test_a_pod_that_waits_no_more_is_not_woken(ending: Change) -> None:
+    scene = Scene(node_change(), WAITING)
+    scene.publish(ending)
+    scene.publish(node_change(), after=1.0)
+    assert scene.queue.woken == []
+
+
+def test_it_wakes_once_a_second_and_what_came_meanwhile_is_not_forgotten() -> None:
+    scene = Scene(node_change(), WAITING)
+    scene.publish(node_change())
+    scene.publish(node_change(), after=0.5)
+    assert len(scene.queue.woken) == 1
+    scene.publish(after=0.5)
+    assert len(scene.queue.woken) == 2
+    scene.publish(after=1.0)
+    assert len(scene.queue.woken) == 2
+
+
+@pytest.mark.parametrize(
+    ("seconds", "woken"),
+    [
+        pytest.param(1.5, 1, id="within two seconds of the publication: judged on what was before it"),
+        pytest.param(2.5, 0, id="later: judged on what is published"),
+    ],
+)
+def test_a_rejection_that_becomes_visible_after_the_publication_is_given_another_chance(
+    seconds: float, woken: int
+) -> None:
+    scene = Scene(node_change())
+    scene.publish(node_change())
+    scene.publish(WAITING, after=seconds)
+    assert len(scene.queue.woken) == woken
+
+
+def test_the_other_chance_comes_once_a_publication() -> None:
+    scene = Scene(node_change())
+    scene.publish(node_change())
+    scene.publish(WAITING, after=0.5)
+    scene.publish(pod_change("second", rejected=True), after=1.2)
+    assert scene.queue.woken == [("default/waiting",)]
+
+
+def test_a_new_leader_wakes_once_for_what_its_predecessor_published_last() -> None:
+    objects: Mapping[Key, Object] = {("pods", "default/waiting"): {"rejected": True}, ("nodes", "n1"): {}}
+    queue, clock = RecordingQueue(), HandDrivenClock()
+    wake_up = WakeUp(queue, lambda kept: bool(kept.get("rejected")), clock)
+    for _ in range(3):
+        wake_up.published([], objects)
+        clock.advance(2.0)
+    assert queue.woken == [("default/waiting",)]

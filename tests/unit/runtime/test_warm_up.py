@@ -1,0 +1,80 @@
+"""Events that make rarely called verbs catch up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from berth.runtime.warm_up import WarmUp
+from berth.runtime.warm_up_event import EVENT, is_warm_up
+from tests.builders.events import http_event
+from tests.fakes.clock import HandDrivenClock
+
+
+class Functions:
+    """Stands for the Lambda client: keeps what was invoked; those in `denied` cannot be."""
+
+    def __init__(self, *denied: str) -> None:
+        self.invoked: list[tuple[str, str, bytes]] = []
+        self._denied = denied
+
+    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> None:  # noqa: N803
+        if FunctionName in self._denied:
+            raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "Invoke")
+        self.invoked.append((FunctionName, InvocationType, Payload))
+
+
+def warm_up(functions: Any, names: list[str], clock: HandDrivenClock, told: list[str]) -> WarmUp:
+    return WarmUp(lambda: functions, names, clock, told.append)
+
+
+def test_each_function_gets_an_event_and_nobody_waits_for_its_answer() -> None:
+    functions, told = Functions(), list[str]()
+    events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), told)
+    events.published()
+    events.close()
+    payload = b'{"source":"berth.warm-up"}'
+    assert functions.invoked == [("filter:live", "Event", payload), ("preempt:live", "Event", payload)]
+    assert told == []
+
+
+def test_the_next_comes_a_minute_later_however_often_is_published() -> None:
+    functions, clock = Functions(), HandDrivenClock()
+    events = warm_up(functions, ["filter:live"], clock, [])
+    for _ in range(61):
+        events.published()
+        clock.advance(1)
+    events.close()
+    assert len(functions.invoked) == 2
+
+
+def test_a_function_that_cannot_be_invoked_keeps_no_other_from_its_event() -> None:
+    functions, told = Functions("filter:live"), list[str]()
+    events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), told)
+    events.published()
+    events.close()
+    assert [name for name, _, _ in functions.invoked] == ["preempt:live"]
+    assert len(told) == 1
+    assert told[0].startswith("filter:live was not warmed up: ")
+
+
+def test_without_functions_nothing_is_sent() -> None:
+    functions = Functions()
+    events = warm_up(functions, [], HandDrivenClock(), [])
+    events.published()
+    events.close()
+    assert functions.invoked == []
+
+
+@pytest.mark.parametrize(
+    ("event", "is_one"),
+    [
+        pytest.param(EVENT, True, id="the watcher's"),
+        pytest.param(http_event('{"source": "berth.warm-up"}', "POST /scheduler/filter"), False, id="a caller's"),
+        pytest.param({}, False, id="an empty one"),
+    ],
+)
+def test_only_the_watchers_event_is_one(event: dict[str, object], is_one: bool) -> None:
+    assert is_warm_up(event) is is_one
