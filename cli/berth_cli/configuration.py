@@ -1,14 +1,36 @@
-"""BerthConfiguration from --config or --profile, with errors that name the field."""
+"""BerthConfiguration from --config or --profile, with errors that name the field and what may stand there."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import yaml
 from pydantic import ValidationError
 
 from berth.scheduling.configuration import BerthConfiguration
+from berth_cli import strict_yaml
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+# What pydantic says in Python's words.
+_IN_WORDS_OF_YAML = {
+    "model_type": "Input should be a mapping",
+    "dict_type": "Input should be a mapping",
+    "tuple_type": "Input should be a list",
+    "frozen_set_type": "Input should be a list",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WrongField:
+    """`field`: its path in the document, with dots; `document` where no field is to blame."""
+
+    field: str
+    message: str
 
 
 def load_configuration(config: Path | None, profile: str | None) -> BerthConfiguration:
@@ -16,21 +38,51 @@ def load_configuration(config: Path | None, profile: str | None) -> BerthConfigu
     if config is not None and profile is not None:
         raise click.UsageError("--config and --profile exclude each other; name the profile in the document")
     if config is None:
-        return _validated({"profile": profile} if profile else {}, "--profile")
+        return _or_raise(validated({"profile": profile} if profile else {}), "--profile")
     try:
-        document = yaml.safe_load(config.read_text())
+        text = config.read_bytes()
     except OSError as error:
         raise click.ClickException(f"{config}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise click.ClickException(f"{config} is not YAML: {' '.join(str(error).split())}") from error
-    return _validated(document, str(config))
+    return _or_raise(parsed(text), str(config))
 
 
-def _validated(document: object, where: str) -> BerthConfiguration:
+def parsed(text: bytes) -> BerthConfiguration | list[WrongField]:
+    """The document of a text, or what is wrong with it."""
     try:
-        return BerthConfiguration.model_validate(document)
+        document = strict_yaml.load(text)
+    except strict_yaml.NotOneDocument as error:
+        return [WrongField(error.field or "document", str(error))]
+    return validated(document)
+
+
+def validated(document: object) -> BerthConfiguration | list[WrongField]:
+    """A document, or what is wrong with it."""
+    try:
+        # Python's own names of the fields are no part of the document's form.
+        found = BerthConfiguration.model_validate(document, by_alias=True, by_name=False)
     except ValidationError as error:
-        lines = [
-            f"{where}: {'.'.join(map(str, detail['loc'])) or 'document'}: {detail['msg']}" for detail in error.errors()
-        ]
-        raise click.ClickException("\n".join(lines)) from error
+        return [_wrong_field(detail, document) for detail in error.errors()]
+    try:
+        found.policy()
+    except Exception as error:
+        # A plugin of the user's own: what its constructor raises is anything.
+        return [WrongField("document", f"the policy cannot be built: {type(error).__name__}: {error}")]
+    return found
+
+
+def _wrong_field(detail: ErrorDetails, document: object) -> WrongField:
+    place = [part for part in detail["loc"] if part != "[key]"]
+    message = _IN_WORDS_OF_YAML.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
+    if detail["type"] == "extra_forbidden":
+        # Only now: the schema takes a moment to make.
+        from berth_cli.known_fields import known_fields
+
+        known = known_fields(document, place[:-1])
+        message += f"; there {'are' if len(known) > 1 else 'is'} {', '.join(known)}" if known else ""
+    return WrongField(".".join(map(str, place)) or "document", message)
+
+
+def _or_raise(found: BerthConfiguration | list[WrongField], where: str) -> BerthConfiguration:
+    if isinstance(found, BerthConfiguration):
+        return found
+    raise click.ClickException("\n".join(f"{where}: {each.field}: {each.message}" for each in found))

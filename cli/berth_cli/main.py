@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 
 import click
 
 from berth import __version__
 
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """module: the one that has it, under its own name."""
+
+    module: str
+    summary: str
+
+
 COMMANDS = {
-    "demo": "The story of the label-priority policy, on a small cluster in this process.",
-    "serve": "Serve the extender's verbs on http://HOST:PORT/scheduler.",
+    "config": _Command("berth_cli.config", "Check a configuration document, apply it, or print its JSON Schema."),
+    "demo": _Command("berth_cli.demo", "Play two policies on small clusters: where each pod goes, and why."),
+    "serve": _Command("berth_cli.serve", "Serve the extender's verbs on http://HOST:PORT/scheduler."),
+    "simulate": _Command("berth_cli.simulate.command", "Place a dump's pods: which goes where, and why not."),
 }
 
 
@@ -21,8 +33,13 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(f"berth_cli.{cmd_name}"), cmd_name)
+        command: click.Command = getattr(importlib.import_module(COMMANDS[cmd_name].module), cmd_name)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Without a look at the commands themselves: that would import them all."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name].summary) for name in self.list_commands(ctx)])
 
 
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})

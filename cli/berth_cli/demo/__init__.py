@@ -1,4 +1,4 @@
-"""`berth demo`: the story of a policy, played on a small cluster in this process through the real HTTP server."""
+"""`berth demo`: the stories of two policies, played on small clusters in this process through the real HTTP server."""
 
 from berth_cli.demo.command import demo
 

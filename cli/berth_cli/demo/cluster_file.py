@@ -1,9 +1,9 @@
-"""The demo's cluster: a dump that is rewritten when its nodes are relabelled, as an operator would relabel them."""
+"""The demo's cluster: a dump that is rewritten when something is done to the cluster."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import orjson
@@ -14,11 +14,18 @@ LABEL = "priority.lixueduan.com"
 NAMESPACE = "default"
 
 
-class ClusterFile:
-    """Nodes with or without the priority label, and pending pods."""
+def write_dump(path: Path, items: Sequence[Mapping[str, object]]) -> None:
+    """In one step, so that nobody reads half a file."""
+    whole = path.with_suffix(".new")
+    whole.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    os.replace(whole, path)
+
+
+class LabelledCluster:
+    """Nodes with or without the priority label, and pending pods. Nodes are relabelled as an operator would do it."""
 
     def __init__(self, path: Path, priorities: Mapping[str, str | None], pods: tuple[str, ...]) -> None:
-        self.path = path
+        self._path = path
         self.priorities = dict(priorities)
         self._pods = pods
         self._write()
@@ -44,8 +51,4 @@ class ClusterFile:
             {"kind": "Node", "metadata": {"name": name, "labels": {} if priority is None else {LABEL: priority}}}
             for name, priority in self.priorities.items()
         ]
-        items = [*nodes, *(self.pod(name).manifest for name in self._pods)]
-        # In one step, so that nobody reads half a file.
-        whole = self.path.with_suffix(".new")
-        whole.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-        os.replace(whole, self.path)
+        write_dump(self._path, [*nodes, *(self.pod(name).manifest for name in self._pods)])

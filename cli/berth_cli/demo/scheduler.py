@@ -1,41 +1,22 @@
-"""What kube-scheduler does with an extender, one pod at a time: filter, prioritize, bind, over HTTP."""
+"""What kube-scheduler does with an extender, one pod at a time: filter, prioritize, bind."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import orjson
-import urllib3
-from pydantic import BaseModel, Field, TypeAdapter
-
-
-class _FilterResult(BaseModel):
-    names: list[str] = Field(alias="NodeNames")
-    unresolvable: dict[str, str] = Field(alias="FailedAndUnresolvableNodes")
-
-
-class _HostPriority(BaseModel):
-    host: str = Field(alias="Host")
-    score: int = Field(alias="Score")
-
-
-_HOST_PRIORITY_LIST = TypeAdapter(list[_HostPriority])
+from berth_cli.demo.extender_client import ExtenderClient, Manifest
+from berth_cli.failed_scheduling import fit_error
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPod:
-    """A pod that waits for a node; `manifest` is the whole v1.Pod."""
+    """A pod that waits for a node."""
 
     name: str
     namespace: str
     uid: str
-    manifest: Mapping[str, object]
-
-
-class ExtenderFailed(Exception):
-    """The extender answered with an Error or with a status other than 200."""
+    manifest: Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,46 +30,25 @@ class Placement:
 
     def event(self) -> str:
         """The message of the pod's FailedScheduling event."""
-        total = len(self.passed) + len(self.reasons)
-        counted = ", ".join(f"{count} {reason}" for reason, count in Counter(self.reasons.values()).most_common())
-        return f"0/{total} nodes are available: {counted}."
+        return fit_error(len(self.passed) + len(self.reasons), self.reasons.values())
 
 
 class Scheduler:
-    """Calls one extender in node-cache mode."""
+    """A scheduler that has nothing to say itself: the extender decides."""
 
-    def __init__(self, url_prefix: str) -> None:
-        self._url_prefix = url_prefix
-        self._http = urllib3.PoolManager()
+    def __init__(self, extender: ExtenderClient) -> None:
+        self._extender = extender
 
     def schedule(self, pod: PendingPod, nodes: Sequence[str], filter_verb: str = "filter") -> Placement:
         """Raises ExtenderFailed."""
-        filtered = _FilterResult.model_validate_json(self._call(filter_verb, _arguments(pod, nodes)))
+        filtered = self._extender.filter(pod.manifest, nodes, filter_verb)
         passed = filtered.names
         if not passed:
             return Placement("", passed, filtered.unresolvable)
         scores: dict[str, int] = {}
         # One node left is not scored: there is nothing to choose (fact 46).
         if len(passed) > 1:
-            hosts = _HOST_PRIORITY_LIST.validate_json(self._call("prioritize", _arguments(pod, passed)))
-            scores = {host.host: host.score for host in hosts}
+            scores = self._extender.prioritize(pod.manifest, passed)
         chosen = max(passed, key=lambda name: scores.get(name, 0))
-        self._call("bind", {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": chosen})
+        self._extender.bind(pod.namespace, pod.name, pod.uid, chosen)
         return Placement(chosen, passed, filtered.unresolvable, scores)
-
-    def _call(self, verb: str, arguments: Mapping[str, object]) -> bytes:
-        response = self._http.request(
-            "POST",
-            f"{self._url_prefix}/{verb}",
-            body=orjson.dumps(arguments),
-            headers={"Content-Type": "application/json"},
-        )
-        answer = orjson.loads(response.data)
-        error = answer.get("Error") if isinstance(answer, dict) else ""
-        if response.status != 200 or error:
-            raise ExtenderFailed(f"{verb}: {error or response.status}")
-        return response.data
-
-
-def _arguments(pod: PendingPod, nodes: Sequence[str]) -> dict[str, object]:
-    return {"Pod": pod.manifest, "Nodes": None, "NodeNames": list(nodes)}

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from berth_cli.demo import picture
+from berth_cli.demo.picture import Occupants
 from berth_cli.demo.scheduler import Placement
 
 
@@ -29,28 +31,51 @@ class View:
             (name, priority or "-", *_verdict(name, placement), "<- " + pod if name == placement.node else "")
             for name, priority in priorities.items()
         ]
-        outcome = f"{pod} runs on {placement.node}" if placement.node else f"{pod} is Pending: {placement.event()}"
         if self._console.is_terminal:
-            self._table(rows, outcome, placed=bool(placement.node))
+            self._table(rows)
         else:
-            self._lines(rows, outcome)
+            self._lines(rows)
+        if placement.node:
+            self.good(f"{pod} runs on {placement.node}")
+        else:
+            self.bad(f"{pod} is Pending: {placement.event()}")
+
+    def before_and_after(self, titles: tuple[str, str], before: Occupants, after: Occupants) -> None:
+        """Where the pods are in either case."""
+        if self._console.is_terminal:
+            self._console.print(picture.table(titles, before, after))
+        else:
+            for line in picture.lines(titles, before, after):
+                print(f"  {line}".rstrip())
+
+    def good(self, line: str) -> None:
+        """What became of pods that run."""
+        self._outcome(line, "green")
+
+    def bad(self, line: str) -> None:
+        """What became of pods that wait."""
+        self._outcome(line, "yellow")
 
     def closing(self, line: str) -> None:
         """The last word."""
         self._console.print(line, highlight=False)
 
-    def _table(self, rows: Sequence[Sequence[str]], outcome: str, placed: bool) -> None:
+    def _table(self, rows: Sequence[Sequence[str]]) -> None:
         table = Table("node", "priority label", "filter", "score", "", header_style="dim")
         for row in rows:
             table.add_row(*row, style="bold green" if row[-1] else None)
         self._console.print(table)
-        self._console.print(outcome, style="green" if placed else "yellow", highlight=False)
 
-    def _lines(self, rows: Sequence[Sequence[str]], outcome: str) -> None:
+    def _lines(self, rows: Sequence[Sequence[str]]) -> None:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         for row in rows:
             print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-        print(f"  {outcome}")
+
+    def _outcome(self, line: str, style: str) -> None:
+        if self._console.is_terminal:
+            self._console.print(line, style=style, highlight=False)
+        else:
+            print(f"  {line}")
 
 
 def _verdict(name: str, placement: Placement) -> tuple[str, str]:

@@ -1,0 +1,62 @@
+"""The commands of `berth config`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import orjson
+
+from berth.scheduling.configuration import BerthConfiguration
+from berth_cli.config.apply import apply
+from berth_cli.config.description import as_json, in_words
+from berth_cli.config.schema import schema_text
+from berth_cli.configuration import parsed
+
+STDIN = "-"
+
+CHECK_EPILOG = """\b
+Examples:
+  berth config check examples/configuration.yaml
+  cat berth.yaml | berth config check - -o json
+"""
+
+
+@click.group()
+def config() -> None:
+    """Check a BerthConfiguration document, apply it to a stack, or print the JSON Schema of such documents."""
+
+
+config.add_command(apply)
+
+
+@config.command(epilog=CHECK_EPILOG)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def check(file: Path, output: str) -> None:
+    """Say whether FILE is a valid BerthConfiguration, and if not, which fields are wrong.
+
+    `-` reads standard input. Exit status: 0 valid, 1 not valid, 2 no such file.
+    """
+    try:
+        text = sys.stdin.buffer.read() if str(file) == STDIN else file.read_bytes()
+    except OSError as error:
+        raise click.BadParameter(f"{file}: {error.strerror}") from error
+    name = "standard input" if str(file) == STDIN else str(file)
+    found = parsed(text)
+    valid = isinstance(found, BerthConfiguration)
+    if output == "json":
+        click.echo(orjson.dumps({"file": name, **as_json(found)}, option=orjson.OPT_INDENT_2))
+    elif isinstance(found, BerthConfiguration):
+        click.echo(f"{name} is valid: {in_words(found)}")
+    else:
+        for wrong in found:
+            click.echo(f"{name}: {wrong.field}: {wrong.message}", err=True)
+    sys.exit(0 if valid else 1)
+
+
+@config.command(epilog="Example: berth config schema > berth.schema.json")
+def schema() -> None:
+    """Print the JSON Schema of BerthConfiguration documents, for editors and for checks elsewhere."""
+    click.echo(schema_text(), nl=False)

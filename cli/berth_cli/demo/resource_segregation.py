@@ -1,0 +1,133 @@
+"""The second story: 9 nodes without a GPU and 6 with, before and after pods are kept apart.
+
+The cluster and its pods are those of examples/resource-segregation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.reading import Object
+from berth.scheduling.profiles import FULL
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import Status, unresolvable
+from berth_cli.demo.cluster_file import write_dump
+from berth_cli.demo.extender_client import ExtenderClient, Manifest
+from berth_cli.demo.view import View
+from berth_cli.routes import PROJECT
+from berth_cli.simulate.admission import DEFAULT_SCHEDULER
+from berth_cli.simulate.cluster import read_cluster
+from berth_cli.simulate.control_loop import ControlLoop, Outcome
+from berth_cli.simulate.documents import contents, objects
+from berth_cli.simulate.extender import Extender
+from berth_cli.simulate.manifests import Manifests, read_manifests
+from berth_cli.simulate.queue import queue
+
+EXAMPLE = PROJECT / "examples" / "resource-segregation"
+
+# The pods of this story name a scheduler, those of the first do not: one server has a profile for each.
+PROFILES = {DEFAULT_SCHEDULER: "resource-segregation"}
+
+TITLES = ("the scheduler alone", "with resource-segregation")
+
+ONE_MORE: Object = {
+    "kind": "Pod",
+    "metadata": {"name": "api-19"},
+    "spec": {"containers": [{"name": "api", "resources": {"requests": {"cpu": "4", "memory": "8Gi"}}}]},
+}
+AGENT: Object = {
+    "kind": "Pod",
+    "metadata": {
+        "name": "log-agent-1",
+        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "log-agent", "controller": True}],
+    },
+    "spec": {
+        "containers": [{"name": "log-agent"}],
+        "affinity": {
+            "nodeAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": {
+                    "nodeSelectorTerms": [
+                        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["gpu-1"]}]}
+                    ]
+                }
+            }
+        },
+    },
+}
+
+
+class ServedExtender(Extender):
+    """Asks over HTTP. `manifests`: of all pods that it will be asked about, by UID."""
+
+    def __init__(self, client: ExtenderClient, manifests: Mapping[str, Manifest]) -> None:
+        self._client, self._manifests = client, manifests
+
+    def filter(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Status]:
+        filtered = self._client.filter(self._manifests[pod.uid], names)
+        return {name: unresolvable("", reason) for name, reason in filtered.unresolvable.items()}
+
+    def prioritize(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Sequence[int]:
+        scores = self._client.prioritize(self._manifests[pod.uid], names)
+        return [scores.get(name, 0) for name in names]
+
+
+def play(path: Path, client: ExtenderClient, watch: Callable[[], object], view: View) -> None:
+    """`path`: the dump that the watcher reads. Raises ExtenderFailed."""
+    nodes = list(objects(contents(EXAMPLE / "cluster.yaml"), "the example"))
+    deployed = read_manifests([EXAMPLE / "pods.yaml"])
+    cluster = read_cluster([*nodes, *deployed.others], "the example")
+    waiting = queue(deployed.read(cluster.priority_classes), ()).pods
+    later = Manifests((ONE_MORE, AGENT))
+    stored = [*deployed.stored(cluster.priority_classes), *later.stored(cluster.priority_classes)]
+    one_more, agent = later.read(cluster.priority_classes)
+    write_dump(path, [*nodes, *stored])
+    watch()
+
+    full = BerthConfiguration(profile=FULL).build_profile(FULL)
+    served = ControlLoop(
+        full, cluster.snapshot, ServedExtender(client, {_uid(manifest): manifest for manifest in stored})
+    )
+    view.scene("9 nodes without a GPU, 6 with two each: 18 api pods, then 12 trainers that ask for a GPU")
+    alone = list(ControlLoop(full, cluster.snapshot).run(waiting))
+    segregated = list(_bound(client, served.run(waiting)))
+    view.before_and_after(TITLES, _occupants(cluster.snapshot, alone), _occupants(cluster.snapshot, segregated))
+    for title, outcomes in zip(TITLES, (alone, segregated), strict=True):
+        _tell(view, title, outcomes)
+    view.scene("One api pod more than the nodes without a GPU have room for: what its event says")
+    _tell(view, "api-19", [served.schedule(one_more)])
+    view.scene("A DaemonSet's pod on gpu-1: no policy bars the cluster's own agents")
+    _tell(view, "log-agent-1", list(_bound(client, [served.schedule(agent)])))
+
+
+def _bound(client: ExtenderClient, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+    for outcome in outcomes:
+        if outcome.node:
+            client.bind(outcome.pod.namespace, outcome.pod.name, outcome.pod.uid, outcome.node)
+        yield outcome
+
+
+def _occupants(snapshot: Snapshot, outcomes: Sequence[Outcome]) -> Mapping[str, Sequence[str]]:
+    found: dict[str, list[str]] = {name: [] for name in snapshot.nodes}
+    for outcome in outcomes:
+        if outcome.node:
+            found[outcome.node].append(outcome.pod.labels["app"])
+    return found
+
+
+def _tell(view: View, who: str, outcomes: Sequence[Outcome]) -> None:
+    """`who`: a pod, or under which rule several pods were placed."""
+    several = len(outcomes) > 1
+    pending = Counter(outcome.message for outcome in outcomes if not outcome.node)
+    if not pending:
+        view.good(f"{who}: all {len(outcomes)} pods run" if several else f"{who} runs on {outcomes[0].node}")
+    for message, count in pending.items():
+        view.bad(f"{who}{f': {count} of {len(outcomes)} pods are' if several else ' is'} Pending: {message}")
+
+
+def _uid(manifest: Object) -> str:
+    metadata = manifest["metadata"]
+    return str(metadata["uid"]) if isinstance(metadata, dict) else ""

@@ -1,0 +1,163 @@
+"""`berth config check` and `berth config schema`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from berth_cli.config.schema import schema_text
+from berth_cli.main import main
+from tests.builders.json_schema import violations
+from tests.conftest import PROJECT
+
+SCHEMA: dict[str, Any] = json.loads(schema_text())
+DOCUMENTS = sorted(
+    path for path in (PROJECT / "examples").rglob("*.yaml") if "kind: BerthConfiguration" in path.read_text()
+)
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["config", *arguments], input=stdin, prog_name="berth")
+
+
+# ---------------------------------------------------------------------------------------------------------------- check
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        pytest.param("kind: BerthConfiguration", "profile label-priority, plugins NodePriorityLabel", id="the default"),
+        pytest.param(
+            "profile: mine\ndefinitions: {mine: {plugins: {enabled: [{name: NodeName}, {name: NodeReady}]}}}",
+            "profile mine, plugins NodeName, NodeReady",
+            id="a profile of one's own",
+        ),
+        pytest.param(
+            "profiles: {gpus: resource-segregation}",
+            "profile label-priority, plugins NodePriorityLabel; "
+            "for gpus: profile resource-segregation, plugins ResourceSegregation",
+            id="profiles of schedulers",
+        ),
+    ],
+)
+def test_a_valid_document_is_one_line_that_says_what_decides(document: str, told: str) -> None:
+    done = run("check", "-", stdin=document)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, f"standard input is valid: {told}\n", "")
+
+
+def test_every_wrong_field_is_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "berth.yaml"
+    path.write_text("kind: Berth\nprofile: fastest\nexempt: {daemonsets: true}\n")
+    done = run("check", str(path))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        f"{path}: kind: Input should be 'BerthConfiguration'",
+        f"{path}: profile: Input should be 'label-priority', 'resource-segregation', 'full'",
+        f"{path}: exempt.daemonsets: Extra inputs are not permitted; there are daemonSets, systemCritical, namespaces",
+    ]
+
+
+def test_json_for_programs() -> None:
+    assert json.loads(run("check", "-", "-o", "json", stdin="profiles: {gpus: resource-segregation}").stdout) == {
+        "file": "standard input",
+        "valid": True,
+        "profile": "label-priority",
+        "plugins": [{"name": "NodePriorityLabel", "weight": 1}],
+        "profiles": {
+            "gpus": {"profile": "resource-segregation", "plugins": [{"name": "ResourceSegregation", "weight": 1}]}
+        },
+    }
+    done = run("check", "-", "-o", "json", stdin="kind: Berth")
+    assert done.exit_code == 1
+    assert json.loads(done.stdout) == {
+        "file": "standard input",
+        "valid": False,
+        "errors": [{"field": "kind", "message": "Input should be 'BerthConfiguration'"}],
+    }
+
+
+def test_a_missing_file_is_told() -> None:
+    done = run("check", "absent.yaml")
+    assert done.exit_code == 2
+    assert "absent.yaml: No such file or directory" in done.stderr
+
+
+# --------------------------------------------------------------------------------------------------------------- schema
+def test_the_schema_in_the_documents_is_that_of_the_models() -> None:
+    assert (PROJECT / "docs" / "configuration.schema.json").read_text() == schema_text(), (
+        "berth config schema > docs/configuration.schema.json"
+    )
+    assert run("schema").stdout == schema_text()
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(PROJECT)))
+def test_the_examples_are_valid_and_keep_to_the_schema(path: Path) -> None:
+    assert violations(yaml.safe_load(path.read_text()), SCHEMA) == []
+
+
+def test_there_are_examples() -> None:
+    assert len(DOCUMENTS) >= 2
+
+
+@pytest.mark.parametrize(
+    ("document", "violation"),
+    [
+        pytest.param({"profil": "full"}, "document has an unknown profil", id="an unknown field"),
+        pytest.param({"kind": "Berth"}, "document.kind is none of", id="another kind"),
+        pytest.param({"exempt": {"daemonSets": "yes"}}, "document.exempt.daemonSets is no boolean", id="a wrong type"),
+        pytest.param(
+            {"definitions": {"mine": {"extends": "x"}}},
+            "document.definitions.mine.extends fits 0 of 2",
+            id="a wrong choice",
+        ),
+        pytest.param(
+            {"definitions": {"No Name": {"extends": "full"}}},
+            "document.definitions has an unknown No Name",
+            id="a wrong name",
+        ),
+        pytest.param(
+            {"definitions": {"mine": {"plugins": {"enabled": [{"name": "NodeName", "weight": 101}]}}}},
+            "weight is out of its range",
+            id="a wrong number",
+        ),
+        pytest.param(
+            {"pluginConfig": [{"name": "ResourceSegregation", "args": {"mode": "x"}}]},
+            "document.pluginConfig.0 fits 0 of",
+            id="a wrong argument",
+        ),
+        pytest.param(
+            {"pluginConfig": [{"name": "os:system"}]}, "document.pluginConfig.0 fits 0 of", id="no plugin's name"
+        ),
+    ],
+)
+def test_the_schema_refuses_what_the_models_refuse(document: object, violation: str) -> None:
+    found = violations(document, SCHEMA)
+    assert run("check", "-", stdin=json.dumps(document)).exit_code == 1
+    assert any(violation in line for line in found), found
+
+
+# ----------------------------------------------------------------------------------------------------------- the manual
+def _fields(schema: object) -> Iterator[str]:
+    if isinstance(schema, dict):
+        properties = schema.get("properties")
+        yield from properties if isinstance(properties, dict) else ()
+    for each in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from _fields(each)
+
+
+def test_the_manual_has_every_field() -> None:
+    manual = (PROJECT / "docs" / "configuration.md").read_text()
+    missing = [field for field in sorted(set(_fields(SCHEMA))) if f"`{field}`" not in manual]
+    assert missing == []
+
+
+def test_the_examples_in_the_manual_are_valid() -> None:
+    manual = (PROJECT / "docs" / "configuration.md").read_text()
+    examples = [block.split("```")[0] for block in manual.split("```yaml\n")[1:]]
+    assert len(examples) >= 5
+    for example in examples:
+        assert run("check", "-", stdin=example).exit_code == 0, example

@@ -1,0 +1,237 @@
+"""A case in, an answer out: its shape, and what becomes of a case that is not as it should be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth_cli.simulate import case
+from tests.builders.nodes import node_with
+from tests.builders.pods import container, pod_with
+
+Object = dict[str, Any]
+
+SUCCESS = {"code": "Success", "reasons": []}
+
+
+def ask(pod: Any, *objects: Any, **fields: Any) -> case.Answer:
+    return case.answer({"objects": list(objects), "pod": pod, "profile": "full", **fields})
+
+
+def test_a_whole_answer() -> None:
+    answer = ask(pod_with(requests={"cpu": "1"}), node_with("a"), node_with("b"), node_with("c", unschedulable=True))
+    assert answer["verdicts"]["a"] == {
+        **SUCCESS,
+        "plugin": None,
+        "all": dict.fromkeys(
+            [
+                "NodeUnschedulable",
+                "NodeName",
+                "TaintToleration",
+                "NodeAffinity",
+                "NodePorts",
+                "NodeResourcesFit",
+                "NodeReady",
+                "PodTopologySpread",
+                "InterPodAffinity",
+            ],
+            SUCCESS,
+        ),
+    }
+    rejected = {"code": "UnschedulableAndUnresolvable", "reasons": ["node(s) were unschedulable"]}
+    assert answer["verdicts"]["c"].items() >= {**rejected, "plugin": "NodeUnschedulable"}.items()
+    assert answer["verdicts"]["c"]["all"]["NodeUnschedulable"] == rejected
+    assert answer["verdicts"]["c"]["all"]["NodeName"] == SUCCESS
+    assert answer["scores"]["TaintToleration"] == {"a": 100, "b": 100}
+    assert answer["scores"]["NodeAffinity"] == {"a": 0, "b": 0}
+    # TaintToleration 3 x 100, NodeResourcesFit 86, NodeResourcesBalancedAllocation 68.
+    assert answer["total"] == {"a": 454, "b": 454}
+    assert answer["preemption"] is answer["error"] is None
+
+
+def test_a_single_candidate_is_not_scored() -> None:
+    answer = ask(pod_with(), node_with("a"), node_with("b", unschedulable=True))
+    assert (answer["scores"], answer["total"]) == ({}, {})
+
+
+def test_args_are_the_plugins() -> None:
+    pod = pod_with(requests={"example.com/gpu": "1"})
+    assert ask(pod, node_with("a"))["verdicts"]["a"]["reasons"] == ["Insufficient example.com/gpu"]
+    ignoring = {"NodeResourcesFit": {"ignoredResources": ["example.com/gpu"]}}
+    assert ask(pod, node_with("a"), args=ignoring)["verdicts"]["a"]["code"] == "Success"
+
+
+@pytest.mark.parametrize(
+    ("pod", "also"),
+    [
+        pytest.param(pod_with("p"), pod_with("p", nodeName="a"), id="by its UID"),
+        pytest.param(
+            pod_with("p", metadata={"uid": ""}), pod_with("p", nodeName="a", metadata={"uid": ""}), id="by name"
+        ),
+    ],
+)
+def test_the_pod_itself_may_be_among_the_objects(pod: Object, also: Object) -> None:
+    assert ask(pod, node_with("a", allocatable={"pods": "1"}), also)["verdicts"]["a"]["code"] == "Success"
+
+
+SILENT = {"kind": "Node", "metadata": {"name": "bad"}}
+BROKEN = pod_with("o", requests={"cpu": "much"}, nodeName="bad")
+
+
+@pytest.mark.parametrize(
+    ("objects", "code", "reasons"),
+    [
+        pytest.param(
+            [{"kind": "Node", "metadata": {"name": "bad"}}], "Unschedulable", ["Too many pods"], id="no status"
+        ),
+        pytest.param(
+            [node_with("bad", status={"allocatable": {"cpu": "4"}})], "Unschedulable", ["Too many pods"], id="no pods"
+        ),
+        pytest.param(
+            [node_with("bad", allocatable={"cpu": "much"})],
+            "Error",
+            ["node(s) had a status that cannot be read"],
+            id="a quantity that is none",
+        ),
+        pytest.param(
+            [node_with("bad", status={"conditions": "Ready"})],
+            "Error",
+            ["node(s) had a status that cannot be read"],
+            id="conditions that are none",
+        ),
+        pytest.param(
+            [node_with("bad") | {"metadata": {"name": "bad", "labels": {"rack": 7}}}],
+            "Error",
+            ["node(s) had labels that are not strings"],
+            id="a label that is a number",
+        ),
+        pytest.param(
+            [node_with("bad") | {"spec": {"taints": ["k"]}}],
+            "Error",
+            ["node(s) had a spec that cannot be read"],
+            id="a taint that is none",
+        ),
+        pytest.param(
+            [node_with("bad"), BROKEN],
+            "Error",
+            ["node(s) had a pod that cannot be read"],
+            id="a pod that cannot be read",
+        ),
+        pytest.param([node_with("bad"), BROKEN | {"status": {"phase": "Failed"}}], "Success", [], id="but has ended"),
+    ],
+)
+def test_a_node_that_cannot_be_judged_says_so_and_the_others_are_judged(
+    objects: list[Object], code: str, reasons: list[str]
+) -> None:
+    answer = ask(pod_with(), *objects, node_with("good"), node_with("better"))
+    verdict = answer["verdicts"]["bad"]
+    assert (verdict["code"], verdict["reasons"]) == (code, reasons)
+    assert [answer["verdicts"][name]["code"] for name in ("good", "better")] == ["Success", "Success"]
+    assert {"good", "better"} <= answer["total"].keys()
+    assert answer["error"] is None
+
+
+MUCH = pod_with(requests={"cpu": "much"})
+
+
+@pytest.mark.parametrize(
+    ("pod", "error"),
+    [
+        pytest.param(None, "Pod is not an object", id="no pod"),
+        pytest.param(MUCH, "Pod.spec.containers[].resources.requests has a quantity that cannot", id="a quantity"),
+        pytest.param(pod_with(labels={"app": 1}), "Pod.metadata.labels is not a map of strings", id="a label"),  # type: ignore[dict-item]
+        pytest.param(pod_with(tolerations="all"), "Pod.spec.tolerations is not a list", id="tolerations"),
+        pytest.param(pod_with(priority="high"), "Pod.spec.priority is not an integer", id="a priority"),
+        pytest.param(
+            pod_with(containers=[container() | {"ports": [{"hostPort": "80"}]}]),
+            "Pod.spec.containers[].ports[].hostPort is not an integer",
+            id="a port",
+        ),
+    ],
+)
+def test_a_pod_that_cannot_be_read_is_an_error(pod: Any, error: str) -> None:
+    answer = ask(pod, node_with("a"))
+    assert answer["error"].startswith(error)
+    assert answer["verdicts"] == {}
+
+
+def spreading(**constraint: Any) -> Object:
+    return pod_with(topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "z", **constraint}])
+
+
+ODD = {"matchExpressions": [{"key": "app", "operator": "Near"}]}
+NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+
+
+@pytest.mark.parametrize(
+    ("pod", "reason"),
+    [
+        pytest.param(
+            pod_with(
+                affinity={
+                    "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [ODD]}}
+                }
+            ),
+            NO_AFFINITY,
+            id="of a node selector term: it matches nothing",
+        ),
+        pytest.param(
+            pod_with(
+                affinity={
+                    "podAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": ODD, "topologyKey": "z"}]
+                    }
+                }
+            ),
+            'parsing pod: requiredAffinityTerms: "Near" is not a valid label selector operator',
+            id="of a pod affinity term: it bars every node",
+        ),
+    ],
+)
+def test_an_unknown_operator(pod: Object, reason: str) -> None:
+    assert ask(pod, node_with("a"))["verdicts"]["a"]["reasons"] == [reason]
+
+
+@pytest.mark.parametrize(
+    ("action", "error"),
+    [
+        pytest.param(
+            "DoNotSchedule",
+            'running PreFilter plugin "PodTopologySpread": pod has a topology spread constraint that cannot be parsed',
+            id="to filter by",
+        ),
+        pytest.param(
+            "ScheduleAnyway",
+            'running PreScore plugin "PodTopologySpread": pod has a topology spread constraint that cannot be parsed',
+            id="to score by",
+        ),
+    ],
+)
+def test_an_unknown_operator_of_a_spread_constraint_fails_the_cycle(action: str, error: str) -> None:
+    answer = ask(spreading(labelSelector=ODD, whenUnsatisfiable=action), node_with("a"), node_with("b"))
+    assert answer["error"] == error
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        pytest.param({"objects": {}}, "objects is not a list", id="objects"),
+        pytest.param({"profile": "none"}, "profile: Input should be", id="an unknown profile"),
+        pytest.param({"profile": 7}, "profile is not a name", id="a profile that is none"),
+        pytest.param({"args": []}, "args is not an object", id="args"),
+        pytest.param({"args": {"NodeName": {"x": 1 << 64}}}, "args: Integer exceeds 64-bit range", id="65 bits"),
+        pytest.param({"args": {"Nothing": {}}}, "pluginConfig.0.name: Input should be", id="an unknown plugin"),
+        pytest.param({"args": {"NodeName": {"x": 1}}}, "pluginConfig.0.args.x: Extra inputs", id="an unknown argument"),
+        pytest.param(
+            {"objects": [{"kind": "Namespace", "metadata": {"name": "n", "labels": 1}}]},
+            "Namespace.metadata.labels is not a map of strings",
+            id="an object that concerns the whole cluster",
+        ),
+        pytest.param({"objects": [node_with("")]}, "a node has no metadata.name", id="a node without a name"),
+    ],
+)
+def test_what_is_no_case_is_an_error(fields: Object, error: str) -> None:
+    answer = case.answer({"objects": [], "pod": pod_with(), **fields})
+    assert error in answer["error"]
+    assert answer["verdicts"] == answer["scores"] == answer["total"] == {}
