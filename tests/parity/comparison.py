@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 import orjson
 
-from tests.parity.differences import Difference, differences, preemption_differences
+from tests.parity.differences import Difference, differences, preemption_differences, still_differ
 from tests.parity.equal_victims import in_berths_order
 from tests.parity.generator.features import Family
 from tests.parity.minimise import minimise
@@ -16,6 +18,25 @@ from tests.parity.responder import Answer, Case, Responder
 
 class InvalidCase(Exception):
     """The generator has made objects that no API server would store."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The commands of the two sides: the oracle's path, and whatever runs Berth."""
+
+    oracle: str
+    berth: tuple[str, ...]
+
+    @contextmanager
+    def running(self) -> Iterator[Comparison]:
+        """Both of them started, and the oracle a second time as the checker."""
+        # One worker: who compares much does so in several processes.
+        with (
+            Responder([self.oracle, "-workers", "1"]) as oracle,
+            Responder(self.berth) as berth,
+            Responder([self.oracle, "-workers", "1", "-check"]) as checker,
+        ):
+            yield Comparison(oracle, berth, checker)
 
 
 class Comparison:
@@ -63,7 +84,7 @@ class Comparison:
         def shows(smaller: Case) -> bool:
             if must_be_valid and not self._is_valid(smaller):
                 return False
-            return any(difference.rule == rule for difference in self.ask(family, smaller))
+            return still_differ(self.ask(family, smaller), rule)
 
         return minimise(case, shows)
 

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from tests.parity.forms import forms
 from tests.parity.responder import Answer, Case
 
+FILTERED, SCORED = "both", "scored differently"
+"""A filter says something where it lets one node pass and another not, a score where it prefers one to another."""
+
+_COLUMNS = ("accepted", "rejected", FILTERED, "rejected first", SCORED)
+
 
 class Coverage:
-    """Counts cases.
-
-    A plugin matters in a case if it rejects a node or prefers one to another, preemption if it would make room.
-    """
+    """Counts cases by plugin, and how they end."""
 
     def __init__(self, *, with_forms: bool = False) -> None:
         self._with_forms = with_forms  # they take longer to count than everything else
-        self.matters: Counter[str] = Counter()
         self.cases: Counter[tuple[str, str]] = Counter()
         self.outcomes: Counter[str] = Counter()
         self.reasons: Counter[tuple[str, str, str]] = Counter()
@@ -31,17 +32,19 @@ class Coverage:
         feasible = sum(verdict["code"] == "Success" for verdict in answer["verdicts"].values())
         self.outcomes[f"{('no', 'one', 'several')[min(feasible, 2)]} feasible"] += 1
         self._add_verdicts(answer)
-        scored = {plugin: len(set(scores.values())) > 1 for plugin, scores in answer["scores"].items()}
-        for plugin, differently in scored.items():
-            self.cases[plugin, "scored differently"] += differently
+        for plugin, scores in answer["scores"].items():
+            self.cases[plugin, SCORED] += len(set(scores.values())) > 1
         self._add_preemption(answer)
-        rejecting = {
-            plugin
-            for verdict in answer["verdicts"].values()
-            for plugin, status in verdict["all"].items()
-            if status["code"] != "Success"
-        }
-        self.matters.update(rejecting | {plugin for plugin, differently in scored.items() if differently})
+
+    def update(self, other: Coverage) -> None:
+        """Count what the other has counted, too."""
+        for mine, its in (
+            (self.cases, other.cases),
+            (self.outcomes, other.outcomes),
+            (self.reasons, other.reasons),
+            (self.forms, other.forms),
+        ):
+            mine.update(its)  # type: ignore[arg-type]  # each with its like
 
     def _add_verdicts(self, answer: Answer) -> None:
         verdicts = answer["verdicts"].values()
@@ -50,7 +53,7 @@ class Coverage:
             accepted = codes.count("Success")
             self.cases[plugin, "accepted"] += accepted > 0
             self.cases[plugin, "rejected"] += accepted < len(codes)
-            self.cases[plugin, "both"] += 0 < accepted < len(codes)
+            self.cases[plugin, FILTERED] += 0 < accepted < len(codes)
             self.cases[plugin, "rejected first"] += any(verdict["plugin"] == plugin for verdict in verdicts)
         for verdict in verdicts:
             for plugin, status in verdict["all"].items():
@@ -63,19 +66,26 @@ class Coverage:
         victims = preemption["candidates"].values()
         self.outcomes["not eligible"] += preemption["reason"] is not None
         self.outcomes["candidates"] += len(victims) > 0
-        self.matters["DefaultPreemption"] += len(victims) > 0
         self.outcomes["several candidates"] += len(victims) > 1
         self.outcomes["several victims"] += any(len(each["victims"]) > 1 for each in victims)
         self.outcomes["budget violated"] += any(each["numPDBViolations"] for each in victims)
         self.outcomes["tied"] += len(preemption["tied"]) > 1
 
+    def thin(self, least: int) -> list[str]:
+        """The plugins that say something in fewer cases, with how many."""
+        return [
+            f"{plugin} ({count} cases {column})"
+            for (plugin, column), count in sorted(self.cases.items())
+            if column in (FILTERED, SCORED) and count < least
+        ]
+
     def table(self) -> Iterator[str]:
         """One line a plugin, one of the outcomes."""
-        columns = ("accepted", "rejected", "both", "rejected first", "scored differently")
-        yield f"{'cases in which':32}" + "".join(f"{column:>20}" for column in columns)
+        yield f"{'cases in which':32}" + "".join(f"{column:>20}" for column in _COLUMNS)
         for plugin in sorted({plugin for plugin, _ in self.cases}):
-            yield f"{plugin:32}" + "".join(f"{self.cases[plugin, column]:>20}" for column in columns)
-        yield ", ".join(f"{outcome}: {count}" for outcome, count in self.outcomes.items())
+            counts = (str(self.cases[plugin, column]) if (plugin, column) in self.cases else "" for column in _COLUMNS)
+            yield f"{plugin:32}" + "".join(f"{count:>20}" for count in counts)
+        yield ", ".join(f"{outcome}: {count}" for outcome, count in sorted(self.outcomes.items()))
 
     def details(self) -> Iterator[str]:
         """The number of nodes with each reason, then the number of cases with each form."""

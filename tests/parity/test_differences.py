@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.parity.differences import differences, preemption_differences
+from tests.parity.differences import Difference, differences, preemption_differences, still_differ
 from tests.parity.equal_victims import in_berths_order
 from tests.parity.generator.features import Family
 from tests.parity.responder import Answer, Case
@@ -75,6 +75,19 @@ def test_a_difference_is_found(path: str, value: object, rule: str) -> None:
 )
 def test_what_is_open_is_no_difference(path: str, value: object) -> None:
     assert differences(Family.SCORE, answer(), changed(path, value)) == []
+
+
+@pytest.mark.parametrize(
+    ("rules", "shown"),
+    [
+        pytest.param(["NodePorts"], True, id="the rule"),
+        pytest.param(["NodePorts", "total score"], True, id="and what follows from it"),
+        pytest.param(["NodeName"], False, id="another rule"),
+        pytest.param(["NodePorts", "error"], False, id="one side has failed"),
+    ],
+)
+def test_a_smaller_case_shows_the_same(rules: list[str], *, shown: bool) -> None:
+    assert still_differ([Difference(rule, "n0", 1, 2) for rule in rules], "NodePorts") is shown
 
 
 def test_scores_are_not_compared_where_kube_scheduler_does_not_score() -> None:

@@ -69,6 +69,7 @@ SCORE_ARGS: tuple[Args, ...] = (
     {"InterPodAffinity": {"ignorePreferredTermsOfExistingPods": True}},
     {"NodeResourcesBalancedAllocation": {"resources": [{**spec, "weight": 1} for spec in _RESOURCES]}},
     _strategy("LeastAllocated", _RESOURCES),
+    _strategy("LeastAllocated", [{**_RESOURCES[0], "weight": 0}, _RESOURCES[1]]),
     _strategy("MostAllocated", _RESOURCES[:2]),
     _strategy("MostAllocated", _RESOURCES),
     _strategy("RequestedToCapacityRatio", _RESOURCES[:2], [(0, 0), (100, 10)]),

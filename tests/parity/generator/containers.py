@@ -8,7 +8,7 @@ from tests.parity.generator.demand import ContainerDemand, container_demand, imp
 from tests.parity.generator.draw import Draw
 from tests.parity.generator.features import Feature
 from tests.parity.generator.images import IN_PODS
-from tests.parity.generator.quantities import HUGE_PAGES, MI, Amounts, quantities
+from tests.parity.generator.quantities import HUGE_PAGES, MI, Amounts, quantities, usual_quantities
 
 HOST_IPS = ("", "", "0.0.0.0", "127.0.0.1", "10.0.0.1", "::")
 PROTOCOLS = ("TCP", "UDP", "SCTP")
@@ -79,13 +79,17 @@ def _port(draw: Draw, number_and_protocol: Port, *, on_host: bool) -> dict[str, 
 
 
 def _pod_level_resources(draw: Draw, needed: Amounts) -> dict[str, Any]:
-    """Requests of the pod as a whole, for one resource or both; at least what its containers need."""
+    """Requests of the pod as a whole, for one resource or both; at least what its containers need.
+
+    In few digits: kube-scheduler adds the overhead to the spec's own number, and where that is a big decimal it stays
+    added, once more with every look at the pod. What an API server has stored has few digits.
+    """
     extra = {"cpu": draw.one_of((0, 100, 1000)), "memory": draw.one_of((0, MI, 512 * MI))}
     names = draw.some_of(("cpu", "memory"), 1, 2)
     requests = {name: needed.get(name, 0) + extra[name] for name in names}
     if len(names) == 1 or draw.chance(0.5):
-        return {"requests": quantities(draw, requests)}
+        return {"requests": usual_quantities(requests)}
     if draw.chance(0.3):
         requests[HUGE_PAGES] = draw.one_of((2 * MI, 512 * MI))
-    limits = quantities(draw, requests)  # with limits, an API server fills in all requests
+    limits = usual_quantities(requests)  # with limits, an API server fills in all requests
     return {"requests": limits, "limits": limits}

@@ -47,8 +47,9 @@ class Feature(StrEnum):
 
 _LIKELY: dict[Family, dict[Feature, float]] = {
     Family.FILTER: {
-        Feature.NODE_NAME: 0.25,
-        Feature.PORTS: 0.7,
+        Feature.NODE_NAME: 0.45,
+        Feature.NODE_AFFINITY: 0.6,
+        Feature.PORTS: 0.8,
         Feature.POD_LEVEL_RESOURCES: 0.25,
         Feature.ARGS: 0.25,
         Feature.PREFERRED_TAINTS: 0.2,
@@ -63,12 +64,12 @@ _LIKELY: dict[Family, dict[Feature, float]] = {
         Feature.PREFERRED_NODE_AFFINITY: 0.7,
         Feature.PREFERRED_SPREADING: 0.7,
         Feature.PREFERRED_AFFINITY: 0.7,
-        Feature.IMAGES: 0.7,
+        Feature.IMAGES: 0.8,
         Feature.UNSCHEDULABLE: 0.07,
         Feature.NODE_NAME: 0.0,
         Feature.TAINTS: 0.1,
         Feature.NODE_AFFINITY: 0.1,
-        Feature.PORTS: 0.1,
+        Feature.PORTS: 0.15,
         Feature.FULL_NODES: 0.0,
         Feature.SPREADING: 0.1,
         Feature.AFFINITY: 0.3,

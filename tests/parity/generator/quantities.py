@@ -40,6 +40,11 @@ def quantities(draw: Draw, amounts: Amounts) -> dict[str, str]:
     return {name: _quantity(draw, name, amount) for name, amount in amounts.items()}
 
 
+def usual_quantities(amounts: Amounts) -> dict[str, str]:
+    """The amounts as a ResourceList, written as everybody writes them: in a few digits."""
+    return {name: f"{amount}m" if name == "cpu" else str(amount) for name, amount in amounts.items()}
+
+
 def _quantity(draw: Draw, name: str, amount: int) -> str:
     if name == "cpu":
         return milli(draw, amount)

@@ -20,6 +20,8 @@ def workloads(draw: Draw, pod: dict[str, Any]) -> list[dict[str, Any]]:
     labels = pod["metadata"].get("labels") or {"app": "web"}
     controller = _controller(draw, kind, namespace, labels)
     owner = {key: controller[key] for key in ("apiVersion", "kind")}
+    if draw.chance(0.1):
+        owner["apiVersion"] = "example.com/v1"  # of the same kind, and another's
     owner |= {"name": "owner" if draw.chance(0.9) else "gone", "uid": "uid-owner", "controller": draw.chance(0.9)}
     pod["metadata"]["ownerReferences"] = [owner]
     return [*services, controller]
