@@ -1,28 +1,38 @@
-"""`python -m tests.bench [-o table|json]`."""
+"""`python -m tests.bench [-o table|json] [PREFIX]`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from itertools import chain
 
 
 def main() -> None:
-    """Run every benchmark; figures on standard output."""
-    parser = argparse.ArgumentParser(prog="make bench", description="Berth's hot path beside its floor.")
+    """Run the benchmarks; figures on standard output, progress on standard error where that is a terminal."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Berth's hot path beside its floor.")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
-    output = parser.parse_args().output
+    parser.add_argument("prefix", nargs="?", default="", help="only figures whose names begin so, such as filter.full")
+    arguments = parser.parse_args()
     # One log line and one set of metrics a call belong to what is measured, but not to what is shown.
-    shown, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
+    figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
 
-    from tests.bench import head_read, warm_filter
-    from tests.bench.figures import show
+    from tests.bench import cold_load, first_sight, growth, head_read, memory, simulate, warm
+    from tests.bench.figures import shown
 
-    for figure in chain(warm_filter.figures(), head_read.figures()):
-        measured, sys.stdout = sys.stdout, shown
-        show([figure], output)
-        sys.stdout = measured
+    for module in (warm, first_sight, growth, memory, head_read, simulate, cold_load):
+        for family in module.families():
+            progress(f"measuring {family.name}")
+            for figure in family.figures(arguments.prefix):
+                progress("")
+                print(shown(figure, arguments.output), file=figures_to, flush=True)
+                progress(f"measuring {family.name}")
+    progress("")
+
+
+def progress(text: str) -> None:
+    """One line that is overwritten."""
+    if sys.stderr.isatty():
+        print(f"\r{text:<78}\r{text}", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

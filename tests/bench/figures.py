@@ -1,10 +1,10 @@
-"""A figure of a benchmark, and how figures are shown."""
+"""A figure of a benchmark, how it is measured, and how it is shown."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from statistics import median
 
@@ -19,25 +19,57 @@ class Figure:
     target: float | None = None
 
 
-def milliseconds(*calls: Callable[[], object], seconds: float = 1.0) -> list[float]:
-    """The median time of each call, after a warm-up; by turns, so that a busy machine slows all of them alike."""
-    times: list[list[float]] = [[] for _ in calls]
-    for call in calls:
-        call()
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Figures that are measured together. All their names begin with `name`."""
+
+    name: str
+    measure: Callable[[], Iterator[Figure]]
+
+    def figures(self, prefix: str) -> Iterator[Figure]:
+        """Those whose names begin with the prefix; nothing is measured where none can."""
+        if self.name.startswith(prefix) or prefix.startswith(self.name):
+            yield from (figure for figure in self.measure() if figure.name.startswith(prefix))
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What is measured, and what makes it ready each time anew, off the clock."""
+
+    call: Callable[[], object]
+    prepare: Callable[[], object] = int
+
+
+def milliseconds(*timed: Timed, seconds: float = 0.7) -> list[float]:
+    """The median time of each call, after a warm-up; by turns, so that a busy machine slows all of them alike.
+
+    It is the thread's time on the processor: what others do meanwhile is no part of it.
+    """
+    times: list[list[float]] = [[] for _ in timed]
+    for each in timed:
+        each.prepare()
+        each.call()
     end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(times[0]) < 5:
-        for call, taken in zip(calls, times, strict=True):
-            started = time.perf_counter()
-            call()
-            taken.append(time.perf_counter() - started)
+        for each, taken in zip(timed, times, strict=True):
+            each.prepare()
+            started = time.thread_time()
+            each.call()
+            taken.append(time.thread_time() - started)
     return [median(taken) * 1000 for taken in times]
 
 
-def show(figures: Iterable[Figure], output: str) -> None:
-    """One line a figure, as JSON or for reading."""
-    for figure in figures:
-        if output == "json":
-            print(json.dumps(asdict(figure)), flush=True)
-        else:
-            target = "" if figure.target is None else f"   (target {figure.target:g})"
-            print(f"{figure.name:<44}{figure.value:>10.3f} {figure.unit}{target}", flush=True)
+def beside_floor(name: str, floor: Timed, timed: Timed, target: float | None = None) -> Iterator[Figure]:
+    """The time of a call, that of its floor, and their ratio, which has the target."""
+    least, taken = milliseconds(floor, timed)
+    yield Figure(f"{name}.floor", least, "ms")
+    yield Figure(name, taken, "ms")
+    yield Figure(f"{name}.ratio", taken / least, "x", target)
+
+
+def shown(figure: Figure, output: str) -> str:
+    """One line, as JSON or for reading."""
+    if output == "json":
+        return json.dumps(asdict(figure))
+    target = "" if figure.target is None else f"   (target {figure.target:g})"
+    return f"{figure.name:<52}{figure.value:>10.3f} {figure.unit}{target}"

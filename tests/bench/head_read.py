@@ -6,14 +6,18 @@ from collections.abc import Iterator
 
 import boto3
 
-from berth.nodecache.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth_cli.embedded_dynamodb import TABLE, EmbeddedDynamoDB
-from tests.bench.figures import Figure, milliseconds
+from tests.bench.figures import Family, Figure, Timed, milliseconds
 
 
-def figures() -> Iterator[Figure]:
+def families() -> Iterator[Family]:
     """Informative: on Lambda the network's millisecond takes the place of the embedded table's."""
+    yield Family("cache.head_read", _measure)
+
+
+def _measure() -> Iterator[Figure]:
     EmbeddedDynamoDB().install()
     table = DynamoDBCacheTable(boto3.client("dynamodb"), TABLE)
-    [read] = milliseconds(table.head)
+    [read] = milliseconds(Timed(table.head))
     yield Figure("cache.head_read.embedded", read, "ms")

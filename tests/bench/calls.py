@@ -1,0 +1,115 @@
+"""Calls of a verb as Lambda makes them, from the event's bytes to the answer's; and their floor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import cycle
+from typing import Literal
+
+import orjson
+
+from berth.extender import filter as filtering
+from berth.extender import prioritize
+from berth.extender.outcomes import Failure
+from berth.extender.ports import Basis, NodeCache
+from berth.extender.reply import Reply
+from berth.runtime.endpoint import Endpoint
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot import Snapshot
+from tests.bench import cluster
+from tests.bench.cluster import Manifest
+from tests.bench.figures import Timed
+
+Verb = Literal["filter", "filter_onlyone", "prioritize"]
+
+
+class Environment(NodeCache):
+    """A warm environment of a verb. The cache is a snapshot at hand: to bring it up to date is the cache's time."""
+
+    def __init__(self, verb: Verb, profile: str, pod: Manifest, nodes: int) -> None:
+        self._verb, self._profile = verb, profile
+        self._events = cycle([event(verb, pod, names) for names in cluster.requested_names(nodes)])
+        self._event = next(self._events)
+        self._snapshot = cluster.snapshot(nodes)
+        self._changes: Iterator[Snapshot] = cluster.changes(self._snapshot)
+        self.forget()
+
+    def current(self) -> Basis:
+        return Basis(self._policy, self._snapshot)
+
+    def policy(self) -> Policy:
+        return self._policy
+
+    def forget(self) -> None:
+        """As an environment that has seen no pod yet."""
+        self._policy = BerthConfiguration(profile=self._profile).policy()
+        answer, failed = _VERBS[self._verb]
+        self._endpoint = Endpoint(self._verb, partial(answer, cache=self), failed)
+
+    def change(self) -> None:
+        """1 % of the nodes change."""
+        self._snapshot = next(self._changes)
+
+    def answer(self) -> bytes:
+        """The function's own way."""
+        self._event = next(self._events)
+        return orjson.dumps(self._endpoint.handle(orjson.loads(self._event)))
+
+    def floor(self) -> bytes:
+        """The least that any extender behind this API does with the request: every name is good, unseen."""
+        names = orjson.loads(orjson.loads(self._event)["body"])["NodeNames"]
+        answer: object = {
+            "Nodes": None,
+            "NodeNames": names,
+            "FailedNodes": {},
+            "FailedAndUnresolvableNodes": {},
+            "Error": "",
+        }
+        if self._verb == "prioritize":
+            answer = [{"Host": name, "Score": 0} for name in names]
+        return orjson.dumps({"statusCode": 200, "body": orjson.dumps(answer).decode(), "isBase64Encoded": False})
+
+    @property
+    def timed_floor(self) -> Timed:
+        """The floor, to be measured beside."""
+        return Timed(self.floor)
+
+    @property
+    def unchanged(self) -> Timed:
+        """A pod shape seen before, on nodes that are what they were."""
+        return Timed(self.answer)
+
+    @property
+    def changed(self) -> Timed:
+        """A pod shape seen before; since then 1 % of the nodes changed."""
+        return Timed(self.answer, self.change)
+
+    @property
+    def first(self) -> Timed:
+        """The first pod of its shape."""
+        return Timed(self.answer, self.forget)
+
+
+_VERBS: Mapping[Verb, tuple[Callable[..., Reply], Callable[[Failure], Reply]]] = {
+    "filter": (filtering.answer_filter, filtering.failed),
+    "filter_onlyone": (filtering.answer_filter_onlyone, filtering.failed),
+    "prioritize": (prioritize.answer_prioritize, prioritize.failed),
+}
+
+
+def event(verb: Verb, pod: Manifest, names: list[str]) -> bytes:
+    """What Lambda hands to the runtime: the event as JSON, with the request in it as text."""
+    path = f"/scheduler/{verb}"
+    return orjson.dumps(
+        {
+            "version": "2.0",
+            "routeKey": f"POST {path}",
+            "rawPath": path,
+            "headers": {"content-type": "application/json"},
+            "requestContext": {"http": {"method": "POST", "path": path}},
+            "body": orjson.dumps({"Pod": pod, "Nodes": None, "NodeNames": names}).decode(),
+            "isBase64Encoded": False,
+        }
+    )

@@ -1,0 +1,186 @@
+"""A large cluster in the cache: what it is to load and to hold it, and to bring it on by what changed.
+
+Loaded in a process of its own, with all that a verb's function imports: 5,000 nodes, 150,000 pods. Times are of the
+processor, so that a busy machine shows less in them; the best of a few runs. Read units are DynamoDB's: half a one for
+4 KB of a chunk (eventually consistent), a whole one for 4 KB of the log.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import random
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+import orjson
+
+from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.watch.resources import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS, Resource
+from berth.nodecache.feed.changes import Change, Key, Object, pack, unpack
+from berth.nodecache.feed.observed_state import key_of
+from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
+from tests.bench import large_cluster
+from tests.bench.figures import Family, Figure
+
+RUNS = 3
+READ_UNIT_BYTES = 4096
+TARGET_SECONDS, TARGET_MEGABYTES, TARGET_POD_BYTES = 2.0, 512, 1024
+
+S = TypeVar("S")
+
+CHANGED_PODS = 100
+CHANGED_NODES = large_cluster.NODES // 100
+
+
+def families() -> Iterator[Family]:
+    """One."""
+    yield Family("cache.load", figures)
+
+
+def figures() -> Iterator[Figure]:
+    """Of the cache as the watcher writes it."""
+    started = time.process_time()
+    changes = list(kept())
+    yield Figure("cache.kept.pod", _mean_pod(changes), "bytes", TARGET_POD_BYTES)
+    chunks = pack(changes).items
+    yield Figure("cache.chunks", len(chunks), "items")
+    yield Figure("cache.chunks.bytes", sum(map(len, chunks)) / 1e6, "MB")
+    yield Figure("cache.chunks.read_units", sum(_units(chunk) for chunk in chunks) / 2, "units")
+    del changes
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "chunks"
+        path.write_bytes(pickle.dumps(chunks))
+        runs = [_in_a_process_of_its_own("load", path) for _ in range(RUNS)]
+        watcher = _in_a_process_of_its_own("objects", path)
+    yield Figure("cache.cold_load.floor", min(run["floor"] for run in runs), "s")
+    yield Figure("cache.cold_load", min(run["load"] for run in runs), "s", TARGET_SECONDS)
+    yield Figure("cache.cold_load.memory", min(run["memory"] for run in runs), "MB", TARGET_MEGABYTES)
+    yield Figure("cache.imports.memory", min(run["imports"] for run in runs), "MB")
+    yield Figure("cache.watcher.memory", watcher["memory"], "MB")
+    for name in ("pods", "nodes"):
+        yield Figure(f"cache.delta.{name}", min(run[name] for run in runs) * 1000, "ms")
+        yield Figure(f"cache.delta.{name}.read_units", runs[0][f"{name}.units"], "units")
+    yield Figure("cache.bench", time.process_time() - started, "s")
+
+
+def kept() -> Iterator[Change]:
+    """All objects of the cluster as the watcher keeps them."""
+    by_resource = trims(Needs())
+
+    def of(resource: Resource, manifests: Iterator[large_cluster.Manifest]) -> Iterator[Change]:
+        trim = by_resource[resource]
+        for manifest in manifests:
+            found = trim(manifest)
+            yield Change(resource.name, key_of(found) or "", found)
+
+    yield from of(NODES, large_cluster.nodes())
+    yield from of(NAMESPACES, large_cluster.namespaces())
+    yield from of(POD_DISRUPTION_BUDGETS, large_cluster.disruption_budgets())
+    # Decoded anew, as each comes from an API server: else the pods would have more in common than they really have.
+    yield from of(PODS, (orjson.loads(orjson.dumps(pod)) for pod in large_cluster.pods()))
+
+
+def _mean_pod(changes: Sequence[Change]) -> float:
+    sizes = [len(orjson.dumps(change.object)) for change in changes if change.resource == PODS.name]
+    return sum(sizes) / len(sizes)
+
+
+def _units(item: bytes) -> int:
+    return math.ceil(len(item) / READ_UNIT_BYTES)
+
+
+def _in_a_process_of_its_own(what: str, chunks: Path) -> dict[str, float]:
+    run = subprocess.run([sys.executable, "-m", __name__, what, chunks], check=True, capture_output=True)
+    found: dict[str, float] = json.loads(run.stdout)
+    return found
+
+
+def load(chunks: list[bytes]) -> dict[str, float]:
+    """What a verb's function does with a snapshot's chunks, and with what follows."""
+    import boto3
+
+    from berth.scheduling.configuration import BerthConfiguration
+
+    boto3.client("dynamodb", region_name="eu-central-1")
+    BerthConfiguration(profile="full").policy()
+    view, measured = SnapshotView(), {"imports": _megabytes()}
+    measured["load"], state = _timed(lambda: view.applied(view.empty(), unpack(chunks)))
+    measured["memory"] = _megabytes()
+    draw = random.Random("deltas")
+    for name, batches in (("pods", _pods_come_and_go(chunks, draw)), ("nodes", _nodes_are_relabelled(chunks, draw))):
+        times = []
+        for batch in batches:
+            [item] = pack(batch).items
+            seconds, state = _timed(partial(_applied, view, state, item))
+            times.append(seconds)
+            measured[f"{name}.units"] = _units(item)
+        measured[name] = sorted(times)[len(times) // 2]
+    measured["floor"], _ = _timed(lambda: [orjson.loads(zlib.decompress(chunk)) is None for chunk in chunks])
+    return measured
+
+
+def objects(chunks: list[bytes]) -> dict[str, float]:
+    """What a watcher does that goes on from its predecessor's snapshot."""
+    found: dict[Key, Object] = {(change.resource, change.key): change.object or {} for change in unpack(chunks)}
+    return {"memory": _megabytes(), "objects": len(found)}
+
+
+def _applied(view: SnapshotView, state: CachedCluster, item: bytes) -> CachedCluster:
+    return view.applied(state, unpack([item]))
+
+
+def _pods_come_and_go(chunks: list[bytes], draw: random.Random) -> Iterator[list[Change]]:
+    """Half of the pods are deleted, the other half made anew under the same name, on the same node."""
+    known = _sample(chunks, PODS)
+    for number in range(20):
+        batch = []
+        for index, (name, key, found) in enumerate(draw.sample(known, CHANGED_PODS)):
+            anew = {**found, "metadata": {**found["metadata"], "uid": f"{number}-{index}"}}  # type: ignore[dict-item]
+            batch.append(Change(name, key, anew if index % 2 else None))
+        yield batch
+
+
+def _nodes_are_relabelled(chunks: list[bytes], draw: random.Random) -> Iterator[list[Change]]:
+    known = _sample(chunks, NODES)
+    for number in range(20):
+        batch = []
+        for name, key, found in draw.sample(known, CHANGED_NODES):
+            metadata = found["metadata"]
+            labels = {**metadata["labels"], "round": str(number)}  # type: ignore[index]
+            batch.append(Change(name, key, {**found, "metadata": {**metadata, "labels": labels}}))  # type: ignore[dict-item]
+        yield batch
+
+
+def _sample(chunks: list[bytes], resource: Resource) -> list[tuple[str, str, Object]]:
+    """Every hundredth pod, every second node: from all over the cluster."""
+    share = 100 if resource is PODS else 2
+    found = (change for change in unpack(chunks) if change.resource == resource.name and change.object is not None)
+    return [
+        (change.resource, change.key, change.object or {}) for index, change in enumerate(found) if index % share == 0
+    ]
+
+
+def _timed(call: Callable[[], S]) -> tuple[float, S]:
+    started = time.process_time()
+    found = call()
+    return time.process_time() - started, found
+
+
+def _megabytes() -> float:
+    """The most that this process has had in memory since it began; what getrusage says began with its parent."""
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) * 1024 / 1e6
+
+
+if __name__ == "__main__":
+    _, what, path = sys.argv
+    print(json.dumps({"load": load, "objects": objects}[what](pickle.loads(Path(path).read_bytes()))))

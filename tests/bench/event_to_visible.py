@@ -1,0 +1,72 @@
+"""From a change in the API server to a verb that decides on it: the real watcher and reader, the table embedded.
+
+The wall clock, unlike the other figures: what is measured is mostly the flush interval of half a second.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from berth.runtime.adapters import node_cache
+from berth.runtime.settings import PolicySettings
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.snapshot import Snapshot
+from berth_cli import local_stack
+from berth_cli.watching import watching
+from tests.bench.figures import Family, Figure
+from tests.builders.kubeconfigs import kubeconfig_for
+from tests.builders.nodes import PRIORITY, labelled_object
+from tests.fakes.api_server import kubernetes_on_loopback
+
+NODES = 200
+EVENTS = 50
+TARGET_SECONDS = 1.5
+LOOK_SECONDS = 0.005
+PATIENCE_SECONDS = 30.0
+
+Labels = dict[str, str]
+
+
+def families() -> Iterator[Family]:
+    """One."""
+    yield Family("cache.event_to_visible", _measure)
+
+
+def _measure() -> Iterator[Figure]:
+    seconds = sorted(_seconds())
+    yield Figure("cache.event_to_visible.p50", median(seconds), "s")
+    # Of so few, the highest stands for the 99th of a hundred.
+    yield Figure("cache.event_to_visible.p99", seconds[-1], "s", TARGET_SECONDS)
+
+
+def _seconds() -> Iterator[float]:
+    draw = random.Random(7)
+    before = os.environ.copy()
+    with kubernetes_on_loopback() as kubernetes, tempfile.TemporaryDirectory() as folder:
+        kubernetes.nodes = [labelled_object(f"node-{index}", "0") for index in range(NODES)]
+        source = local_stack.from_kubeconfig(kubeconfig_for(kubernetes.host, Path(folder)))
+        stack = local_stack.start(BerthConfiguration(), source)
+        cache = node_cache(PolicySettings.from_environ(os.environ))
+        stack.watch()
+        with watching(stack.follow):
+            for number in range(1, EVENTS + 1):
+                time.sleep(draw.uniform(0.1, 0.6))
+                index = draw.randrange(NODES)
+                changed = time.monotonic()
+                kubernetes.nodes[index] = labelled_object(f"node-{index}", str(number))
+                while (snapshot := cache.current().cluster) and not _shows(snapshot, f"node-{index}", number):
+                    assert time.monotonic() - changed < PATIENCE_SECONDS, f"node-{index} is not seen as it is"
+                    time.sleep(LOOK_SECONDS)
+                yield time.monotonic() - changed
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def _shows(cluster: object, node: str, value: int) -> bool:
+    return isinstance(cluster, Snapshot) and cluster.nodes[node].labels.get(PRIORITY) == str(value)

@@ -1,0 +1,46 @@
+"""DynamoDB's rules for the size of an item, and what reading and writing one costs.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+KB = 1024
+READ_UNIT = 4 * KB
+
+
+def item_size(item: Mapping[str, Mapping[str, Any]]) -> int:
+    """Bytes: names and values of all attributes."""
+    return sum(len(name.encode()) + value_size(value) for name, value in item.items())
+
+
+def value_size(value: Mapping[str, Any]) -> int:
+    """Bytes of one attribute's value, as boto3 writes it."""
+    [(kind, content)] = value.items()
+    match kind:
+        case "S":
+            return len(content.encode())
+        case "B":
+            return len(content)
+        case "N":
+            # About a byte for two digits, and one or two more.
+            return len(content.replace(".", "").replace("-", "")) // 2 + 2
+        case "NULL" | "BOOL":
+            return 1
+        case "M":
+            return 3 + len(content) + item_size(content)
+        case _:
+            raise ValueError(f"no size is known of an attribute of kind {kind}")
+
+
+def write_units(size: int) -> int:
+    """Of an item of this size."""
+    return -(-size // KB)
+
+
+def read_units(size: int) -> int:
+    """Of a consistent read of this many bytes; an eventually consistent one costs half."""
+    return max(1, -(-size // READ_UNIT))

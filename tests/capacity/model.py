@@ -1,0 +1,95 @@
+"""Units a second by partition key, and what they cost a month, by a cluster's size and by what happens in it.
+
+Changes come at random (Poisson). A publication waits half a second from the first change, and comes a second and a half
+after the last one in any case (`feed/leader.Pace`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from berth.nodecache.feed.leader import Pace
+from berth.nodecache.feed.writer import Retention
+from tests.capacity.item_size import read_units, write_units
+from tests.capacity.sizes import HEAD_BYTES, LOG_ITEM_KEYS, packed_pod_changes, snapshot_bytes_per_node
+
+PARTITION_WRITE_UNITS = 1_000
+PARTITION_READ_UNITS = 3_000
+CHUNK_BYTES = 65_000
+
+# On demand, us-east-1, in dollars a million, as of November 2026 on paper: check them, they change.
+WRITE_PRICE = 0.625
+READ_PRICE = 0.125
+MONTH = 30 * 24 * 3600
+
+WARM_UP_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """pod_changes: a second. calls: of the verbs that read, a second. environments: warm ones, of all verbs."""
+
+    nodes: int
+    pod_changes: float
+    calls: float
+    environments: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """A second, by key. Snapshots lie under a key for each chunk: they are in the cost alone."""
+
+    publications: float
+    changes_a_flush: float
+    flush_bytes: float
+    head_writes: float
+    log_writes: float
+    snapshot_writes: float
+    head_reads: float
+    log_reads: float
+    dollars_a_month: float
+
+
+def units(load: Load, pace: Pace | None = None, retention: Retention | None = None) -> Units:
+    """All of it."""
+    pace, retention = pace or Pace(), retention or Retention()
+    rate = load.pod_changes
+    quiet = pace.heartbeat - pace.flush
+    interval = pace.flush + (1 - math.exp(-rate * quiet)) / rate
+    with_changes = 1 - math.exp(-rate * pace.heartbeat)
+    flushes = with_changes / interval
+    changes = max(1.0, rate / flushes)
+    flush_bytes = packed_pod_changes(round(changes))
+    head_writes = write_units(HEAD_BYTES) / interval
+    log_writes = flushes * write_units(round(flush_bytes) + LOG_ITEM_KEYS)
+    snapshot = load.nodes * snapshot_bytes_per_node()
+    log_rate = flushes * flush_bytes
+    compaction = min(max(snapshot, retention.least_log_bytes) / log_rate, retention.compaction_age)
+    snapshot_writes = (snapshot / 1024 + snapshot / CHUNK_BYTES) / compaction
+    # Each environment reads what is new when it is called, or warmed up; never more often than is published.
+    looks = min(flushes, load.calls / load.environments + 1 / WARM_UP_SECONDS)
+    log_reads = load.environments * looks * read_units(round(log_rate / looks))
+    head_reads = load.calls + load.environments / WARM_UP_SECONDS
+    writes, reads = head_writes + log_writes + snapshot_writes, head_reads + log_reads
+    dollars = (writes * WRITE_PRICE + reads * READ_PRICE) * MONTH / 1e6
+    return Units(
+        1 / interval, changes, flush_bytes, head_writes, log_writes, snapshot_writes, head_reads, log_reads, dollars
+    )
+
+
+def changes_that_fill_a_partition() -> float:
+    """Pod changes a second at which the log's key takes all the write units that one partition key has."""
+    low, high = 1.0, 1e6
+    while high - low > 1:
+        middle = (low + high) / 2
+        filled = units(Load(5_000, middle, 1)).log_writes > PARTITION_WRITE_UNITS
+        low, high = (low, middle) if filled else (middle, high)
+    return low
+
+
+def environments_that_fill_a_partition(load: Load) -> int:
+    """Warm environments that may follow every publication before the log's key has no read units left."""
+    found = units(load)
+    flushes = found.log_writes / write_units(round(found.flush_bytes) + LOG_ITEM_KEYS)
+    return int(PARTITION_READ_UNITS / (flushes * read_units(round(found.flush_bytes))))

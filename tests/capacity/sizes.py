@@ -1,0 +1,64 @@
+"""How large the cache's items are, measured on what the watcher keeps of a cluster as a cloud makes them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+
+from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.watch.resources import NODES, PODS
+from berth.nodecache.feed.changes import Change, Object, pack
+from berth.nodecache.feed.observed_state import key_of
+from tests.bench import large_cluster
+
+MEASURED_NODES = 500
+PODS_PER_NODE = 30
+SAMPLES = 20
+
+HEAD_BYTES = 960
+HEAD_BYTES_SPREADING = 1_275
+"""The head item with five resources watched, and with nine: test_model holds them to what is written."""
+
+LOG_ITEM_KEYS = 160
+"""What a log item has besides its data: keys, epochs, nonce, expiry."""
+
+
+@cache
+def snapshot_bytes_per_node() -> float:
+    """Of a node and its 30 pods, packed as in a snapshot."""
+    items = pack(_all_objects()).items
+    return sum(map(len, items)) / MEASURED_NODES
+
+
+@cache
+def packed_pod_changes(count: int) -> float:
+    """Bytes of a log item's data with so many changed pods; above 500 in proportion."""
+    if count > MOST_MEASURED:
+        return packed_pod_changes(MOST_MEASURED) * count / MOST_MEASURED
+    draw, pods = random.Random(count), pod_changes()
+    sizes = [sum(map(len, pack(draw.sample(pods, count)).items)) for _ in range(SAMPLES)]
+    return sum(sizes) / SAMPLES
+
+
+MOST_MEASURED = 500
+
+
+@cache
+def pod_changes() -> tuple[Change, ...]:
+    trim = trims(Needs())[PODS]
+    kept = (trim(pod) for pod in large_cluster.pods(MEASURED_NODES, PODS_PER_NODE))
+    return tuple(_change("pods", pod) for pod in kept)
+
+
+def _all_objects() -> Iterator[Change]:
+    trim = trims(Needs())[NODES]
+    for node in map(trim, large_cluster.nodes(MEASURED_NODES)):
+        yield _change("nodes", node)
+    yield from pod_changes()
+
+
+def _change(resource: str, kept: Object) -> Change:
+    key = key_of(kept)
+    assert key is not None
+    return Change(resource, key, kept)
