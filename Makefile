@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 KUBERNETES := v1.36.3
 CONTROLPLANE := .build/controlplane
+ORACLE := .build/parity-oracle
 
 .PHONY: help
 help: ## Show the targets
@@ -78,6 +79,16 @@ $(CONTROLPLANE): $(wildcard tests/controlplane/*.go) tests/controlplane/go.mod t
 	go build -C tests/controlplane -trimpath -o $(CURDIR)/$@ -ldflags "-s -w \
 	  -X k8s.io/component-base/version.gitVersion=$(KUBERNETES) \
 	  -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" .
+
+# Built and tested when its sources have changed.
+$(ORACLE): $(wildcard tests/parity/oracle/*.go) tests/parity/oracle/go.mod tests/parity/oracle/go.sum
+	@command -v go >/dev/null || { echo "the oracle is built with Go 1.26 or later; install it" >&2; exit 1; }
+	go test -C tests/parity/oracle .
+	go build -C tests/parity/oracle -trimpath -o $(CURDIR)/$@ .
+
+.PHONY: parity
+parity: setup $(ORACLE) ## Berth beside kube-scheduler's own plugins: N=20000 cases a family, LEAST=5000 for each plugin
+	$(BIN)/python -m tests.parity.compare --cases $(or $(N),20000) --least $(or $(LEAST),5000)
 
 .PHONY: e2e
 e2e: tools $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
