@@ -1,1 +1,1 @@
-"""The list of nodes over DynamoDB: an immutable snapshot behind one head item."""
+"""The cluster's state over DynamoDB, as the verbs have it: how fresh, under which configuration, made by the feed."""

@@ -1,0 +1,142 @@
+"""A writer and a reader on one DynamoDB table, and a meter that adds up what their requests cost."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import boto3
+
+from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.elector import LeaderElector
+from berth.nodecache.feed.changes import Change
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.head import Observation
+from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.feed.watcher import ObjectsView
+from berth.nodecache.feed.writer import Writer
+from tests.capacity.item_size import item_size, read_units, write_units
+from tests.capacity.sizes import pod_changes
+from tests.unit.lease.clocks import EnvironmentClock
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+TABLE = "capacity"
+RESOURCES = ("nodes", "pods", "poddisruptionbudgets", "priorityclasses", "namespaces")
+HEAD, LOG = "head", "log"
+
+
+def sample(number: int) -> list[Change]:
+    """Pods of which something has changed, anywhere in the cluster."""
+    return random.Random(number).sample(pod_changes(), number)
+
+
+class Meter:
+    """Adds up the units of every request by kind of key, from the items themselves."""
+
+    def __init__(self, client: DynamoDBClient) -> None:
+        self._client = client
+        self.writes: dict[str, int] = {}
+        self.reads: dict[str, int] = {}
+        client.meta.events.register("after-call.dynamodb.*", self._count)
+        client.meta.events.register("provide-client-params.dynamodb.*", self._remember)
+        self._parameters: Mapping[str, Any] = {}
+
+    def _remember(self, params: Mapping[str, Any], **_: object) -> None:
+        self._parameters = params
+
+    def _count(self, model: Any, parsed: Mapping[str, Any], **_: object) -> None:
+        parameters = self._parameters
+        match model.name:
+            case "PutItem":
+                self._add(self.writes, parameters["Item"]["pk"]["S"], write_units(item_size(parameters["Item"])))
+            case "GetItem":
+                size = item_size(parsed.get("Item", {}))
+                self._add(self.reads, parameters["Key"]["pk"]["S"], read_units(size))
+            case "Query":
+                size = sum(map(item_size, parsed["Items"]))
+                self._add(self.reads, parameters["ExpressionAttributeValues"][":log"]["S"], read_units(size))
+            case _:
+                pass
+
+    @staticmethod
+    def _add(units_by_key: dict[str, int], key: str, number: int) -> None:
+        kind = key.split("#")[0]
+        units_by_key[kind] = units_by_key.get(kind, 0) + number
+
+
+class Feed:
+    """A writer and a reader on one table."""
+
+    def __init__(self, client: DynamoDBClient) -> None:
+        self.clock = EnvironmentClock()
+        self.client = client
+        self.resources: tuple[str, ...] = RESOURCES
+        self.table = DynamoDBCacheTable(client, TABLE)
+        numbers = count(1)
+        elector = LeaderElector(
+            DynamoDBLeaseLock(client, TABLE),
+            LeaderElectionConfig(),
+            "watcher_0d2f6a52-5d2f-4a4e-9d5e-000000000000",
+            self.clock,
+            lambda: 0.0,
+            None,
+            HandOver(self.clock.wall() + 870, 180),
+        )
+        elector.step()
+        fence = elector.fence()
+        assert fence is not None
+        self._writer = Writer(
+            self.table,
+            elector,
+            None,
+            fence.lease_transitions,
+            clock=self.clock,
+            new_id=lambda: f"{next(numbers):032x}",
+        )
+        self.reader = NodeCacheReader(self.table, ObjectsView(), self.clock.advance)
+
+    def flush(self, *changes: Change) -> None:
+        self._writer.flush(changes, self._observation())
+
+    def compact(self) -> None:
+        assert self._writer.compact_if_due(
+            {(name, key): kept for name, key, kept in sample(13) if kept}, self._observation()
+        )
+
+    def _observation(self) -> Observation:
+        now = self.clock.wall()
+        positions = {name: Position("123456789", now, now) for name in self.resources}
+        return Observation("0d2f6a52-5d2f-4a4e-9d5e-111111111111", positions)
+
+    def catch_up(self) -> None:
+        self.reader.at(self.table.head())
+
+    def head_size(self) -> int:
+        answer = self.client.get_item(TableName=TABLE, Key={"pk": {"S": HEAD}, "sk": {"N": "0"}})
+        return item_size(answer["Item"])
+
+
+@contextmanager
+def feed_on_a_table() -> Iterator[Feed]:
+    """On the embedded DynamoDB that boto3's default session leads to."""
+    client: DynamoDBClient = boto3.client("dynamodb")
+    client.create_table(
+        TableName=TABLE,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "N"},
+        ],
+    )
+    try:
+        yield Feed(client)
+    finally:
+        client.delete_table(TableName=TABLE)
