@@ -108,13 +108,15 @@ def test_one_byte_of_the_layer_reaches_every_alias(stack: Stack, first: Live) ->
 
 def test_a_parameter_reaches_every_alias_whose_function_is_told_it(stack: Stack, first: Live) -> None:
     before = stack.live()
-    stack.deploy(Configuration='{"profile":"label-priority"}')
+    stack.deploy(Profile="resource-segregation")
     after = stack.live()
     assert {name for name in first if after[name].version != before[name].version} == {
         "FilterFunction",
         "FilterOnlyOneFunction",
         "PrioritizeFunction",
         "PreemptFunction",
+        "WatcherFunction",
+        "HealthzFunction",
     }
 
 
