@@ -5,6 +5,7 @@ moto's conditional writes are not safe between threads; one at a time they are r
 
 from __future__ import annotations
 
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 
@@ -34,6 +35,12 @@ class EmbeddedDynamoDB:
         session.set_config_variable("ignore_configured_endpoint_urls", True)
         session.register("before-send.dynamodb", self._answer)
         boto3.setup_default_session(botocore_session=session)
+        # moto has one store a process: who installs it again finds the table.
+        with suppress(boto3.client("dynamodb").exceptions.ResourceInUseException):
+            self._create_table()
+
+    @staticmethod
+    def _create_table() -> None:
         boto3.client("dynamodb").create_table(
             TableName=TABLE,
             BillingMode="PAY_PER_REQUEST",
