@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks NodeCache.tla with TLC: what holds/ describes must hold, what fails/ describes must fail, each in its own way.
+# Checks NodeCache.tla and Ledger.tla with TLC: what holds/ describes must hold, what fails/ describes must fail, each in
+# its own way. A configuration whose name begins with ledger- is one of Ledger.tla.
 #   spec/check.sh              all of holds/ and fails/, one line each
 #   spec/check.sh large        larger models of what must hold; minutes
 #   spec/check.sh FILE.cfg...  only these; with TRACE=1 what TLC says, with the counterexample, a variable a line
@@ -27,11 +28,22 @@ fetch_tlc() {
   rm -rf "$staging"
 }
 
+module_of() {
+  case ${1##*/} in ledger-*) echo Ledger ;; *) echo NodeCache ;; esac
+}
+
 # A mistake that no configuration makes is a check that nobody runs.
 every_mistake_is_made() {
-  diff <(grep -oP 'Mistake\("\K[^"]+' NodeCache.tla | sort -u) \
-       <(grep -ohP 'Mistakes = \{"\K[^"]+' fails/*.cfg | sort -u) >&2 ||
-    { echo "mistakes in NodeCache.tla (<) and in fails/ (>) differ" >&2; exit 1; }
+  local module configuration made
+  for module in NodeCache Ledger; do
+    made=()
+    for configuration in fails/*.cfg; do
+      [[ $(module_of "$configuration") != "$module" ]] || made+=("$configuration")
+    done
+    diff <(grep -oP 'Mistake\("\K[^"]+' $module.tla | sort -u) \
+         <(grep -ohP 'Mistakes = \{"\K[^"]+' "${made[@]}" | sort -u) >&2 ||
+      { echo "mistakes in $module.tla (<) and in fails/ (>) differ" >&2; exit 1; }
+  done
 }
 
 # TLC unpacks its standard modules into the temporary folder, where two runs would meet: each gets its own.
@@ -40,7 +52,7 @@ tlc() {
   local folder code=0
   folder=$(mktemp -d)
   nice java -Djava.io.tmpdir="$folder" -XX:+UseSerialGC ${QUICK:+-XX:TieredStopAtLevel=1} -cp "$TLC" tlc2.TLC \
-    -workers "$WORKERS" -nowarning -difftrace -metadir "$folder/states" -config "$1" NodeCache.tla || code=$?
+    -workers "$WORKERS" -nowarning -difftrace -metadir "$folder/states" -config "$1" "$(module_of "$1").tla" || code=$?
   rm -rf "$folder"
   return $code
 }
@@ -56,14 +68,14 @@ check() {
     "$log" | head -n 1 || true)
   expected=$(grep -A1 -P '^(INVARIANTS|PROPERTIES)' "$configuration" | grep -oP '^ +\K\w+' | head -n 1)
   # TLC does not name the temporal property.
-  [[ $violated == Temporal* ]] && violated=$(grep -oP '^ +\KConverges' "$configuration")
+  [[ $violated == Temporal* ]] && violated=$(grep -A1 -P '^PROPERTIES' "$configuration" | grep -oP '^ +\K\w+')
   if [[ $configuration == fails/* ]]; then
     if [[ $code -gt 0 && $violated == "$expected" ]]; then verdict="fails as it must: $violated"
     elif [[ $code == 0 ]]; then verdict="WRONG: it holds, but must fail: $expected"
     else verdict="WRONG: it must fail: $expected; see ${log#"$PWD/../"}"; fi
   elif [[ $code == 0 ]]; then verdict=holds
   else verdict="WRONG: it must hold: ${violated:-TLC failed}; see ${log#"$PWD/../"}"; fi
-  printf '%-34s %8s states %4d s   %s\n' "${configuration%.cfg}" "${states:--}" $((SECONDS - started)) "$verdict"
+  printf '%-41s %8s states %4d s   %s\n' "${configuration%.cfg}" "${states:--}" $((SECONDS - started)) "$verdict"
   [[ $verdict != WRONG* ]]
 }
 
@@ -82,7 +94,7 @@ case ${1:-} in
   *) configurations=("${@#spec/}") ;;
 esac
 export TLC OUTPUT WORKERS QUICK
-export -f tlc check
+export -f module_of tlc check
 started=$SECONDS
 printf '%s\0' "${configurations[@]}" | xargs -0 -P "$jobs" -I{} bash -c 'set -euo pipefail; check "$1"' - {} ||
   { echo "the specification does not hold as it must" >&2; exit 1; }
