@@ -82,7 +82,8 @@ def test_pods_of_one_shape_get_the_same_verdicts_and_scores(cluster: Cluster, on
     """A shape is all that decides: else the verdicts of one pod would be served to another."""
     profile = PROFILES["full"]
     if profile.local_shape(one) == profile.local_shape(other):
-        local = [LocalEvaluation.of(profile, pod, cluster.anew()).statuses for pod in (one, other)]
+        snapshot = cluster.anew()
+        local = [LocalEvaluation.of(profile, pod, snapshot).statuses for pod in (one, other)]
         assert [local[0][name] for name in NAMES] == [local[1][name] for name in NAMES]
         if profile.cluster_shape(one) == profile.cluster_shape(other):
             assert found_anew(profile, one, cluster) == found_anew(profile, other, cluster)

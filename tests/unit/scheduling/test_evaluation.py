@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
+from weakref import ref
+
+import pytest
 
 from berth.scheduling.evaluation import NOT_IN_CACHE, Evaluation
 from berth.scheduling.evaluations import Evaluations
@@ -106,6 +109,17 @@ def test_the_evaluation_of_the_earlier_snapshot_stays_as_it_was() -> None:
     assert scores(earlier, "a") == [1]
 
 
+def test_what_is_remembered_of_a_shape_does_not_keep_its_snapshot_alive() -> None:
+    evaluations, snapshot = Evaluations(), Snapshot.of([labelled("a", "1")])
+    evaluation = evaluations.of(profile(Remembers()), pod(), snapshot)
+    assert scores(evaluation, "a") == [1]
+    gone = ref(snapshot)
+    del snapshot
+    assert gone() is None
+    with pytest.raises(ReferenceError):
+        _ = evaluation.snapshot
+
+
 def test_an_unknown_name_is_never_remembered() -> None:
     """Names come from the request and have no bound; and the node may join before the next call."""
     plugin, evaluations = Remembers(), Evaluations()
@@ -114,7 +128,8 @@ def test_an_unknown_name_is_never_remembered() -> None:
     assert [evaluation.statuses[f"n{index}"] for index in range(1_000)] == [NOT_IN_CACHE] * 1_000
     assert scores(evaluation, *(f"n{index}" for index in range(1_000))) == [0] * 1_000
     assert len(evaluation.statuses) == 0
-    joined = evaluations.of(profile(plugin), pod(), Snapshot.of([labelled("n1", "5")]).sharing(empty))
+    later = Snapshot.of([labelled("n1", "5")]).sharing(empty)
+    joined = evaluations.of(profile(plugin), pod(), later)
     assert (joined.statuses["n1"], scores(joined, "n1")) == (SUCCESS, [5])
 
 

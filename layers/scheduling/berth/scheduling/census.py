@@ -38,7 +38,8 @@ class Census:
 
     def note(self, step: Step, now: Mapping[str, NodeInfo | None]) -> None:
         """What came and went with a step; `now`: the changed nodes as they are."""
-        self._note(step.label_sets, step.specs)
+        for moved in step.moved:
+            self._note(moved.by_label_set, moved.by_spec)
         for name in step.reset:
             for node in (step.before[name], now[name]):
                 if node is not None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from berth.scheduling.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.history import Step
 from berth.scheduling.objects import Pod
+from berth.scheduling.of_snapshot import OfSnapshot
 from berth.scheduling.profile import Profile
 from berth.scheduling.snapshot import Snapshot
 
@@ -26,13 +27,7 @@ MAX_VERDICTS = 500_000
 MIN_SHAPES = 16
 
 
-class _OfSnapshot(Protocol):
-    @property
-    def snapshot(self) -> Snapshot:
-        """What it was worked out for."""
-
-
-V = TypeVar("V", bound=_OfSnapshot)
+V = TypeVar("V", bound=OfSnapshot)
 
 
 class _Entry(Generic[V]):
@@ -46,18 +41,19 @@ class _Entry(Generic[V]):
 
     def at(self, snapshot: Snapshot, anew: Callable[[], V], carried: Callable[[V, Step], V]) -> V:
         """What is known for this snapshot: what there is, or that brought on by what changed, or worked out anew."""
+        moment = snapshot.history.moment
         found = self._value
-        if found is not None and found.snapshot is snapshot:
+        if found is not None and found.moment is moment:
             return found
         with self._replacing:
             found = self._value
             if found is None:
                 found = self._value = anew()
-            elif found.snapshot is not snapshot:
-                step = snapshot.changed_since(found.snapshot)
+            elif found.moment is not moment:
+                step = snapshot.history.since(found.moment)
                 if step is not None:
                     found = self._value = carried(found, step)
-                elif found.snapshot.changed_since(snapshot) is not None:
+                elif found.is_later_than(snapshot):
                     # Asked by a call that began before another one brought it on: that stays.
                     found = anew()
                 else:
@@ -105,7 +101,8 @@ class Evaluations:
                 lambda found, step: found.carried_to(snapshot, step),
             )
 
-        return self._by_shape.entry((local_key, profile.cluster_shape(pod)), limit).at(
+        # The entry stands for its key, which takes longer to hash.
+        return self._by_shape.entry((local_entry, profile.cluster_shape(pod)), limit).at(
             snapshot,
             lambda: Evaluation.of(profile, pod, snapshot, local()),
             lambda found, step: found.carried_to(snapshot, step, local()),

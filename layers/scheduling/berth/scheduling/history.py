@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any, Self
+from itertools import chain
+from typing import Self
 
 from berth.scheduling.objects.node import NodeInfo
-from berth.scheduling.objects.pod import LabelSet, PodSpec
+from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
 
 MAX_STEPS = 1024
 MIN_NODES = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The pods that came to nodes, left them or changed on them: on which nodes there were such with these labels.
+
+    by_spec: the same for those with terms of affinity.
+    """
+
+    by_label_set: Mapping[LabelSet, Set[str]]
+    by_spec: Mapping[PodSpec, Set[str]]
+
+    @classmethod
+    def of(cls, pods: Iterable[tuple[Pod, str]]) -> Self:
+        """Pods with the names of their nodes."""
+        by_label_set: dict[LabelSet, set[str]] = {}
+        by_spec: dict[PodSpec, set[str]] = {}
+        for pod, node_name in pods:
+            by_label_set.setdefault(pod.label_set, set()).add(node_name)
+            if pod.spec.pod_affinity.has_terms:
+                by_spec.setdefault(pod.spec, set()).add(node_name)
+        return cls(by_label_set, by_spec)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,15 +41,14 @@ class Step:
     """What changed.
 
     before: the nodes that came, went or changed in any way, as they were; None for one that came. reset: those of them
-    that did not only have pods come, go or change. label_sets: those of such pods, and specs: theirs, as far as they
-    have terms of affinity; of pods on nodes that were reset some may be missing. positions: where those of the nodes
-    stand that are there after it. relabelled: whether a node came, went or got other labels.
+    that did not only have pods come, go or change. moved: such pods, all that moved at once together; of those on nodes
+    that were reset some may be missing. positions: where those of the nodes stand that are there after it. relabelled:
+    whether a node came, went or got other labels.
     """
 
     before: Mapping[str, NodeInfo | None] = field(default_factory=dict)
     reset: frozenset[str] = frozenset()
-    label_sets: frozenset[LabelSet] = frozenset()
-    specs: frozenset[PodSpec] = frozenset()
+    moved: tuple[Moved, ...] = ()
     positions: tuple[int, ...] = ()
     relabelled: bool = False
 
@@ -43,12 +65,10 @@ class Step:
         before: dict[str, NodeInfo | None] = {}
         for step in reversed(steps):
             before.update(step.before)
-        none: frozenset[Any] = frozenset()
         return cls(
             before,
-            none.union(*(step.reset for step in steps)),
-            none.union(*(step.label_sets for step in steps)),
-            none.union(*(step.specs for step in steps)),
+            frozenset[str]().union(*(step.reset for step in steps)),
+            tuple(chain.from_iterable(step.moved for step in steps)),
             tuple({position for step in steps for position in step.positions}),
             any(step.relabelled for step in steps),
         )

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from operator import add
+from types import MappingProxyType
 from typing import Any, Self
 
 from berth.scheduling.framework import ScorePlugin
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.of_snapshot import OfSnapshot
 from berth.scheduling.positions import Located, picked
 from berth.scheduling.profile import Profile, Scale
 from berth.scheduling.snapshot import Snapshot
 from berth.scheduling.status import Status
 
 Score = Callable[[Any, NodeInfo], int]
+
+NONE_INSTEAD: Mapping[int, NodeInfo] = MappingProxyType({})
 
 _IS_ZERO = bytes(code == 0 for code in range(256))
 
@@ -59,13 +63,14 @@ class _Table:
         return _Table(scored, self.sums + more, tuple(raw + more for raw in self.raw))
 
 
-class LocalScores:
+class LocalScores(OfSnapshot):
     """Of the nodes of one snapshot, for pods of one shape."""
 
     def __init__(
         self, standing: tuple[Standing, ...], columns: tuple[Column, ...], error: Status | None, snapshot: Snapshot
     ) -> None:
-        self._standing, self._columns, self.error, self._snapshot = standing, columns, error, snapshot
+        super().__init__(snapshot)
+        self._standing, self._columns, self.error = standing, columns, error
         self._table: _Table | None = None
 
     @classmethod
@@ -92,27 +97,40 @@ class LocalScores:
             later._table = self._table.copied(snapshot.positions.size, changed)
         return later
 
-    def totals(self, located: Located) -> list[int]:
-        """The weighted sums for these nodes, normalised among them."""
+    def totals(self, located: Located, instead: Mapping[int, NodeInfo] = NONE_INSTEAD) -> list[int]:
+        """The weighted sums for these nodes, normalised among them.
+
+        instead: by position, nodes to be scored in place of those of the snapshot; nothing of them is remembered.
+        """
         table = self._table
         if table is None:
             # Two threads that are first may each make one: the later stays, and each has its own here.
-            table = self._table = _Table.of(self._snapshot.positions.size, len(self._columns))
+            table = self._table = _Table.of(self.snapshot.positions.size, len(self._columns))
         scored = bytes(picked(table.scored, located.positions))
         if 0 in scored:
+            standing = self.snapshot.nodes.standing
             for position in compress(located.positions, scored.translate(_IS_ZERO)):
-                self._score(table, self._snapshot.nodes.standing[position], position)
+                self._score(table, standing[position], position)
         totals = list(picked(table.sums, located.positions))
-        for column, raw in zip(self._columns, table.raw, strict=True):
-            add_weighted(totals, column.plugin.normalize(list(picked(raw, located.positions))), column.weight)
+        columns = [list(picked(raw, located.positions)) for raw in table.raw]
+        for index, position in enumerate(located.positions) if instead else ():
+            if (node := instead.get(position)) is not None:
+                totals[index] = self._sum(node)
+                for column, scores in zip(self._columns, columns, strict=True):
+                    scores[index] = column.plugin.score(column.state, node)
+        for column, scores in zip(self._columns, columns, strict=True):
+            add_weighted(totals, column.plugin.normalize(scores), column.weight)
         return totals
 
     def _score(self, table: _Table, node: NodeInfo, position: int) -> None:
         for column, raw in zip(self._columns, table.raw, strict=True):
             raw[position] = column.plugin.score(column.state, node)
-        table.sums[position] = sum(each.score(each.state, node) * each.weight for each in self._standing)
+        table.sums[position] = self._sum(node)
         # Last, for other threads read it.
         table.scored[position] = 1
+
+    def _sum(self, node: NodeInfo) -> int:
+        return sum(each.score(each.state, node) * each.weight for each in self._standing)
 
 
 def add_weighted(totals: list[int], scores: Sequence[int], weight: int) -> None:

@@ -6,7 +6,7 @@ snapshots that follow, and for all pods and plugins that use the same selector.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
 from weakref import WeakValueDictionary
 
 from berth.scheduling.census import Census
@@ -44,10 +44,11 @@ class PodCounter:
             self.see((label_set,))
         return label_set in self._matching
 
-    def matches_any(self, label_sets: Iterable[LabelSet]) -> bool:
-        """Whether one of these does."""
+    def matching(self, label_sets: Mapping[LabelSet, object]) -> Set[LabelSet]:
+        """Those of these that do."""
         self.see(label_sets)
-        return not self._matching.isdisjoint(label_sets)
+        # Of a set and a dictionary's keys, the smaller one is gone over.
+        return self._matching & label_sets.keys()
 
     def see(self, label_sets: Iterable[LabelSet]) -> None:
         """Match those that it has not seen. Pods elsewhere are not remembered: there are many."""

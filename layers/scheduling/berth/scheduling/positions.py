@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import compress, count
+from itertools import compress, count, repeat
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Protocol, TypeVar, overload
@@ -35,15 +35,6 @@ def picked(values: Lookup[K, V], keys: Sequence[K]) -> tuple[V, ...]:
     return itemgetter(*keys)(values) if len(keys) > 1 else tuple(values[key] for key in keys)
 
 
-class _Numbers(dict[str, int]):
-    """Finds something for every name, so that many are looked up at once."""
-
-    __slots__ = ()
-
-    def __missing__(self, name: str) -> int:
-        return UNKNOWN
-
-
 class Positions:
     """By name, from 1 on, all below `size`. What they say never changes; `after` makes the next ones."""
 
@@ -54,7 +45,7 @@ class Positions:
         self._numbers = dict(zip(names, count(UNKNOWN + 1), strict=False))
         self.size = len(self._numbers) + 1
         self._vacant: tuple[int, ...] = ()
-        self._laid_out, self._calls = _Numbers(self._numbers), 0
+        self._laid_out, self._calls = dict(self._numbers), 0
 
     @property
     def by_name(self) -> Mapping[str, int]:
@@ -67,7 +58,7 @@ class Positions:
     def after(self, gone: Iterable[str], come: Iterable[str]) -> Positions:
         """Who stays keeps the position; who comes takes one that is vacant, or a new one."""
         later = Positions()
-        later._numbers, later._laid_out = dict(self._numbers), _Numbers(self._laid_out)
+        later._numbers, later._laid_out = dict(self._numbers), dict(self._laid_out)
         vacant = [*self._vacant]
         for name in gone:
             vacant.append(later._numbers.pop(name))
@@ -83,7 +74,12 @@ class Positions:
 
     def of(self, names: Sequence[str]) -> tuple[int, ...]:
         """Those of the names of a request."""
-        found = picked(self._laid_out, names)
+        laid_out = self._laid_out
+        try:
+            # A dictionary that finds something for every name, by __missing__, takes a fifth longer.
+            found = picked(laid_out, names)
+        except KeyError:
+            found = tuple(map(laid_out.get, names, repeat(UNKNOWN)))
         if self._calls % LAYOUT_CALLS == 0:
             self._lay_out(names, found)
         self._calls += 1
@@ -97,9 +93,9 @@ class Positions:
         memory: they take a quarter of the time that it takes to jump to names which were read together with all else
         of a cluster.
         """
-        laid_out = _Numbers(zip(names, array("q", found).tolist(), strict=True))
+        laid_out = dict(zip(names, array("q", found).tolist(), strict=True))
         if UNKNOWN in found:
-            laid_out = _Numbers((name, number) for name, number in laid_out.items() if number != UNKNOWN)
+            laid_out = {name: number for name, number in laid_out.items() if number != UNKNOWN}
         for name, number in self._laid_out.items():
             laid_out.setdefault(name, number)
         self._laid_out = laid_out

@@ -12,7 +12,7 @@ from berth.scheduling.history import Step
 from berth.scheduling.node_numbers import NodeNumbers
 from berth.scheduling.normalization import spread_out
 from berth.scheduling.objects import NodeInfo, Pod, PodSpec
-from berth.scheduling.plugins.inter_pod_affinity.terms import NO_LABELS, own_term
+from berth.scheduling.plugins.inter_pod_affinity.terms import NO_LABELS, concerned_by, own_term
 from berth.scheduling.positions import Located
 from berth.scheduling.selectors import Labels
 from berth.scheduling.snapshot import Snapshot
@@ -40,10 +40,7 @@ class Preferences:
 
     def concern(self, step: Step) -> Collection[str]:
         """The nodes of a step that may count otherwise after it."""
-        pods_matter = any(counter.matches_any(step.label_sets) for _, _, counter in self._own) or any(
-            self._weights_of(spec) for spec in step.specs
-        )
-        return step.names if pods_matter else step.reset
+        return concerned_by([counter for _, _, counter in self._own], self._weights_of, step)
 
     def concern_one_of(self, census: Census) -> bool:
         """Whether some pod there may matter. Then all that match have been seen."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from berth.scheduling.history import Step
@@ -18,6 +18,8 @@ NO_LABELS: Labels = {}
 
 Pairs = dict[tuple[str, str], int]
 """A topology key and a value of it, to a number of pods."""
+
+NOTHING: tuple[Pairs, Pairs, Pairs] = ({}, {}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,16 @@ def own_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> OwnTerm
     return OwnTerm(term.topology_key, term.selector, term.namespaces | listed, selector.matches(NO_LABELS))
 
 
+def concerned_by(counters: Collection[PodCounter], counts: Callable[[PodSpec], object], step: Step) -> Collection[str]:
+    """The nodes of a step that were reset, or on which pods came, went or changed that match or whose spec counts."""
+    names: list[Collection[str]] = []
+    for moved in step.moved:
+        for counter in counters:
+            names += [moved.by_label_set[found] for found in counter.matching(moved.by_label_set)]
+        names += [nodes for spec, nodes in moved.by_spec.items() if counts(spec)]
+    return step.reset.union(*names)
+
+
 def keys_matching(terms: Iterable[PodAffinityTerm], pod: Pod, namespace_labels: Labels) -> tuple[str, ...]:
     """The topology keys of those terms, of a pod on a node, that mean the incoming pod."""
     return tuple(term.topology_key for term in terms if term.matches(pod.namespace, namespace_labels, pod.labels))
@@ -89,10 +101,7 @@ class Terms:
     def concern(self, step: Step) -> Collection[str]:
         """The nodes of a step that may count otherwise after it."""
         counters = (self._near_counter, *self._away_counters) if self.near else self._away_counters
-        pods_matter = any(counter.matches_any(step.label_sets) for counter in counters) or any(
-            self._keys_of(spec) for spec in step.specs
-        )
-        return step.names if pods_matter else step.reset
+        return concerned_by(counters, self._keys_of, step)
 
     def over(self, snapshot: Snapshot) -> tuple[TopologyCounts[str], TopologyCounts[str], TopologyCounts[str]]:
         """The three counts over all nodes. Nodes are looked at only where some pod in the cluster matters."""
@@ -142,7 +151,10 @@ class Terms:
         away = [
             term for term, counter in zip(self.away, self._away_counters, strict=True) if counter.matches(pod.label_set)
         ]
-        barring = [(key, node.labels[key], 1) for key in self._keys_of(pod.spec) if key in node.labels]
+        keys = self._keys_of(pod.spec) if pod.spec.pod_affinity.anti_required else ()
+        if not near and not away and not keys:
+            return NOTHING  # most pods: preemption asks this of every one of a node's
+        barring = [(key, node.labels[key], 1) for key in keys if key in node.labels]
         return summed(_pairs(near, node, 1)), summed(_pairs(away, node, 1)), summed(barring)
 
     def _keys_of(self, spec: PodSpec) -> tuple[str, ...]:

@@ -193,8 +193,16 @@ class Spread:
         for node in [snapshot.nodes[name] for name in step.reset if name in snapshot.nodes]:
             for counter in self._counters:
                 counter.see(node.usage.label_sets)
-        matched = [counter.matches_any(step.label_sets) for counter in self._counters]
-        return step.names if any(matched) else step.reset
+        # Most constraints of a pod have the same selector, and so one counter.
+        counters = dict.fromkeys(self._counters)
+        return step.reset.union(
+            *(
+                moved.by_label_set[found]
+                for moved in step.moved
+                for counter in counters
+                for found in counter.matching(moved.by_label_set)
+            )
+        )
 
     def counts_alike(self, before: NodeInfo, after: NodeInfo) -> bool:
         """Whether a node that had pods come or go, and did not change itself, counts as it did."""

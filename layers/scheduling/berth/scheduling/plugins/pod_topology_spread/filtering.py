@@ -55,9 +55,9 @@ class DomainCounts:
 
     def changed(self, pods: Mapping[str, int], nodes: Mapping[str, int]) -> DomainCounts:
         """With these numbers added; a domain without nodes is none. The others are looked at if the limit changes."""
-        all_nodes, all_pods, levels = dict(self.nodes), dict(self.pods), dict(self.levels)
-        for value, number in nodes.items():
-            all_nodes[value] = all_nodes.get(value, 0) + number
+        all_nodes, all_pods, levels = self.nodes, dict(self.pods), dict(self.levels)
+        if any(nodes.values()):
+            all_nodes = {**all_nodes, **{value: all_nodes.get(value, 0) + number for value, number in nodes.items()}}
         values = {*pods, *nodes}
         for value in values:
             if value in all_pods:
@@ -66,8 +66,9 @@ class DomainCounts:
                 all_pods[value] = all_pods.get(value, 0) + pods.get(value, 0)
                 _count(levels, all_pods[value], 1)
             else:
-                del all_nodes[value]
                 all_pods.pop(value, None)
+        if not all(map(all_nodes.__getitem__, values)):
+            all_nodes = {value: number for value, number in all_nodes.items() if number}
         limit = _limit(self.constraint, self.self_match, len(all_pods), min(levels, default=0))
         if limit == self.limit(min(self.levels, default=0)):
             full = self.full - values | {value for value in values if all_pods.get(value, limit) > limit}
@@ -195,12 +196,15 @@ class State(ClusterFilter):
 
     def _adjusted(self, pod: Pod, node: NodeInfo, sign: int) -> ClusterFilter:
         """As kube-scheduler does it: here pods that are being deleted count, and those that `{}` selects."""
-        if pod.namespace != self.spread.pod.namespace or not self.spread.covers(node):
+        spread = self.spread
+        if pod.label_set.namespace != spread.pod.label_set.namespace or not spread.covers(node):
+            return self
+        matching = [index for index in spread.included(node) if spread.matches(index, pod.label_set)]
+        if not matching:
             return self
         extra = dict(self.extra)
-        for index in self.spread.included(node):
-            if self.spread.matches(index, pod.label_set):
-                value = node.labels[self.spread.constraints[index].topology_key]
-                found = extra.get(index, NO_PODS)
-                extra[index] = {**found, value: found.get(value, 0) + sign}
+        for index in matching:
+            value = node.labels[spread.constraints[index].topology_key]
+            found = extra.get(index, NO_PODS)
+            extra[index] = {**found, value: found.get(value, 0) + sign}
         return replace(self, extra=extra)

@@ -1,0 +1,99 @@
+"""Plugins that count over all nodes are told which nodes pods moved on, and count these again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth.scheduling.changes import Changes
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluations import Evaluations
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod, read_pods
+from berth.scheduling.positions import Located
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import Status
+from tests.builders.nodes import node_with
+
+FULL = BerthConfiguration().build_profile("full")
+HOST, REQUIRED, PREFERRED = (
+    "kubernetes.io/hostname",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+)
+TERM = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOST}
+AWAY = {"affinity": {"podAntiAffinity": {REQUIRED: [TERM]}}}
+NEAR = {"affinity": {"podAffinity": {REQUIRED: [TERM]}}}
+RATHER_AWAY = {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 9, "podAffinityTerm": TERM}]}}}
+SPREAD = {
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": HOST,
+            "whenUnsatisfiable": action,
+            "labelSelector": TERM["labelSelector"],
+        }
+        for action in ("DoNotSchedule", "ScheduleAnyway")
+    ]
+}
+
+NODES = ("a", "b", "c")
+
+
+def manifest(name: str, app: str, node_name: str, parts: dict[str, Any]) -> dict[str, Any]:
+    spec = {"containers": [{"name": "main"}], **parts, **({"nodeName": node_name} if node_name else {})}
+    return {"metadata": {"name": name, "namespace": "ml", "uid": name, "labels": {"app": app}}, "spec": spec}
+
+
+def placed(name: str, app: str, node_name: str, parts: dict[str, Any]) -> Pod:
+    [found], _ = read_pods([manifest(name, app, node_name, parts)])
+    return found
+
+
+def snapshot_of(pods: list[Pod]) -> Snapshot:
+    nodes = [read_node(node_with(name)) for name in NODES]
+    return Snapshot.of([node for node in nodes if isinstance(node, NodeInfo)], pods)
+
+
+def said_by(evaluation: Evaluation, pod: Pod) -> tuple[list[Status], list[int] | Status]:
+    located = Located.of(NODES, evaluation.snapshot.positions)
+    return [evaluation.statuses[name] for name in NODES], evaluation.totals(pod, located)
+
+
+@pytest.mark.parametrize("each_time", [True, False], ids=["asked after each change", "asked after all of them"])
+@pytest.mark.parametrize(
+    ("own", "others"),
+    [
+        pytest.param(AWAY, {}, id="pods that it must be away from"),
+        pytest.param({}, AWAY, id="pods that must be away from it"),
+        pytest.param(NEAR, {}, id="pods that it must be near"),
+        pytest.param(RATHER_AWAY, {}, id="pods that it should be away from"),
+        pytest.param({}, RATHER_AWAY, id="pods that should be away from it"),
+        pytest.param(SPREAD, {}, id="pods that it is spread with"),
+    ],
+)
+def test_wherever_pods_come_and_go_the_counts_are_those_made_anew(
+    own: dict[str, Any], others: dict[str, Any], *, each_time: bool
+) -> None:
+    asking = read_pod(manifest("asking", "web", "", own))
+    assert isinstance(asking, Pod)
+    evaluations, pods = Evaluations(), [placed("first", "web", "a", others), placed("else", "db", "b", {})]
+    snapshot = snapshot_of(pods)
+    found = [said_by(evaluations.of(FULL, asking, snapshot), asking)]
+    moves = [
+        ([placed("second", "web", "b", others), placed("other", "db", "c", {})], []),
+        ([], [("a", "first")]),
+        ([placed("third", "web", "c", others)], [("b", "else")]),
+    ]
+    for come, gone in moves:
+        snapshot = snapshot.with_changes(Changes(pods=come, pods_gone=gone))
+        pods = [pod for pod in pods if (pod.node_name, pod.uid) not in gone] + come
+        if each_time or come == moves[-1][0]:
+            found.append(said_by(evaluations.of(FULL, asking, snapshot), asking))
+            anew = snapshot_of(pods)
+            assert found[-1] == said_by(
+                Evaluation.of(FULL, asking, anew, LocalEvaluation.of(FULL, asking, anew)), asking
+            )
+    # The pods that moved made a difference.
+    assert found[0] != found[-1]

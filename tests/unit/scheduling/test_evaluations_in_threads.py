@@ -1,0 +1,89 @@
+"""Who asks for a shape for the first time holds up nobody but those who ask for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
+import pytest
+
+from berth.scheduling.evaluations import Evaluations
+from berth.scheduling.framework import ClusterFilter, ClusterFilterPlugin
+from berth.scheduling.history import Step
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.profile import Profile
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import SUCCESS, Status
+from tests.builders.nodes import node
+from tests.builders.pods import pod
+
+
+class Passes(ClusterFilter):
+    """Every node."""
+
+    def filter(self, node: NodeInfo) -> Status:
+        return SUCCESS
+
+    def moved_to(self, snapshot: Snapshot, step: Step) -> tuple[ClusterFilter, Collection[str] | None]:
+        return self, ()
+
+    def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        return self
+
+    def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        return self
+
+
+class TakesLong(ClusterFilterPlugin):
+    """Counts for as long as it is not let go on, for the namespace `slow`."""
+
+    name = "TakesLong"
+
+    def __init__(self) -> None:
+        self.counting, self.go_on, self.counted = Event(), Event(), 0
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter:
+        self.counted += 1
+        if pod.namespace == "slow":
+            self.counting.set()
+            assert self.go_on.wait(30)
+        return Passes()
+
+    def shape(self, pod: Pod) -> Hashable:
+        return pod.namespace
+
+
+@pytest.mark.parametrize("same_snapshot", [True, False], ids=["of one snapshot", "of another snapshot"])
+def test_counting_for_one_shape_does_not_hold_up_another(same_snapshot: bool) -> None:
+    plugin, evaluations, snapshot = TakesLong(), Evaluations(), Snapshot.of([node("a")])
+    profile = Profile("test", (plugin,), ())
+    with ThreadPoolExecutor(2) as pool:
+        slow = pool.submit(evaluations.of, profile, pod(namespace="slow"), snapshot)
+        assert plugin.counting.wait(30)
+        asked = snapshot if same_snapshot else Snapshot.of([node("a")])
+        assert evaluations.of(profile, pod(namespace="quick"), asked).statuses["a"] is SUCCESS
+        assert not slow.done()
+        plugin.go_on.set()
+        assert slow.result(30).statuses["a"] is SUCCESS
+
+
+def test_who_asks_for_the_same_shape_waits_and_does_not_count_again() -> None:
+    plugin, evaluations, snapshot = TakesLong(), Evaluations(), Snapshot.of([node("a")])
+    profile = Profile("test", (plugin,), ())
+    with ThreadPoolExecutor(4) as pool:
+        calls = [pool.submit(evaluations.of, profile, pod(namespace="slow"), snapshot) for _ in range(4)]
+        assert plugin.counting.wait(30)
+        plugin.go_on.set()
+        assert len({id(call.result(30)) for call in calls}) == 1
+    assert plugin.counted == 1
+
+
+def test_a_call_that_began_earlier_gets_its_own_snapshot_and_the_later_one_stays() -> None:
+    plugin, evaluations = TakesLong(), Evaluations()
+    profile = Profile("test", (plugin,), ())
+    earlier = Snapshot.of([node("a")])
+    later = Snapshot.of([node("a", {"new": ""})]).sharing(earlier)
+    brought_on = [evaluations.of(profile, pod(namespace="n"), each) for each in (earlier, later)][-1]
+    assert evaluations.of(profile, pod(namespace="n"), earlier).snapshot is earlier
+    assert evaluations.of(profile, pod(namespace="n"), later) is brought_on

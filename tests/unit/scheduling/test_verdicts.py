@@ -1,0 +1,89 @@
+"""Verdicts are kept as one byte a node, whatever plugins answer."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import pytest
+
+from berth.scheduling.changes import Changes
+from berth.scheduling.evaluation import NOT_IN_CACHE
+from berth.scheduling.evaluations import Evaluations
+from berth.scheduling.framework import FilterPlugin
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.positions import Located
+from berth.scheduling.profile import Profile
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import SUCCESS, Status, unresolvable
+from berth.scheduling.verdicts import Verdicts
+from tests.builders.nodes import labelled, node
+from tests.builders.pods import pod
+
+
+class Says(FilterPlugin):
+    """Passes a node without a label; else gives the label's value as the reason, a new Status each time."""
+
+    name = "Says"
+
+    def filter(self, pod: Pod, node: NodeInfo) -> Status:
+        return unresolvable(self.name, *node.labels.values()) if node.labels else SUCCESS
+
+    def shape(self, pod: Pod) -> Hashable:
+        return ()
+
+
+PROFILE = Profile("test", (Says(),), ())
+
+
+def verdicts_on(snapshot: Snapshot, evaluations: Evaluations | None = None) -> Verdicts:
+    return (evaluations or Evaluations()).of(PROFILE, pod(), snapshot).statuses
+
+
+@pytest.mark.parametrize("count", [pytest.param(10, id="few"), pytest.param(600, id="more than a byte can tell apart")])
+def test_there_may_be_as_many_different_statuses_as_there_are_nodes(count: int) -> None:
+    evaluations = Evaluations()
+    names = [f"n{index}" for index in range(count)]
+    snapshot = Snapshot.of([node("passes"), *(labelled(name, name) for name in names)])
+    found = verdicts_on(snapshot, evaluations).split(Located.of(["new", *names, "passes"], snapshot.positions))
+    expected = {"new": NOT_IN_CACHE, **{name: unresolvable("Says", name) for name in names}}
+    assert found.dropped == expected
+    assert found.dropped.messages == {name: status.message for name, status in expected.items()}
+    assert (found.names, found.passed.names) == (["passes"], ["passes"])
+
+    later = snapshot.with_changes(Changes(nodes=[labelled(names[-1], "other"), node(names[0])]))
+    verdicts = verdicts_on(later, evaluations)
+    assert [verdicts[name] for name in (names[-1], names[0])] == [unresolvable("Says", "other"), SUCCESS]
+    assert [verdicts[name] for name in names[1:-1]] == [unresolvable("Says", name) for name in names[1:-1]]
+
+
+def test_equal_statuses_are_one() -> None:
+    snapshot = Snapshot.of([labelled("a", "1"), labelled("b", "1")])
+    verdicts = verdicts_on(snapshot)
+    assert verdicts["a"] is verdicts["b"]
+
+
+def test_where_all_pass_the_requests_own_list_is_the_answer() -> None:
+    snapshot = Snapshot.of([node("a"), node("b")])
+    located = Located.of(["b", "a"], snapshot.positions)
+    found = verdicts_on(snapshot).split(located)
+    assert found.names is located.names
+    assert (found.passed, dict(found.dropped)) == (located, {})
+
+
+def test_a_verdict_may_be_amended_in_both_directions() -> None:
+    snapshot = Snapshot.of([node("a"), labelled("b", "1"), node("c")])
+    split = verdicts_on(snapshot).split(Located.of(["a", "b", "c"], snapshot.positions))
+    no = unresolvable("Other", "no")
+    amended = split.amended({"a": no, "b": SUCCESS})
+    assert (amended.names, amended.passed.names, dict(amended.dropped)) == (["b", "c"], ["b", "c"], {"a": no})
+    assert tuple(amended.passed.positions) == (2, 3)
+
+
+def test_a_node_that_takes_the_position_of_one_that_left_is_judged_by_itself() -> None:
+    evaluations = Evaluations()
+    before = Snapshot.of([node("stays"), labelled("goes", "1")])
+    assert verdicts_on(before, evaluations)["goes"] == unresolvable("Says", "1")
+    after = before.with_changes(Changes(nodes_gone=["goes"], nodes=[node("comes")]))
+    verdicts = verdicts_on(after, evaluations)
+    assert after.positions["comes"] == before.positions["goes"]
+    assert [verdicts[name] for name in ("stays", "comes", "goes")] == [SUCCESS, SUCCESS, NOT_IN_CACHE]
