@@ -95,18 +95,22 @@ def test_fact_27_nothing_but_empty_lists_is_an_empty_map_and_no_failure() -> Non
     assert preempt(victims_by_uid({"n1": []})).text == '{"NodeNameToMetaVictims":{}}'
 
 
-def test_fact_28_an_empty_map_is_answered_with_an_empty_map() -> None:
-    assert preempt(victims_by_uid({})).text == '{"NodeNameToMetaVictims":{}}'
-    assert preempt(victims_in_full({})).text == '{"NodeNameToMetaVictims":{}}'
+@pytest.mark.parametrize(
+    "request_body",
+    [
+        pytest.param(victims_by_uid({}), id="cache mode"),
+        pytest.param(victims_in_full({}), id="full mode"),
+        pytest.param(victims_by_uid({}) | {"NodeNameToMetaVictims": None}, id="null, as Go has a map without entries"),
+    ],
+)
+def test_fact_28_an_empty_map_is_answered_with_an_empty_map(request_body: Request) -> None:
+    assert preempt(request_body).text == '{"NodeNameToMetaVictims":{}}'
 
 
 @pytest.mark.parametrize(
     "request_body",
     [
         pytest.param({"Pod": None, "NodeNameToMetaVictims": {}}, id="no pod"),
-        pytest.param(
-            {"Pod": pod_object(), "NodeNameToVictims": None, "NodeNameToMetaVictims": None}, id="no candidates"
-        ),
         pytest.param({"Pod": pod_object()}, id="neither key"),
         pytest.param({"Pod": pod_object(), "NodeNameToMetaVictims": "n1"}, id="a string for the map"),
         pytest.param({"Pod": pod_object(), "NodeNameToVictims": []}, id="an empty list for the map"),
@@ -139,6 +143,21 @@ def test_fact_28_what_is_no_preemption_request_fails_by_status(request_body: Req
 def test_fact_28_a_victim_that_cannot_be_read_fails_the_call_and_is_not_left_out(request_body: Request) -> None:
     """One victim less would not make room for the pod: the scheduler would evict the others for nothing."""
     assert preempt(request_body).status == 400
+
+
+@pytest.mark.parametrize(
+    "unreadable",
+    [
+        pytest.param(["v1"], id="no object"),
+        pytest.param({"Pods": "v1"}, id="its pods are no list"),
+        pytest.param({"Pods": [{"UID": "v1"}, {"UID": 2}]}, id="one of its victims has no UID"),
+        pytest.param({"Pods": [{"UID": "v1"}], "NumPDBViolations": -1}, id="less than no violations"),
+    ],
+)
+def test_fact_28_a_node_that_cannot_be_read_is_left_out_while_there_are_others(unreadable: object) -> None:
+    request_body = victims_by_uid({"n2": ["v2"]})
+    request_body["NodeNameToMetaVictims"] = {"n1": unreadable, **request_body["NodeNameToMetaVictims"]}  # type: ignore[dict-item]
+    assert list(victims(preempt(request_body))) == ["n2"]
 
 
 def test_fact_29_victims_come_in_descending_priority_where_priorities_are_known() -> None:

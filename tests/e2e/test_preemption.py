@@ -1,35 +1,99 @@
-"""Preemption: the scheduler proposes victims, Berth agrees, and the pod gets the node that they leave."""
+"""Preemption: the scheduler proposes victims, Berth agrees or names more, and the pod gets the node that they leave.
+
+Each time `berth simulate` has said beforehand who would have to go, from a dump of the same cluster.
+"""
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
+
 import pytest
 
-from .cluster import Cluster
+from .cluster import Cluster, Pod
 from .control_plane import RunScheduler
 from .extender import ExtenderCache
-from .label_priority import priority
+from .label_priority import NO_LABEL, none_available, priority
 from .recording_proxy import RecordingProxy
 from .scheduler_configuration import Mode, filter_prioritize_bind
+from .simulation import Simulated, simulated
+
+INSUFFICIENT_CPU = "Insufficient cpu"
+QUIET_SECONDS = 20
+MOST_CALLS_WHILE_QUIET = 3
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Names of priority classes."""
+
+    low: str
+    middle: str
+    high: str
+
+
+@pytest.fixture
+def classes(cluster: Cluster) -> Classes:
+    values = {"low": 100, "middle": 200, "high": 1000}
+    return Classes(**{name: cluster.create_priority_class(name, value) for name, value in values.items()})
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_the_least_important_victims_make_room(
-    mode: Mode, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+def test_the_least_important_victims_make_room_and_nobody_else(
+    mode: Mode,
+    cluster: Cluster,
+    classes: Classes,
+    cache: ExtenderCache,
+    proxy: RecordingProxy,
+    run_scheduler: RunScheduler,
 ) -> None:
-    low = cluster.create_priority_class("low", 100)
-    middle = cluster.create_priority_class("middle", 200)
-    high = cluster.create_priority_class("high", 1000)
-    node_of_low = cluster.create_node("a", priority(10), cpu="1")
-    node_of_middle = cluster.create_node("b", priority(20), cpu="1")
-    victim = cluster.create_pod("low", priority_class=low, cpu="1", node=node_of_low)
-    survivor = cluster.create_pod("middle", priority_class=middle, cpu="1", node=node_of_middle)
-    cache.wait_for_scores({node_of_low: 10, node_of_middle: 20})
+    node = cluster.create_node("a", priority(10), cpu="3")
+    other = cluster.create_node("b", priority(20), cpu="1")
+    victims = [cluster.create_pod(f"low-{n}", priority_class=classes.low, cpu="1", node=node) for n in (1, 2)]
+    survivor = cluster.create_pod("beside", priority_class=classes.middle, cpu="1", node=node)
+    elsewhere = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=other)
+    cache.wait_for_scores({node: 10, other: 20})
+    # One that fits beside the survivor alone, and on the other node not at all.
+    pod = cluster.create_pod("high", priority_class=classes.high, cpu="2")
+    expected = simulated(cluster, pod.name)
     run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
 
-    pod = cluster.create_pod("high", priority_class=high, cpu="1")
+    assert cluster.wait_until_nominated(pod) == node
+    for victim in victims:
+        cluster.wait_until_evicted(victim)
+    assert expected == Simulated(node, frozenset(victim.uid for victim in victims))
+    assert not any(cluster.state(each).terminating for each in (survivor, elsewhere))
+    preempted = proxy.calls(pod)[0]
+    assert (preempted.verb, preempted.offered) == ("preempt", {node})
+    assert {node: set(uids) for node, uids in preempted.victims.items()} == {node: expected.victims}
+
+    for victim in victims:
+        cluster.end_containers(victim)
+
+    assert cluster.wait_until_assigned(pod) == node
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_of_several_nodes_the_one_with_the_least_important_victim(
+    mode: Mode,
+    cluster: Cluster,
+    classes: Classes,
+    cache: ExtenderCache,
+    proxy: RecordingProxy,
+    run_scheduler: RunScheduler,
+) -> None:
+    node_of_low = cluster.create_node("a", priority(10), cpu="1")
+    node_of_middle = cluster.create_node("b", priority(20), cpu="1")
+    victim = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=node_of_low)
+    survivor = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=node_of_middle)
+    cache.wait_for_scores({node_of_low: 10, node_of_middle: 20})
+    pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
+    expected = simulated(cluster, pod.name)
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
 
     assert cluster.wait_until_nominated(pod) == node_of_low
     cluster.wait_until_evicted(victim)
+    assert expected == Simulated(node_of_low, frozenset({victim.uid}))
     assert not cluster.state(survivor).terminating
     preempted = proxy.calls(pod)[0]
     assert preempted.verb == "preempt"
@@ -41,22 +105,163 @@ def test_the_least_important_victims_make_room(
     assert cluster.wait_until_assigned(pod) == node_of_low
 
 
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_disruption_budget_protects_the_node_that_looks_better(
+    mode: Mode,
+    cluster: Cluster,
+    classes: Classes,
+    cache: ExtenderCache,
+    proxy: RecordingProxy,
+    run_scheduler: RunScheduler,
+) -> None:
+    protected = cluster.create_node("a", priority(10), cpu="1")
+    node = cluster.create_node("b", priority(10), cpu="1")
+    labels = {"app": "db"}
+    cluster.create_disruption_budget("db", labels)
+    survivor = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=protected, labels=labels)
+    victim = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=node)
+    cache.wait_for_scores({protected: 10, node: 10})
+    pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
+    expected = simulated(cluster, pod.name)
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
+
+    assert cluster.wait_until_nominated(pod) == node
+    cluster.wait_until_evicted(victim)
+    assert expected == Simulated(node, frozenset({victim.uid}))
+    assert not cluster.state(survivor).terminating
+    answered = proxy.calls(pod)[0].answer["NodeNameToMetaVictims"]
+    assert {name: found["NumPDBViolations"] for name, found in answered.items()} == {protected: 1, node: 0}
+
+
 def test_no_pod_is_evicted_from_a_node_that_berth_rejects(
-    cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+    cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     """The full unlabelled node has the cheaper victim, but the pod could not go there."""
-    low = cluster.create_priority_class("low", 100)
-    middle = cluster.create_priority_class("middle", 200)
-    high = cluster.create_priority_class("high", 1000)
     unlabelled = cluster.create_node("unlabelled", cpu="1")
     labelled = cluster.create_node("labelled", priority(10), cpu="1")
-    bystander = cluster.create_pod("low", priority_class=low, cpu="1", node=unlabelled)
-    victim = cluster.create_pod("middle", priority_class=middle, cpu="1", node=labelled)
+    bystander = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=unlabelled)
+    victim = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=labelled)
     cache.wait_for_scores({labelled: 10})
+    pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
+    expected = simulated(cluster, pod.name)
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
-
-    pod = cluster.create_pod("high", priority_class=high, cpu="1")
 
     assert cluster.wait_until_nominated(pod) == labelled
     cluster.wait_until_evicted(victim)
+    assert expected == Simulated(labelled, frozenset({victim.uid}))
     assert not cluster.state(bystander).terminating
+
+
+def test_where_some_nodes_lack_cpu_and_berth_rejects_the_others_those_without_cpu_are_preempted(
+    cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    """Those that Berth rejects have room, and pods that are less important."""
+    rejected = [cluster.create_node(f"rejected-{number}", cpu="4") for number in range(3)]
+    full = cluster.create_node("full", priority(10), cpu="1")
+    bystanders = [
+        cluster.create_pod(f"low-{number}", priority_class=classes.low, node=node)
+        for number, node in enumerate(rejected)
+    ]
+    victim = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=full)
+    cache.wait_for_reasons(dict.fromkeys(rejected, NO_LABEL))
+    cache.wait_for_scores({full: 10})
+    pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
+    expected = simulated(cluster, pod.name)
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
+
+    assert cluster.wait_until_nominated(pod) == full
+    cluster.wait_until_evicted(victim)
+    assert expected == Simulated(full, frozenset({victim.uid}))
+    assert not any(cluster.state(each).terminating for each in bystanders)
+    filtered, preempted = proxy.calls(pod)[:2]
+    assert (filtered.verb, filtered.offered, filtered.passed) == ("filter", set(rejected), set())
+    assert (preempted.verb, preempted.offered) == ("preempt", {full})
+
+    cluster.end_containers(victim)
+
+    assert cluster.wait_until_assigned(pod) == full
+
+
+def test_a_pod_that_only_berth_rejects_evicts_nobody_and_is_no_hot_loop(
+    cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    """Pods of lower priority on all nodes are the case that storms (facts 15 and 17)."""
+    nodes = [cluster.create_node(f"node-{number}") for number in range(20)]
+    bystanders = [
+        cluster.create_pod(f"low-{number}", priority_class=classes.low, node=node) for number, node in enumerate(nodes)
+    ]
+    cache.wait_for_reasons(dict.fromkeys(nodes, NO_LABEL))
+    pod = cluster.create_pod("high", priority_class=classes.high)
+    assert simulated(cluster, pod.name) == Simulated(None)
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
+
+    cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 20}))
+    time.sleep(QUIET_SECONDS)
+
+    assert set(proxy.verbs(pod)) == {"filter"}
+    assert len(proxy.calls(pod)) <= MOST_CALLS_WHILE_QUIET
+    assert not any(cluster.state(each).terminating for each in bystanders)
+
+
+def test_a_pod_whose_class_never_preempts_evicts_nobody(
+    cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    node = cluster.create_node("a", priority(10), cpu="1")
+    bystander = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=node)
+    never = cluster.create_priority_class("never", 1000, never_preempts=True)
+    cache.wait_for_scores({node: 10})
+    pod = cluster.create_pod("patient", priority_class=never, cpu="1")
+    expected = simulated(cluster, pod.name)
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
+
+    event = cluster.wait_for_failed_scheduling(pod, none_available({INSUFFICIENT_CPU: 1}))
+
+    reason = "preemption: not eligible due to preemptionPolicy=Never."
+    assert event.endswith(reason)
+    assert expected == Simulated(None)
+    assert expected.message == f"{none_available({INSUFFICIENT_CPU: 1})} {reason}"
+    assert proxy.verbs(pod) == []
+    assert not cluster.state(bystander).terminating
+
+    cluster.end_containers(bystander)
+
+    assert cluster.wait_until_assigned(pod) == node
+
+
+def test_the_nominated_node_is_kept_for_the_pod_until_a_more_important_one_takes_it(
+    cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
+    between = cluster.create_priority_class("between", 150)
+    node = cluster.create_node("a", priority(10), cpu="2")
+    victim = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=node)
+    another = cluster.create_pod("between", priority_class=between, cpu="1", node=node)
+    cache.wait_for_scores({node: 10})
+    middle = cluster.create_pod("middle", priority_class=classes.middle, cpu="1")
+    assert simulated(cluster, middle.name) == Simulated(node, frozenset({victim.uid}))
+    run_scheduler(filter_prioritize_bind(proxy.url_prefix))
+    assert cluster.wait_until_nominated(middle) == node
+    cluster.wait_until_evicted(victim)
+    # The room that is made is not for this one, though it is small.
+    small = cluster.create_pod("small", priority_class=classes.low, cpu="500m")
+    containers = [{"name": "app", "resources": {"requests": {"cpu": "2"}}}]
+    spec = {"priorityClassName": classes.high, "containers": containers}
+    expected = simulated(cluster, "high", manifest={"kind": "Pod", "metadata": {"name": "high"}, "spec": spec})
+
+    pod = cluster.create_pod("high", priority_class=classes.high, cpu="2")
+
+    assert cluster.wait_until_nominated(pod) == node
+    cluster.wait_until_evicted(another)
+    assert expected == Simulated(node, frozenset({victim.uid, another.uid}))
+    cluster.wait_until_nominated_no_more(middle)
+
+    for each in (victim, another):
+        cluster.end_containers(each)
+
+    assert cluster.wait_until_assigned(pod) == node
+    assert _waiting(cluster, middle)
+    assert _waiting(cluster, small)
+
+
+def _waiting(cluster: Cluster, pod: Pod) -> bool:
+    state = cluster.state(pod)
+    return (state.exists, state.node, state.nominated_node, state.terminating) == (True, None, None, False)

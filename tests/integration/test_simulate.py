@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from tests.conftest import PROJECT
 # The entry point of the `berth` command, in this interpreter.
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "simulate"]
 EXAMPLE = PROJECT / "examples" / "resource-segregation"
+COUNTED = PROJECT / "examples" / "counted-resources"
+COUNTED_FILES = {"cluster": "cluster.yaml", "pod": "pods.yaml", "config": "configuration.yaml"}
 
 RESERVED = "node(s) were reserved for pods that ask for their resources"
 
@@ -97,7 +100,7 @@ def test_json_has_each_pod_and_for_pending_ones_each_node(dump: Write) -> None:
             },
             {"namespace": "default", "name": "small", "priority": 0, "node": "a", "message": None},
         ],
-        "summary": {"placed": 1, "pending": 1, "skipped": {}, "otherSchedulers": [], "unreadable": {}},
+        "summary": {"placed": 1, "pending": 1, "evicted": 0, "skipped": {}, "otherSchedulers": [], "unreadable": {}},
     }
 
 
@@ -141,6 +144,132 @@ def test_the_readme_of_the_example_says_what_is_printed() -> None:
     assert after.stdout.splitlines()[-1] in readme
 
 
+def preempting(dump: Write) -> str:
+    """Two full nodes, and on the one with the less important pod a budget."""
+    db = pod("db", "2", nodeName="a", priority=1)
+    budget = {
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "db", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "db"}}},
+        "status": {"disruptionsAllowed": 0},
+    }
+    return dump(
+        *(node("a"), {**db, "metadata": {**db["metadata"], "labels": {"app": "db"}}}, budget),  # type: ignore[dict-item]
+        *(node("b"), pod("batch", "2", nodeName="b", priority=5)),
+        *(pod("first", "2", priority=100), pod("second", "2", priority=90)),
+    )
+
+
+def test_the_table_says_who_has_to_go_what_that_violates_and_why_not_elsewhere(dump: Write) -> None:
+    done = run("--cluster", preempting(dump))
+    assert (done.exit_code, done.stdout.splitlines()[1:]) == (
+        0,
+        [
+            "default    first   100       b     evicts default/batch; other nodes: "
+            "1 more victims there violate a PodDisruptionBudget",
+            "default    second  90        a     evicts default/db (violates default/db); other nodes: "
+            "1 too little room even without all pods of lower priority",
+            "",
+            "2 of 2 pods placed",
+            "evicted: 2",
+        ],
+    )
+
+
+def test_explain_says_so_victim_by_victim_and_node_by_node(dump: Write) -> None:
+    lines = run("--cluster", preempting(dump), "--explain").stdout.splitlines()
+    assert lines[:6] == [
+        "default/first: b",
+        "  b                    the only one left",
+        "  a  NodeResourcesFit  Insufficient cpu",
+        "  evicted  default/batch  priority 5",
+        "  not on   a              more victims there violate a PodDisruptionBudget (default/db)",
+        "",
+    ]
+    assert "  evicted  default/db  priority 1, violates default/db" in lines
+
+
+def test_json_has_all_of_it(dump: Write) -> None:
+    done = json.loads(run("--cluster", preempting(dump), "-o", "json").stdout)
+    assert done["summary"]["evicted"] == 2
+    first, second = (each["preemption"] for each in done["pods"])
+    batch = {"namespace": "default", "name": "batch", "uid": "batch", "priority": 5, "violates": []}
+    assert first == {
+        "node": "b",
+        "victims": [batch],
+        "numPDBViolations": 0,
+        "otherNodes": {
+            "a": {
+                "reason": "more victims there violate a PodDisruptionBudget",
+                "victims": ["default/db"],
+                "numPDBViolations": 1,
+            }
+        },
+    }
+    assert [victim["violates"] for victim in second["victims"]] == [["default/db"]]
+    assert second["otherNodes"] == {"b": {"reason": "too little room even without all pods of lower priority"}}
+
+
+def test_json_says_why_a_pod_may_not_preempt(dump: Write) -> None:
+    never = pod("p", "2", priority=1, preemptionPolicy="Never")
+    [found] = json.loads(run("--cluster", dump(node("a"), pod("q", nodeName="a"), never), "-o", "json").stdout)["pods"]
+    assert found["preemption"] == {"reason": "not eligible due to preemptionPolicy=Never."}
+
+
+def test_the_counted_resources_example_overcommits_no_device_and_no_node() -> None:
+    files = [f"--{what}={COUNTED / name}" for what, name in COUNTED_FILES.items()]
+    done = run(*files, "-o", "json")
+    assert (done.exit_code, done.stderr) == (1, "")
+    found = json.loads(done.stdout)
+    placed = Counter(
+        (pod["node"], pod["devices"]["example.com/gpu-memory"])
+        for pod in found["pods"]
+        if pod["node"] and pod["name"].startswith("inference")
+    )
+    # 3,000 MiB each, of 8,000, 8,000 and 16,000; a quarter of 8,000 is what is left of one of the small ones.
+    assert placed == {("node-a", 0): 2, ("node-a", 1): 2, ("node-b", 0): 5}
+    [notebook] = [pod for pod in found["pods"] if pod["name"] == "notebook-1"]
+    assert (notebook["node"], notebook["devices"]) == ("node-a", {"example.com/gpu-memory": 0})
+    licences = Counter(pod["node"] for pod in found["pods"] if pod["name"].startswith("solver"))
+    assert licences == {"node-a": 2, "node-b": 2, "node-c": 2, None: 3}
+    assert {pod["message"] for pod in found["pods"] if not pod["node"]} == {
+        "0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
+        "0/3 nodes are available: 3 Insufficient example.com/licence.",
+    }
+
+
+def test_the_manual_says_what_is_printed_of_the_counted_resources_example() -> None:
+    printed = run(*(f"--{what}={COUNTED / name}" for what, name in COUNTED_FILES.items())).stdout.splitlines()
+    manual = (PROJECT / "docs" / "counted-resources.md").read_text().split("$ berth simulate")[1].split("```")[0]
+    assert [line for line in manual.splitlines()[1:] if line != "…" and line not in printed] == []
+
+
+def test_without_a_profile_that_counts_what_is_counted_is_refused_by_bind(tmp_path: Path) -> None:
+    config = tmp_path / "berth.yaml"
+    config.write_text((COUNTED / "configuration.yaml").read_text().replace("managed-resources", "resource-segregation"))
+    files = [f"--{what}={COUNTED / name}" for what, name in COUNTED_FILES.items() if what != "config"]
+    placed = places(*files, "--config", str(config))
+    licences = Counter(node for name, node in placed.items() if name.startswith("solver") and node)
+    assert max(licences.values()) == 2
+
+
+@pytest.mark.parametrize("explain", [False, True])
+def test_capacity_and_requests_in_annotations_reach_the_simulation(dump: Write, tmp_path: Path, explain: bool) -> None:
+    config = tmp_path / "berth.yaml"
+    config.write_text(
+        "profile: managed-resources\n"
+        "managedResources:\n"
+        "  - {name: example.com/seat, capacity: {nodeAnnotation: seats}, requests: {podAnnotation: seats}}\n"
+    )
+    nodes = [node("n1"), node("n2")]
+    nodes[0]["metadata"] = {"name": "n1", "annotations": {"seats": "3"}}
+    waiting = [pod(name) for name in ("p1", "p2")]
+    for each in waiting:
+        each["metadata"] = {"name": each["metadata"]["name"], "annotations": {"seats": "2"}}  # type: ignore[index]
+    options = ["--explain"] if explain else []
+    assert places("--cluster", dump(*nodes, *waiting), "--config", str(config), *options) == {"p1": "n1", "p2": None}
+
+
 def test_a_dump_from_a_pipe() -> None:
     text = yaml.dump({"apiVersion": "v1", "kind": "List", "items": [node("a"), pod("p")]})
     done = subprocess.run([*BERTH, "--cluster", "-"], input=text, capture_output=True, text=True, check=True)
@@ -149,7 +278,8 @@ def test_a_dump_from_a_pipe() -> None:
 
 def test_a_manifest_gets_the_api_servers_defaults_and_joins_the_pods_that_are_there(dump: Write) -> None:
     high = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
-    cluster = dump(node("a"), pod("there", "1", nodeName="a"), pod("pending"), high)
+    there = pod("there", "1", nodeName="a", priority=1000)
+    cluster = dump(node("a"), there, pod("pending"), high)
     limits = [{"name": "c", "resources": {"limits": {"cpu": "2"}}}]
     asked = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"priorityClassName": "high", "containers": limits}}
     done = run("--cluster", cluster, "--pod", dump(asked, name="pod.json"), "-o", "json")

@@ -41,7 +41,7 @@ def main() -> int:
             if arguments.replay:
                 return _replay(comparison, arguments.replay)
             coverage = Coverage(with_forms=arguments.details)
-            families = arguments.family or [Family.FILTER, Family.SCORE]
+            families = arguments.family or list(Family)
             differing = sum(_compare(comparison, programs, family, arguments, coverage) for family in families)
         _report(coverage, arguments)
         return 1 if differing else 0
@@ -60,9 +60,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("-n", "--cases", type=int, default=5000, help="of each family (default %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="default %(default)s")
-    parser.add_argument(
-        "--family", type=Family, choices=list(Family), action="append", help="default: filter and score"
-    )
+    parser.add_argument("--family", type=Family, choices=list(Family), action="append", help="default: all")
     parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count(), help="processes (default %(default)s)")
     parser.add_argument("--most", type=int, default=5, help="rules to minimise a case for (default %(default)s)")
     parser.add_argument("--save", type=Path, default=Path(".build/parity"), help="where minimised cases go")

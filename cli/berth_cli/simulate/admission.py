@@ -12,14 +12,11 @@ from copy import deepcopy
 from berth.scheduling.objects import PriorityClass
 from berth.scheduling.objects.reading import Object, an_object, objects, string_map, text, texts
 from berth.scheduling.objects.resources import is_pod_level
+from berth.scheduling.preemption.priority import priority_class_of
 
 DEFAULT_SCHEDULER = "default-scheduler"
 DEFAULT_NAMESPACE = "default"
 
-_BUILT_IN = (
-    PriorityClass("system-cluster-critical", 2_000_000_000),
-    PriorityClass("system-node-critical", 2_000_001_000),
-)
 _NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _NO_EXECUTE = "NoExecute"
 
@@ -29,10 +26,10 @@ class Refused(Exception):
 
 
 class PriorityClasses:
-    """Those of the cluster, and those that every cluster has."""
+    """Those of the cluster."""
 
     def __init__(self, classes: Iterable[PriorityClass]) -> None:
-        self._by_name = {each.name: each for each in (*_BUILT_IN, *classes)}
+        self._by_name = {each.name: each for each in classes}
 
     def resolve(self, spec: Object) -> None:
         """Give the spec the priority of its class, or of the default one. One that has a priority keeps it.
@@ -41,21 +38,15 @@ class PriorityClasses:
         """
         if spec.get("priority") is not None:
             return
-        found = self._of(text(spec.get("priorityClassName"), "Pod.spec.priorityClassName"))
-        spec["priority"] = 0 if found is None else found.value
-        if found is not None:
+        name = text(spec.get("priorityClassName"), "Pod.spec.priorityClassName")
+        found = priority_class_of(name, self._by_name)
+        if found is None:
+            raise Refused(f"no PriorityClass with name {name} was found")
+        spec["priority"] = found.value
+        if found.name:
             spec["priorityClassName"] = found.name
-            if found.preemption_policy and spec.get("preemptionPolicy") is None:
-                spec["preemptionPolicy"] = found.preemption_policy
-
-    def _of(self, name: str) -> PriorityClass | None:
-        if name:
-            if name not in self._by_name:
-                raise Refused(f"no PriorityClass with name {name} was found")
-            return self._by_name[name]
-        defaults = [each for each in self._by_name.values() if each.global_default]
-        # There should be one; of several the API server takes the lowest.
-        return min(defaults, key=lambda each: each.value, default=None)
+        if found.preemption_policy and spec.get("preemptionPolicy") is None:
+            spec["preemptionPolicy"] = found.preemption_policy
 
 
 def admitted(manifest: Object, classes: PriorityClasses) -> Object:

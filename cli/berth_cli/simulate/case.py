@@ -14,6 +14,7 @@ from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
+from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.profile import Profile
 from berth.scheduling.profiles import FULL
 from berth.scheduling.snapshot import Snapshot
@@ -108,8 +109,22 @@ def _answer(done: cycle.Cycle) -> Answer:
         },
         "scores": done.scores,
         "total": done.totals,
-        "preemption": None,
+        "preemption": None if done.preemption is None else _preemption(done.preemption),
         "error": done.error,
+    }
+
+
+def _preemption(preemption: Preemption) -> Mapping[str, Any]:
+    return {
+        "nominated": preemption.nominated,
+        "tied": list(preemption.tied),
+        "candidates": {
+            name: {"victims": [pod.uid for pod in each.pods], "numPDBViolations": each.num_pdb_violations}
+            for name, each in preemption.candidates.items()
+        },
+        "reason": preemption.ineligible,
+        "violated": {uid: list(budgets) for uid, budgets in preemption.violated.items()},
+        "others": preemption.others(),
     }
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import (
     Pod,
     PriorityClass,
@@ -36,14 +37,16 @@ class Cluster:
     unreadable: Counter[str]
 
 
-def slim(obj: Object) -> Object:
+def slim(obj: Object, counting: Counting) -> Object:
     """What is read of the object: a tenth of what kubectl prints."""
     kind = obj.get("kind")
     if kind not in ("Node", "Pod") or not all(
         isinstance(obj.get(part), dict | None) for part in ("metadata", "spec", "status")
     ):
         return obj
-    return {"kind": kind, **(trimmed_pod(obj) if kind == "Pod" else trimmed_node(obj))}
+    if kind == "Pod":
+        return {"kind": kind, **trimmed_pod(obj, counting.pod_annotations)}
+    return {"kind": kind, **trimmed_node(obj, counting.node_annotations)}
 
 
 def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tuple[object, object]] = ()) -> Cluster:

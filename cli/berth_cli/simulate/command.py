@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.profiles import FULL
 from berth_cli.configuration import load_configuration
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
@@ -32,6 +33,7 @@ Examples:
   kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json > dump.json
   berth simulate --cluster dump.json
   berth simulate --cluster dump.json --pod deployment.yaml --explain
+  berth simulate --cluster dump.json --pod urgent.yaml    # whom it evicts, and why there
   kubectl get nodes,pods -A -o json | berth simulate --cluster - -o json
   berth simulate --cluster dump.json --config berth.yaml --weight 5
 
@@ -76,11 +78,11 @@ def simulate(
     explain: bool,
     jsonl: bool,
 ) -> None:
-    """Run the scheduler's control loop on a dump: which pod goes where, and why not.
+    """Run the scheduler's control loop on a dump: which pod goes where, who has to go for it, and why not.
 
     The pod of the highest priority comes first; each sees where those before it went. kube-scheduler's own plugins
-    always decide; a profile other than `full` decides with them as Berth does live, as their extender. Nothing is
-    preempted as yet, and volumes and dynamic resources are not looked at.
+    always decide; a profile other than `full` decides with them as Berth does live, as their extender. A pod that fits
+    nowhere preempts: victims are gone at once. Volumes and dynamic resources are not looked at.
     """
     if jsonl:
         _answer_cases()
@@ -96,7 +98,7 @@ def simulate(
     configuration = _configuration(config, profile)
     try:
         with _few_collections():
-            found, taken = _read(cluster, pods, schedulers or _schedulers(configuration, pods))
+            found, taken = _read(cluster, pods, schedulers or _schedulers(configuration, pods), configuration.counting)
             gc.freeze()
             gc.enable()
             summary = _place(configuration, found, taken, weight, Format(output), explain)
@@ -138,11 +140,11 @@ def _schedulers(configuration: BerthConfiguration, pods: tuple[Path, ...]) -> Co
     return () if pods else {DEFAULT_SCHEDULER, *configuration.profiles}
 
 
-def _read(path: Path, pods: Collection[Path], schedulers: Collection[str]) -> tuple[Cluster, Queue]:
+def _read(path: Path, pods: Collection[Path], schedulers: Collection[str], counting: Counting) -> tuple[Cluster, Queue]:
     manifests = read_manifests(pods)
     text = contents(path)
     with progress("reading the dump", len(text)) as advance:
-        found = [slim(obj) for obj in objects(text, named(path), advance)]
+        found = [slim(obj, counting) for obj in objects(text, named(path), advance)]
     cluster = read_cluster([*found, *manifests.others], named(path), replaced=manifests.names)
     return cluster, queue(manifests.read(cluster.priority_classes) if pods else cluster.pods, schedulers)
 

@@ -1,7 +1,8 @@
 """The scheduler's control loop: one pod after the other, each seeing where those before it went.
 
 The scheduler is kube-scheduler: its own plugins (profile `full`) filter first, the extender sees what they leave, and
-its scores are added to theirs. Of equal totals kube-scheduler takes any; here the first by name is taken.
+its scores are added to theirs. Of equal totals kube-scheduler takes any; here the first by name is taken. Where a pod
+fits nowhere others may have to go for it: they are gone at once, and it is placed before the next pod has its turn.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ from berth.scheduling.changes import Changes
 from berth.scheduling.evaluation import Evaluation
 from berth.scheduling.evaluations import Evaluations
 from berth.scheduling.framework import MAX_NODE_SCORE
+from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.nominations import nominated_verdicts
 from berth.scheduling.objects import Pod
 from berth.scheduling.positions import Located
+from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.profile import Profile
 from berth.scheduling.scale import MAX_EXTENDER_PRIORITY
 from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.split import Split
 from berth.scheduling.status import Code, Status
-from berth.scheduling.verdicts import Split
 from berth_cli.failed_scheduling import NO_NODES, fit_error, rejected_as_such
-from berth_cli.simulate.extender import Extender
+from berth_cli.simulate.extender import Bound, Extender
+from berth_cli.simulate.preemption import Preemptor, preempted
 
 POINTS = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 """What one point of an extender of weight 1 counts for in a node's total (fact 18)."""
@@ -37,7 +41,8 @@ class Outcome:
     """Where a pod went; `node` is empty where it stays pending, and `message` says why as its event does.
 
     rejected: why not the other nodes; of a pod that was placed, only where it was asked for. totals: of the nodes that
-    it was chosen from; of a single one there is none (fact 46).
+    it was chosen from; of a single one there is none (fact 46). preemption: who had to go for it, or why nobody has,
+    of a pod that fitted nowhere. devices: by counted resource, the one that it has.
     """
 
     pod: Pod
@@ -46,6 +51,8 @@ class Outcome:
     rejected: Mapping[str, Status] = field(default_factory=dict)
     candidates: Sequence[str] = ()
     totals: Sequence[int] = ()
+    preemption: Preemption | None = None
+    devices: Mapping[str, int] = field(default_factory=dict)
 
 
 class ControlLoop:
@@ -67,6 +74,7 @@ class ControlLoop:
         self._names = Located.of(list(snapshot.nodes), snapshot.positions)
         self._scheduler, self._extender, self._weight, self._in_full = scheduler, extender, weight, in_full
         self._evaluations = Evaluations()
+        self._preemptor = Preemptor(extender)
 
     def run(self, pods: Iterable[Pod]) -> Iterator[Outcome]:
         """An outcome for each pod, in their order."""
@@ -74,15 +82,26 @@ class ControlLoop:
             yield self.schedule(pod)
 
     def schedule(self, pod: Pod) -> Outcome:
-        """One cycle. A pod that fits on no node changes nothing.
-
-        That is where preemption comes in, once it is there: between the verdicts and the end of the cycle, as
-        kube-scheduler's PostFilter.
-        """
+        """One cycle, and one more where evictions have made room. A pod that fits on no node changes nothing."""
+        # Another pod may have taken over the node that this one was nominated to.
+        pod = self.snapshot.unbound.get(pod.uid, pod)
         outcome = self._cycle(pod)
-        if outcome.node:
-            self.snapshot = self.snapshot.with_changes(Changes(pods=(replace(pod, node_name=outcome.node),)))
-        return outcome
+        preemption = outcome.preemption
+        if preemption is not None and preemption.nominated is not None:
+            self.snapshot = preempted(self.snapshot, pod, preemption)
+            outcome = replace(self._cycle(self.snapshot.unbound[pod.uid]), preemption=preemption)
+        return self._bound(outcome) if outcome.node else outcome
+
+    def _bound(self, outcome: Outcome) -> Outcome:
+        """What is counted is counted once more when the pod is bound, and its devices are chosen."""
+        pod = outcome.pod
+        bound: Bound | Insufficient = Bound(replace(pod, node_name=outcome.node))
+        if self._extender is not None:
+            bound = self._extender.bind(pod, self.snapshot.nodes[outcome.node])
+        if isinstance(bound, Insufficient):
+            return replace(outcome, node="", message=bound.text)
+        self.snapshot = self.snapshot.with_changes(Changes(pods=(bound.pod,)))
+        return replace(outcome, devices=bound.devices)
 
     def _cycle(self, pod: Pod) -> Outcome:
         if not self._names:
@@ -90,7 +109,7 @@ class ControlLoop:
         evaluation = self._evaluations.of(self._scheduler, pod, self.snapshot)
         as_such = evaluation.local.filters.rejected or evaluation.rejected
         if as_such is not None:
-            return self._rejected_as_such(pod, as_such)
+            return self._rejected_as_such(pod, as_such, evaluation)
         split = self._filtered(pod, evaluation)
         feasible: Sequence[str] = split.passed
         rejected = split.dropped
@@ -102,19 +121,23 @@ class ControlLoop:
         if not feasible:
             reasons = [reason for status in own.values() for reason in status.reasons]
             reasons += [status.message for status in dropped.values()]
-            return Outcome(pod, message=fit_error(len(self._names), reasons), rejected={**own, **dropped})
+            preemption = self._preemptor.preempt(evaluation, pod, own, dropped)
+            message = fit_error(len(self._names), reasons, preemption.ineligible)
+            return Outcome(pod, message=message, rejected={**own, **dropped}, preemption=preemption)
         return self._chosen(pod, evaluation, feasible, {**own, **dropped} if self._in_full else NOBODY)
 
-    def _rejected_as_such(self, pod: Pod, status: Status) -> Outcome:
+    def _rejected_as_such(self, pod: Pod, status: Status, evaluation: Evaluation) -> Outcome:
         if status.code is Code.ERROR:
             return Outcome(pod, message=f'running PreFilter plugin "{status.plugin}": {status.message}')
-        message = rejected_as_such(len(self._names), status.message)
-        return Outcome(pod, message=message, rejected=dict.fromkeys(self._names, status))
+        rejected = dict.fromkeys(self._names, status)
+        preemption = self._preemptor.preempt(evaluation, pod, rejected, NOBODY)
+        message = rejected_as_such(len(self._names), status.message, preemption.ineligible)
+        return Outcome(pod, message=message, rejected=rejected, preemption=preemption)
 
     def _filtered(self, pod: Pod, evaluation: Evaluation) -> Split:
         """By the scheduler's own plugins."""
         split = evaluation.statuses.split(self._names)
-        exceptions = nominated_verdicts(evaluation, pod, self._names.names)
+        exceptions = nominated_verdicts(evaluation, self.snapshot, pod, self._names.names)
         return split.amended(exceptions) if exceptions else split
 
     def _extended(self, pod: Pod, feasible: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from berth.scheduling.objects import Pod
+from berth.scheduling.managed_resources.counting import Insufficient
+from berth.scheduling.managed_resources.device_annotation import devices_in
+from berth.scheduling.objects import NodeInfo, Pod, Unreadable
 from berth.scheduling.policy import Policy
+from berth.scheduling.preemption.agreement import Agreement, Proposal
+from berth.scheduling.preemption.victims import Victims
 from berth.scheduling.profiles import FULL
 from berth.scheduling.snapshot import Snapshot
 from berth.scheduling.status import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """devices: of the pod, by counted resource."""
+
+    pod: Pod
+    devices: Mapping[str, int] = field(default_factory=dict)
 
 
 class Extender(Protocol):
@@ -20,6 +33,18 @@ class Extender(Protocol):
 
     def prioritize(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Sequence[int]:
         """A score for each name."""
+
+    def resolvable(self, pod: Pod, dropped: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
+        """Those of the nodes that it drops in `FailedNodes`: the others count as unresolvable (facts 15, 15a)."""
+        return ()
+
+    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> Agreement:
+        """What it makes of the victims on each node; without a preempt verb it is not asked."""
+        return Agreement(candidates, {})
+
+    def bind(self, pod: Pod, node: NodeInfo) -> Bound | Insufficient:
+        """The pod as it is on the node then."""
+        return Bound(replace(pod, node_name=node.name))
 
 
 class PolicyExtender(Extender):
@@ -40,3 +65,24 @@ class PolicyExtender(Extender):
         if self._policy.profile_of(pod).name == FULL:
             return [0] * len(names)
         return self._policy.scores(pod, names, snapshot)
+
+    def resolvable(self, pod: Pod, dropped: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
+        return self._policy.resolvable(pod, dropped, snapshot)
+
+    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> Agreement:
+        if self._policy.profile_of(pod).name == FULL:
+            return Agreement(candidates, {})
+        proposals = {
+            name: Proposal(tuple(victim.uid for victim in victims.pods), victims.num_pdb_violations)
+            for name, victims in candidates.items()
+        }
+        return self._policy.agreed(pod, proposals, snapshot)
+
+    def bind(self, pod: Pod, node: NodeInfo) -> Bound | Insufficient:
+        counting = self._policy.counting
+        demands = counting.demands(pod)
+        shares = {} if isinstance(demands, Unreadable) or not demands else counting.placed(demands, node)
+        if isinstance(shares, Insufficient):
+            return shares
+        annotations = {**pod.annotations, **counting.annotations(shares)} if shares else pod.annotations
+        return Bound(replace(pod, node_name=node.name, annotations=annotations), devices_in(shares))

@@ -119,6 +119,7 @@ def _pods_of(manifest: Object, kind: str) -> Iterator[Object]:
                 "name": f"{metadata.get('name')}-{number}",
                 "namespace": metadata.get("namespace") or DEFAULT_NAMESPACE,
                 "labels": of_template.get("labels"),
+                "annotations": of_template.get("annotations"),
                 "ownerReferences": [owner],
             },
             "spec": template.get("spec"),

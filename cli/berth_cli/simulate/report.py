@@ -9,6 +9,7 @@ from enum import StrEnum
 import orjson
 
 from berth.scheduling.status import Code
+from berth_cli.simulate import evictions
 from berth_cli.simulate.control_loop import Outcome
 from berth_cli.simulate.queue import Queue
 
@@ -31,6 +32,7 @@ class Summary:
     unreadable: Mapping[str, int]
     placed: int = 0
     pending: int = 0
+    evicted: int = 0
 
     def counting(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
         """The same outcomes."""
@@ -39,6 +41,8 @@ class Summary:
                 self.placed += 1
             else:
                 self.pending += 1
+            if outcome.preemption is not None:
+                self.evicted += len(outcome.preemption.victims)
             yield outcome
 
     def lines(self) -> Iterator[str]:
@@ -47,6 +51,8 @@ class Summary:
             yield f"{self.placed} of {self.placed + self.pending} pods placed"
         else:
             yield "no pods to place"
+        if self.evicted:
+            yield f"evicted: {self.evicted}"
         for reason, count in sorted(self.queue.skipped.items()):
             yield f"left out: {count} {reason}"
         if self.queue.other_schedulers:
@@ -59,6 +65,7 @@ class Summary:
         return {
             "placed": self.placed,
             "pending": self.pending,
+            "evicted": self.evicted,
             "skipped": {str(reason): count for reason, count in sorted(self.queue.skipped.items())},
             "otherSchedulers": sorted(self.queue.other_schedulers),
             "unreadable": dict(self.unreadable),
@@ -68,7 +75,7 @@ class Summary:
 def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
     """A line for each pod. Nothing is given before the last of them is known: the columns are as wide as they must."""
     rows = [
-        (each.pod.namespace, each.pod.name, str(each.pod.priority or 0), each.node or NOWHERE, each.message)
+        (each.pod.namespace, each.pod.name, str(each.pod.priority or 0), each.node or NOWHERE, _message(each))
         for each in outcomes
     ]
     if rows:
@@ -80,16 +87,21 @@ def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
 
 
 def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
-    """Each pod with every node: totals of those it could go to, best first, and who rejected the others, and why."""
+    """Each pod with every node: totals of those it could go to, best first, and who rejected the others, and why.
+
+    Below it, who had to go for it, and why not on another node.
+    """
     for outcome in outcomes:
-        yield f"{outcome.pod.namespace}/{outcome.pod.name}: {outcome.node or outcome.message}"
+        where = " ".join(filter(None, (outcome.node, _devices(outcome)))) if outcome.node else outcome.message
+        yield f"{outcome.pod.namespace}/{outcome.pod.name}: {where}"
         rows = [(node, "", f"total {total}") for node, total in _ranked(outcome)]
         if not outcome.totals:
             rows = [(node, "", "the only one left") for node in outcome.candidates]
         rows += [(node, status.plugin, status.message) for node, status in outcome.rejected.items()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        for row in rows:
-            yield f"  {_aligned(row, widths)}"
+        for part in (rows, list(evictions.rows(outcome))):
+            widths = [max(map(len, column)) for column in zip(*part, strict=True)]
+            for row in part:
+                yield f"  {_aligned(row, widths)}"
         yield ""
     yield from summary.lines()
 
@@ -112,10 +124,19 @@ def _pod(outcome: Outcome, in_full: bool) -> dict[str, object]:
         "node": outcome.node or None,
         "message": outcome.message or None,
     }
+    preemption = evictions.as_json(outcome.preemption)
+    if preemption:
+        found["preemption"] = preemption
+    if outcome.devices:
+        found["devices"] = dict(outcome.devices)
     nodes = _nodes(outcome, in_full)
     if nodes:
         found["nodes"] = nodes
     return found
+
+
+def _message(outcome: Outcome) -> str:
+    return "; ".join(filter(None, (outcome.message, _devices(outcome), evictions.in_a_line(outcome.preemption))))
 
 
 def _nodes(outcome: Outcome, in_full: bool) -> dict[str, dict[str, object]]:
@@ -134,6 +155,11 @@ def _ranked(outcome: Outcome) -> list[tuple[str, int]]:
         zip(outcome.candidates, outcome.totals, strict=False) if outcome.totals else (),
         key=lambda pair: (-pair[1], pair[0]),
     )
+
+
+def _devices(outcome: Outcome) -> str:
+    """Of counted resources, which of the node's devices the pod has."""
+    return ", ".join(f"device {index} of {resource}" for resource, index in outcome.devices.items())
 
 
 def _aligned(row: Iterable[str], widths: Iterable[int]) -> str:

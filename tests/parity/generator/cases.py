@@ -11,7 +11,7 @@ from tests.parity.generator.features import Family, Feature, features_of
 from tests.parity.generator.labels import NAMESPACE_LABELS, NAMESPACES, labels
 from tests.parity.generator.nodes import nodes
 from tests.parity.generator.pods import Setting, nominated, pending, placed
-from tests.parity.generator.preemption import prepare_preemption
+from tests.parity.generator.preemption import prepare_preemption, rely_on_a_nominated_pod
 from tests.parity.generator.priorities import disruption_budgets, priority_classes
 from tests.parity.generator.workloads import workloads
 
@@ -36,7 +36,7 @@ def case(seed: int, family: Family, number: int) -> Case:
     setting = Setting(family, features, [node["metadata"]["name"] for node in cluster_nodes])
 
     pod = pending(draw, setting)
-    others = _pods(draw, setting, pod)
+    others = _pods(draw, setting, pod, cluster_nodes)
     objects = [*cluster_nodes, *_namespaces(draw), *others]
     if Feature.PRIORITIES in features:
         objects.extend(priority_classes())
@@ -50,7 +50,7 @@ def case(seed: int, family: Family, number: int) -> Case:
     return {"objects": objects, "pod": pod, "profile": "full", "args": chosen}
 
 
-def _pods(draw: Draw, setting: Setting, pod: Case) -> list[Case]:
+def _pods(draw: Draw, setting: Setting, pod: Case, cluster_nodes: list[Case]) -> list[Case]:
     crowded = Feature.FULL_NODES in setting.features
     pods: list[Case] = []
     share = max(2, MOST_PODS // len(setting.node_names))
@@ -59,11 +59,14 @@ def _pods(draw: Draw, setting: Setting, pod: Case) -> list[Case]:
         for _ in range(max(least, draw.between(0, draw.one_of((2, 4, min(share, MOST_PODS_ON_A_NODE)))))):
             pods.append(placed(draw, setting, f"p{len(pods)}", node_name))
     if setting.family is Family.PREEMPTION:
-        prepare_preemption(draw, setting.node_names, pod, pods)
+        prepare_preemption(draw, cluster_nodes, pod, pods)
     if draw.chance(0.1):
         pods.append(placed(draw, setting, "stray", "gone"))
     if Feature.NOMINATED in setting.features:
-        pods.extend(nominated(draw, setting, f"nominated{index}") for index in range(draw.between(0, 3)))
+        waiting = [nominated(draw, setting, f"nominated{index}") for index in range(draw.between(0, 3))]
+        if waiting and setting.family is Family.PREEMPTION and draw.chance(0.1):
+            rely_on_a_nominated_pod(draw, pod, waiting)
+        pods.extend(waiting)
     return draw.shuffled(pods)
 
 

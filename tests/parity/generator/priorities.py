@@ -9,6 +9,9 @@ from tests.parity.generator.labels import NAMESPACE_SHARES, POD_LABELS, label_se
 
 CLASSES = {"low": -10, "usual": 0, "high": 100, "urgent": 1000}
 
+ALL_CLASSES = {"lowest": -(2**31), **CLASSES}
+"""The lowest priority there can be adds nothing to a sum of priorities in kube-scheduler's reckoning."""
+
 
 def priority_classes() -> list[dict[str, Any]]:
     """The classes that pods refer to; their pods hold the value."""
@@ -21,7 +24,7 @@ def priority_classes() -> list[dict[str, Any]]:
             "globalDefault": name == "usual",
             "preemptionPolicy": "PreemptLowerPriority",
         }
-        for name, value in CLASSES.items()
+        for name, value in ALL_CLASSES.items()
     ]
 
 
@@ -41,7 +44,8 @@ def disruption_budgets(draw: Draw, pods: list[dict[str, Any]]) -> list[dict[str,
 
 
 def _budget(draw: Draw, name: str, pods: list[dict[str, Any]]) -> dict[str, Any]:
-    pod_labels = draw.one_of(pods)["metadata"].get("labels") if pods else None
+    covered = draw.one_of(pods)["metadata"] if pods else {}
+    pod_labels = covered.get("labels")
     spec: dict[str, Any] = {"minAvailable": 1}
     if pod_labels and draw.chance(0.6):
         key = draw.one_of(list(pod_labels))
@@ -57,7 +61,8 @@ def _budget(draw: Draw, name: str, pods: list[dict[str, Any]]) -> dict[str, Any]
     if pods and draw.chance(0.3):
         disrupted = draw.some_of([pod["metadata"]["name"] for pod in pods], 1, 6)
         status["disruptedPods"] = dict.fromkeys(disrupted, "2026-06-01T00:00:00Z")
-    metadata = {"name": name, "namespace": draw.weighted(NAMESPACE_SHARES), "uid": f"uid-{name}"}
+    namespace = covered["namespace"] if covered and draw.chance(0.7) else draw.weighted(NAMESPACE_SHARES)
+    metadata = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",

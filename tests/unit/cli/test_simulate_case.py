@@ -235,3 +235,31 @@ def test_what_is_no_case_is_an_error(fields: Object, error: str) -> None:
     answer = case.answer({"objects": [], "pod": pod_with(), **fields})
     assert error in answer["error"]
     assert answer["verdicts"] == answer["scores"] == answer["total"] == {}
+
+
+def test_where_no_node_is_feasible_it_says_what_evictions_would_bring() -> None:
+    def on(node: str, name: str, priority: int) -> Object:
+        return pod_with(name, nodeName=node, priority=priority, requests={"cpu": "4"})
+
+    pod = pod_with(requests={"cpu": "4"}, priority=100)
+    cluster = node_with("a"), node_with("b"), node_with("c", unschedulable=True), on("a", "v", 1), on("b", "w", 2)
+    assert ask(pod, *cluster)["preemption"] == {
+        "nominated": "a",
+        "tied": ["a"],
+        "candidates": {
+            "a": {"victims": ["uid-v"], "numPDBViolations": 0},
+            "b": {"victims": ["uid-w"], "numPDBViolations": 0},
+        },
+        "reason": None,
+        "violated": {},
+        "others": {"b": "a victim there has a higher priority", "c": "preemption is not helpful for scheduling"},
+    }
+    never = {**pod, "spec": {**pod["spec"], "preemptionPolicy": "Never"}}
+    assert ask(never, *cluster)["preemption"] == {
+        "nominated": None,
+        "tied": [],
+        "candidates": {},
+        "reason": "not eligible due to preemptionPolicy=Never.",
+        "violated": {},
+        "others": {},
+    }

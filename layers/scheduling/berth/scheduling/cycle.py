@@ -14,6 +14,7 @@ from berth.scheduling.framework import MAX_NODE_SCORE, ClusterScorePlugin
 from berth.scheduling.nominations import nominated_verdicts
 from berth.scheduling.objects import Pod
 from berth.scheduling.positions import Located
+from berth.scheduling.preemption.evaluator import Preemption, evaluate
 from berth.scheduling.profile import AnyScore, Profile
 from berth.scheduling.snapshot import Snapshot
 from berth.scheduling.status import SUCCESS, Code, Status
@@ -31,6 +32,7 @@ class Verdict:
 class Cycle:
     """How a cycle went. Scores are of the feasible nodes, and only where there is a choice between several.
 
+    preemption: what evictions would bring, where no node is feasible.
     error: why the whole cycle fails, as kube-scheduler says it; what was decided before is there all the same.
     """
 
@@ -38,16 +40,21 @@ class Cycle:
     feasible: Sequence[str] = ()
     scores: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     totals: Mapping[str, int] = field(default_factory=dict)
+    preemption: Preemption | None = None
     error: str | None = None
 
 
 def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
     """All nodes, though a live scheduler may look at some only."""
-    statuses = _statuses(profile, pod, snapshot)
+    evaluation = _evaluation(profile, pod, snapshot)
+    statuses = _statuses(evaluation, pod)
     error = _error(statuses, "PreFilter")
     if error is not None:
         return Cycle({}, error=error)
-    alone = {plugin.name: _statuses(Profile(plugin.name, (plugin,), ()), pod, snapshot) for plugin in profile.filters}
+    alone = {
+        plugin.name: _statuses(_evaluation(Profile(plugin.name, (plugin,), ()), pod, snapshot), pod)
+        for plugin in profile.filters
+    }
     verdicts = {
         name: Verdict(status, {plugin: found[name] for plugin, found in alone.items()})
         for name, status in statuses.items()
@@ -56,6 +63,8 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
     if pod.nominated_node in feasible:
         # The others are not looked at when the node that preemption has made room on is good.
         feasible = [pod.nominated_node]
+    if not feasible:
+        return Cycle(verdicts, preemption=evaluate(evaluation, pod, statuses))
     if len(feasible) < 2:
         return Cycle(verdicts, feasible)
     columns: dict[str, dict[str, int]] = {}
@@ -73,10 +82,14 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
     return Cycle(verdicts, feasible, columns, totals)
 
 
-def _statuses(profile: Profile, pod: Pod, snapshot: Snapshot) -> dict[str, Status]:
-    evaluation = Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))
-    exceptions = nominated_verdicts(evaluation, pod, list(snapshot.nodes))
-    return {name: exceptions.get(name) or evaluation.statuses[name] for name in snapshot.nodes}
+def _evaluation(profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:
+    return Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))
+
+
+def _statuses(evaluation: Evaluation, pod: Pod) -> dict[str, Status]:
+    names = evaluation.snapshot.nodes
+    exceptions = nominated_verdicts(evaluation, evaluation.snapshot, pod, list(names))
+    return {name: exceptions.get(name) or evaluation.statuses[name] for name in names}
 
 
 def _error(statuses: Mapping[str, Status], step: str) -> str | None:

@@ -242,7 +242,9 @@ def test_each_pod_goes_where_a_cycle_of_its_own_would_put_it(snapshot: Snapshot,
         found = loop.schedule(waiting)
         best = max(alone.totals.values(), default=0)
         ranked = [name for name in alone.feasible if alone.totals.get(name, 0) == best]
-        assert found.node == min(ranked, default="")
+        preempted = None if alone.preemption is None else alone.preemption.nominated
+        assert found.node == min(ranked, default=preempted or "")
+        assert found.preemption == alone.preemption
         if not found.node:
             assert {name: verdict.status for name, verdict in alone.verdicts.items()} == found.rejected
 
@@ -250,7 +252,9 @@ def test_each_pod_goes_where_a_cycle_of_its_own_would_put_it(snapshot: Snapshot,
 @given(clusters, pods)
 def test_no_node_gets_more_than_it_has(snapshot: Snapshot, pods: list[Pod]) -> None:
     loop = ControlLoop(FULL, snapshot)
-    placed = [found for found in loop.run(pods) if found.node]
-    assert sum(len(each.pods) for each in loop.snapshot.nodes.values()) == len(placed)
+    found = list(loop.run(pods))
+    placed = sum(1 for each in found if each.node)
+    evicted = sum(len(each.preemption.victims) for each in found if each.preemption is not None)
+    assert sum(len(each.pods) for each in loop.snapshot.nodes.values()) == placed - evicted
     for each in loop.snapshot.nodes.values():
         assert min(each.free.values()) >= 0

@@ -1,0 +1,122 @@
+"""Preemption in a scheduling cycle in which no node was feasible, up to the choice of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from berth.scheduling.evaluation import Evaluation
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.preemption.agreement import Agreement, LeftOut
+from berth.scheduling.preemption.candidates import Worse, damage, least_damage, worse
+from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
+from berth.scheduling.preemption.dry_run import DryRun
+from berth.scheduling.preemption.eligibility import Ineligible, ineligible
+from berth.scheduling.preemption.victims import Victims, potential_victims, select_victims
+from berth.scheduling.status import Code, Status
+
+Agree = Callable[[Mapping[str, Victims]], Agreement]
+"""What an extender makes of the candidates."""
+
+Select = Callable[[Evaluation, Pod, NodeInfo, DisruptionBudgets], Victims | None]
+
+
+class NoCandidate(StrEnum):
+    """Why a node is none. NOT_HELPFUL: as kube-scheduler says it."""
+
+    NOT_HELPFUL = "preemption is not helpful for scheduling"
+    NO_VICTIMS = "too little room even without all pods of lower priority"
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """candidates: the nodes where evictions would make room. tied: the best of them, by name.
+
+    ineligible: why the pod may not preempt. not_candidates: why not the nodes that are none. violated: the budgets that
+    the victims on the nominated node violate, by the victim's UID.
+    """
+
+    candidates: Mapping[str, Victims] = field(default_factory=dict)
+    tied: Sequence[str] = ()
+    ineligible: Ineligible | None = None
+    not_candidates: Mapping[str, NoCandidate | LeftOut] = field(default_factory=dict)
+    violated: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def nominated(self) -> str | None:
+        """The node to preempt on. kube-scheduler takes any one of those that tie, Berth the first by name."""
+        return self.tied[0] if self.tied else None
+
+    @property
+    def victims(self) -> tuple[Pod, ...]:
+        """On the nominated node, the most important first."""
+        return self.candidates[self.tied[0]].pods if self.tied else ()
+
+    def others(self) -> dict[str, NoCandidate | LeftOut | Worse]:
+        """Why not the other nodes."""
+        found: dict[str, NoCandidate | LeftOut | Worse] = dict(self.not_candidates)
+        if self.nominated is not None:
+            least = damage(self.candidates[self.nominated])
+            found |= {
+                name: worse(damage(victims), least)
+                for name, victims in self.candidates.items()
+                if name != self.nominated
+            }
+        return found
+
+
+def select(evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
+    """The victims on one node."""
+    return select_victims(DryRun.of(evaluation, pod, node), pod, budgets)
+
+
+def evaluate(
+    evaluation: Evaluation,
+    pod: Pod,
+    statuses: Mapping[str, Status],
+    *,
+    agree: Agree | None = None,
+    select: Select = select,
+    budgets: DisruptionBudgets | None = None,
+) -> Preemption:
+    """`statuses`: the cycle's verdicts on all nodes, none of them good. agree: an extender's part, where there is one.
+    budgets: those of the snapshot, where somebody has them at hand.
+
+    Evictions help on no node with another code than UNSCHEDULABLE. All others are tried, where kube-scheduler stops
+    after a share of them.
+    """
+    snapshot = evaluation.snapshot
+    name = pod.nominated_node
+    reason = ineligible(pod, snapshot.nodes.get(name), statuses.get(name))
+    if reason is not None:
+        return Preemption(ineligible=reason)
+    budgets = budgets or DisruptionBudgets(snapshot.disruption_budgets)
+    candidates: Mapping[str, Victims] = {}
+    none: dict[str, NoCandidate | LeftOut] = {}
+    found: dict[str, Victims] = {}
+    for name, status in statuses.items():
+        if status.code is not Code.UNSCHEDULABLE:
+            none[name] = NoCandidate.NOT_HELPFUL
+            continue
+        victims = select(evaluation, pod, snapshot.nodes[name], budgets)
+        if victims is None:
+            none[name] = NoCandidate.NO_VICTIMS
+        else:
+            found[name] = victims
+    candidates = found
+    if agree is not None and found:
+        agreement = agree(found)
+        candidates, none = agreement.victims, {**none, **agreement.left_out}
+    tied = least_damage(candidates)
+    if not tied:
+        return Preemption(candidates, not_candidates=none)
+    return Preemption(candidates, tied, None, none, _violated(pod, snapshot.nodes[tied[0]], candidates, budgets))
+
+
+def _violated(
+    pod: Pod, node: NodeInfo, candidates: Mapping[str, Victims], budgets: DisruptionBudgets
+) -> Mapping[str, Sequence[str]]:
+    """Counted as for the choice: pods that are reprieved use up the budgets, too."""
+    violated = budgets.violated(potential_victims(node.pods, pod))
+    return {victim.uid: violated[victim.uid] for victim in candidates[node.name].pods if victim.uid in violated}

@@ -1,0 +1,295 @@
+"""Facts 15a and 25 to 34 of docs/extender-contract.md where the policy looks at pods: whole requests, whole answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.watch.resources import NODES, POD_DISRUPTION_BUDGETS, PODS
+from berth.extender.filter import answer_filter, answer_filter_onlyone
+from berth.extender.outcomes import PreemptOutcome
+from berth.extender.ports import CacheUnavailable
+from berth.extender.preempt import answer_preempt
+from berth.extender.reply import Reply
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.freshness import WhenStale
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
+from tests.builders.requests import Request, body_of, cache_mode, victims_by_uid, victims_in_full
+from tests.fakes.node_cache import FixedNodeCache
+from tests.fakes.verbs import Verbs
+
+Object = dict[str, Any]
+
+FULL = BerthConfiguration.model_validate({"profile": "full"})
+DB = {"app": "db"}
+
+
+def urgent(cpu: str = "4", **fields: Any) -> Object:
+    return pod_with("urgent", requests={"cpu": cpu}, **{"priority": 100, **fields})
+
+
+def placed(name: str, priority: int = 0, cpu: str = "1", node: str = "n", **fields: Any) -> Object:
+    return pod_with(name, DB, nodeName=node, priority=priority, requests={"cpu": cpu}, **fields)
+
+
+def leaving(name: str, cpu: str) -> Object:
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    metadata, status = {"deletionTimestamp": "2026-01-01T00:00:00Z"}, {"conditions": [condition]}
+    return placed(name, cpu=cpu, metadata=metadata, status=status)
+
+
+BUDGET = {
+    "kind": "PodDisruptionBudget",
+    "metadata": {"name": "db", "namespace": "default"},
+    "spec": {"selector": {"matchLabels": DB}},
+    "status": {"disruptionsAllowed": 1},
+}
+
+
+def preempt(request: Request, *objects: Mapping[str, object], configuration: BerthConfiguration = FULL) -> Reply:
+    return answer_preempt(body_of(request), FixedNodeCache.of(configuration, *objects))
+
+
+def victims(reply: Reply) -> dict[str, list[str]]:
+    """In the answer, by node; what an answer may not have is checked on the way."""
+    assert reply.status == 200
+    assert b"null" not in reply.body
+    answer = orjson.loads(reply.body)
+    assert list(answer) == ["NodeNameToMetaVictims"]
+    found = {node: [pod["UID"] for pod in each["Pods"]] for node, each in answer["NodeNameToMetaVictims"].items()}
+    assert all(found.values())
+    return found
+
+
+MODES = [
+    pytest.param(lambda candidates, pod: victims_by_uid(candidates, pod=pod), id="cache mode"),
+    pytest.param(
+        lambda candidates, pod: victims_in_full(
+            {node: [placed(uid.removeprefix("uid-"), node=node) for uid in uids] for node, uids in candidates.items()},
+            pod=pod,
+        ),
+        id="full mode",
+    ),
+]
+
+
+@pytest.mark.parametrize("request_of", MODES)
+def test_fact_25_both_modes_are_answered_alike(request_of: Any) -> None:
+    request = request_of({"n": ["uid-a"], "m": ["uid-c"]}, urgent())
+    cluster = node_with("n"), placed("a"), placed("b"), node_with("m"), placed("c", node="m")
+    assert preempt(request, *cluster).body == (
+        b'{"NodeNameToMetaVictims":{'
+        b'"n":{"Pods":[{"UID":"uid-a"},{"UID":"uid-b"}],"NumPDBViolations":0},'
+        b'"m":{"Pods":[{"UID":"uid-c"}],"NumPDBViolations":0}}}'
+    )
+
+
+@pytest.mark.parametrize("request_of", MODES)
+def test_fact_26_a_victim_that_is_added_is_on_that_node_and_no_node_is_added(request_of: Any) -> None:
+    cluster = node_with("n"), placed("a"), placed("b"), node_with("m"), placed("c", node="m", cpu="4")
+    assert victims(preempt(request_of({"n": ["uid-a"]}, urgent()), *cluster)) == {"n": ["uid-a", "uid-b"]}
+
+
+@pytest.mark.parametrize("request_of", MODES)
+def test_fact_27_an_empty_list_comes_back_with_victims_or_not_at_all(request_of: Any) -> None:
+    request = request_of({"full": [], "fits": []}, urgent())
+    cluster = node_with("full"), placed("a", node="full"), node_with("fits")
+    assert victims(preempt(request, *cluster)) == {"full": ["uid-a"]}
+
+
+def test_fact_28_nothing_is_left_is_an_empty_map_and_no_failure() -> None:
+    reply = preempt(victims_by_uid({"n": ["uid-a"]}, pod=urgent("5")), node_with("n"), placed("a"))
+    assert (victims(reply), reply.outcome) == ({}, PreemptOutcome.NO_CANDIDATES)
+
+
+@pytest.mark.parametrize(
+    "violations", ["-1", "2147483648", "9223372036854775808", "1" + "0" * 30, "true", '"1"', "0.5"]
+)
+def test_fact_28_a_number_of_violations_that_is_none_fails_the_call(violations: str) -> None:
+    body = body_of(victims_by_uid({"n": ["uid-a"]})).replace('"NumPDBViolations":0', f'"NumPDBViolations":{violations}')
+    assert answer_preempt(body, FixedNodeCache.of(FULL, node_with("n"))).status == 400
+
+
+@pytest.mark.parametrize("request_of", MODES)
+def test_fact_29_victims_that_are_added_come_by_priority_too(request_of: Any) -> None:
+    cluster = node_with("n"), placed("a", 3), placed("b", 9, "2"), placed("c", 5)
+    assert victims(preempt(request_of({"n": ["uid-a"]}, urgent()), *cluster)) == {"n": ["uid-b", "uid-c", "uid-a"]}
+
+
+def test_fact_29_uids_alone_are_put_in_order_by_the_priorities_that_the_cache_knows() -> None:
+    cluster = node_with("n"), placed("a", 3), placed("b", 9)
+    assert victims(preempt(victims_by_uid({"n": ["uid-a", "uid-b"]}, pod=urgent()), *cluster)) == {
+        "n": ["uid-b", "uid-a"]
+    }
+
+
+@pytest.mark.parametrize(
+    "priority",
+    [pytest.param(100, id="equal"), pytest.param(101, id="higher"), pytest.param(2_000_001_000, id="system")],
+)
+def test_fact_29_a_pod_of_equal_or_higher_priority_is_not_evicted(priority: int) -> None:
+    cluster = node_with("n"), placed("a", priority), node_with("m"), placed("b", node="m")
+    by_uid = victims_by_uid({"n": ["uid-a"], "m": ["uid-b"]}, pod=urgent())
+    in_full = victims_in_full({"new": [placed("x", priority)], "m": [placed("b")]}, pod=urgent())
+    assert victims(preempt(by_uid, *cluster)) == victims(preempt(in_full, *cluster)) == {"m": ["uid-b"]}
+
+
+def test_each_node_that_is_left_out_is_counted_with_its_reason_in_the_log() -> None:
+    cluster = (
+        *(node_with("a"), placed("va", 100, node="a")),
+        *(node_with("b", allocatable={"cpu": "1"}), placed("vb", node="b")),
+        *(node_with("c"), placed("vc", node="c"), placed("wc", 100, node="c")),
+        *(node_with("d"), placed("vd", node="d", cpu="4")),
+        node_with("e"),
+    )
+    request = victims_by_uid({**{name: [f"uid-v{name}"] for name in "abcd"}, "e": []}, pod=urgent())
+    request["NodeNameToMetaVictims"]["f"] = "v"  # type: ignore[index]
+    reply = preempt(request, *cluster)
+    assert victims(reply) == {"d": ["uid-vd"]}
+    assert reply.detail.split("; ") == [
+        "1 of 6 nodes with victims",
+        "1 left out: the victims of a node are not an object",
+        "1 left out: a victim's priority is not lower than the pod's",
+        "1 left out: no eviction makes the node good for the pod",
+        "1 left out: there is no room even without all pods of lower priority",
+        "1 left out: no victim is proposed and none is needed",
+    ]
+    one = BerthConfiguration.model_validate({"profile": "full", "preemption": {"choose": "one"}})
+    two = node_with("n"), placed("a", 5), node_with("m"), placed("b", 4, node="m")
+    request = victims_by_uid({"n": ["uid-a"], "m": ["uid-b"]}, pod=urgent())
+    assert preempt(request, *two, configuration=one).detail.endswith("; 1 left out: another node is better")
+
+
+def test_fact_29_not_even_where_there_is_no_cache_and_the_configuration_agrees() -> None:
+    cache = FixedNodeCache(FULL, CacheUnavailable("too old", WhenStale.PASS))
+    request = victims_in_full({"n": [placed("a", 100)], "m": [placed("b", 1), placed("c", 2)]}, pod=urgent())
+    reply = answer_preempt(body_of(request), cache)
+    assert (victims(reply), reply.outcome) == ({"m": ["uid-c", "uid-b"]}, PreemptOutcome.PASSED)
+
+
+def test_fact_30_of_those_that_are_added_no_more_go_than_must() -> None:
+    cluster = node_with("n"), placed("a"), placed("b", 1, "2"), placed("c", 9)
+    assert victims(preempt(victims_by_uid({"n": ["uid-a"]}, pod=urgent("3")), *cluster)) == {"n": ["uid-b", "uid-a"]}
+
+
+def test_fact_31_violations_are_counted_anew_with_the_victims_that_are_added() -> None:
+    cluster = node_with("n"), placed("a"), placed("b"), BUDGET
+    reply = preempt(victims_by_uid({"n": ["uid-a"]}, pod=urgent()), *cluster)
+    assert orjson.loads(reply.body)["NodeNameToMetaVictims"]["n"]["NumPDBViolations"] == 1
+
+
+def test_fact_32_with_choose_one_the_scheduler_is_left_the_best_node() -> None:
+    one = BerthConfiguration.model_validate({"profile": "full", "preemption": {"choose": "one"}})
+    cluster = node_with("n"), placed("a", 5), node_with("m"), placed("b", 4, node="m")
+    request = victims_by_uid({"n": ["uid-a"], "m": ["uid-b"]}, pod=urgent())
+    assert victims(preempt(request, *cluster, configuration=one)) == {"m": ["uid-b"]}
+    assert victims(preempt(request, *cluster)) == {"n": ["uid-a"], "m": ["uid-b"]}
+
+
+def test_fact_33_a_pod_that_never_preempts_evicts_nobody() -> None:
+    never = urgent(preemptionPolicy="Never")
+    assert victims(preempt(victims_by_uid({"n": ["uid-a"]}, pod=never), node_with("n"), placed("a"))) == {}
+
+
+def test_fact_34_a_pod_that_is_nominated_to_the_node_needs_its_room() -> None:
+    waiting = pod_with("waiting", priority=100, requests={"cpu": "2"}, status={"nominatedNodeName": "n"})
+    cluster = node_with("n"), placed("a", cpu="2"), placed("b", cpu="2")
+    request = victims_by_uid({"n": ["uid-a"]}, pod=urgent("2"))
+    assert victims(preempt(request, *cluster)) == {"n": ["uid-a"]}
+    assert victims(preempt(request, *cluster, waiting)) == {"n": ["uid-a", "uid-b"]}
+
+
+NOMINATED: Object = {"status": {"nominatedNodeName": "n"}}
+WAITING = node_with("n"), leaving("a", "4"), node_with("m"), placed("b", cpu="4", node="m")
+
+
+@pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
+@pytest.mark.parametrize("names", [pytest.param(["n"], id="asked alone"), pytest.param(["n", "m"], id="among others")])
+def test_fact_15a_the_node_whose_victims_are_leaving_is_no_unresolvable_one(answer: Any, names: Sequence[str]) -> None:
+    reply = answer(body_of(cache_mode(names, urgent(**NOMINATED))), FixedNodeCache.of(FULL, *WAITING))
+    found = orjson.loads(reply.body)
+    others = {name: "Insufficient cpu" for name in names if name != "n"}
+    assert (found["FailedNodes"], found["FailedAndUnresolvableNodes"]) == ({"n": "Insufficient cpu"}, others)
+    assert (found["NodeNames"], found["Error"]) == ([], "")
+
+
+def test_fact_15a_nobody_else_is_evicted_while_the_cache_sees_victims_leave_that_the_scheduler_sees_gone() -> None:
+    """Gone before the cache has it: the scheduler finds its nominated node rejected, and turns to the next."""
+    pod = urgent(**NOMINATED)
+    request = victims_by_uid({"m": ["uid-b"]}, pod=pod)
+    reply = preempt(request, *WAITING, pod)
+    assert victims(reply) == {}
+    assert "room for the pod is coming on its nominated node" in reply.detail
+    # Once they are gone for the cache, too, or where they are in nobody's way, it is as ever.
+    others = node_with("m"), placed("b", cpu="4", node="m")
+    assert victims(preempt(request, node_with("n"), placed("a", cpu="4"), *others, pod)) == {"m": ["uid-b"]}
+    assert victims(preempt(request, node_with("n"), placed("x", 100, "4"), *others)) == {"m": ["uid-b"]}
+    assert victims(preempt(request, node_with("n", allocatable={"cpu": "8"}), leaving("a", "4"), *others)) == {
+        "m": ["uid-b"]
+    }
+
+
+def test_fact_15a_a_cache_that_has_not_heard_of_the_nomination_has_not_heard_of_the_evictions() -> None:
+    request = victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED))
+    cluster = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
+    assert victims(preempt(request, *cluster)) == victims(preempt(request, *cluster, urgent())) == {}
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects"),
+    [
+        pytest.param(urgent(), WAITING, id="the room is for another pod"),
+        pytest.param(urgent("5", **NOMINATED), WAITING, id="the pod would not fit then either"),
+        pytest.param(
+            urgent(**NOMINATED),
+            [node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")],
+            id="nobody is leaving",
+        ),
+    ],
+)
+def test_fact_15_otherwise_it_is_unresolvable_like_all_that_are_dropped(pod: Object, objects: Sequence[Object]) -> None:
+    reply = answer_filter(body_of(cache_mode(["n", "m"], pod)), FixedNodeCache.of(FULL, *objects))
+    found = orjson.loads(reply.body)
+    assert (found["FailedNodes"], list(found["FailedAndUnresolvableNodes"])) == ({}, ["n", "m"])
+
+
+def test_fact_15_a_scheduler_that_has_changed_is_told_what_the_plugins_say() -> None:
+    configuration = BerthConfiguration.model_validate({"profile": "full", "unresolvable": "as-plugins-say"})
+    cluster = node_with("full"), placed("a", node="full"), node_with("small", allocatable={"cpu": "1"})
+    reply = answer_filter(
+        body_of(cache_mode(["full", "small", "new"], urgent())), FixedNodeCache.of(configuration, *cluster)
+    )
+    found = orjson.loads(reply.body)
+    assert found["FailedNodes"] == {"full": "Insufficient cpu"}
+    assert list(found["FailedAndUnresolvableNodes"]) == ["small", "new"]
+
+
+def through_the_cache(*objects: Object) -> Verbs:
+    """Everything as the watcher keeps it, published and read again."""
+    verbs = Verbs(configuration=FULL)
+    for resource, trim in trims(Needs.of(FULL.policy())).items():
+        verbs.cluster.publish(resource.name, [trim(each) for each in objects if each["kind"] == KINDS.get(resource)])
+    return verbs
+
+
+KINDS = {NODES: "Node", PODS: "Pod", POD_DISRUPTION_BUDGETS: "PodDisruptionBudget"}
+
+
+def test_what_the_cache_keeps_of_pods_and_budgets_is_enough_for_victims() -> None:
+    waiting = pod_with("waiting", priority=100, requests={"cpu": "1"}, status={"nominatedNodeName": "n"})
+    cluster = node_with("n"), placed("a", 1), placed("b", 2), placed("c", 3), placed("d", 100), BUDGET, waiting
+    answer = through_the_cache(*cluster).ask("preempt", victims_by_uid({"n": ["uid-a"]}, pod=urgent("2")))
+    # d stays, and one waits for room: all that is left of the node is what a, b and c have.
+    assert answer.json["NodeNameToMetaVictims"] == {
+        "n": {"Pods": [{"UID": "uid-c"}, {"UID": "uid-b"}, {"UID": "uid-a"}], "NumPDBViolations": 2}
+    }
+
+
+def test_what_the_cache_keeps_of_pods_is_enough_to_see_that_victims_are_leaving() -> None:
+    answer = through_the_cache(*WAITING).ask("filter", cache_mode(["n", "m"], urgent(**NOMINATED))).json
+    assert (list(answer["FailedNodes"]), list(answer["FailedAndUnresolvableNodes"])) == (["n"], ["m"])

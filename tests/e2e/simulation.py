@@ -1,0 +1,48 @@
+"""What `berth simulate` says of the cluster as it is: to be compared with what the real scheduler then does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .berth_serve import COMMAND, CONFIGURATION
+from .cluster import Cluster
+from .kubernetes_api import JsonObject
+
+SECONDS = 60
+PLACED, PENDING = 0, 1
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """Where a pod goes, and the UIDs of those that have to go for it."""
+
+    node: str | None
+    victims: frozenset[str] = frozenset()
+    message: str | None = field(default=None, compare=False)
+
+
+def simulated(
+    cluster: Cluster, name: str, *, document: str = CONFIGURATION, manifest: JsonObject | None = None
+) -> Simulated:
+    """Of the pod of this name, on a dump taken now; all that are pending are placed. manifest: it is not there yet."""
+    with TemporaryDirectory() as directory:
+        dump, configuration, added = (Path(directory) / name for name in ("dump.json", "berth.yaml", "pod.json"))
+        dump.write_text(json.dumps({"kind": "List", "items": cluster.dump()}))
+        configuration.write_text(document)
+        added.write_text(json.dumps(manifest))
+        pods = [] if manifest is None else [f"--pod={added}"]
+        done = subprocess.run(
+            [COMMAND, "simulate", f"--cluster={dump}", f"--config={configuration}", "--output=json", *pods],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    assert done.returncode in (PLACED, PENDING), done.stderr
+    [found] = [each for each in json.loads(done.stdout)["pods"] if each["name"] == name]
+    victims = (found.get("preemption") or {}).get("victims") or ()
+    return Simulated(found["node"], frozenset(victim["uid"] for victim in victims), found["message"])

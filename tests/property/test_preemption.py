@@ -1,0 +1,267 @@
+"""What holds for the victims of any cluster, of kube-scheduler's algorithm and of the preempt verb."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import orjson
+from hypothesis import given
+from hypothesis import strategies as st
+
+from berth.extender.preempt import answer_preempt
+from berth.scheduling import cycle
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.objects.cluster import read_objects
+from berth.scheduling.preemption.priority import by_importance, priority_of
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import SUCCESS
+from tests.builders.nodes import node_with
+from tests.builders.pods import container, pod_with
+from tests.builders.requests import victims_by_uid, victims_in_full
+from tests.fakes.node_cache import FixedNodeCache
+from tests.property.json_values import json_values
+
+Object = dict[str, Any]
+
+FULL = BerthConfiguration.model_validate({"profile": "full"})
+ONE = BerthConfiguration.model_validate({"profile": "full", "preemption": {"choose": "one"}})
+PROFILE = FULL.build_profile("full")
+NODES = ("n0", "n1", "n2")
+PRIORITIES = (None, -5, 0, 1, 1, 2, 50, 51)
+STARTS = (None, "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z")
+AWAY: Object = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "kubernetes.io/hostname"}
+        ]
+    }
+}
+
+
+def _pod(index: int, node: str, cpu: int, app: str, port: int, away: bool, priority: int | None, start: Any) -> Object:
+    ports = [{"hostPort": port, "containerPort": port}] if port else []
+    status = {} if start is None else {"startTime": start}
+    return pod_with(
+        f"v{index}",
+        {"app": app},
+        status=status,
+        nodeName=node,
+        priority=priority,
+        containers=[{**container(cpu=str(cpu)), "ports": ports}],
+        affinity=AWAY if away else None,
+    )
+
+
+pods_on_nodes = st.lists(
+    st.tuples(
+        st.sampled_from(NODES),
+        st.integers(0, 3),
+        st.sampled_from(["db", "web"]),
+        st.sampled_from([0, 0, 80]),
+        st.booleans(),
+        st.sampled_from(PRIORITIES),
+        st.sampled_from(STARTS),
+    ),
+    max_size=12,
+).map(lambda found: [_pod(index, *each) for index, each in enumerate(found)])
+
+budgets = st.lists(
+    st.builds(
+        lambda app, allowed: {
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": f"{app}-{allowed}", "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"app": app}}},
+            "status": {"disruptionsAllowed": allowed},
+        },
+        st.sampled_from(["db", "web"]),
+        st.integers(0, 2),
+    ),
+    max_size=3,
+)
+
+asking = st.builds(
+    lambda cpu, app, port, away: pod_with(
+        "urgent",
+        {"app": app},
+        priority=50,
+        containers=[{**container(cpu=str(cpu)), "ports": [{"hostPort": port, "containerPort": port}] if port else []}],
+        affinity=AWAY if away else None,
+    ),
+    st.integers(0, 5),
+    st.sampled_from(["db", "web"]),
+    st.sampled_from([0, 80]),
+    st.booleans(),
+)
+
+
+class Cluster:
+    """Filters and counts anew for each question: no states that are added to and taken off."""
+
+    def __init__(self, pod: Object, pods: list[Object], others: list[Object]) -> None:
+        self.objects = [*map(node_with, NODES), *pods, *others]
+        self.pod = read(pod)
+        self.found = read_objects(self.objects)
+        self.on = {name: [each for each in self.found.pods if each.node_name == name] for name in NODES}
+
+    def fits(self, node: str, without: Collection[str]) -> bool:
+        stay = [pod for pod in self.found.pods if pod.uid not in without]
+        snapshot = Snapshot.of(self.found.nodes, stay)
+        return cycle.run(PROFILE, self.pod, snapshot).verdicts[node].status is SUCCESS
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return Snapshot.of(self.found.nodes, self.found.pods, disruption_budgets=self.found.disruption_budgets)
+
+
+def read(pod: Mapping[str, object]) -> Pod:
+    found = read_pod(pod)
+    assert isinstance(found, Pod)
+    return found
+
+
+def shares_a_port(pods: list[Pod]) -> bool:
+    """kube-scheduler counts a port once, whoever holds it: what then fits does not fit when counted anew."""
+    taken = [port for pod in pods for port in pod.spec.host_ports]
+    return len(taken) != len(set(taken))
+
+
+@given(asking, pods_on_nodes, budgets)
+def test_victims_are_of_lower_priority_and_on_the_node_and_without_them_the_pod_fits(
+    pod: Object, pods: list[Object], others: list[Object]
+) -> None:
+    cluster = Cluster(pod, pods, others)
+    found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
+    for name, victims in ({} if found is None else found.candidates).items():
+        uids = [victim.uid for victim in victims.pods]
+        assert uids
+        assert set(uids) <= {other.uid for other in cluster.on[name]}
+        assert all(priority_of(victim) < priority_of(cluster.pod) for victim in victims.pods)
+        assert list(victims.pods) == sorted(victims.pods, key=by_importance)
+        assert 0 <= victims.num_pdb_violations <= len(uids)
+        if not shares_a_port(cluster.on[name]):
+            assert cluster.fits(name, uids)
+
+
+@given(asking, pods_on_nodes, budgets)
+def test_no_victim_could_have_stayed_beside_those_that_stay(
+    pod: Object, pods: list[Object], others: list[Object]
+) -> None:
+    cluster = Cluster(pod, pods, others)
+    found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
+    for name, victims in ({} if found is None else found.candidates).items():
+        uids = {victim.uid for victim in victims.pods}
+        if not shares_a_port(cluster.on[name]):
+            assert not any(cluster.fits(name, uids - {uid}) for uid in uids)
+
+
+@given(asking, pods_on_nodes)
+def test_a_victim_goes_only_if_the_pod_does_not_fit_beside_it_and_the_more_important_ones_that_stay(
+    pod: Object, pods: list[Object]
+) -> None:
+    """Without budgets: with these, others are reprieved before."""
+    cluster = Cluster(pod, pods, [])
+    found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
+    for name, victims in ({} if found is None else found.candidates).items():
+        uids = {victim.uid for victim in victims.pods}
+        lower = [other for other in cluster.on[name] if priority_of(other) < priority_of(cluster.pod)]
+        # Equals are reprieved in the order in which the cluster lists them.
+        order = [other.uid for other in sorted(lower, key=by_importance)]
+        if shares_a_port(cluster.on[name]):
+            continue
+        for uid in uids:
+            assert not cluster.fits(name, uids.union(order[order.index(uid) :]) - {uid})
+
+
+@given(asking, pods_on_nodes, budgets)
+def test_without_candidates_no_eviction_of_lower_priority_helps(
+    pod: Object, pods: list[Object], others: list[Object]
+) -> None:
+    cluster = Cluster(pod, pods, others)
+    found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
+    if found is None:
+        return
+    for name in {*NODES} - found.candidates.keys():
+        lower = {other.uid for other in cluster.on[name] if priority_of(other) < priority_of(cluster.pod)}
+        assert not cluster.fits(name, lower) or shares_a_port(cluster.on[name])
+
+
+proposals = st.dictionaries(
+    st.sampled_from([*NODES, "joined-a-moment-ago"]),
+    st.lists(st.sampled_from([*(f"uid-v{index}" for index in range(12)), "new-1", "new-2"]), max_size=5),
+    max_size=4,
+)
+
+
+@given(asking, pods_on_nodes, budgets, proposals, st.integers(0, 3), st.sampled_from([FULL, ONE]))
+def test_an_answer_of_preempt_holds_every_promise(
+    pod: Object,
+    pods: list[Object],
+    others: list[Object],
+    proposed: dict[str, list[str]],
+    counted: int,
+    configuration: BerthConfiguration,
+) -> None:
+    cluster = Cluster(pod, pods, others)
+    cache = FixedNodeCache.of(configuration, *cluster.objects)
+    request = victims_by_uid(proposed, counted, pod)
+    reply = answer_preempt(orjson.dumps(request), cache)
+    assert reply.status == 200
+    answer = orjson.loads(reply.body)["NodeNameToMetaVictims"]
+    assert answer.keys() <= proposed.keys()
+    assert len(answer) <= 1 or configuration is FULL
+    for name, victims in answer.items():
+        there = {other.uid: other for other in cluster.on.get(name, ())}
+        uids = [each["UID"] for each in victims["Pods"]]
+        assert uids
+        assert len(set(uids)) == len(uids)
+        assert set(proposed[name]) <= set(uids)
+        assert set(uids) - set(proposed[name]) <= there.keys()
+        priorities = [priority_of(there[uid]) for uid in uids if uid in there]
+        assert priorities == sorted(priorities, reverse=True)
+        assert all(priority < priority_of(cluster.pod) for priority in priorities)
+        assert victims["NumPDBViolations"] >= counted
+        if there and not shares_a_port([*there.values()]):
+            assert cluster.fits(name, uids)
+
+
+hostile = st.dictionaries(
+    st.sampled_from(["Pod", "pod", "NodeNameToVictims", "NodeNameToMetaVictims"]),
+    json_values
+    | st.dictionaries(
+        st.sampled_from([*NODES, "new", ""]),
+        json_values
+        | st.fixed_dictionaries(
+            {},
+            optional={
+                "Pods": json_values | st.lists(json_values | st.fixed_dictionaries({"UID": json_values})),
+                "pods": st.lists(st.fixed_dictionaries({"metadata": json_values, "spec": json_values})),
+                "NumPDBViolations": json_values,
+            },
+        ),
+    ),
+)
+
+
+@given(hostile, pods_on_nodes)
+def test_a_hostile_request_evicts_nobody_that_it_does_not_name_and_never_raises(
+    request: dict[str, Any], pods: list[Object]
+) -> None:
+    cache = FixedNodeCache.of(BerthConfiguration(), *map(node_with, NODES), *pods)
+    reply = answer_preempt(json.dumps({"Pod": pods[0] if pods else {}, **request}), cache)
+    assert reply.status in (200, 400)
+    if reply.status == 200:
+        body = json.dumps(request)
+        for victims in orjson.loads(reply.body)["NodeNameToMetaVictims"].values():
+            assert all(json.dumps(each["UID"]) in body for each in victims["Pods"])
+
+
+@given(asking, pods_on_nodes)
+def test_full_mode_and_cache_mode_agree_on_pods_that_the_cache_knows(pod: Object, pods: list[Object]) -> None:
+    cache = FixedNodeCache.of(FULL, *map(node_with, NODES), *pods)
+    on = {name: [other for other in pods if other["spec"]["nodeName"] == name] for name in NODES}
+    in_full = victims_in_full(on, pod=pod)
+    by_uid = victims_by_uid({name: [each["metadata"]["uid"] for each in found] for name, found in on.items()}, pod=pod)
+    assert answer_preempt(orjson.dumps(in_full), cache).body == answer_preempt(orjson.dumps(by_uid), cache).body

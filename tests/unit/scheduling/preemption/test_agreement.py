@@ -1,0 +1,299 @@
+"""What becomes of the victims that kube-scheduler proposes: nodes left out, victims added (facts 26, 27 and 29)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.exemption import Exemption
+from berth.scheduling.framework import FilterPlugin
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.preemption.agreement import Proposal
+from berth.scheduling.profile import Profile
+from berth.scheduling.status import SUCCESS, Status, unresolvable
+from tests.builders.nodes import PRIORITY, node_with
+from tests.builders.pods import pod_with
+from tests.unit.scheduling.preemption.preempting import (
+    FIRST,
+    NODE,
+    SECOND,
+    THIRD,
+    app,
+    budget,
+    placed,
+    read,
+    snapshot,
+    urgent,
+)
+
+Object = dict[str, Any]
+
+FULL = BerthConfiguration.model_validate({"profile": "full"})
+ONE = BerthConfiguration.model_validate({"profile": "full", "preemption": {"choose": "one"}})
+LABEL = BerthConfiguration()
+
+Answer = dict[str, tuple[list[str], int]]
+"""By node: the names of the victims in order, and the violations."""
+
+
+def agreed(
+    pod: Object,
+    proposed: Mapping[str, Sequence[str]],
+    *objects: Object,
+    configuration: BerthConfiguration = FULL,
+    counted: int = 0,
+    bodies: Sequence[Object] = (),
+) -> Answer:
+    """`proposed`: names by node. bodies: the pods that came with the request, as they do in full mode."""
+    pods = {found.uid: found for found in map(read, bodies)}
+    proposals = {
+        node: Proposal(tuple(f"uid-{name}" for name in names), counted, pods) for node, names in proposed.items()
+    }
+    found = configuration.policy().agreed(read(pod), proposals, snapshot(*objects))
+    return {
+        node: ([victim.uid.removeprefix("uid-") for victim in victims.pods], victims.num_pdb_violations)
+        for node, victims in found.victims.items()
+    }
+
+
+DB, WEB = {"app": "db"}, {"app": "web"}
+
+
+@pytest.mark.parametrize(
+    ("pod", "proposed", "objects", "wanted"),
+    [
+        pytest.param(urgent("1"), ["a"], [placed("a", cpu="4")], ["a"], id="enough: they are left as they are"),
+        pytest.param(
+            urgent("2"),
+            ["a"],
+            [placed("a", 5), placed("b", 4, "2"), placed("c", 3, "1")],
+            ["a", "c"],
+            id="not enough: one more, no more than are needed, the least important",
+        ),
+        pytest.param(
+            urgent("3"), ["c"], [placed("a", 5, "2"), placed("c", 3, "2")], ["a", "c"], id="in order of priority"
+        ),
+        pytest.param(
+            urgent("1"),
+            ["a", "b"],
+            [placed("a", 5, "2"), placed("b", 5, "2")],
+            ["a", "b"],
+            id="more than the policy needs: none is reprieved, the scheduler's own plugins want them gone",
+        ),
+        pytest.param(urgent("4"), ["a"], [placed("a"), placed("b", 100)], None, id="nobody of lower priority is left"),
+        pytest.param(urgent("4"), ["a"], [placed("a", 100, "4")], None, id="a victim of equal priority"),
+        pytest.param(urgent("1"), ["a", "b"], [placed("a"), placed("b", 101)], None, id="one of higher priority"),
+        pytest.param(urgent("5"), ["a"], [placed("a", cpu="4")], None, id="the node is too small, whoever leaves"),
+        pytest.param(
+            urgent("1", nodeSelector={"disk": "ssd"}),
+            ["a"],
+            [placed("a", cpu="4")],
+            None,
+            id="no eviction gives it a label",
+        ),
+        pytest.param(urgent("1"), ["a"], [placed("b")], ["a"], id="a victim that the cache does not know"),
+        pytest.param(
+            urgent("4"),
+            ["new"],
+            [placed("a"), placed("b")],
+            ["new", "a", "b"],
+            id="beside one that it does not know, those that are in the way",
+        ),
+        pytest.param(urgent("4"), ["new"], [placed("b", 100)], None, id="which cannot go"),
+        pytest.param(urgent("1"), [], [placed("a", cpu="4")], ["a"], id="no victim proposed, but the policy needs one"),
+        pytest.param(urgent("1"), [], [placed("a")], None, id="no victim needed: an empty list is no answer"),
+        pytest.param(
+            urgent("1", preemptionPolicy="Never"), ["a"], [placed("a", cpu="4")], None, id="the pod evicts nobody"
+        ),
+        pytest.param(
+            urgent("1", namespace="kube-system", nodeSelector={"disk": "ssd"}),
+            ["a"],
+            [placed("a")],
+            ["a"],
+            id="the policy is in no exempt pod's way",
+        ),
+        pytest.param(
+            urgent("1", namespace="kube-system"), ["a"], [placed("a", 100)], None, id="but its equals are not evicted"
+        ),
+        pytest.param(
+            urgent(
+                "1",
+                affinity={
+                    "podAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": [
+                            {"labelSelector": app("db"), "topologyKey": "kubernetes.io/hostname"}
+                        ]
+                    }
+                },
+            ),
+            ["a"],
+            [placed("a", labels=DB)],
+            None,
+            id="the pod fits beside the victim only",
+        ),
+        pytest.param(
+            urgent("2"),
+            ["a"],
+            [
+                placed("a", cpu="2"),
+                placed("b", cpu="2"),
+                pod_with("waiting", priority=100, requests={"cpu": "2"}, status={"nominatedNodeName": "n"}),
+            ],
+            ["a", "b"],
+            id="another pod is nominated to the node",
+        ),
+    ],
+)
+def test_victims_of_a_node(pod: Object, proposed: list[str], objects: list[Object], wanted: list[str] | None) -> None:
+    found = agreed(pod, {"n": proposed}, NODE, *objects)
+    assert found == ({} if wanted is None else {"n": (wanted, 0)})
+
+
+def test_the_room_of_a_nominated_pod_is_needed_beside_victims_that_are_not_known() -> None:
+    waiting = pod_with("waiting", priority=100, requests={"cpu": "2"}, status={"nominatedNodeName": "n"})
+    assert agreed(urgent("2"), {"n": ["new"]}, NODE, placed("a", cpu="2")) == {"n": (["new"], 0)}
+    assert agreed(urgent("2"), {"n": ["new"]}, NODE, placed("a", cpu="2"), waiting) == {"n": (["new", "a"], 0)}
+
+
+class Alone(FilterPlugin):
+    """Says of a node with pods that it is no good, and that this will not change."""
+
+    name = "Alone"
+
+    def filter(self, pod: Pod, node: NodeInfo) -> Status:
+        return unresolvable(self.name, "others were there") if node.pods else SUCCESS
+
+
+def test_where_a_plugin_says_that_no_eviction_helps_none_is_tried() -> None:
+    policy = Policy(Profile("alone", (Alone(),), ()), Exemption())
+    cluster = snapshot(NODE, placed("a"), node_with("m"))
+    proposals = {name: Proposal(("uid-a",), 0) for name in ("n", "m")}
+    assert list(policy.agreed(read(urgent()), proposals, cluster).victims) == ["m"]
+
+
+def test_a_node_that_the_cache_has_never_seen_is_left_to_the_scheduler() -> None:
+    assert agreed(urgent(), {"new": ["b", "a"]}, NODE) == {"new": (["b", "a"], 0)}
+
+
+def test_a_victim_on_another_node_is_one_that_the_cache_does_not_know() -> None:
+    assert agreed(urgent("4"), {"n": ["a"]}, NODE, placed("b"), node_with("m"), placed("a", node="m")) == {
+        "n": (["a", "b"], 0)
+    }
+
+
+@pytest.mark.parametrize(
+    ("label", "wanted"),
+    [pytest.param({PRIORITY: "1"}, {"n": (["a", "new"], 2)}, id="good"), pytest.param({}, {}, id="barred")],
+)
+def test_a_policy_that_does_not_look_at_pods_agrees_or_does_not(label: dict[str, str], wanted: Answer) -> None:
+    cluster = node_with("n", label), placed("a"), placed("b", cpu="9")
+    assert agreed(urgent(), {"n": ["a", "new"]}, *cluster, configuration=LABEL, counted=2) == wanted
+
+
+def test_a_node_with_a_defect_is_left_out() -> None:
+    odd = {"kind": "Node", "metadata": {"name": "n", "labels": {PRIORITY: 1}}}
+    assert agreed(urgent(), {"n": ["a"]}, odd, configuration=LABEL) == {}
+
+
+@pytest.mark.parametrize(
+    ("counted", "budgets", "wanted"),
+    [
+        pytest.param(0, [], 0, id="no budget"),
+        pytest.param(0, [budget(0, app("db"))], 2, id="with one victim more it is counted anew"),
+        pytest.param(0, [budget(1, app("db"))], 1, id="by the rules of the scheduler: the least important violates"),
+        pytest.param(5, [budget(0, app("db"))], 5, id="the scheduler may know of more"),
+        pytest.param(1, [], 1, id="or of a budget that the cache does not have"),
+    ],
+)
+def test_violations_with_more_victims(counted: int, budgets: list[Object], wanted: int) -> None:
+    pods = placed("a", 2, "2", labels=DB), placed("b", 1, "2", labels=DB)
+    assert agreed(urgent("4"), {"n": ["a"]}, NODE, *pods, *budgets, counted=counted) == {"n": (["a", "b"], wanted)}
+
+
+def test_violations_of_victims_that_are_left_as_they_are_are_the_schedulers() -> None:
+    pods = placed("a", 2, "4", labels=DB), budget(0, app("db"))
+    assert agreed(urgent("4"), {"n": ["a"]}, NODE, *pods, counted=0) == {"n": (["a"], 0)}
+
+
+@pytest.mark.parametrize(
+    ("proposed", "wanted"),
+    [
+        pytest.param(["low", "high", "middle"], ["high", "middle", "low"], id="known ones: by priority"),
+        pytest.param(["x", "y"], ["x", "y"], id="unknown ones: as the scheduler has them"),
+        pytest.param(
+            ["high", "x", "low"], ["high", "x", "low"], id="an unknown one stays where it is among the others"
+        ),
+        pytest.param(["x", "high"], ["x", "high"], id="even before all others"),
+        pytest.param(["also", "high", "same"], ["high", "also", "same"], id="equals keep their order"),
+    ],
+)
+def test_order_of_victims(proposed: list[str], wanted: list[str]) -> None:
+    pods = placed("high", 9), placed("middle", 5), placed("low", 1), placed("same", 2), placed("also", 2)
+    assert agreed(urgent("0"), {"n": proposed}, node_with("n", allocatable={"cpu": "9"}), *pods) == {"n": (wanted, 0)}
+
+
+@pytest.mark.parametrize(
+    ("bodies", "wanted"),
+    [
+        pytest.param([placed("x", 1), placed("y", 2)], {"n": (["y", "x"], 0)}, id="known from the request"),
+        pytest.param([placed("x", 100), placed("y", 2)], {}, id="one of equal priority"),
+        pytest.param([placed("a", 100)], {}, id="of equal priority by the request, of lower by the cache"),
+    ],
+)
+def test_pods_that_come_with_the_request_are_known(bodies: list[Object], wanted: Answer) -> None:
+    names = [body["metadata"]["name"] for body in bodies]
+    assert agreed(urgent("1"), {"n": names}, NODE, placed("a", 1), bodies=bodies) == wanted
+
+
+def test_of_all_nodes_each_is_judged_by_itself() -> None:
+    nodes = node_with("a"), node_with("b"), node_with("c"), node_with("d", unschedulable=True)
+    pods = (
+        placed("va", cpu="4", node="a"),
+        placed("vb", node="b"),
+        placed("wb", cpu="3", node="b"),
+        placed("vc", 100, node="c"),
+    )
+    found = agreed(urgent("4"), {"a": ["va"], "b": ["vb"], "c": ["vc"], "d": ["vd"], "new": ["x"]}, *nodes, *pods)
+    assert found == {"a": (["va"], 0), "b": (["vb", "wb"], 0), "new": (["x"], 0)}
+
+
+@pytest.mark.parametrize(
+    ("pods", "wanted"),
+    [
+        pytest.param([placed("va", 2, "4", node="a"), placed("vb", 1, "4", node="b")], "b", id="the better one"),
+        pytest.param(
+            [placed("va", 1, "4", FIRST, node="a"), placed("vb", 1, "4", SECOND, node="b")],
+            "b",
+            id="by start time, too",
+        ),
+        pytest.param(
+            [placed("va", 1, "4", node="a"), placed("vb", 1, "4", node="b")],
+            "a",
+            id="of those that tie the first by name",
+        ),
+        pytest.param(
+            [placed("va", 1, "4", node="a"), placed("vb", 1, "3", node="b"), placed("wb", 2, "1", node="b")],
+            "a",
+            id="by all victims, those that Berth has added among them",
+        ),
+        pytest.param([placed("va", 50, "4", node="a")], "a", id="what is not known of a victim is taken for the worst"),
+        pytest.param([placed("va", 99, "4", THIRD, node="a")], "a", id="its start, too"),
+    ],
+)
+def test_with_choose_one_the_best_node_is_left(pods: list[Object], wanted: str) -> None:
+    nodes = node_with("a"), node_with("b")
+    found = agreed(urgent("4"), {"b": ["vb"], "a": ["va"]}, *nodes, *pods, configuration=ONE)
+    assert list(found) == [wanted]
+
+
+def test_with_choose_one_and_no_node_left_there_is_none() -> None:
+    assert agreed(urgent("9"), {"n": ["a"]}, NODE, placed("a"), configuration=ONE) == {}
+
+
+def test_agreement_does_not_ask_for_pods_that_it_need_not() -> None:
+    """A warm call of a policy without an opinion on pods is a look-up for each node."""
+    assert not any(plugin.reads_pods for plugin in LABEL.build_profile("label-priority").local_filters)

@@ -1,0 +1,102 @@
+"""What counts as a violation of a PodDisruptionBudget (fact 31)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
+from tests.unit.scheduling.preemption.preempting import NODE, app, budget, placed, snapshot, urgent, victims, violations
+
+Object = dict[str, Any]
+
+DB, WEB = {"app": "db"}, {"app": "web"}
+BOTH = {"app": "db", "tier": "back"}
+BACK = {"matchLabels": {"tier": "back"}}
+
+
+def three(**labels: str) -> list[Object]:
+    return [placed(name, labels=labels) for name in ("a", "b", "c")]
+
+
+@pytest.mark.parametrize(
+    ("objects", "wanted"),
+    [
+        pytest.param([*three(app="db")], 0, id="no budget"),
+        pytest.param([*three(app="db"), budget(0, app("db"))], 3, id="nothing is allowed: each eviction violates"),
+        pytest.param([*three(app="db"), budget(2, app("db"))], 1, id="those beyond what is allowed violate"),
+        pytest.param([*three(app="db"), budget(3, app("db"))], 0, id="all are allowed"),
+        pytest.param([*three(app="web"), budget(0, app("db"))], 0, id="another application's budget"),
+        pytest.param(
+            [*three(app="db"), budget(0, app("db"), namespace="other")], 0, id="a budget of another namespace"
+        ),
+        pytest.param([*three(app="db"), budget(0, {})], 0, id="an empty selector selects nothing"),
+        pytest.param([*three(app="db"), budget(0, None)], 0, id="so does an absent one"),
+        pytest.param(
+            [*three(app="db"), budget(0, {"matchExpressions": [{"key": "app", "operator": "Like"}]})],
+            0,
+            id="so does one that cannot be parsed",
+        ),
+        pytest.param(
+            [*three(), budget(0, {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]})],
+            0,
+            id="a pod without labels has no budget, though the selector may match it",
+        ),
+        pytest.param(
+            [*three(tier="back"), budget(0, {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]})],
+            3,
+            id="a pod with another label has",
+        ),
+        pytest.param(
+            [*three(app="db"), budget(0, app("db"), disrupted=["a", "b"])],
+            1,
+            id="pods whose eviction is counted already violate nothing",
+        ),
+        pytest.param(
+            [*three(app="db"), budget(1, app("db"), disrupted=["a"])], 1, id="and use up nothing of what is allowed"
+        ),
+        pytest.param(
+            [*three(app="db", tier="back"), budget(2, app("db")), budget(1, BACK)],
+            2,
+            id="every matching budget is used up by each pod",
+        ),
+        pytest.param(
+            [*three(app="db", tier="back"), budget(0, app("db")), budget(0, BACK)],
+            3,
+            id="a pod that violates two budgets counts once",
+        ),
+        pytest.param(
+            [
+                placed("a", 3, labels=BOTH),
+                placed("b", 2, labels=WEB | {"tier": "back"}),
+                placed("c", 1, labels=BOTH),
+                budget(0, app("db")),
+                budget(1, BACK),
+            ],
+            3,
+            id="a violated budget does not keep a pod from using up the others",
+        ),
+    ],
+)
+def test_violations(objects: list[Object], wanted: int) -> None:
+    """All pods have to go."""
+    assert violations(urgent("4"), NODE, *objects) == wanted
+
+
+def test_a_violation_that_is_reprieved_does_not_count() -> None:
+    pods = placed("a", 2, "2", labels=WEB), placed("b", 1, "2", labels=DB)
+    assert violations(urgent("2"), NODE, *pods, budget(0, app("db"))) == 0
+
+
+def test_the_most_important_pods_use_up_what_is_allowed() -> None:
+    """`low` violates, is reprieved first and stays; whoever is in its way is allowed to go."""
+    pods = placed("high", 2, "2", labels=DB), placed("low", 1, "2", labels=DB)
+    cluster = NODE, *pods, budget(1, app("db"))
+    assert victims(urgent("2"), *cluster) == ["high"]
+    assert violations(urgent("2"), *cluster) == 0
+
+
+def test_without_budgets_nobody_violates_one() -> None:
+    pods = snapshot(NODE, placed("a")).nodes["n"].pods
+    assert DisruptionBudgets(()).split(pods) == ([], list(pods))

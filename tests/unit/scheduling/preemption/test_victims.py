@@ -1,0 +1,223 @@
+"""Which pods have to leave a node (fact 30), and with whom the pod has to share it (fact 34)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.builders.nodes import node_with
+from tests.builders.pods import container, pod_with
+from tests.unit.scheduling.preemption.preempting import (
+    FIRST,
+    NODE,
+    SECOND,
+    THIRD,
+    app,
+    budget,
+    placed,
+    preempt,
+    urgent,
+    victims,
+)
+
+Object = dict[str, Any]
+
+
+def port(number: int) -> list[Object]:
+    return [{**container(), "ports": [{"hostPort": number, "containerPort": number}]}]
+
+
+def away_from(name: str) -> Object:
+    term = {"labelSelector": app(name), "topologyKey": "kubernetes.io/hostname"}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def near(name: str) -> Object:
+    term = {"labelSelector": app(name), "topologyKey": "kubernetes.io/hostname"}
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+DB, WEB = {"app": "db"}, {"app": "web"}
+
+
+@pytest.mark.parametrize(
+    ("pod", "objects", "wanted"),
+    [
+        pytest.param(urgent("4"), [placed("a"), placed("b")], ["a", "b"], id="all where all the room is needed"),
+        pytest.param(
+            urgent("2"), [placed("a", 1, "2"), placed("b", 2, "2")], ["a"], id="the more important pod stays: priority"
+        ),
+        pytest.param(
+            urgent("2"),
+            [placed("a", cpu="2", start=SECOND), placed("b", cpu="2", start=FIRST)],
+            ["a"],
+            id="of equal priority the one that runs longer stays",
+        ),
+        pytest.param(
+            urgent("2"),
+            [placed("a", cpu="2", start=None), placed("b", cpu="2", start=THIRD)],
+            ["a"],
+            id="one that has not started counts least",
+        ),
+        pytest.param(
+            urgent("2"),
+            [placed("a", 3, "3"), placed("b", 2, "1"), placed("c", 1, "1")],
+            ["a"],
+            id="the most important one that is in the way goes, less important ones beside it stay",
+        ),
+        pytest.param(
+            urgent("3"),
+            [placed("a", 3), placed("b", 2), placed("c", 1)],
+            ["b", "c"],
+            id="the most important come first",
+        ),
+        pytest.param(
+            urgent("3"),
+            [placed("a", 1), placed("b", None), placed("c", -1)],
+            ["b", "c"],
+            id="without a priority it is 0",
+        ),
+        pytest.param(urgent(), [placed("a", 100)], None, id="a pod of equal priority is no victim"),
+        pytest.param(urgent(), [placed("a", 101)], None, id="nor is one of higher priority"),
+        pytest.param(urgent(priority=None), [placed("a", -1)], ["a"], id="the pod itself may have no priority"),
+        pytest.param(urgent(priority=None), [placed("a", None)], None, id="then it has 0 too"),
+        pytest.param(urgent("4"), [placed("a", 100), placed("b")], None, id="those of lower priority are not enough"),
+        pytest.param(urgent("5"), [placed("a")], None, id="the node never has so much"),
+        pytest.param(
+            urgent("4"), [placed("a", terminating=True)], ["a"], id="one that is being deleted anyway is a victim too"
+        ),
+        pytest.param(
+            urgent("1", affinity=away_from("db")),
+            [placed("a", labels=DB), placed("b", labels=WEB)],
+            ["a"],
+            id="the pod's own anti-affinity",
+        ),
+        pytest.param(
+            urgent("1", metadata={"labels": DB}, affinity=None),
+            [placed("a", labels=WEB, affinity=away_from("db")), placed("b", labels=WEB)],
+            ["a"],
+            id="the anti-affinity of a pod that is there",
+        ),
+        pytest.param(
+            urgent("4", affinity=near("db")),
+            [placed("a", cpu="4", labels=DB)],
+            None,
+            id="the only pod that it must be near cannot go",
+        ),
+        pytest.param(
+            urgent("1", containers=port(80)),
+            [placed("a", containers=port(80)), placed("b")],
+            ["a"],
+            id="a host port",
+        ),
+        pytest.param(
+            urgent("1", containers=port(80)),
+            [placed("a", 200, containers=port(80)), placed("b", containers=port(80))],
+            ["b"],
+            id="a host port that two pods hold is free when one of them goes: kube-scheduler counts it once",
+        ),
+    ],
+)
+def test_victims(pod: Object, objects: list[Object], wanted: list[str] | None) -> None:
+    assert victims(pod, NODE, *objects) == wanted
+
+
+@pytest.mark.parametrize(
+    ("budgets", "wanted"),
+    [
+        pytest.param([], ["low"], id="no budget: the least important goes"),
+        pytest.param([budget(0, app("db"))], ["high"], id="a pod whose budget is used up is asked to stay first"),
+        pytest.param([budget(1, app("db"))], ["low"], id="a budget that allows its eviction does not keep it"),
+        pytest.param(
+            [budget(0, app("db")), budget(0, app("web"))], ["low"], id="where both violate, the least important goes"
+        ),
+    ],
+)
+def test_those_that_violate_a_budget_are_reprieved_first(budgets: list[Object], wanted: list[str]) -> None:
+    pods = placed("high", 2, "2", labels=WEB), placed("low", 1, "2", labels=DB)
+    assert victims(urgent("2"), NODE, *pods, *budgets) == wanted
+
+
+def test_victims_are_in_order_of_importance_whether_they_violate_a_budget_or_not() -> None:
+    pods = placed("high", 2, "2", labels=WEB), placed("low", 1, "2", labels=DB)
+    assert victims(urgent("4"), NODE, *pods, budget(0, app("db"))) == ["high", "low"]
+
+
+@pytest.mark.parametrize(
+    ("nominated", "wanted"),
+    [
+        pytest.param({}, ["low"], id="nobody is nominated"),
+        pytest.param({"priority": 200}, ["high", "low"], id="one of higher priority needs its room"),
+        pytest.param({"priority": 100}, ["high", "low"], id="so does one of equal priority"),
+        pytest.param({"priority": 99}, ["low"], id="one of lower priority does not"),
+        pytest.param({"priority": 200, "schedulerName": "another"}, ["low"], id="nor does one of another scheduler"),
+        pytest.param({"priority": 200, "schedulingGates": [{"name": "quota"}]}, ["low"], id="nor one that is gated"),
+    ],
+)
+def test_pods_that_are_nominated_to_the_node_count(nominated: Object, wanted: list[str]) -> None:
+    waiting = [pod_with("waiting", requests={"cpu": "2"}, status={"nominatedNodeName": "n"}, **nominated)]
+    pods = placed("high", 2, "2"), placed("low", 1, "2")
+    assert victims(urgent("2"), NODE, *pods, *(waiting if nominated else ())) == wanted
+
+
+def test_the_pod_must_fit_without_the_nominated_pods_too() -> None:
+    """Their affinity is no promise: they may never come."""
+    waiting = pod_with("waiting", DB, priority=200, status={"nominatedNodeName": "n"}, requests={"cpu": "0"})
+    here = placed("here", 200, "0", labels=DB, node="m")
+    pod = urgent("4", affinity=near("db"))
+    found = preempt(pod, NODE, node_with("m", allocatable={"cpu": "1"}), placed("v", cpu="4"), here, waiting)
+    assert found.candidates == {}
+
+
+def spread(max_skew: int = 1) -> list[Object]:
+    return [
+        {
+            "maxSkew": max_skew,
+            "topologyKey": "kubernetes.io/hostname",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": app("db"),
+        }
+    ]
+
+
+def test_topology_spread_takes_victims_off_its_counts() -> None:
+    pod = urgent("1", metadata={"labels": DB}, topologySpreadConstraints=spread())
+    others = [node_with("m", allocatable={"cpu": "0"})]
+    found = preempt(pod, NODE, *others, placed("a", 1, labels=DB), placed("b", 2, labels=DB), placed("c", 0))
+    assert [victim.name for victim in found.candidates["n"].pods] == ["b", "a"]
+
+
+def test_topology_spread_takes_even_pods_off_that_it_never_counted() -> None:
+    """One that is being deleted is not counted, and yet subtracted: so the other one may stay."""
+    pod = urgent("1", metadata={"labels": DB}, topologySpreadConstraints=spread())
+    others = [node_with("m", allocatable={"cpu": "0"})]
+    leaving = placed("leaving", 1, labels=DB, terminating=True)
+    found = preempt(pod, NODE, *others, leaving, placed("stays", 2, labels=DB))
+    assert [victim.name for victim in found.candidates["n"].pods] == ["leaving"]
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        pytest.param([node_with("n", unschedulable=True), placed("a")], id="cordoned"),
+        pytest.param(
+            [node_with("n", taints=[{"key": "gpu", "effect": "NoSchedule"}]), placed("a")], id="an untolerated taint"
+        ),
+        pytest.param([node_with("n", allocatable={"cpu": "3"}), placed("a")], id="too small"),
+        pytest.param(
+            [node_with("n", status={"conditions": [{"type": "Ready", "status": "False"}]}), placed("a")], id="not ready"
+        ),
+    ],
+)
+def test_no_eviction_helps_on_a_node_that_is_unresolvable(objects: list[Object]) -> None:
+    assert victims(urgent(), *objects) is None
+
+
+def test_evictions_help_on_a_node_that_the_filters_leave_out_by_name_if_the_pod_is_nominated_to_it() -> None:
+    """kube-scheduler filters the nominated node whatever its PreFilter results are."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m"]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
+    pod = urgent(affinity=affinity, status={"nominatedNodeName": "m"})
+    found = preempt(pod, NODE, node_with("m"), placed("a"), placed("b", node="m"))
+    assert list(found.candidates) == ["m"]
