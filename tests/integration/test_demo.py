@@ -18,6 +18,11 @@ OUTCOMES = [
     "api-19 is Pending: 0/15 nodes are available: "
     "6 node(s) were reserved for pods that ask for their resources, 9 Insufficient cpu.",
     "log-agent-1 runs on gpu-1",
+    "inference-10 is Pending: 0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
+    "inference-11 is Pending: 0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
+    "10 pods run; what is taken, the ledger knows before the cache does",
+    "inference-10 runs",
+    "inference-11 is Pending: 0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
 ]
 
 PICTURE = """\
@@ -39,11 +44,19 @@ PICTURE = """\
   gpu-6  api trainer trainer  trainer trainer
 """
 
+SLICES = """\
+                           inference-1 has ended     one that waited has its slice
+  node-a GPU 0, 8000 MiB   3000 2000                 3000 3000 2000
+  node-a GPU 1, 8000 MiB   3000 3000                 3000 3000
+  node-b GPU 0, 16000 MiB  3000 3000 3000 3000 3000  3000 3000 3000 3000 3000
+"""
 
-def test_both_stories_end_as_their_policies_say_and_nothing_else_is_printed() -> None:
+
+def test_all_stories_end_as_their_policies_say_and_nothing_else_is_printed() -> None:
     done = subprocess.run(DEMO, capture_output=True, text=True, timeout=120, check=True)
     assert done.stderr == ""
     assert PICTURE in done.stdout
+    assert SLICES in done.stdout
     told = [line.strip() for line in done.stdout.splitlines()]
     assert [line for line in told if line in OUTCOMES] == OUTCOMES
     assert "\x1b" not in done.stdout

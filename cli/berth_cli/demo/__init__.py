@@ -1,4 +1,4 @@
-"""`berth demo`: the stories of two policies, played on small clusters in this process through the real HTTP server."""
+"""`berth demo`: three policies, played on small clusters in this process through the real HTTP server."""
 
 from berth_cli.demo.command import demo
 

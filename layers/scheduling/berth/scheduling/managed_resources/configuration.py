@@ -1,0 +1,171 @@
+"""`managedResources` of the configuration: what is counted, where a node says how much it has, and a pod what it asks.
+
+Named as in KubeSchedulerConfiguration, where the same names stand under the extender's `managedResources`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from berth.scheduling.managed_resources.device_annotation import MAX_NAME, annotation_of
+from berth.scheduling.objects.resources import is_extended
+
+MAX_RESOURCES = 32
+
+_KEY = re.compile(r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
+
+
+def _resource(name: str) -> str:
+    """What kube-scheduler takes under an extender's `managedResources` (fact 46)."""
+    if not is_extended(name):
+        raise PydanticCustomError(
+            "resource_name",
+            "Input should be the name of a resource with a domain that is not kubernetes.io, "
+            "such as 'example.com/licence'",
+        )
+    return name
+
+
+def _key(key: str) -> str:
+    if _KEY.fullmatch(key) is None:
+        raise PydanticCustomError("key", "Input should be the key of a label or an annotation")
+    return key
+
+
+ResourceName = Annotated[str, AfterValidator(_resource), WithJsonSchema({"type": "string", "pattern": "/"})]
+Key = Annotated[str, AfterValidator(_key), WithJsonSchema({"type": "string", "pattern": f"^{_KEY.pattern}$"})]
+
+
+class Packing(StrEnum):
+    """Which of the devices with enough room: that with the least, or that with the most."""
+
+    BEST_FIT = "best-fit"
+    SPREAD = "spread"
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class NodeSource(_Document):
+    """Where a node says it: exactly one of a resource of its allocatable, a label and an annotation."""
+
+    allocatable: ResourceName | None = None
+    node_label: Key | None = Field(default=None, alias="nodeLabel")
+    node_annotation: Key | None = Field(default=None, alias="nodeAnnotation")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if sum(each is not None for each in (self.allocatable, self.node_label, self.node_annotation)) != 1:
+            raise PydanticCustomError(
+                "node_source", "Input should have exactly one of allocatable, nodeLabel, nodeAnnotation"
+            )
+        return self
+
+
+class SizesSource(_Document):
+    """Where a node lists its devices' sizes: a label (separated by underscores) or an annotation (by commas)."""
+
+    node_label: Key | None = Field(default=None, alias="nodeLabel")
+    node_annotation: Key | None = Field(default=None, alias="nodeAnnotation")
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if (self.node_label is None) is (self.node_annotation is None):
+            raise PydanticCustomError("sizes_source", "Input should have exactly one of nodeLabel, nodeAnnotation")
+        return self
+
+
+class PodSource(_Document):
+    """An annotation in which a pod says what it asks for, instead of its containers' requests."""
+
+    pod_annotation: Key = Field(alias="podAnnotation")
+
+
+class Devices(_Document):
+    """The resource is parts of devices; what one pod asks for is taken from one of them.
+
+    Either `sizes`, or `count` and `size`. percentName: a resource by which a pod asks for per cent of a device.
+    """
+
+    sizes: SizesSource | None = None
+    count: NodeSource | None = None
+    size: NodeSource | None = None
+    packing: Packing = Packing.BEST_FIT
+    percent_name: ResourceName | None = Field(default=None, alias="percentName")
+
+    @model_validator(mode="after")
+    def _has_sizes(self) -> Self:
+        listed, alike = self.sizes is not None, (self.count is not None, self.size is not None)
+        if alike != ((not listed,) * 2):
+            raise PydanticCustomError("devices", "Input should have either sizes, or count and size")
+        return self
+
+
+class ManagedResource(_Document):
+    """A resource that Berth counts.
+
+    capacity: by default the node's allocatable of the same name. requests: by default those of the containers.
+    ignoredByScheduler: as it stands in KubeSchedulerConfiguration; then NodeResourcesFit does not look at it.
+    """
+
+    name: ResourceName
+    capacity: NodeSource | None = None
+    requests: PodSource | None = None
+    devices: Devices | None = None
+    ignored_by_scheduler: bool = Field(default=True, alias="ignoredByScheduler", strict=True)
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.devices is None:
+            return self
+        if self.capacity is not None:
+            raise PydanticCustomError("devices", "capacity is that of the devices; give either of them")
+        if len(annotation_of(self.name).partition("/")[2]) > MAX_NAME:
+            raise PydanticCustomError(
+                "resource_name",
+                "name is too long for the annotation that names a pod's device ({length} characters)",
+                {"length": MAX_NAME},
+            )
+        if self.devices.percent_name is not None and self.requests is not None:
+            raise PydanticCustomError(
+                "percent_name", "percentName is a request of containers; requests are annotations"
+            )
+        return self
+
+    @property
+    def names(self) -> Iterator[str]:
+        """The names by which containers ask for it."""
+        yield self.name
+        if self.devices is not None and self.devices.percent_name is not None:
+            yield self.devices.percent_name
+
+
+def _each_once(resources: tuple[ManagedResource, ...]) -> tuple[ManagedResource, ...]:
+    names: set[str] = set()
+    annotations: set[str] = set()
+    for resource in resources:
+        for name in resource.names:
+            if name in names:
+                raise PydanticCustomError("repeated", "{name} is there more than once", {"name": name})
+            names.add(name)
+        if resource.devices is None:
+            continue
+        annotation = annotation_of(resource.name)
+        if annotation in annotations:
+            raise PydanticCustomError(
+                "repeated",
+                "{name}: another resource has the same annotation {annotation}",
+                {"name": resource.name, "annotation": annotation},
+            )
+        annotations.add(annotation)
+    return resources
+
+
+ManagedResources = Annotated[tuple[ManagedResource, ...], Field(max_length=MAX_RESOURCES), AfterValidator(_each_once)]

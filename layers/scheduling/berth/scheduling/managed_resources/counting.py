@@ -1,0 +1,284 @@
+"""Counting: what pods ask for and hold, what nodes have, and which pools a pod's demands go into.
+
+Nothing reads anything but its arguments: filter, bind and the watcher count alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from berth.scheduling.managed_resources.amounts import NoAmount
+from berth.scheduling.managed_resources.capacity import capacity_of
+from berth.scheduling.managed_resources.configuration import ManagedResource, Packing
+from berth.scheduling.managed_resources.demand import Demand, annotated, requested
+from berth.scheduling.managed_resources.device_annotation import (
+    Shares,
+    annotation_of,
+    device_of,
+    devices_in,
+    index_in,
+    pool_of,
+)
+from berth.scheduling.objects.node import NodeInfo
+from berth.scheduling.objects.pod import Pod, PodSpec
+from berth.scheduling.objects.reading import Unreadable
+
+__all__ = ["Counting", "Demand", "Insufficient", "Shares", "insufficient", "left"]
+
+
+@dataclass(frozen=True, slots=True)
+class Insufficient:
+    """Not enough is left of these resources. never: of one of them there was never enough."""
+
+    resources: tuple[str, ...]
+    never: bool
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """One for each."""
+        return tuple(map(insufficient, self.resources))
+
+    @property
+    def text(self) -> str:
+        """The reasons as the pod's event shows them."""
+        return ", ".join(self.reasons)
+
+
+def insufficient(resource: str) -> str:
+    """Why not, as NodeResourcesFit says it: constant (fact 17)."""
+    return f"Insufficient {resource}"
+
+
+class Counting:
+    """What one configuration counts. It remembers what specs ask for, and nothing else; threads may share it."""
+
+    def __init__(self, resources: Iterable[ManagedResource] = ()) -> None:
+        self._resources = {each.name: each for each in resources}
+        self._by_request = {
+            name: each for each in self._resources.values() if each.requests is None for name in each.names
+        }
+        self._by_annotation = {
+            name: each.requests.pod_annotation for name, each in self._resources.items() if each.requests is not None
+        }
+        self._asked = frozenset(self._by_request)
+        self._known: WeakKeyDictionary[PodSpec, tuple[Demand, ...] | Unreadable] = WeakKeyDictionary()
+
+    @property
+    def counts(self) -> bool:
+        """Whether anything is counted at all."""
+        return bool(self._resources)
+
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """What is counted."""
+        return tuple(self._resources)
+
+    @property
+    def ignored_by_scheduler(self) -> frozenset[str]:
+        """Names in requests that NodeResourcesFit does not look at."""
+        return frozenset(
+            name
+            for each in self._resources.values()
+            for name in each.names
+            # No node has per cent in its allocatable.
+            if each.ignored_by_scheduler or name != each.name
+        )
+
+    @property
+    def pod_annotations(self) -> frozenset[str]:
+        """The annotations of pods that are read."""
+        devices = {annotation_of(name) for name in self._resources if self._has_devices(name)}
+        return frozenset(devices.union(self._by_annotation.values()))
+
+    @property
+    def node_annotations(self) -> frozenset[str]:
+        """The annotations of nodes that are read."""
+        found = set()
+        for each in self._resources.values():
+            devices = each.devices
+            sources = (each.capacity,) if devices is None else (devices.sizes, devices.count, devices.size)
+            found |= {source.node_annotation for source in sources if source is not None}
+        return frozenset(key for key in found if key is not None)
+
+    def demands(self, pod: Pod) -> tuple[Demand, ...] | Unreadable:
+        """What the pod asks for; empty: nothing that is counted. Unreadable names what cannot be read of it.
+
+        By the rules of Kubernetes: the larger of the containers' sum and any init container. A pod that gives both an
+        amount and per cent asks for the amount.
+        """
+        requested = self._requested(pod.spec) if not self._asked.isdisjoint(pod.spec.requests.asked) else ()
+        if isinstance(requested, Unreadable) or not self._by_annotation or not pod.annotations:
+            return requested
+        found = list(requested)
+        for name, key in self._by_annotation.items():
+            demand = annotated(pod, name, key)
+            if isinstance(demand, Unreadable):
+                return demand
+            if demand is not None:
+                found.append(demand)
+        return tuple(found)
+
+    def capacity(self, node: NodeInfo) -> Mapping[str, int]:
+        """What the node has, by pool, amounts above 0. Of what cannot be read it has nothing (see `unreadable`)."""
+        found: dict[str, int] = {}
+        for each in self._resources.values():
+            capacity = capacity_of(each, node)
+            if not isinstance(capacity, NoAmount):
+                found |= capacity
+        return found
+
+    def unreadable(self, node: NodeInfo) -> Mapping[str, str]:
+        """The resources of which the node says what cannot be read, and the cause."""
+        found = {name: capacity_of(each, node) for name, each in self._resources.items()}
+        return {name: capacity.cause for name, capacity in found.items() if isinstance(capacity, NoAmount)}
+
+    def pools(self, resource: str, capacity: Mapping[str, int]) -> list[str]:
+        """Those of the resource, by number; a mapping that comes from a table has no order."""
+        if not self._has_devices(resource):
+            return [resource] if resource in capacity else []
+        found = [(device[1], pool) for pool in capacity if (device := device_of(pool)) and device[0] == resource]
+        return [pool for _, pool in sorted(found)]
+
+    def shares(self, pod: Pod, capacity: Mapping[str, int]) -> Shares | None:
+        """What a pod on a node of this capacity holds: of devices, those that its annotations name.
+
+        None: they name none. Somebody else bound it; `adopted` says what it is taken for then.
+        """
+        if pod.assumed_shares is not None:
+            return pod.assumed_shares
+        found: dict[str, int] = {}
+        for demand in self._demands_of_placed(pod):
+            pool = self._pool(pod, demand, capacity)
+            if pool is None:
+                return None
+            if amount := demand.of(capacity.get(pool, 0)):
+                found[pool] = amount
+        return found
+
+    def adopted(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> Shares:
+        """What a pod holds that is on the node whether there is room or not.
+
+        Where its annotations name no device, it counts on that with the most room.
+        """
+        if pod.assumed_shares is not None:
+            return pod.assumed_shares
+        found: dict[str, int] = {}
+        for demand in self._demands_of_placed(pod):
+            pool = self._pool(pod, demand, capacity) or max(
+                self.pools(demand.resource, capacity), key=lambda each: free.get(each, 0), default=None
+            )
+            # Where there is no device at all, it has the first of none.
+            pool = pool or pool_of(demand.resource, 0)
+            if amount := demand.of(capacity.get(pool, 0)):
+                found[pool] = amount
+        return found
+
+    def used(self, pods: Iterable[Pod], capacity: Mapping[str, int]) -> Mapping[str, int]:
+        """What the pods of a node hold together, by pool."""
+        used: dict[str, int] = {}
+        unplaced = []
+        asked, annotated = self._asked, bool(self._by_annotation)
+        for pod in pods:
+            if asked.isdisjoint(pod.spec.requests.asked) and pod.assumed_shares is None and not annotated:
+                # Most pods of a cluster hold nothing counted, and the first sight of a shape asks all of them.
+                continue
+            shares = self.shares(pod, capacity)
+            if shares is None:
+                unplaced.append(pod)
+            elif shares:
+                _add(used, shares)
+        # After the others, and in an order that does not depend on who looks.
+        for pod in sorted(unplaced, key=lambda each: (each.start_time or 0, each.uid)):
+            _add(used, self.adopted(pod, capacity, left(capacity, used)))
+        return used
+
+    def choose(
+        self, demands: Sequence[Demand], capacity: Mapping[str, int], free: Mapping[str, int]
+    ) -> Shares | Insufficient:
+        """Pools with room for all the demands, or the resources that are short."""
+        found: dict[str, int] = {}
+        short = []
+        never = False
+        for demand in demands:
+            pool = self._fitting(demand, capacity, free)
+            if pool is None:
+                short.append(demand.resource)
+                never = never or self._fitting(demand, capacity, capacity) is None
+            else:
+                found[pool] = demand.of(capacity.get(pool, 0))
+        return Insufficient(tuple(short), never) if short else found
+
+    def placed(self, demands: Sequence[Demand], node: NodeInfo) -> Shares | Insufficient:
+        """Pools for these demands beside what the pods on the node hold."""
+        capacity = self.capacity(node)
+        free = left(capacity, self.used(node.pods, capacity)) if capacity and node.pods else capacity
+        return self.choose(demands, capacity, free)
+
+    def annotations(self, shares: Shares) -> Mapping[str, str]:
+        """What the Binding carries: by resource with devices, the number of the pod's."""
+        return {annotation_of(resource): str(index) for resource, index in devices_in(shares).items()}
+
+    def _requested(self, spec: PodSpec) -> tuple[Demand, ...] | Unreadable:
+        """By the containers. Thousands of pods share a spec, and every sight of a new shape asks all of them."""
+        known = self._known.get(spec)
+        if known is None:
+            known = self._known[spec] = self._read(spec)
+        return known
+
+    def _read(self, spec: PodSpec) -> tuple[Demand, ...] | Unreadable:
+        found: dict[str, Demand] = {}
+        for name, each in self._by_request.items():
+            demand = requested(spec, name, each.name)
+            if isinstance(demand, Unreadable):
+                return demand
+            if demand is not None:
+                # A resource's own name is before that for per cent of it.
+                found.setdefault(each.name, demand)
+        return tuple(found.values())
+
+    def _has_devices(self, resource: str) -> bool:
+        return self._resources[resource].devices is not None
+
+    def _demands_of_placed(self, pod: Pod) -> tuple[Demand, ...]:
+        """An amount that cannot be read counts as nothing: the pod is there all the same."""
+        demands = self.demands(pod)
+        return () if isinstance(demands, Unreadable) else demands
+
+    def _pool(self, pod: Pod, demand: Demand, capacity: Mapping[str, int]) -> str | None:
+        """The pool that the pod's share of this demand is in; None where that is not told.
+
+        Of a device that is not there (any more) per cent come to nothing: it counts on another one.
+        """
+        if not self._has_devices(demand.resource):
+            return demand.resource
+        index = index_in(pod.annotations.get(annotation_of(demand.resource)))
+        if index is None:
+            return None
+        pool = pool_of(demand.resource, index)
+        return None if demand.percent and pool not in capacity else pool
+
+    def _fitting(self, demand: Demand, capacity: Mapping[str, int], free: Mapping[str, int]) -> str | None:
+        devices = self._resources[demand.resource].devices
+        if devices is None:
+            return demand.resource if demand.amount <= free.get(demand.resource, 0) else None
+        rooms = [
+            (free.get(pool, 0), pool)
+            for pool in self.pools(demand.resource, capacity)
+            if demand.of(capacity[pool]) <= free.get(pool, 0)
+        ]
+        # Equal ones by their number, which is the order of capacity.
+        if devices.packing is Packing.BEST_FIT:
+            return min(rooms, key=lambda room: room[0], default=(0, None))[1]
+        return max(rooms, key=lambda room: room[0], default=(0, None))[1]
+
+
+def left(capacity: Mapping[str, int], used: Mapping[str, int]) -> Mapping[str, int]:
+    """What is left of each pool, not below 0."""
+    return {pool: max(0, amount - used.get(pool, 0)) for pool, amount in capacity.items()}
+
+
+def _add(total: dict[str, int], shares: Shares) -> None:
+    for pool, amount in shares.items():
+        total[pool] = total.get(pool, 0) + amount

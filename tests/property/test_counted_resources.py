@@ -1,0 +1,192 @@
+"""Counting, whatever nodes and pods say: nothing exceeds what there is, and nothing that is JSON makes it raise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
+from berth.scheduling.managed_resources.counting import Counting, Demand, Insufficient, left
+from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node
+from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.snapshot import Snapshot
+from tests.builders.counted import (
+    LICENCE,
+    LICENCES,
+    MEMORY,
+    PERCENTAGE,
+    SIZES,
+    SLICES,
+    asking,
+    configuration,
+    counted_node,
+    counting,
+)
+from tests.property.json_values import json_values
+
+PACKINGS = [{**SLICES, "devices": {**SLICES["devices"], "packing": each}} for each in ("best-fit", "spread")]  # type: ignore[dict-item]
+
+countings = st.sampled_from([counting(LICENCES, each) for each in PACKINGS])
+sizes = st.lists(st.integers(0, 50), max_size=6)
+demands = st.tuples(
+    st.integers(1, 8).map(lambda amount: Demand(LICENCE, amount)),
+    st.integers(1, 60).map(lambda amount: Demand(MEMORY, amount))
+    | st.integers(1, 100).map(lambda percent: Demand(MEMORY, percent, percent=True)),
+).flatmap(lambda both: st.sampled_from([both, both[:1], both[1:]]))
+
+
+@st.composite
+def rooms(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, int]]:
+    """A node's capacity, and what is free of it."""
+    capacity = {LICENCE: draw(st.integers(0, 8))} | {
+        f"{MEMORY}#{index}": size for index, size in enumerate(draw(sizes)) if size
+    }
+    return capacity, {pool: draw(st.integers(0, amount)) for pool, amount in capacity.items()}
+
+
+@given(found=countings, asked=demands, room=rooms())
+def test_what_is_chosen_is_free(
+    found: Counting, asked: tuple[Demand, ...], room: tuple[dict[str, int], dict[str, int]]
+) -> None:
+    capacity, free = room
+    chosen = found.choose(asked, capacity, free)
+    if isinstance(chosen, Insufficient):
+        # No single pool would do for one of them.
+        short = {demand.resource: demand for demand in asked if demand.resource in chosen.resources}
+        assert all(
+            demand.of(capacity[pool]) > free.get(pool, 0)
+            for demand in short.values()
+            for pool in found.pools(demand.resource, capacity)
+        )
+        assert chosen.never is any(
+            all(demand.of(capacity[pool]) > capacity[pool] for pool in found.pools(demand.resource, capacity))
+            for demand in short.values()
+        )
+    else:
+        assert len(chosen) == len(asked)
+        assert all(0 < amount <= free[pool] for pool, amount in chosen.items())
+
+
+@given(found=countings, node=st.tuples(st.integers(0, 8), sizes), asked=st.lists(demands, max_size=25))
+def test_pods_that_are_placed_one_by_one_never_exceed_the_node(
+    found: Counting, node: tuple[int, list[int]], asked: list[tuple[Demand, ...]]
+) -> None:
+    """Each is bound with its annotations, and what it holds is read back from these."""
+    info = counted_node("n", str(node[0]), ",".join(map(str, node[1])))
+    capacity = found.capacity(info)
+    pods: list[Pod] = []
+    reserved: Counter[str] = Counter()
+    for number, each in enumerate(asked):
+        shares = found.placed(each, info.with_pods(pods))
+        if not isinstance(shares, Insufficient):
+            pod = asking(f"p{number}", "n", found.annotations(shares), **_requests(each))
+            assert found.shares(pod, capacity) == shares
+            pods.append(pod)
+            reserved.update(shares)
+            assert found.used(pods, capacity) == reserved
+            assert all(amount <= capacity[pool] for pool, amount in reserved.items())
+
+
+def _requests(asked: tuple[Demand, ...]) -> dict[str, str]:
+    names = {(LICENCE, False): "licence", (MEMORY, False): "gpumem", (MEMORY, True): "percentage"}
+    return {names[each.resource, each.percent]: str(each.amount) for each in asked}
+
+
+@given(
+    found=countings,
+    room=rooms(),
+    pods=st.lists(st.tuples(demands, st.none() | st.integers(0, 9), st.booleans()), max_size=8),
+)
+def test_pods_of_others_are_counted_in_full_in_whatever_order_they_come(
+    found: Counting,
+    room: tuple[dict[str, int], dict[str, int]],
+    pods: list[tuple[tuple[Demand, ...], int | None, bool]],
+) -> None:
+    capacity, _ = room
+    read = [
+        asking(
+            f"p{number}",
+            "n",
+            {} if device is None else {"berth.dev/nvidia.com.gpumem": str(device)},
+            **_requests(asked),
+        )
+        for number, (asked, device, _) in enumerate(pods)
+    ]
+    used = found.used(read, capacity)
+    assert used == found.used(read[::-1], capacity)
+    licences = sum(demand.amount for asked, *_ in pods for demand in asked if demand.resource == LICENCE)
+    assert used.get(LICENCE, 0) == licences
+    amounts = sum(d.amount for asked, *_ in pods for d in asked if d.resource == MEMORY and not d.percent)
+    assert sum(amount for pool, amount in used.items() if pool != LICENCE) >= amounts
+    assert all(amount >= 0 for amount in left(capacity, used).values())
+
+
+@given(size=st.integers(0, MAX_AMOUNT), percent=st.integers(1, 100))
+def test_per_cent_are_the_least_that_is_enough(size: int, percent: int) -> None:
+    units = Demand(MEMORY, percent, percent=True).of(size)
+    assert (units - 1) * 100 < size * percent <= units * 100 or size == units == 0
+    assert units <= size
+
+
+texts = st.text(max_size=12) | st.sampled_from(["1", "-1", "1e99", "9" * 19, "1,2", ",", "8Gi", "٣", "1" * 5000])
+amounts = json_values | texts
+
+
+@given(value=amounts, other=amounts, size=amounts, device=amounts)
+def test_nothing_that_is_json_makes_it_raise(value: Any, other: Any, size: Any, device: Any) -> None:
+    found = counting(
+        LICENCES,
+        SLICES,
+        {"name": "example.com/a", "capacity": {"nodeAnnotation": "a"}, "requests": {"podAnnotation": "a"}},
+        {"name": "example.com/b", "devices": {"count": {"nodeLabel": "b"}, "size": {"allocatable": "example.com/s"}}},
+    )
+    node = read_node(
+        {
+            "metadata": {
+                "name": "n",
+                "labels": {LICENCE: value, "b": size} if isinstance(value, str) and isinstance(size, str) else None,
+                "annotations": {SIZES: size, "a": value, "c": other},
+            },
+            "status": {"allocatable": {LICENCE: other, "example.com/s": size}},
+        }
+    )
+    assert isinstance(node, NodeInfo)
+    pod = PodReader().read(
+        {
+            "metadata": {"name": "p", "annotations": {"a": other, "berth.dev/nvidia.com.gpumem": device}},
+            "spec": {"containers": [{"resources": {"requests": {MEMORY: value, PERCENTAGE: other}}}], "nodeName": "n"},
+        }
+    )
+    capacity = found.capacity(node)
+    assert all(type(amount) is int and 0 < amount <= MAX_AMOUNT for amount in capacity.values())
+    assert len(capacity) <= 1024
+    assert all(isinstance(cause, str) for cause in found.unreadable(node).values())
+    if not isinstance(pod, Unreadable):
+        asked = found.demands(pod)
+        if not isinstance(asked, Unreadable):
+            found.placed(asked, node)
+        assert all(amount > 0 for amount in found.used([pod, replace(pod, uid="x")], capacity).values())
+
+
+@given(
+    pods=st.lists(st.tuples(st.sampled_from(["n0", "n1", "n2"]), demands), max_size=8),
+    asks=demands,
+    packing=st.sampled_from(PACKINGS),
+)
+def test_a_node_that_passes_has_room_and_one_that_does_not_has_none(
+    pods: list[tuple[str, tuple[Demand, ...]]], asks: tuple[Demand, ...], packing: Mapping[str, object]
+) -> None:
+    """What filter says, and what bind would find."""
+    policy = configuration(LICENCES, packing).policy()
+    nodes = [counted_node(f"n{number}", "6", "40,20") for number in range(3)]
+    snapshot = Snapshot.of(
+        nodes, [asking(f"p{i}", name, None, **_requests(each)) for i, (name, each) in enumerate(pods)]
+    )
+    decision = policy.feasibility(asking("asks", "", None, **_requests(asks)), [node.name for node in nodes], snapshot)
+    for name, node in snapshot.nodes.items():
+        assert (name in decision.feasible) is not isinstance(policy.counting.placed(asks, node), Insufficient)

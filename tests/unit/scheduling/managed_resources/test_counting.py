@@ -1,0 +1,374 @@
+"""What nodes have, what pods ask for and hold, and which pools a pod gets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
+from berth.scheduling.managed_resources.counting import Demand, Insufficient, left
+from berth.scheduling.managed_resources.device_annotation import MAX_DEVICES
+from berth.scheduling.objects import NodeInfo, Unreadable, read_node, read_pod
+from berth.scheduling.objects.pod import Pod
+from tests.builders.counted import (
+    LICENCE,
+    MEMORY,
+    PERCENTAGE,
+    SIZES,
+    SLICES,
+    asking,
+    counted_node,
+    counting,
+    on_device,
+)
+
+ALIKE = {"name": MEMORY, "devices": {"count": {"nodeLabel": "gpu.count"}, "size": {"nodeLabel": "gpu.memory"}}}
+NO_SHARES: Mapping[str, int] = {}
+
+
+def pools(*sizes: int) -> dict[str, int]:
+    return {f"{MEMORY}#{index}": size for index, size in enumerate(sizes) if size}
+
+
+def node_of(labels: Mapping[str, str], annotations: Mapping[str, str], allocatable: Mapping[str, str]) -> NodeInfo:
+    metadata = {"name": "n", "labels": labels, "annotations": annotations}
+    found = read_node({"metadata": metadata, "status": {"allocatable": allocatable}})
+    assert isinstance(found, NodeInfo)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- capacity
+@pytest.mark.parametrize(
+    ("resource", "capacity"),
+    [
+        pytest.param({"name": LICENCE}, {LICENCE: 5}, id="allocatable of the same name, unless told otherwise"),
+        pytest.param({"name": LICENCE, "capacity": {"allocatable": "example.com/seats"}}, {LICENCE: 7}, id="another's"),
+        pytest.param({"name": LICENCE, "capacity": {"nodeLabel": "seats"}}, {LICENCE: 3}, id="a label"),
+        pytest.param({"name": LICENCE, "capacity": {"nodeAnnotation": "seats"}}, {LICENCE: 4}, id="an annotation"),
+        pytest.param({"name": LICENCE, "capacity": {"nodeLabel": "absent"}}, {}, id="a label that is not there"),
+        pytest.param(SLICES, pools(8000, 0, 16000), id="sizes; a device of size 0 keeps its number and has nothing"),
+        pytest.param(
+            {"name": MEMORY, "devices": {"sizes": {"nodeLabel": "sizes"}}}, pools(8000, 16000), id="sizes in a label"
+        ),
+        pytest.param(ALIKE, pools(8000, 8000), id="count and size"),
+        pytest.param(
+            {"name": MEMORY, "devices": {"count": {"allocatable": LICENCE}, "size": {"nodeLabel": "absent"}}},
+            {},
+            id="devices of which nobody says the size",
+        ),
+    ],
+)
+def test_where_a_node_says_what_it_has(resource: Mapping[str, object], capacity: Mapping[str, int]) -> None:
+    node = node_of(
+        {"seats": "3", "sizes": "8000_16000", "gpu.count": "2", "gpu.memory": "8000"},
+        {"seats": "4", SIZES: " 8000, 0, 16k"},
+        {LICENCE: "5", "example.com/seats": "7"},
+    )
+    found = counting(resource)
+    assert (found.capacity(node), found.unreadable(node)) == (capacity, {})
+
+
+@pytest.mark.parametrize(
+    ("value", "amount"),
+    [
+        pytest.param("1500m", 2, id="parts are rounded up"),
+        pytest.param("8Gi", 8 << 30, id="binary suffixes"),
+        pytest.param("1e3", 1000, id="exponents"),
+        pytest.param(str(MAX_AMOUNT), MAX_AMOUNT, id="the largest"),
+    ],
+)
+def test_amounts_are_quantities(value: str, amount: int) -> None:
+    assert counting().capacity(counted_node(licences=value)) == {LICENCE: amount}
+
+
+@pytest.mark.parametrize(
+    ("value", "cause"),
+    [
+        pytest.param("-1", "is negative", id="negative"),
+        pytest.param("many", "is not a quantity", id="a word"),
+        pytest.param("", "is not a quantity", id="nothing"),
+        pytest.param("9" * 19, "is larger than 10^15", id="19 digits"),
+        pytest.param("1e300", "is larger than 10^15", id="an exponent beyond 64 bits"),
+        pytest.param("9" * 5000, "is not a quantity", id="without end"),
+    ],
+)
+def test_what_is_no_amount_is_named_and_counts_as_nothing(value: str, cause: str) -> None:
+    found, node = counting(), counted_node(licences=value, sizes="8000")
+    assert found.capacity(node) == pools(8000)
+    assert found.unreadable(node) == {LICENCE: cause}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cause"),
+    [
+        pytest.param("8000,,8000", "is not a quantity", id="a gap"),
+        pytest.param("8000,-1", "is negative", id="a negative one"),
+        pytest.param(",".join(["1"] * (MAX_DEVICES + 1)), "has more than 256 devices", id="too many"),
+    ],
+)
+def test_a_list_with_one_wrong_size_is_no_list(sizes: str, cause: str) -> None:
+    found, node = counting(SLICES), counted_node(sizes=sizes)
+    assert (found.capacity(node), found.unreadable(node)) == ({}, {MEMORY: cause})
+
+
+def test_a_million_devices_are_not_made() -> None:
+    node = node_of({"gpu.count": "1000000", "gpu.memory": "8000"}, {}, {})
+    assert counting(ALIKE).unreadable(node) == {MEMORY: "has more than 256 devices"}
+
+
+# -------------------------------------------------------------------------------------------------------------- demands
+def pod_of(*containers: Mapping[str, object], init: tuple[Mapping[str, object], ...] = ()) -> Pod:
+    found = read_pod({"metadata": {"name": "p"}, "spec": {"containers": [*containers], "initContainers": [*init]}})
+    assert isinstance(found, Pod)
+    return found
+
+
+def wants(amount: str, kind: str = "requests", **rest: object) -> Mapping[str, object]:
+    return {"resources": {kind: {LICENCE: amount}}, **rest}
+
+
+@pytest.mark.parametrize(
+    ("pod", "demands"),
+    [
+        pytest.param(asking(), (), id="nothing"),
+        pytest.param(asking(licence="0"), (), id="0 of it"),
+        pytest.param(asking(cpu="1"), (), id="what is not counted"),
+        pytest.param(asking(licence="2"), (Demand(LICENCE, 2),), id="one resource"),
+        pytest.param(asking(gpumem="3000", licence="1"), (Demand(LICENCE, 1), Demand(MEMORY, 3000)), id="two"),
+        pytest.param(asking(percentage="50"), (Demand(MEMORY, 50, percent=True),), id="per cent of a device"),
+        pytest.param(
+            asking(percentage="50", gpumem="10"), (Demand(MEMORY, 10),), id="an amount counts before per cent"
+        ),
+        pytest.param(pod_of(wants("1"), wants("2")), (Demand(LICENCE, 3),), id="containers add up"),
+        pytest.param(pod_of(wants("1"), init=(wants("5"),)), (Demand(LICENCE, 5),), id="the largest init container"),
+        pytest.param(
+            pod_of(wants("1"), init=(wants("2", restartPolicy="Always"), wants("2"))),
+            (Demand(LICENCE, 4),),
+            id="an init container beside a sidecar",
+        ),
+        pytest.param(pod_of(wants("2", "limits")), (Demand(LICENCE, 2),), id="the limit where there is no request"),
+        pytest.param(
+            pod_of({"resources": {"limits": {LICENCE: "3"}, "requests": {LICENCE: "2"}}}),
+            (Demand(LICENCE, 2),),
+            id="the request where there is one",
+        ),
+        pytest.param(asking(percentage="100"), (Demand(MEMORY, 100, percent=True),), id="a whole device"),
+        pytest.param(
+            asking(percentage="101"),
+            Unreadable("the pod's request of nvidia.com/gpumem-percentage is more than 100 per cent"),
+            id="more than a device",
+        ),
+        pytest.param(
+            asking(licence="9" * 18),
+            Unreadable("the pod's request of example.com/licence is not an amount of at most 10^15"),
+            id="more than there is of anything",
+        ),
+    ],
+)
+def test_what_a_pods_containers_ask_for(pod: Pod, demands: object) -> None:
+    assert counting().demands(pod) == demands
+
+
+ANNOTATED = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
+
+
+@pytest.mark.parametrize(
+    ("value", "demands"),
+    [
+        pytest.param("3", (Demand(LICENCE, 3),), id="a number"),
+        pytest.param("2500m", (Demand(LICENCE, 3),), id="rounded up"),
+        pytest.param("0", (), id="nothing"),
+        pytest.param("-1", None, id="negative"),
+        pytest.param("three", None, id="a word"),
+        pytest.param("1" * 19, None, id="19 digits"),
+        pytest.param("1" * 100_000, None, id="without end"),
+    ],
+)
+def test_what_a_pods_annotation_asks_for(value: str, demands: object) -> None:
+    cause = Unreadable("the pod's annotation seats is not an amount of at most 10^15")
+    assert counting(ANNOTATED).demands(asking(annotations={"seats": value})) == (cause if demands is None else demands)
+
+
+def test_where_an_annotation_asks_requests_do_not() -> None:
+    assert counting(ANNOTATED).demands(asking(licence="3")) == ()
+
+
+# --------------------------------------------------------------------------------------------------------------- shares
+CAPACITY = {LICENCE: 4, **pools(8000, 16000)}
+
+
+@pytest.mark.parametrize(
+    ("pod", "shares"),
+    [
+        pytest.param(asking(node="n"), {}, id="nothing"),
+        pytest.param(asking(node="n", licence="2"), {LICENCE: 2}, id="without devices, what it asks for"),
+        pytest.param(
+            asking(node="n", annotations=on_device(1), gpumem="3000"), {f"{MEMORY}#1": 3000}, id="of the device it has"
+        ),
+        pytest.param(
+            asking(node="n", annotations=on_device(1), percentage="33"), {f"{MEMORY}#1": 5280}, id="per cent of that"
+        ),
+        pytest.param(
+            asking(node="n", annotations=on_device(7), gpumem="3000"), {f"{MEMORY}#7": 3000}, id="of one that has gone"
+        ),
+        pytest.param(asking(node="n", gpumem="3000", licence="1"), None, id="without annotation: nobody said which"),
+        pytest.param(
+            asking(node="n", annotations=on_device(7), percentage="33"), None, id="per cent of one that is gone"
+        ),
+        pytest.param(
+            asking(node="n", annotations={"berth.dev/nvidia.com.gpumem": "GPU-1"}, gpumem="1"), None, id="no number"
+        ),
+        pytest.param(
+            asking(node="n", annotations={"berth.dev/nvidia.com.gpumem": "256"}, gpumem="1"),
+            None,
+            id="no device's number",
+        ),
+        pytest.param(asking(node="n", licence="9" * 18), {}, id="an amount that is none counts as nothing"),
+        pytest.param(
+            replace(asking(node="n", licence="2"), assumed_shares={LICENCE: 1}), {LICENCE: 1}, id="what is reserved"
+        ),
+    ],
+)
+def test_what_a_pod_on_a_node_holds(pod: Pod, shares: Mapping[str, int] | None) -> None:
+    assert counting().shares(pod, CAPACITY) == shares
+
+
+@pytest.mark.parametrize(
+    ("free", "shares"),
+    [
+        pytest.param(pools(500, 400), {f"{MEMORY}#0": 3000, LICENCE: 1}, id="the device with the most room"),
+        pytest.param(pools(500, 500), {f"{MEMORY}#0": 3000, LICENCE: 1}, id="the first of equal ones"),
+        pytest.param({}, {f"{MEMORY}#0": 3000, LICENCE: 1}, id="though nothing is left"),
+    ],
+)
+def test_a_pod_that_somebody_else_bound_is_taken_from_somewhere(
+    free: Mapping[str, int], shares: Mapping[str, int]
+) -> None:
+    assert counting().adopted(asking(node="n", gpumem="3000", licence="1"), CAPACITY, free) == shares
+
+
+def test_where_there_is_no_device_it_has_the_first_of_none() -> None:
+    assert counting().adopted(asking(node="n", gpumem="3000"), {}, {}) == {f"{MEMORY}#0": 3000}
+    assert counting().adopted(asking(node="n", percentage="50"), {}, {}) == {}
+
+
+def test_pods_without_a_device_are_counted_after_the_others_whatever_their_order() -> None:
+    pods = [
+        asking("a", "n", gpumem="3000"),
+        asking("b", "n", gpumem="9000"),
+        asking("c", "n", on_device(1), gpumem="16000"),
+    ]
+    # a goes to the device with 8000 left; it has 5000 left then, which is still the most.
+    expected = {f"{MEMORY}#1": 16_000, f"{MEMORY}#0": 12_000}
+    assert counting().used(pods, CAPACITY) == counting().used(pods[::-1], CAPACITY) == expected
+
+
+# --------------------------------------------------------------------------------------------------------------- choose
+SPREAD = {"name": MEMORY, "devices": {"sizes": {"nodeAnnotation": SIZES}, "packing": "spread"}}
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "free", "device"),
+    [
+        pytest.param(SLICES, 3000, (8000, 4000), 1, id="best fit: the least room that is enough"),
+        pytest.param(SLICES, 3000, (8000, 2000), 0, id="best fit: not where there is too little"),
+        pytest.param(SLICES, 3000, (3000, 3000), 0, id="best fit: the first of equal ones"),
+        pytest.param(SPREAD, 3000, (4000, 8000), 1, id="spread: the most room"),
+        pytest.param(SPREAD, 3000, (8000, 8000), 0, id="spread: the first of equal ones"),
+        pytest.param(SLICES, 3000, (2999, 2999), None, id="one request is not parted among devices"),
+    ],
+)
+def test_which_device(resource: Mapping[str, object], amount: int, free: tuple[int, int], device: int | None) -> None:
+    demands = (Demand(MEMORY, amount),)
+    found = counting(resource).choose(demands, pools(8000, 8000), pools(*free))
+    assert found == (Insufficient((MEMORY,), False) if device is None else {f"{MEMORY}#{device}": amount})
+
+
+def test_devices_are_told_by_number_and_not_by_text_or_order() -> None:
+    capacity = dict(sorted(pools(*[100] * 12).items()))
+    assert counting(SPREAD).choose((Demand(MEMORY, 1),), capacity, capacity) == {f"{MEMORY}#0": 1}
+    assert counting(SLICES).pools(MEMORY, capacity)[-1] == f"{MEMORY}#11"
+
+
+@pytest.mark.parametrize(
+    ("percent", "shares"),
+    [
+        pytest.param(50, {f"{MEMORY}#0": 4000}, id="of the device that it goes to"),
+        pytest.param(100, {f"{MEMORY}#0": 8000}, id="a whole one"),
+        pytest.param(1, {f"{MEMORY}#0": 80}, id="a little"),
+    ],
+)
+def test_per_cent_are_of_one_device(percent: int, shares: Mapping[str, int]) -> None:
+    assert counting().choose((Demand(MEMORY, percent, percent=True),), CAPACITY, CAPACITY) == shares
+
+
+def test_per_cent_are_rounded_up() -> None:
+    assert Demand(MEMORY, 33, percent=True).of(10) == 4
+    assert Demand(MEMORY, 1, percent=True).of(1) == 1
+
+
+@pytest.mark.parametrize(
+    ("demands", "free", "found"),
+    [
+        pytest.param((), {}, {}, id="nothing asked"),
+        pytest.param((Demand(LICENCE, 4),), CAPACITY, {LICENCE: 4}, id="all there is"),
+        pytest.param((Demand(LICENCE, 4),), {LICENCE: 3}, Insufficient((LICENCE,), never=False), id="less is left"),
+        pytest.param((Demand(LICENCE, 5),), CAPACITY, Insufficient((LICENCE,), never=True), id="never enough"),
+        pytest.param(
+            (Demand(LICENCE, 4), Demand(MEMORY, 20_000)),
+            {LICENCE: 3, **pools(8000, 16000)},
+            Insufficient((LICENCE, MEMORY), never=True),
+            id="all that is short, and never if it is one of them",
+        ),
+        pytest.param(
+            (Demand(LICENCE, 1), Demand(MEMORY, 9000)),
+            {LICENCE: 4},
+            Insufficient((MEMORY,), never=False),
+            id="one of two",
+        ),
+    ],
+)
+def test_all_or_what_is_short(demands: tuple[Demand, ...], free: Mapping[str, int], found: object) -> None:
+    assert counting().choose(demands, CAPACITY, free) == found
+
+
+def test_what_is_short_is_said_as_the_scheduler_says_it() -> None:
+    short = Insufficient((LICENCE, MEMORY), never=True)
+    assert short.reasons == ("Insufficient example.com/licence", "Insufficient nvidia.com/gpumem")
+    assert short.text == "Insufficient example.com/licence, Insufficient nvidia.com/gpumem"
+
+
+def test_the_binding_carries_the_number_of_the_device() -> None:
+    found = counting()
+    assert found.annotations({LICENCE: 2, f"{MEMORY}#1": 3000}) == {"berth.dev/nvidia.com.gpumem": "1"}
+    assert found.annotations({LICENCE: 2}) == found.annotations(NO_SHARES) == {}
+
+
+def test_what_the_binding_carries_is_what_the_pod_holds_then() -> None:
+    found, pod = counting(), asking(percentage="40", licence="2")
+    demands = found.demands(pod)
+    assert not isinstance(demands, Unreadable)
+    shares = found.choose(demands, CAPACITY, CAPACITY)
+    assert not isinstance(shares, Insufficient)
+    bound = asking(node="n", annotations=found.annotations(shares), percentage="40", licence="2")
+    assert found.shares(bound, CAPACITY) == shares == {f"{MEMORY}#0": 3200, LICENCE: 2}
+
+
+def test_less_than_nothing_is_never_left() -> None:
+    assert left({LICENCE: 4}, {LICENCE: 5, "gone": 1}) == {LICENCE: 0}
+
+
+def test_the_annotations_to_keep() -> None:
+    found = counting(SLICES, ANNOTATED, {"name": "example.com/x", "capacity": {"nodeAnnotation": "x"}})
+    assert found.pod_annotations == {"berth.dev/nvidia.com.gpumem", "seats"}
+    assert found.node_annotations == {SIZES, "x"}
+    assert counting({"name": LICENCE}).pod_annotations == counting({"name": LICENCE}).node_annotations == set()
+
+
+def test_what_the_scheduler_ignores() -> None:
+    seen = {**SLICES, "ignoredByScheduler": False}
+    assert counting(SLICES).ignored_by_scheduler == {MEMORY, PERCENTAGE}
+    # No node has per cent in its allocatable: the scheduler has to ignore these in any case.
+    assert counting(seen).ignored_by_scheduler == {PERCENTAGE}

@@ -1,0 +1,170 @@
+"""`managedResources` of the configuration: what may stand there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from berth.scheduling.configuration import BerthConfiguration, complaints
+from tests.builders.counted import LICENCE, LICENCES, MEMORY, SIZES, SLICES, configuration
+
+COUNT = {"nodeLabel": "nvidia.com/gpu.count"}
+SIZE = {"nodeLabel": "nvidia.com/gpu.memory"}
+
+
+def test_without_managed_resources_nothing_is_counted() -> None:
+    assert not BerthConfiguration().policy().counting.counts
+    assert configuration().policy().counting.resources == (LICENCE, MEMORY)
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        pytest.param({"name": LICENCE}, id="as the node's allocatable of the same name has it"),
+        pytest.param({"name": LICENCE, "capacity": {"allocatable": "example.com/seats"}}, id="another resource's"),
+        pytest.param({"name": LICENCE, "capacity": {"nodeAnnotation": "licences"}}, id="a key without a prefix"),
+        pytest.param({"name": LICENCE, "requests": {"podAnnotation": LICENCE}}, id="requests in an annotation"),
+        pytest.param({"name": MEMORY, "devices": {"sizes": {"nodeLabel": "gpus"}}}, id="sizes in a label"),
+        pytest.param({"name": MEMORY, "devices": {"count": COUNT, "size": SIZE}}, id="devices that are alike"),
+        pytest.param(
+            {
+                "name": MEMORY,
+                "devices": {"count": {"allocatable": "nvidia.com/gpu"}, "size": SIZE, "packing": "spread"},
+            },
+            id="as many as the device plugin says",
+        ),
+        pytest.param({"name": LICENCE, "ignoredByScheduler": False}, id="one that the scheduler looks at, too"),
+    ],
+)
+def test_what_may_stand_there(resource: dict[str, object]) -> None:
+    assert configuration(resource).policy().counting.counts
+
+
+@pytest.mark.parametrize(
+    ("resources", "complaint"),
+    [
+        pytest.param([{"name": "licence"}], "managedResources.0.name: Input should be the name of a", id="no domain"),
+        pytest.param(
+            [{"name": "pods.kubernetes.io/x"}], "managedResources.0.name: Input should be", id="Kubernetes' own"
+        ),
+        pytest.param([{"name": "cpu"}], "managedResources.0.name: Input should be", id="cpu"),
+        pytest.param([{}], "managedResources.0.name: Field required", id="no name"),
+        pytest.param([LICENCES, LICENCES], "managedResources: example.com/licence is there more than once", id="twice"),
+        pytest.param(
+            [SLICES, {"name": "nvidia.com/gpumem-percentage"}],
+            "managedResources: nvidia.com/gpumem-percentage is there more than once",
+            id="a name that stands for per cent of another",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {}}],
+            "managedResources.0.capacity: Input should have exactly one of allocatable, nodeLabel, nodeAnnotation",
+            id="a capacity from nowhere",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {"nodeLabel": "a", "nodeAnnotation": "b"}}],
+            "managedResources.0.capacity: Input should have exactly one of",
+            id="a capacity from two places",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "capacity": {"nodeLabel": "a b"}}],
+            "managedResources.0.capacity.nodeLabel: Input should be the key of a label or an annotation",
+            id="no key",
+        ),
+        pytest.param(
+            [{"name": MEMORY, "devices": {"count": COUNT}}],
+            "managedResources.0.devices: Input should have either sizes, or count and size",
+            id="devices of no size",
+        ),
+        pytest.param(
+            [{"name": MEMORY, "devices": {"sizes": {"nodeAnnotation": SIZES}, "count": COUNT, "size": SIZE}}],
+            "managedResources.0.devices: Input should have either",
+            id="devices in two ways",
+        ),
+        pytest.param(
+            [{"name": MEMORY, "capacity": COUNT, "devices": {"count": COUNT, "size": SIZE}}],
+            "managedResources.0: capacity is that of the devices",
+            id="devices and a capacity beside",
+        ),
+        pytest.param(
+            [{"name": MEMORY, "devices": {"count": COUNT, "size": SIZE, "packing": "worst-fit"}}],
+            "managedResources.0.devices.packing: Input should be 'best-fit' or 'spread'",
+            id="another packing",
+        ),
+        pytest.param(
+            [{"name": f"{'a' * 40}.example.com/{'b' * 30}", "devices": {"count": COUNT, "size": SIZE}}],
+            "managedResources.0: name is too long for the annotation that names a pod's device (63 characters)",
+            id="a name that makes no annotation",
+        ),
+        pytest.param(
+            [
+                {"name": "a.b/c", "devices": {"count": COUNT, "size": SIZE}},
+                {"name": "a/b.c", "devices": {"count": COUNT, "size": SIZE}},
+            ],
+            "managedResources: a/b.c: another resource has the same annotation berth.dev/a.b.c",
+            id="two names that make the same",
+        ),
+        pytest.param(
+            [{**SLICES, "requests": {"podAnnotation": "x"}}],
+            "managedResources.0: percentName is a request of containers",
+            id="per cent, and requests in an annotation",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "ignoredByScheduler": "yes"}],
+            "managedResources.0.ignoredByScheduler: Input should be a valid boolean",
+            id="text for a boolean",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "prioritizing": 1}], "managedResources.0.prioritizing: Extra inputs", id="more"
+        ),
+        pytest.param(
+            [{"name": f"example.com/r{number}"} for number in range(33)],
+            "managedResources: Tuple should have at most 32 items",
+            id="too many",
+        ),
+    ],
+)
+def test_a_wrong_field_is_named(resources: list[Any], complaint: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        BerthConfiguration.model_validate({"managedResources": resources})
+    [found] = complaints(caught.value)
+    assert found.startswith(complaint)
+
+
+@pytest.mark.parametrize(
+    ("document", "doubts"),
+    [
+        pytest.param({}, [], id="nothing to count"),
+        pytest.param({"profile": "managed-resources", "managedResources": [LICENCES]}, [], id="counted"),
+        pytest.param(
+            {"managedResources": [LICENCES]},
+            ["profile label-priority has no plugin ManagedResources"],
+            id="not counted",
+        ),
+        pytest.param(
+            {"profile": "managed-resources", "managedResources": [LICENCES], "profiles": {"batch": "full"}},
+            ["profile full has no plugin ManagedResources"],
+            id="not counted for one scheduler",
+        ),
+        pytest.param(
+            {
+                "profile": "both",
+                "managedResources": [LICENCES],
+                "definitions": {
+                    "both": {"extends": "label-priority", "plugins": {"enabled": [{"name": "ManagedResources"}]}}
+                },
+            },
+            [],
+            id="counted by a profile of one's own",
+        ),
+        pytest.param(
+            {"profile": "managed-resources"},
+            ["profile managed-resources counts managedResources, and there are none"],
+            id="a profile that counts nothing",
+        ),
+    ],
+)
+def test_what_is_hardly_meant_is_said(document: dict[str, object], doubts: list[str]) -> None:
+    found = BerthConfiguration.model_validate(document).doubts
+    assert [doubt[: len(start)] for doubt, start in zip(found, doubts, strict=True)] == doubts

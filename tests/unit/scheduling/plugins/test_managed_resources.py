@@ -1,0 +1,195 @@
+"""ManagedResources: Berth's own. A node must have left what the pod asks for of what is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.plugins.managed_resources import ManagedResources, ManagedResourcesArgs
+from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
+from berth.scheduling.status import SUCCESS, Code
+from tests.builders.counted import (
+    LICENCE,
+    SLICES,
+    asking,
+    asking_object,
+    counted_node_object,
+    counting,
+    on_device,
+)
+from tests.unit.scheduling.plugins.asking import Object, scores, verdict, verdicts
+
+UNSCHEDULABLE, NEVER = Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+SUFFICIENT = (Code.SUCCESS, ())
+NO_LICENCE = "Insufficient example.com/licence"
+NO_MEMORY = "Insufficient nvidia.com/gpumem"
+
+
+def plugin(counted: Counting | None = None, scoring: str = "binpack") -> ManagedResources:
+    args = ManagedResourcesArgs.model_validate({"scoring": scoring})
+    return ManagedResources(args).with_counting(counted or counting())
+
+
+NODE = counted_node_object("n", "4", "8000,16000")
+
+
+@pytest.mark.parametrize(
+    ("pod", "others", "expected"),
+    [
+        pytest.param(asking_object(licence="4"), (), SUFFICIENT, id="all that there is"),
+        pytest.param(
+            asking_object(), (asking_object("a", "n", licence="9"),), SUFFICIENT, id="nothing, of a full node"
+        ),
+        pytest.param(
+            asking_object(licence="2"),
+            (asking_object("a", "n", licence="3"),),
+            (UNSCHEDULABLE, (NO_LICENCE,)),
+            id="less is left: evictions might help",
+        ),
+        pytest.param(asking_object(licence="5"), (), (NEVER, (NO_LICENCE,)), id="never enough: evictions cannot"),
+        pytest.param(
+            asking_object(gpumem="9000"),
+            (asking_object("a", "n", on_device(1), gpumem="8000"),),
+            (UNSCHEDULABLE, (NO_MEMORY,)),
+            id="no device has enough, though together they have",
+        ),
+        pytest.param(
+            asking_object(gpumem="8000"),
+            (asking_object("a", "n", on_device(1), gpumem="16000"),),
+            SUFFICIENT,
+            id="one has",
+        ),
+        pytest.param(
+            asking_object(percentage="60"),
+            (
+                asking_object("a", "n", on_device(0), percentage="50"),
+                asking_object("b", "n", on_device(1), percentage="41"),
+            ),
+            (UNSCHEDULABLE, (NO_MEMORY,)),
+            id="per cent of one device",
+        ),
+        pytest.param(
+            asking_object(licence="1", gpumem="1"),
+            (
+                asking_object("a", "n", licence="4"),
+                asking_object("b", "n", percentage="100"),
+                asking_object("c", "n", percentage="100"),
+            ),
+            (UNSCHEDULABLE, (NO_LICENCE, NO_MEMORY)),
+            id="all that is short is told",
+        ),
+        pytest.param(
+            asking_object(licence="1", gpumem="17000"),
+            (asking_object("a", "n", licence="4"),),
+            (NEVER, (NO_LICENCE, NO_MEMORY)),
+            id="never, if of one of them",
+        ),
+        pytest.param(
+            asking_object(licence="1"),
+            (asking_object("a", "n", licence="3"), asking_object("b", "n", licence="3")),
+            (UNSCHEDULABLE, (NO_LICENCE,)),
+            id="more than there is is used: somebody else bound pods there",
+        ),
+        pytest.param(
+            asking_object(licence="9" * 18),
+            (),
+            (NEVER, ("the pod's request of example.com/licence is not an amount of at most 10^15",)),
+            id="an amount that is none",
+        ),
+    ],
+)
+def test_whether_a_node_has_enough_left(
+    pod: Object, others: Sequence[Object], expected: tuple[Code, tuple[str, ...]]
+) -> None:
+    found = verdict(plugin(), pod, NODE, *others)
+    assert (found.code, found.reasons) == expected
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        pytest.param(counted_node_object("n"), (NEVER, (NO_LICENCE,)), id="a node that says nothing has nothing"),
+        pytest.param(counted_node_object("n", "0"), (NEVER, (NO_LICENCE,)), id="none"),
+        pytest.param(
+            counted_node_object("n", "-4"),
+            (NEVER, ("node(s) had an amount of example.com/licence that cannot be read",)),
+            id="an amount that is none",
+        ),
+        pytest.param(counted_node_object("n", "4", "x"), SUFFICIENT, id="another resource's amount that is none"),
+    ],
+)
+def test_what_the_node_says_counts(node: Object, expected: tuple[Code, tuple[str, ...]]) -> None:
+    found = verdict(plugin(), asking_object(licence="1"), node)
+    assert (found.code, found.reasons) == expected
+
+
+def test_the_same_shortage_on_many_nodes_is_one_status() -> None:
+    nodes = [counted_node_object(f"n{number}", str(number)) for number in range(1, 4)]
+    found = verdicts(plugin(), asking_object(licence="4"), *nodes)
+    assert len({id(status) for status in found.values()}) == 1
+
+
+def test_a_pod_that_asks_for_nothing_counted_costs_nothing() -> None:
+    for found in (plugin(), plugin(Counting())):
+        assert found.pre_filter(asking()) is None
+        assert found.pre_score(asking()) is None
+    # Without a configuration nothing is counted, whatever the pod asks for.
+    assert plugin(Counting()).pre_filter(asking(licence="1")) is None
+
+
+def test_pods_that_ask_for_the_same_share_their_verdicts() -> None:
+    found = plugin()
+    assert found.shape(asking("a", licence="1")) == found.shape(asking("b", licence="1", cpu="4"))
+    assert found.shape(asking("a", licence="1")) != found.shape(asking("b", licence="2"))
+    assert found.shape(asking("a", percentage="1")) != found.shape(asking("b", gpumem="1"))
+
+
+@pytest.mark.parametrize(
+    ("scoring", "expected"),
+    [
+        pytest.param("binpack", {"empty": 25, "half": 75, "large": 2}, id="binpack: the less is left, the better"),
+        pytest.param("spread", {"empty": 75, "half": 25, "large": 97}, id="spread: the more is left, the better"),
+    ],
+)
+def test_scores_of_a_resource(scoring: str, expected: Mapping[str, int]) -> None:
+    nodes = [counted_node_object(name, count) for name, count in (("empty", "4"), ("half", "4"), ("large", "40"))]
+    others = [asking_object("a", "half", licence="2")]
+    assert scores(plugin(scoring=scoring), asking_object(licence="1"), *nodes, *others) == expected
+
+
+@pytest.mark.parametrize(
+    ("pod", "expected"),
+    [
+        pytest.param(asking_object(gpumem="3000"), {"one": 37, "two": 18}, id="all devices of the node count"),
+        pytest.param(asking_object(percentage="50"), {"one": 50, "two": 25}, id="per cent of a device"),
+        pytest.param(asking_object(gpumem="4000", licence="1"), {"one": 75, "two": 62}, id="resources count alike"),
+        pytest.param(asking_object(), {"one": 0, "two": 0}, id="nothing asked"),
+    ],
+)
+def test_scores_of_devices(pod: Object, expected: Mapping[str, int]) -> None:
+    nodes = [counted_node_object("one", "1", "8000"), counted_node_object("two", "1", "8000,8000")]
+    assert scores(plugin(), pod, *nodes) == expected
+
+
+# ------------------------------------------------------------------------------------------- what the scheduler judges
+def test_fact_38_what_the_scheduler_ignores_is_not_judged_twice() -> None:
+    """A node whose label has the resource lacks it in allocatable: NodeResourcesFit would reject it for ever."""
+    fit = NodeResourcesFit(NodeResourcesFitArgs())
+    pod = asking_object(licence="1", cpu="1")
+    assert verdict(fit, pod, NODE).reasons == (NO_LICENCE,)
+    assert verdict(fit.with_counting(counting()), pod, NODE) is SUCCESS
+    # The plugin that was there before is as it was.
+    assert verdict(fit, pod, NODE).reasons == (NO_LICENCE,)
+
+
+def test_what_the_scheduler_does_not_ignore_is_judged_by_both() -> None:
+    seen = counting({"name": LICENCE, "ignoredByScheduler": False})
+    fit = NodeResourcesFit(NodeResourcesFitArgs()).with_counting(seen)
+    assert verdict(fit, asking_object(licence="1"), counted_node_object()).reasons == (NO_LICENCE,)
+
+
+def test_reasons_are_those_of_the_configured_resources() -> None:
+    assert plugin(counting(SLICES)).reasons >= {NO_MEMORY}
+    assert NO_LICENCE not in plugin(counting(SLICES)).reasons

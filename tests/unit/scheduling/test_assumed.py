@@ -1,0 +1,245 @@
+"""Pods that are being bound: they count on their node before the cluster shows them there (fact 40)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from berth.scheduling.assumed import Assumed
+from berth.scheduling.changes import Changes
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.evaluations import Evaluations
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth.scheduling.policy import Feasibility, Policy
+from berth.scheduling.preemption.agreement import Proposal
+from berth.scheduling.profiles import FULL
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import Code
+from tests.builders.counted import LICENCE, LICENCES, MEMORY, asking, configuration, counted_node, on_device
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_with
+
+NO_LICENCE = "Insufficient example.com/licence"
+NAMES = ["n1", "n2"]
+HOST_NAME = "kubernetes.io/hostname"
+
+
+def policy(scoring: str = "binpack") -> Policy:
+    plugins = [{"name": "ManagedResources", "args": {"scoring": scoring}}]
+    return configuration(pluginConfig=plugins).policy()
+
+
+def reasons(found: Feasibility) -> dict[str, str]:
+    return {name: status.message for name, status in found.rejected.items()}
+
+
+def assumed(name: str = "a", node: str = "n1", shares: Mapping[str, int] | None = None) -> Assumed:
+    return Assumed("ml", name, f"uid-{name}", node, shares or {LICENCE: 2})
+
+
+def cluster(pods: Iterable[Pod] = (), licences: int = 4) -> Snapshot:
+    return Snapshot.of([counted_node("n1", str(licences)), counted_node("n2", str(licences))], pods)
+
+
+@pytest.mark.parametrize(
+    ("pods", "open_reservations", "feasible"),
+    [
+        pytest.param([], [], ["n1", "n2"], id="nobody"),
+        pytest.param([], [assumed()], ["n2"], id="a pod that the cache has never seen"),
+        pytest.param([asking("a", licence="2")], [assumed()], ["n2"], id="a pod that is pending in the cache"),
+        pytest.param([asking("a", "n1", licence="2")], [assumed()], ["n2"], id="one that is there: counted once"),
+        pytest.param(
+            [], [assumed(shares={LICENCE: 1}), assumed(shares={LICENCE: 1})], NAMES, id="one that was tried twice: once"
+        ),
+        pytest.param([], [assumed("asks")], ["n1", "n2"], id="the pod itself"),
+        pytest.param([], [assumed("asks"), assumed("b")], ["n2"], id="the pod itself and another"),
+        pytest.param([], [assumed(node="gone")], ["n1", "n2"], id="a node that is not known"),
+        pytest.param([], [assumed(shares={LICENCE: 1})], ["n1", "n2"], id="little"),
+    ],
+)
+def test_who_is_being_bound_counts(pods: list[Pod], open_reservations: list[Assumed], feasible: list[str]) -> None:
+    asks = asking("asks", licence="3")
+    decision = policy().feasibility(asks, NAMES, cluster(pods).assuming(open_reservations))
+    assert decision.feasible == feasible
+    assert {status.reasons for status in decision.rejected.values()} <= {(NO_LICENCE,)}
+    assert {status.code for status in decision.rejected.values()} <= {Code.UNSCHEDULABLE}
+
+
+def test_two_that_were_tried_once_each_count_twice() -> None:
+    both = cluster().assuming([assumed("a"), assumed("b")])
+    assert policy().feasibility(asking("asks", licence="1"), NAMES, both).feasible == ["n2"]
+
+
+def test_a_node_that_its_pods_fill_already_is_full_for_the_same_reason() -> None:
+    snapshot = cluster([asking("x", "n1", licence="4")]).assuming([assumed()])
+    assert reasons(policy().feasibility(asking(licence="1"), NAMES, snapshot)) == {"n1": NO_LICENCE}
+
+
+def test_devices_count_as_they_are_reserved() -> None:
+    """What the pod asks for says nothing of which device it gets."""
+    nodes = [counted_node("n1", sizes="8000,8000")]
+    snapshot = Snapshot.of(nodes, [asking("a", gpumem="5000")])
+    pod = asking("asks", gpumem="6000")
+    first = [assumed("a", shares={f"{MEMORY}#0": 5000})]
+    both = [*first, assumed("b", shares={f"{MEMORY}#1": 5000})]
+    assert policy().feasibility(pod, ["n1"], snapshot.assuming(first)).feasible == ["n1"]
+    assert policy().feasibility(pod, ["n1"], snapshot.assuming(both)).feasible == []
+
+
+def test_a_pod_that_is_known_counts_for_every_plugin_with_all_that_it_asks_for() -> None:
+    """As kube-scheduler's assumed pods do. Of one that the cache has never seen, only what is reserved is known."""
+    document = {"profile": "mine", "managedResources": [LICENCES], "definitions": {"mine": {"extends": FULL}}}
+    found = BerthConfiguration.model_validate(document).policy()
+    pod, pending = asking("asks", cpu="33"), asking("a", cpu="32", licence="1")
+    known, unknown = (cluster(pods).assuming([assumed()]) for pods in ([pending], []))
+    assert reasons(found.feasibility(pod, NAMES, known)) == {"n1": "Insufficient cpu"}
+    assert found.feasibility(pod, NAMES, unknown).feasible == NAMES
+
+
+@pytest.mark.parametrize(
+    ("scoring", "best"),
+    [
+        pytest.param("binpack", "n1", id="binpack: beside what is being bound"),
+        pytest.param("spread", "n2", id="spread: away from it"),
+    ],
+)
+def test_scores_count_them_too(scoring: str, best: str) -> None:
+    found, snapshot = policy(scoring), cluster().assuming([assumed(shares={LICENCE: 1})])
+    pod = asking("asks", licence="1")
+    assert found.best(pod, ["n2", "n1"], snapshot).feasible == [best]
+    scores = dict(zip(NAMES, found.scores(pod, NAMES, snapshot), strict=True))
+    assert max(scores, key=lambda name: scores[name]) == best
+    # Without them the nodes are alike.
+    assert len(set(found.scores(pod, NAMES, cluster()))) == 1
+
+
+def test_scores_do_not_count_the_pods_own_reservation() -> None:
+    snapshot, pod = cluster(), asking("asks", licence="1")
+    own = snapshot.assuming([assumed("asks", shares={LICENCE: 1})])
+    assert policy().scores(pod, NAMES, own) == policy().scores(pod, NAMES, snapshot)
+
+
+@pytest.mark.parametrize(
+    ("nominated", "being_bound", "feasible"),
+    [
+        pytest.param("", True, ["n1"], id="one that is being bound is there"),
+        pytest.param("n1", False, [], id="one that is nominated may not come: the node must be good without it, too"),
+        pytest.param("n1", True, ["n1"], id="one that is both is there"),
+        pytest.param("", False, [], id="one that is pending is nowhere"),
+    ],
+)
+def test_affinity_to_a_pod_that_is_not_there_yet(nominated: str, being_bound: bool, feasible: list[str]) -> None:
+    friend = pod_with("a", {"app": "friend"}, namespace="ml", status={"nominatedNodeName": nominated}, priority=9)
+    term = {"labelSelector": {"matchLabels": {"app": "friend"}}, "topologyKey": HOST_NAME}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    pod = read_pod(pod_with("asks", namespace="ml", priority=1, affinity={"podAffinity": required}))
+    pending = read_pod(friend)
+    assert isinstance(pod, Pod)
+    assert isinstance(pending, Pod)
+    nodes = [read_node(node_with(name)) for name in NAMES]
+    snapshot = Snapshot.of([node for node in nodes if isinstance(node, NodeInfo)], [pending])
+    if being_bound:
+        snapshot = snapshot.assuming([assumed()])
+    assert BerthConfiguration(profile=FULL).policy().feasibility(pod, NAMES, snapshot).feasible == feasible
+
+
+@pytest.mark.parametrize(
+    ("pending", "asks", "victims"),
+    [
+        pytest.param([], "1", ["uid-v"], id="enough without the one that is there"),
+        pytest.param(
+            [asking("a", licence="2", priority=5)], "3", ["uid-a", "uid-v"], id="who is being bound goes, too"
+        ),
+        pytest.param([asking("a", licence="2", priority=10)], "3", None, id="one of no lower priority stays"),
+        pytest.param([], "3", None, id="so does one that the cache has never seen: its priority is not known"),
+        pytest.param([], "5", None, id="a node that never has enough"),
+    ],
+)
+def test_preemption_looks_at_what_is_being_bound_as_at_what_is_there(
+    pending: list[Pod], asks: str, victims: list[str] | None
+) -> None:
+    snapshot = cluster([asking("v", "n1", licence="2", priority=1), *pending]).assuming([assumed()])
+    pod, proposals = asking("asks", licence=asks, priority=10), {"n1": Proposal(("uid-v",), 0)}
+    found = policy().agreed(pod, proposals, snapshot).victims
+    assert (None if "n1" not in found else [victim.uid for victim in found["n1"].pods]) == victims
+
+
+def test_the_nominated_node_is_one_that_preemption_may_help_on_only_if_who_is_being_bound_leaves_room() -> None:
+    leaving = replace(asking("v", "n1", licence="2", priority=1), terminating=True, disruption_target=True)
+    snapshot = cluster([leaving])
+    for asks, resolvable in (("2", {"n1"}), ("3", set())):
+        pod, later = asking("asks", licence=asks, priority=9, nominated="n1"), snapshot.assuming([assumed()])
+        rejected = policy().feasibility(pod, ["n1"], later).rejected
+        assert policy().resolvable(pod, rejected, later) == resolvable
+
+
+def test_who_is_being_bound_is_nominated_to_no_node_any_more() -> None:
+    waiting = asking("a", licence="2", nominated="n2", priority=5)
+    pod = asking("asks", licence="3", priority=1)
+    assert policy().feasibility(pod, NAMES, cluster([waiting])).feasible == ["n1"]
+    assert policy().feasibility(pod, NAMES, cluster([waiting]).assuming([assumed()])).feasible == ["n2"]
+
+
+def test_nominated_pods_count_besides() -> None:
+    waiting = asking("b", licence="1", nominated="n1", priority=5)
+    snapshot = cluster([waiting]).assuming([assumed()])
+    assert policy().feasibility(asking("asks", licence="2", priority=1), NAMES, snapshot).feasible == ["n2"]
+    assert policy().feasibility(asking("asks", licence="2", priority=9), NAMES, snapshot).feasible == NAMES
+
+
+# ----------------------------------------------------------------------------------------------------- what it costs
+def test_what_was_remembered_of_the_snapshot_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, snapshot = policy(), cluster()
+    pod = asking("asks", licence="1")
+    found.feasibility(pod, NAMES, snapshot)
+    found.scores(pod, NAMES, snapshot)
+    judged = _judged(monkeypatch)
+    for number in range(3):
+        later = snapshot.assuming([assumed(f"a{number}")])
+        assert found.feasibility(pod, NAMES, later).feasible == NAMES
+        found.scores(pod, NAMES, later)
+    assert set(judged) == {"n1"}
+    # And it is still that of the snapshot without them.
+    judged.clear()
+    assert found.feasibility(asking("asks", licence="1"), NAMES, snapshot).feasible == NAMES
+    assert judged == []
+
+
+def test_an_evaluation_is_that_of_the_moment_whoever_is_assumed() -> None:
+    profile, evaluations, snapshot = policy().profile, Evaluations(), cluster()
+    pod = asking("asks", licence="1")
+    assert evaluations.of(profile, pod, snapshot) is evaluations.of(profile, pod, snapshot.assuming([assumed()]))
+    assert evaluations.of(profile, pod, snapshot) is not evaluations.of(profile, pod, cluster())
+
+
+def test_what_is_remembered_never_comes_from_a_call_with_assumed_pods() -> None:
+    found, snapshot, pod = policy(), cluster(), asking("asks", licence="4")
+    assert found.feasibility(pod, NAMES, snapshot.assuming([assumed()])).feasible == ["n2"]
+    assert found.feasibility(pod, NAMES, snapshot).feasible == NAMES
+    assert found.feasibility(pod, NAMES, snapshot.assuming([assumed(node="n2")])).feasible == ["n1"]
+
+
+def test_the_next_snapshot_assumes_nobody() -> None:
+    snapshot = cluster().assuming([assumed()])
+    assert snapshot.with_changes(Changes(pods=(asking("a", "n1", licence="2"),))).assumed == {}
+
+
+def test_without_anybody_it_is_the_same_snapshot() -> None:
+    snapshot = cluster([asking("a", "n1", on_device(0), licence="2")])
+    assert snapshot.assuming([]) is snapshot.assuming([assumed()]) is snapshot
+
+
+def _judged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the nodes that ManagedResources is asked about from now on."""
+    judged: list[str] = []
+    capacity = Counting.capacity
+
+    def noted(self: Counting, node: NodeInfo) -> object:
+        judged.append(node.name)
+        return capacity(self, node)
+
+    monkeypatch.setattr(Counting, "capacity", noted)
+    return judged
