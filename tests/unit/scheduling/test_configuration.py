@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.profiles import NAMED, SHIPPED
+from berth.scheduling.profiles import SHIPPED
 from berth.scheduling.registry import REGISTRY
 from berth.scheduling.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
@@ -43,10 +43,10 @@ def test_a_document_survives_the_way_through_an_environment_variable() -> None:
     assert BerthConfiguration.model_validate_json(document.model_dump_json(by_alias=True)) == document
 
 
-def test_a_shipped_profile_has_all_its_plugins_and_a_named_one_without_them_is_not_shipped() -> None:
-    for name, composition in NAMED.items():
-        assert (name in SHIPPED) is all(each.name in REGISTRY for each in composition.plugins)
-    assert set(NAMED) == {"label-priority", "resource-segregation", "managed-resources", "full"}
+def test_a_shipped_profile_has_all_its_plugins() -> None:
+    for composition in SHIPPED.values():
+        assert all(each.name in REGISTRY for each in composition.plugins)
+    assert set(SHIPPED) == {"label-priority", "resource-segregation", "managed-resources", "full"}
 
 
 def test_a_profile_of_ones_own_takes_from_another_leaves_out_and_adds() -> None:
@@ -121,12 +121,6 @@ def test_what_prioritize_answers_is_a_matter_of_scores(scores: str, wanted: list
             id="a plugin configured twice",
         ),
         pytest.param(
-            {"profile": "managed-resources"},
-            ("profile",),
-            "this release does not have managed-resources yet; input should be 'label-priority'",
-            id="a profile whose plugin is to come",
-        ),
-        pytest.param(
             {"profiles": {"ours": "full", "theirs": "x"}},
             ("profiles", "theirs"),
             "Input should be 'label-priority'",
@@ -139,10 +133,10 @@ def test_what_prioritize_answers_is_a_matter_of_scores(scores: str, wanted: list
             id="an unknown profile to extend",
         ),
         pytest.param(
-            {"definitions": {"mine": {"extends": "managed-resources"}}},
+            {"definitions": {"mine": {"extends": "managed-ressources"}}},
             ("definitions", "mine", "extends"),
-            "this release does not have managed-resources yet",
-            id="a profile to extend that is to come",
+            "Input should be 'label-priority', 'resource-segregation', 'managed-resources', 'full'",
+            id="an unknown profile to extend",
         ),
         pytest.param(
             {"definitions": {"full": {"extends": "full"}}},

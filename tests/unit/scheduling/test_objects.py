@@ -121,3 +121,23 @@ def test_unreadable_nodes_are_counted() -> None:
     nodes, unreadable = read_nodes([node_object("a"), None, {}, node_object("b")])
     assert [node.name for node in nodes] == ["a", "b"]
     assert unreadable == 2
+
+
+@pytest.mark.parametrize(
+    ("metadata", "annotations"),
+    [
+        pytest.param({}, {}, id="none"),
+        pytest.param({"annotations": None}, {}, id="null"),
+        pytest.param({"annotations": {"a": "1"}}, {"a": "1"}, id="texts"),
+        pytest.param({"annotations": {"a": 1, "b": None, "c": "2"}}, {"a": "?", "b": "?", "c": "2"}, id="other types"),
+        pytest.param({"annotations": {"a": "x" * 5000}}, {"a": "?"}, id="an endless text"),
+        pytest.param({"annotations": ["a"]}, {}, id="no map"),
+    ],
+)
+def test_annotations_that_something_may_be_counted_by(metadata: dict[str, object], annotations: dict[str, str]) -> None:
+    """What cannot be read stays as what is no amount: left out, it would be as if nothing was asked for."""
+    pod, node = read_pod({"metadata": metadata}), read_node({"metadata": {"name": "n", **metadata}})
+    assert isinstance(pod, Pod)
+    assert isinstance(node, NodeInfo)
+    assert pod.annotations == node.annotations == annotations
+    assert len({pod, pod}) == 1

@@ -14,6 +14,8 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.profile import Profile
 from berth.scheduling.snapshot import Snapshot
 from berth.scheduling.status import SUCCESS, Code, Status, unresolvable, unschedulable
+from berth.scheduling.unresolvable import Unresolvable
+from tests.builders.counted import asking, configuration, counted_node
 from tests.builders.nodes import node
 from tests.builders.pods import pod
 
@@ -135,20 +137,53 @@ def test_an_exempt_pod_passes_every_name_and_scores_nothing() -> None:
     assert plugin.asked == scorer.asked == []
 
 
-def test_barred_are_the_nodes_that_no_eviction_makes_fit() -> None:
-    decides = policy(Forbids("full", FIRST), Forbids("never", SECOND))
-    snapshot = Snapshot.of([node("fits"), node("full", {"full": ""}), node("never", {"never": ""})])
-    assert decides.barred(pod(), ["fits", "full", "never"], snapshot) == {"never"}
+def resolvable(decides: Policy, snapshot: Snapshot) -> set[str]:
+    rejected = decides.feasibility(pod(), list(snapshot.nodes), snapshot).rejected
+    return decides.resolvable(pod(), rejected, snapshot)
 
 
-def test_an_unknown_node_is_not_barred_for_the_scheduler_may_know_better() -> None:
-    assert policy().barred(pod(), ["new"], Snapshot.of([])) == set()
+def test_every_dropped_node_is_unresolvable_whatever_the_plugin_says() -> None:
+    snapshot = Snapshot.of([node("full", {"full": ""}), node("never", {"never": ""}), node("fits")])
+    assert resolvable(policy(Forbids("full", FIRST), Forbids("never", SECOND)), snapshot) == set()
 
 
-def test_a_defective_node_is_barred_for_filter_drops_it_whoever_leaves_it() -> None:
-    assert policy().barred(pod(), ["odd"], Snapshot.of([node("odd", defect="it is odd")])) == {"odd"}
+def test_the_plugin_decides_where_the_scheduler_asks_extenders_in_preemption() -> None:
+    filters = Forbids("full", FIRST), Forbids("never", SECOND)
+    decides = Policy(Profile("test", filters, ()), Exemption(), unresolvable=Unresolvable.AS_PLUGINS_SAY)
+    snapshot = Snapshot.of([node("full", {"full": ""}), node("never", {"never": ""}), node("odd", defect="odd")])
+    assert resolvable(decides, snapshot) == {"full"}
 
 
-def test_nothing_is_barred_for_an_exempt_pod() -> None:
-    decides = policy(Forbids("never", SECOND))
-    assert decides.barred(pod(namespace="kube-system"), ["n"], Snapshot.of([node("n", {"never": ""})])) == set()
+# ------------------------------------------------------------------------------------------------ what is counted
+@pytest.mark.parametrize(
+    ("asks", "feasible", "exempt"),
+    [
+        pytest.param(asking(namespace="kube-system"), ["full", "free"], True, id="nothing counted: it passes"),
+        pytest.param(asking(namespace="kube-system", licence="1"), ["free"], False, id="a licence: it must be there"),
+        pytest.param(asking(licence="1"), ["free"], False, id="a pod that is not exempt"),
+    ],
+)
+def test_what_is_counted_is_counted_for_exempt_pods_too(asks: Pod, feasible: list[str], exempt: bool) -> None:
+    found = configuration().policy()
+    nodes = [counted_node("full", "1"), counted_node("free", "1")]
+    snapshot = Snapshot.of(nodes, [asking("holds", "full", licence="1")])
+    decision = found.feasibility(asks, ["full", "free"], snapshot)
+    assert (decision.feasible, decision.exempt) == (feasible, exempt)
+    assert found.exempts(asks) is exempt
+    assert found.best(asks, ["full", "free"], snapshot).feasible == feasible
+
+
+def test_no_other_rule_holds_for_an_exempt_pod_that_asks_for_what_is_counted() -> None:
+    document = configuration(
+        profile="both",
+        definitions={"both": {"extends": "label-priority", "plugins": {"enabled": [{"name": "ManagedResources"}]}}},
+    )
+    decision = document.policy().feasibility(
+        asking(namespace="kube-system", licence="1"), ["n"], Snapshot.of([counted_node("n", "1")])
+    )
+    assert decision.feasible == ["n"]
+
+
+def test_a_profile_that_does_not_count_passes_exempt_pods_whatever_they_ask_for() -> None:
+    found = configuration(profile="label-priority").policy()
+    assert found.exempts(asking(namespace="kube-system", licence="1"))

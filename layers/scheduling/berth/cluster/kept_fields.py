@@ -12,12 +12,13 @@
 - services, replicationcontrollers, replicasets, statefulsets, where spreading by default is asked for: name, namespace,
   selector.
 
-No annotations, no environment, no volumes but those that are images, no managedFields, no status but what is named.
+Of annotations those that resources are counted by; no environment, no volumes but those that are images, no
+managedFields, no status but what is named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Self
@@ -48,16 +49,33 @@ _FINISHED = ("Succeeded", "Failed")
 
 
 @dataclass(frozen=True, slots=True)
+class Annotations(Container[str]):
+    """Those that are kept; without names to go by, all of them (`names` None)."""
+
+    names: frozenset[str] | None = frozenset()
+
+    def __contains__(self, name: object) -> bool:
+        return self.names is None or name in self.names
+
+
+NO_ANNOTATIONS = Annotations()
+EVERY_ANNOTATION = Annotations(None)
+
+
+@dataclass(frozen=True, slots=True)
 class Needs:
     """What a policy reads besides what every policy does.
 
     spreading: services and controllers, for the default constraints of PodTopologySpread. images: their names, in nodes
-    and pods, for ImageLocality. own_reasons: by which it is told that Berth rejected a pod.
+    and pods, for ImageLocality. own_reasons: by which it is told that Berth rejected a pod. pod_annotations,
+    node_annotations: those that resources are counted by.
     """
 
     spreading: bool = False
     images: bool = False
     own_reasons: frozenset[str] = OWN_REASONS
+    pod_annotations: Annotations = NO_ANNOTATIONS
+    node_annotations: Annotations = NO_ANNOTATIONS
 
     @classmethod
     def of(cls, policy: Policy) -> Self:
@@ -66,13 +84,25 @@ class Needs:
         scores = [plugin for profile in policy.all_profiles for plugin, _ in profile.scores]
         names = {plugin.name for plugin in (*filters, *scores)}
         own = OWN_REASONS.union(*map(reasons_of, filters))
-        return cls("PodTopologySpread" in names, "ImageLocality" in names, own)
+        counting = policy.counting
+        return cls(
+            "PodTopologySpread" in names,
+            "ImageLocality" in names,
+            own,
+            Annotations(counting.pod_annotations),
+            Annotations(counting.node_annotations),
+        )
 
 
 def kept_form(needs: Needs) -> str:
     """A name for what is kept: what was kept under another one lacks something, or has another shape."""
     reasons = crc32("".join(sorted(needs.own_reasons)).encode())
-    return f"{FORM}{'+spreading' if needs.spreading else ''}{'+images' if needs.images else ''}+{reasons:x}"
+    counted = "".join(
+        f"+{kind}:{crc32(' '.join(sorted(annotations.names)).encode()):x}"
+        for kind, annotations in (("pods", needs.pod_annotations), ("nodes", needs.node_annotations))
+        if annotations.names
+    )
+    return f"{FORM}{'+spreading' if needs.spreading else ''}{'+images' if needs.images else ''}{counted}+{reasons:x}"
 
 
 def resources(needs: Needs) -> tuple[Resource, ...]:
@@ -83,7 +113,7 @@ def resources(needs: Needs) -> tuple[Resource, ...]:
 def trims(needs: Needs) -> Mapping[Resource, Trim]:
     """How the objects of each resource that is watched are reduced to what is kept."""
     return {
-        NODES: trimmed_node if needs.images else _node_without_images,
+        NODES: partial(_node, needs=needs),
         PODS: partial(_pod, needs=needs),
         POD_DISRUPTION_BUDGETS: partial(_only, spec=("selector",), status=("disruptionsAllowed", "disruptedPods")),
         PRIORITY_CLASSES: partial(_only, top=("value", "globalDefault", "preemptionPolicy")),
@@ -114,18 +144,18 @@ def _only(
     return kept
 
 
-def _node_without_images(found: KubernetesObject) -> KubernetesObject:
+def _node(found: KubernetesObject, needs: Needs) -> KubernetesObject:
     status = found.get("status")
-    if isinstance(status, dict):
+    if not needs.images and isinstance(status, dict):
         found = found | {"status": {name: status[name] for name in status if name != "images"}}
-    return trimmed_node(found)
+    return trimmed_node(found, needs.node_annotations)
 
 
 def _pod(found: KubernetesObject, needs: Needs) -> KubernetesObject:
     status = found.get("status")
     if isinstance(status, dict) and status.get("phase") in _FINISHED:
         return _only(found, metadata=("uid",), status=("phase",))
-    kept = compact_pod(found if needs.images or is_placed(found) else without_images(found))
+    kept = compact_pod(found if needs.images or is_placed(found) else without_images(found), needs.pod_annotations)
     if isinstance(status, dict) and not is_placed(found) and _is_rejected(status, needs.own_reasons):
         kept[REJECTED] = True
     return kept

@@ -64,10 +64,12 @@ def change_nodes(changes: Changes, nodes: Nodes, strays: dict[str, tuple[Pod, ..
     return frozenset(nodes.changed), relabelled
 
 
-def move_pods(changes: Changes, nodes: Nodes, unbound: dict[str, Pod], strays: dict[str, tuple[Pod, ...]]) -> list[Pod]:
+def move_pods(
+    changes: Changes, nodes: Nodes, unbound: dict[str, Pod], strays: dict[str, tuple[Pod, ...]]
+) -> list[tuple[Pod, str]]:
     """Apply what became of pods. Returns those that came to nodes or left them, as they were and as they are."""
     arrivals, departures = _moves(changes, unbound)
-    moved: list[Pod] = []
+    moved: list[tuple[Pod, str]] = []
     for name in arrivals.keys() | departures.keys():
         come, go = arrivals.get(name, {}), departures.get(name, set())
         known = nodes.get(name)
@@ -75,8 +77,8 @@ def move_pods(changes: Changes, nodes: Nodes, unbound: dict[str, Pod], strays: d
             _keep(strays, name, come, go)
             continue
         go = go | come.keys()
-        moved += come.values()
-        moved += [pod for pod in known.pods if pod.uid in go]
+        moved += [(pod, name) for pod in come.values()]
+        moved += [(pod, name) for pod in known.pods if pod.uid in go]
         nodes.changed[name] = known.exchanging(go, come.values())
     return moved
 

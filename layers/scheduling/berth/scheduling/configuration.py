@@ -13,11 +13,15 @@ from pydantic_core import PydanticCustomError
 
 from berth.scheduling.exemption import Exemption
 from berth.scheduling.freshness import NodeCacheConfiguration
+from berth.scheduling.managed_resources.configuration import ManagedResources
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.plugin_config import PluginConfig, PluginName, built, each_once, refuse_repeated
 from berth.scheduling.policy import Policy
+from berth.scheduling.preemption.configuration import PreemptionConfiguration
 from berth.scheduling.profile import Profile, Scale
 from berth.scheduling.profile_names import NewName, ProfileName, ShippedName
 from berth.scheduling.profiles import LABEL_PRIORITY, SHIPPED, Composition, Enabled, build
+from berth.scheduling.unresolvable import Unresolvable
 
 
 class _Document(BaseModel):
@@ -100,13 +104,46 @@ class BerthConfiguration(_Document):
     profiles: dict[str, ProfileName] = Field(default_factory=dict)
     plugin_config: PluginConfigs = Field(default=(), alias="pluginConfig")
     exempt: Exemption = Exemption()
+    preemption: PreemptionConfiguration = PreemptionConfiguration()
+    unresolvable: Unresolvable = Unresolvable.ALWAYS
+    managed_resources: ManagedResources = Field(default=(), alias="managedResources")
     node_cache: NodeCacheConfiguration = Field(default=NodeCacheConfiguration(), alias="nodeCache")
+
+    @property
+    def counting(self) -> Counting:
+        """How the managed resources are counted."""
+        return Counting(self.managed_resources)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What is valid, and yet hardly meant."""
+        names = dict.fromkeys((self.profile, *self.profiles.values()))
+        counts = {name: "ManagedResources" in {each.name for each in self.composition(name).plugins} for name in names}
+        if self.managed_resources:
+            return tuple(
+                f"profile {name} has no plugin ManagedResources: filter passes nodes that have nothing left of "
+                "managedResources, and bind refuses them"
+                for name in names
+                if not counts[name]
+            )
+        return tuple(
+            f"profile {name} counts managedResources, and there are none: every node passes"
+            for name in names
+            if counts[name]
+        )
 
     def policy(self) -> Policy:
         """The policy this document describes."""
         profiles = {name: self.build_profile(name) for name in {self.profile, *self.profiles.values()}}
         by_scheduler = {scheduler: profiles[name] for scheduler, name in self.profiles.items()}
-        return Policy(profiles[self.profile], self.exempt, by_scheduler)
+        return Policy(
+            profiles[self.profile],
+            self.exempt,
+            by_scheduler,
+            counting=self.counting,
+            preemption=self.preemption,
+            unresolvable=self.unresolvable,
+        )
 
     def composition(self, name: str) -> Composition:
         """What one of the profiles consists of."""
@@ -119,7 +156,9 @@ class BerthConfiguration(_Document):
         composition = self.composition(name)
         configs = (*self.plugin_config, *(() if definition is None else definition.plugin_config))
         return build(
-            name, composition.scale, [(built(each.name, configs), each.weight) for each in composition.plugins]
+            name,
+            composition.scale,
+            [(built(each.name, configs).with_counting(self.counting), each.weight) for each in composition.plugins],
         )
 
 

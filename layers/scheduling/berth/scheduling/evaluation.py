@@ -8,30 +8,31 @@ are never remembered: they depend on who else is a candidate.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
 from berth.scheduling.framework import ClusterFilter, ClusterFilterPlugin, ClusterScore
 from berth.scheduling.history import Step
-from berth.scheduling.local_scores import LocalScores, add_weighted
-from berth.scheduling.objects import Pod
+from berth.scheduling.local_scores import NONE_INSTEAD, LocalScores, add_weighted
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.of_snapshot import OfSnapshot
 from berth.scheduling.positions import Located
 from berth.scheduling.profile import LocalFilters, Profile
 from berth.scheduling.snapshot import Snapshot
 from berth.scheduling.status import Status
-from berth.scheduling.verdicts import NOT_IN_CACHE, ClusterVerdicts, Codes, LocalVerdicts, Verdicts
+from berth.scheduling.status_codes import NOT_IN_CACHE, Codes
+from berth.scheduling.verdicts import ClusterVerdicts, LocalVerdicts, Verdicts
 
 __all__ = ["NOT_IN_CACHE", "ClusterScores", "Evaluation", "LocalEvaluation"]
 
 
-@dataclass(frozen=True, slots=True)
-class LocalEvaluation:
+class LocalEvaluation(OfSnapshot):
     """What the plugins say that look at one node."""
 
-    filters: LocalFilters
-    scores: LocalScores
-    statuses: LocalVerdicts
-    snapshot: Snapshot
+    def __init__(self, filters: LocalFilters, scores: LocalScores, statuses: LocalVerdicts, snapshot: Snapshot) -> None:
+        super().__init__(snapshot)
+        self.filters, self.scores, self.statuses = filters, scores, statuses
 
     @classmethod
     def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
@@ -51,7 +52,7 @@ class LocalEvaluation:
         )
 
 
-class Evaluation:
+class Evaluation(OfSnapshot):
     """What all of them say."""
 
     def __init__(
@@ -62,7 +63,8 @@ class Evaluation:
         rejected: Status | None,
         filters: tuple[ClusterFilter, ...],
     ) -> None:
-        self._profile, self.local, self.snapshot = profile, local, snapshot
+        super().__init__(snapshot)
+        self._profile, self.local = profile, local
         self._cluster_scores: ClusterScores | None = None
         self.rejected, self._all_filters = rejected, filters
         self.filters = tuple(each for each in filters if not each.skips)
@@ -96,15 +98,18 @@ class Evaluation:
             evaluation._cluster_scores = self._cluster_scores.moved_to(snapshot, step)
         return evaluation
 
-    def totals(self, pod: Pod, located: Located) -> list[int] | Status:
-        """The weighted scores of these feasible nodes, the only candidates. A Status says why there are none."""
+    def totals(self, pod: Pod, located: Located, instead: Mapping[int, NodeInfo] = NONE_INSTEAD) -> list[int] | Status:
+        """The weighted scores of these feasible nodes, the only candidates. A Status says why there are none.
+
+        instead: by position, nodes that plugins which look at one node score in place of those of the snapshot.
+        """
         scored = self._cluster_scores
         if scored is None:
             scored = self._cluster_scores = ClusterScores.of(self._profile, pod, self.snapshot)
         error = self.local.scores.error or scored.error
         if error is not None:
             return error
-        totals = self.local.scores.totals(located)
+        totals = self.local.scores.totals(located, instead)
         for state, weight in scored.states:
             add_weighted(totals, state.scores(located, self.snapshot), weight)
         return totals

@@ -14,11 +14,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, cast
+from typing import Any, ClassVar, Generic, Self, cast
 
 from typing_extensions import TypeVar
 
 from berth.scheduling.history import Step
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.positions import Located
 from berth.scheduling.snapshot import Snapshot
@@ -45,6 +46,10 @@ class Plugin(ABC):
     def __init__(self, args: Any = None) -> None:  # noqa: B027  # a plugin that takes no arguments needs no constructor
         """Built once, from validated arguments."""
 
+    def with_counting(self, counting: Counting) -> Self:
+        """The plugin for a configuration that counts these resources. Most do not look at them."""
+        return self
+
     def shape(self, pod: Pod) -> Hashable:
         """All that the plugin reads of the pod: pods of equal shape get equal verdicts and scores.
 
@@ -56,6 +61,9 @@ class Plugin(ABC):
 
 class FilterPlugin(Plugin, Generic[S]):
     """Says of one node whether the pod may run there (feasibility)."""
+
+    reads_pods: ClassVar[bool] = True
+    """Whether `filter` looks at the pods of the node. Where none does, preemption asks nobody about victims."""
 
     def pre_filter(self, pod: Pod) -> Prepared[S] | Status | None:
         """What `filter` is given; a Status rejects the pod for every node; None: the plugin passes every node."""

@@ -1,23 +1,32 @@
-"""The decisions behind filter, filter_onlyone and prioritize: a profile applied to the names of one request."""
+"""The decisions behind the verbs: a profile applied to the nodes of one request."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from berth.scheduling.evaluation import Evaluation
+from berth.scheduling.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluations import Evaluations
 from berth.scheduling.exemption import Exemption
-from berth.scheduling.nominations import nominated_verdicts
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.nominations import nodes_with_assumed, nominated_verdicts
 from berth.scheduling.objects import Pod
+from berth.scheduling.plugins.managed_resources import ManagedResources
 from berth.scheduling.positions import Located
+from berth.scheduling.preemption.agreement import Agreement, LeftOut, Proposal, agreed
+from berth.scheduling.preemption.candidates import least_damage
+from berth.scheduling.preemption.configuration import Choose, PreemptionConfiguration
+from berth.scheduling.preemption.nominated_node import room_is_coming
 from berth.scheduling.profile import Profile, Scale
 from berth.scheduling.scale import extender_scale
 from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.split import NO_ONE, Split
 from berth.scheduling.status import Code, Status
-from berth.scheduling.verdicts import NO_ONE, NOT_IN_CACHE, Dropped, Split
+from berth.scheduling.unresolvable import Unresolvable
 
 NO_PROFILES: Mapping[str, Profile] = {}
+NOTHING_COUNTED = Counting()
+ALL_CANDIDATES = PreemptionConfiguration()
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +37,6 @@ class Feasibility:
     rejected: Mapping[str, Status]
     exempt: bool = False
 
-    @property
-    def messages(self) -> dict[str, str]:
-        """Why not to the others, as the pod's event shows it."""
-        if isinstance(self.rejected, Dropped):
-            return self.rejected.messages
-        return {name: status.message for name, status in self.rejected.items()}
-
 
 class Policy:
     """What one configuration decides. Holds remembered verdicts; otherwise without state, and safe between threads.
@@ -42,10 +44,23 @@ class Policy:
     `profiles`: by schedulerName, for pods of schedulers that have one of their own; `profile` is for the others.
     """
 
-    def __init__(self, profile: Profile, exemption: Exemption, profiles: Mapping[str, Profile] = NO_PROFILES) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        exemption: Exemption,
+        profiles: Mapping[str, Profile] = NO_PROFILES,
+        *,
+        counting: Counting = NOTHING_COUNTED,
+        preemption: PreemptionConfiguration = ALL_CANDIDATES,
+        unresolvable: Unresolvable = Unresolvable.ALWAYS,
+    ) -> None:
+        """counting: how resources are counted, for bind and the watcher; the profiles have it in their plugins."""
         self.profile = profile
+        self.counting = counting
+        self._preemption, self._unresolvable = preemption, unresolvable
         self._profiles = profiles
         self._exemption = exemption
+        self._counting_alone = {each.name: _counting_alone(each) for each in (profile, *profiles.values())}
         self._evaluations = Evaluations()
 
     @property
@@ -54,17 +69,25 @@ class Policy:
         return (self.profile, *self._profiles.values())
 
     def profile_of(self, pod: Pod) -> Profile:
-        """The profile that decides for this pod."""
-        return self._profiles.get(pod.scheduler_name, self.profile)
+        """The profile that decides for this pod; of an exempt one, what counts in it."""
+        profile = self._profiles.get(pod.scheduler_name, self.profile)
+        return self._counting_alone[profile.name] if self._exemption.covers(pod) else profile
 
     def exempts(self, pod: Pod) -> bool:
-        """Whether this pod passes every node, whatever the profile."""
-        return self._exemption.covers(pod)
+        """Whether this pod passes every node, whatever the profile.
+
+        What is counted is not there for an exempt pod either: bind would refuse it, again and again.
+        """
+        return self._exemption.covers(pod) and not (self.profile_of(pod).filters and self.counting.demands(pod))
+
+    def counts(self, pod: Pod) -> bool:
+        """Whether the pod asks for what is counted: then what is used has to be known."""
+        return bool(self.counting.demands(pod))
 
     def feasibility(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
         """A verdict for every name, once where one is repeated. An exempt pod passes them all."""
         located = Located.of(names, snapshot.positions)
-        if self._exemption.covers(pod):
+        if self.exempts(pod):
             return Feasibility(located.names, NO_ONE, exempt=True)
         split = self._split(pod, located, snapshot)
         return Feasibility(split.names, split.dropped)
@@ -83,14 +106,31 @@ class Policy:
         scores = dict(zip(split.names, totals, strict=True))
         return [scores.get(name, 0) for name in names]
 
-    def barred(self, pod: Pod, names: Iterable[str], snapshot: Snapshot) -> set[str]:
-        """The names of nodes that the pod cannot go to, whoever leaves them. Of an unknown node that is not known."""
-        rejected = self.feasibility(pod, list(names), snapshot).rejected
-        return {
-            name
-            for name, status in rejected.items()
-            if status.code is not Code.UNSCHEDULABLE and status is not NOT_IN_CACHE
-        }
+    def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
+        """Which of the nodes that were rejected the scheduler is told that preemption may help on (facts 15, 15a)."""
+        found: set[str] = set()
+        if self._unresolvable is Unresolvable.AS_PLUGINS_SAY:
+            found = {name for name, status in rejected.items() if status.code is Code.UNSCHEDULABLE}
+        name = pod.nominated_node
+        if name and name in rejected:
+            settled = snapshot.settled
+            if room_is_coming(self._evaluation_of(pod, settled, snapshot), pod):
+                found.add(name)
+        return found
+
+    def agreed(self, pod: Pod, proposals: Mapping[str, Proposal], snapshot: Snapshot) -> Agreement:
+        """What is left of the scheduler's candidates for preemption, see `agreement`. An exempt pod may go anywhere.
+
+        With `choose: one` it is the best of them, the first by name where several are.
+        """
+        settled = snapshot.settled
+        evaluation = None if self.exempts(pod) else self._evaluation_of(pod, settled, snapshot)
+        found = agreed(evaluation, pod, proposals, settled.nodes)
+        if self._preemption.choose is Choose.ALL:
+            return found
+        best = {name: found.victims[name] for name in least_damage(found.victims)[:1]}
+        others = {name: LeftOut.NOT_BEST for name in found.victims if name not in best}
+        return Agreement(best, {**found.left_out, **others})
 
     def best(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
         """Like `feasibility`, with only the highest scored feasible name left; equal scores go by name.
@@ -98,7 +138,7 @@ class Policy:
         Feasible names that were not chosen have no entry: they are no failure (fact 47). An exempt pod keeps them all.
         """
         located = Located.of(names, snapshot.positions)
-        if self._exemption.covers(pod):
+        if self.exempts(pod):
             return Feasibility(located.names, NO_ONE, exempt=True)
         split = self._split(pod, located, snapshot)
         passed = split.passed
@@ -110,15 +150,29 @@ class Policy:
         return Feasibility([chosen], split.dropped)
 
     def _evaluation(self, pod: Pod, snapshot: Snapshot) -> Evaluation:
-        return self._evaluations.of(self.profile_of(pod), pod, snapshot)
+        return self._evaluations.of(self.profile_of(pod), pod, snapshot.unassumed)
+
+    def _evaluation_of(self, pod: Pod, settled: Snapshot, snapshot: Snapshot) -> Evaluation:
+        """Preemption is rare, and so are pods being bound at the time: it is worked out anew then."""
+        if settled is snapshot:
+            return self._evaluation(pod, snapshot)
+        profile = self.profile_of(pod)
+        return Evaluation.of(profile, pod, settled, LocalEvaluation.of(profile, pod, settled))
 
     def _split(self, pod: Pod, located: Located, snapshot: Snapshot) -> Split:
         evaluation = self._evaluation(pod, snapshot)
         split = evaluation.statuses.split(located)
-        exceptions = nominated_verdicts(evaluation, pod, located.names)
+        exceptions = nominated_verdicts(evaluation, snapshot, pod, located.names)
         return split.amended(exceptions) if exceptions else split
 
     def _totals(self, pod: Pod, candidates: Located, snapshot: Snapshot) -> list[int]:
-        totals = self._evaluation(pod, snapshot).totals(pod, candidates)
+        instead = nodes_with_assumed(snapshot, pod, candidates)
+        totals = self._evaluation(pod, snapshot).totals(pod, candidates, instead)
         # Where the pod cannot be scored, the scheduler's own scores decide.
         return [0] * len(candidates) if isinstance(totals, Status) else totals
+
+
+def _counting_alone(profile: Profile) -> Profile:
+    """What of a profile holds for exempt pods, too."""
+    filters = tuple(plugin for plugin in profile.filters if isinstance(plugin, ManagedResources))
+    return Profile(f"{profile.name} (exempt)", filters, ())

@@ -78,13 +78,14 @@ class LocalFilters:
     """Filters with what they prepared for pods of one shape.
 
     rejected: the verdict on every node, where one of them has rejected the pod as such. outside: the one on nodes
-    that are not among `node_names`.
+    that are not among `node_names`. reads_pods: whether any of them looks at the pods of the node.
     """
 
     filters: tuple[tuple[Callable[[Any, NodeInfo], Status], Any], ...] = ()
     rejected: Status | None = None
     node_names: frozenset[str] | None = None
     outside: Status = SUCCESS
+    reads_pods: bool = False
 
     def filter(self, node: NodeInfo) -> Status:
         """The first status that is not SUCCESS, as in kube-scheduler."""
@@ -109,6 +110,7 @@ def _pre_filter(plugins: tuple[FilterPlugin[Any], ...], pod: Pod) -> LocalFilter
     filters = []
     names: frozenset[str] | None = None
     narrowing: list[str] = []
+    reads_pods = False
     for plugin in plugins:
         prepared = plugin.pre_filter(pod)
         if prepared is None:
@@ -116,6 +118,7 @@ def _pre_filter(plugins: tuple[FilterPlugin[Any], ...], pod: Pod) -> LocalFilter
         if isinstance(prepared, Status):
             return LocalFilters(rejected=prepared)
         filters.append((plugin.filter, prepared.state))
+        reads_pods = reads_pods or plugin.reads_pods
         if prepared.node_names is not None:
             names = prepared.node_names if names is None else names & prepared.node_names
             narrowing = sorted((*narrowing, plugin.name))
@@ -123,7 +126,7 @@ def _pre_filter(plugins: tuple[FilterPlugin[Any], ...], pod: Pod) -> LocalFilter
                 return LocalFilters(rejected=_unsatisfied(narrowing))
     listed = " ".join(narrowing)
     outside = unresolvable(",".join(narrowing), f"node(s) didn't satisfy plugin(s) [{listed}]")
-    return LocalFilters(tuple(filters), None, names, outside)
+    return LocalFilters(tuple(filters), None, names, outside, reads_pods)
 
 
 def _unsatisfied(plugins: list[str]) -> Status:

@@ -8,17 +8,11 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from berth.scheduling.profiles import NAMED, SHIPPED
+from berth.scheduling.profiles import SHIPPED
 
 
-def _unknown(name: str, known: Iterable[str]) -> PydanticCustomError:
+def _unknown(known: Iterable[str]) -> PydanticCustomError:
     expected = ", ".join(f"'{each}'" for each in known)
-    if name in NAMED:
-        return PydanticCustomError(
-            "profile_to_come",
-            "this release does not have {name} yet; input should be {expected}",
-            {"name": name, "expected": expected},
-        )
     return PydanticCustomError("profile_name", "Input should be {expected}", {"expected": expected})
 
 
@@ -26,18 +20,18 @@ def _exists(name: str, info: ValidationInfo) -> str:
     # Without definitions that could be read, nothing can be said of a name.
     definitions = info.data.get("definitions")
     if definitions is not None and name not in SHIPPED and name not in definitions:
-        raise _unknown(name, (*SHIPPED, *definitions))
+        raise _unknown((*SHIPPED, *definitions))
     return name
 
 
 def _shipped(name: str) -> str:
     if name not in SHIPPED:
-        raise _unknown(name, SHIPPED)
+        raise _unknown(SHIPPED)
     return name
 
 
 def _new(name: str) -> str:
-    if name in NAMED:
+    if name in SHIPPED:
         raise PydanticCustomError("taken", "{name} is the name of a profile that comes with Berth", {"name": name})
     return name
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from berth.scheduling.framework import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, Plugin, ScorePlugin
 from berth.scheduling.profile import AnyFilter, AnyScore, Profile, Scale
-from berth.scheduling.registry import REGISTRY
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ RESOURCE_SEGREGATION = "resource-segregation"
 MANAGED_RESOURCES = "managed-resources"
 FULL = "full"
 
-NAMED: Mapping[str, Composition] = {
+SHIPPED: Mapping[str, Composition] = {
     # The label's integer is the score, as it stands.
     LABEL_PRIORITY: Composition((Enabled("NodePriorityLabel"),), Scale.AS_IS),
     RESOURCE_SEGREGATION: Composition((Enabled("ResourceSegregation"),)),
@@ -53,14 +52,7 @@ NAMED: Mapping[str, Composition] = {
         )
     ),
 }
-"""All names that are kept for profiles of Berth's own."""
-
-SHIPPED: Mapping[str, Composition] = {
-    name: composition
-    for name, composition in NAMED.items()
-    if all(each.name in REGISTRY for each in composition.plugins)
-}
-"""Those that this release has the plugins for."""
+"""By name; no profile of a user's own has one of these."""
 
 
 def build(name: str, scale: Scale, plugins: Sequence[tuple[Plugin, int]]) -> Profile:

@@ -10,6 +10,7 @@ from berth.scheduling.framework import Plugin
 from berth.scheduling.plugins import (
     image_locality,
     inter_pod_affinity,
+    managed_resources,
     node_affinity,
     node_name,
     node_ports,
@@ -58,5 +59,6 @@ REGISTRY: Mapping[str, Registered] = {
     resource_segregation.NAME: Registered(
         resource_segregation.ResourceSegregation, resource_segregation.ResourceSegregationArgs
     ),
+    managed_resources.NAME: Registered(managed_resources.ManagedResources, managed_resources.ManagedResourcesArgs),
 }
 """In-tree plugins first, in kube-scheduler's order."""

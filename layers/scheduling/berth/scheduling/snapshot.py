@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from berth.scheduling.assumed import Assumed, assumed_by_node
 from berth.scheduling.census import Census
 from berth.scheduling.changes import Changes, Nodes, change_nodes, move_pods, nominated, nominated_after
 from berth.scheduling.domains import Domains
-from berth.scheduling.history import History, Step
+from berth.scheduling.history import History, Moved, Step
 from berth.scheduling.objects.disruption_budget import PodDisruptionBudget
 from berth.scheduling.objects.namespace import Namespace
 from berth.scheduling.objects.node import NodeInfo
@@ -20,13 +21,16 @@ from berth.scheduling.positions import Positions
 from berth.scheduling.roster import Roster
 from berth.scheduling.selectors import Labels
 
+NOBODY: Mapping[str, tuple[Pod, ...]] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Snapshot:
     """Immutable and shared between calls. Compared by identity: two lists of equal nodes are two moments.
 
     nodes: with the pods on them. unbound: pods without a node, by UID. nominated: those of them that preemption makes
-    room for, by node; gated pods are not. strays: pods on nodes that are not known.
+    room for, by node; gated pods are not. strays: pods on nodes that are not known. assumed: pods that are being bound,
+    by node; of those that the nodes do not have yet. base: then the same without them.
     """
 
     nodes: Roster
@@ -40,6 +44,8 @@ class Snapshot:
     history: History = field(default_factory=History, repr=False)
     domains: Domains = field(default_factory=Domains, repr=False)
     census_to_take: Census = field(default_factory=Census, repr=False)
+    assumed: Mapping[str, tuple[Pod, ...]] = field(default_factory=lambda: NOBODY)
+    base: Snapshot | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -107,8 +113,7 @@ class Snapshot:
         step = Step(
             self._were(found.changed),
             reset,
-            frozenset([pod.label_set for pod in moved]),
-            frozenset([pod.spec for pod in moved if pod.spec.pod_affinity.has_terms]),
+            (Moved.of(moved),) if moved else (),
             nodes.positions_among(found.changed),
             relabelled,
         )
@@ -131,6 +136,51 @@ class Snapshot:
             history=self.history.followed_by(step, len(self.nodes)),
             domains=Domains() if relabelled else self.domains,
             census_to_take=census,
+            assumed=NOBODY,
+            base=None,
+        )
+
+    def assuming(self, assumed: Iterable[Assumed]) -> Snapshot:
+        """The same with these pods being bound; what was remembered of it holds (see nominations).
+
+        Who is assumed to be on a node is nominated to none any more.
+        """
+        found = assumed_by_node(assumed, self.nodes, self.unbound)
+        if not found:
+            return self
+        uids = {pod.uid for pods in found.values() for pod in pods}
+        waiting = (pod for pods in self.nominated.values() for pod in pods if pod.uid not in uids)
+        return replace(self, assumed=MappingProxyType(found), nominated=nominated(waiting), base=self.unassumed)
+
+    def with_nodes(self, nodes: Iterable[NodeInfo]) -> Snapshot:
+        """Another snapshot, of these nodes alone, with the pods that this one has on them, is binding and awaits."""
+        found = [node.holding_pods_of(self.nodes[node.name]) if node.name in self.nodes else node for node in nodes]
+        names = {node.name for node in found}
+        alone = replace(Snapshot.of(found, self.unbound.values()), nominated=self.nominated)
+        assumed = {name: pods for name, pods in self.assumed.items() if name in names}
+        return replace(alone, assumed=MappingProxyType(assumed), base=alone) if assumed else alone
+
+    @property
+    def unassumed(self) -> Snapshot:
+        """Without the pods that are being bound: what is worked out on it holds whoever is."""
+        return self if self.base is None else self.base
+
+    @property
+    def settled(self) -> Snapshot:
+        """As if the pods that are being bound were on their nodes. Another moment, of which nothing is remembered."""
+        if not self.assumed:
+            return self
+        uids = {pod.uid for pods in self.assumed.values() for pod in pods}
+        return replace(
+            self,
+            nodes=self.nodes.changed(
+                {name: self.nodes[name].exchanging((), pods) for name, pods in self.assumed.items()}
+            ),
+            unbound=MappingProxyType({uid: pod for uid, pod in self.unbound.items() if uid not in uids}),
+            history=History(),
+            census_to_take=Census(),
+            assumed=NOBODY,
+            base=None,
         )
 
     @property

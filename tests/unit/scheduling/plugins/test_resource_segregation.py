@@ -16,6 +16,7 @@ from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.plugins.resource_segregation import ResourceSegregation, ResourceSegregationArgs
 from berth.scheduling.policy import Policy
+from berth.scheduling.preemption.agreement import Proposal
 from berth.scheduling.snapshot import Snapshot
 from berth.scheduling.status import SUCCESS, Code, Status
 from tests.builders.nodes import node_object
@@ -114,8 +115,9 @@ def test_where_segregation_is_required_the_nodes_that_are_left_are_equally_good(
 
 
 def test_no_eviction_is_agreed_to_where_the_pod_could_not_go_anyway() -> None:
-    assert policy().barred(pod(), ALL, CLUSTER) == set(WITH)
-    assert policy().barred(pod({GPU: "1"}), ALL, CLUSTER) == set(WITHOUT)
+    proposals = {name: Proposal(("uid-victim",), 0) for name in ALL}
+    assert list(policy().agreed(pod(), proposals, CLUSTER).victims) == WITHOUT
+    assert list(policy().agreed(pod({GPU: "1"}), proposals, CLUSTER).victims) == WITH
 
 
 # ----------------------------------------------------------------------------------------------------------- preferred

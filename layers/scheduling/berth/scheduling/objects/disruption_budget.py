@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from berth.scheduling.objects.label_selectors import read_label_selector
-from berth.scheduling.objects.pod import Pod
+from berth.scheduling.objects.pod import LabelSet, Pod
 from berth.scheduling.objects.reading import Malformed, Unreadable, an_object, integer, name_or_empty
 from berth.scheduling.selectors import Invalid, LabelSelector
 
@@ -21,14 +21,17 @@ class PodDisruptionBudget:
     disrupted_pods: frozenset[str] = frozenset()
 
     def covers(self, pod: Pod) -> bool:
-        """Whether an eviction of the pod counts (fact 31): an empty selector and a pod without labels never match."""
+        """Whether an eviction of the pod counts (fact 31)."""
+        return self.selects(pod.label_set) and pod.name not in self.disrupted_pods
+
+    def selects(self, label_set: LabelSet) -> bool:
+        """Whether pods with these labels are its own: an empty selector and no labels at all never match."""
         return (
             isinstance(self.selector, LabelSelector)
             and not self.selector.everything
-            and pod.namespace == self.namespace
-            and bool(pod.labels)
-            and pod.name not in self.disrupted_pods
-            and self.selector.matches(pod.labels)
+            and label_set.namespace == self.namespace
+            and bool(label_set.labels)
+            and self.selector.matches(label_set.labels)
         )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from sys import intern
 from types import MappingProxyType
 
 from berth.scheduling.objects.node import NOTHING, NodeInfo
+from berth.scheduling.objects.pod_fields import picked_annotations
 from berth.scheduling.objects.reading import (
     Malformed,
     Object,
@@ -16,6 +17,7 @@ from berth.scheduling.objects.reading import (
     is_string_map,
     name_or_empty,
     objects,
+    read_annotations,
     texts,
 )
 from berth.scheduling.objects.resources import PODS, amount_of, counted, read_resource_list
@@ -65,6 +67,7 @@ def read_node(obj: object) -> NodeInfo | Unreadable:
             allocatable=counted(allocatable),
             allowed_pods=amount_of(PODS, allocatable),
             images=_read_images(status),
+            annotations=read_annotations(metadata),
         )
     except Malformed:
         return NodeInfo(name, labels, STATUS_UNREADABLE)
@@ -77,16 +80,18 @@ def read_nodes(objs: Iterable[object]) -> tuple[list[NodeInfo], int]:
     return nodes, len(readings) - len(nodes)
 
 
-def trimmed_node(obj: Object) -> Object:
+def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
     """A node with the fields that scheduling needs: `read_node` finds the same in it as in the whole object.
 
     Of its conditions only whether it is ready: the time of the kubelet's last heartbeat would make every one a change.
+    Of its annotations only these.
     """
     found: Object = {}
     for part, names in _KEPT.items():
         value = obj.get(part)
         if isinstance(value, dict):
-            value = {name: value[name] for name in names if value.get(name) is not None}
+            picked = picked_annotations(value, annotated) if part == "metadata" else {}
+            value = {name: value[name] for name in names if value.get(name) is not None} | picked
             if isinstance(conditions := value.get("conditions"), list):
                 value["conditions"] = _readiness(conditions)
         if value is not None and value != {}:

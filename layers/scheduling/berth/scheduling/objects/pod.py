@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from berth.scheduling.objects.containers import NO_IMAGES, HostPort, Images
 from berth.scheduling.objects.node_affinity import NO_NODE_AFFINITY, NodeAffinity
 from berth.scheduling.objects.pod_affinity import NO_POD_AFFINITY, PodAffinity
+from berth.scheduling.objects.reading import NO_ANNOTATIONS
 from berth.scheduling.objects.requests import Requests
 from berth.scheduling.objects.taints import Toleration
 from berth.scheduling.objects.topology_spread import TopologySpreadConstraint
@@ -72,7 +73,9 @@ class PodSpec:
 class Pod:
     """A pod. `node_name` is empty while it is not bound; `start_time` is in seconds since the epoch.
 
-    terminating: it is being deleted. disruption_target: and the scheduler did it, to make room.
+    terminating: it is being deleted. disruption_target: and the scheduler did it, to make room. annotations: of a pod
+    in the cache, those that something is counted by. assumed_shares: what is reserved for it on its node, where it is
+    not known to be there yet (see assumed).
     """
 
     name: str
@@ -85,6 +88,8 @@ class Pod:
     start_time: float | None = None
     terminating: bool = False
     disruption_target: bool = False
+    annotations: Mapping[str, str] = field(default_factory=lambda: NO_ANNOTATIONS, hash=False)
+    assumed_shares: Mapping[str, int] | None = field(default=None, hash=False)
 
     @property
     def namespace(self) -> str:

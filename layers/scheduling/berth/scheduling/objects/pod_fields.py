@@ -6,12 +6,13 @@ have the shape of a v1.Pod. They copy and leave out; a field of the wrong type i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from sys import intern
 
 import orjson
 
 from berth.scheduling.objects.reading import Object
+from berth.scheduling.objects.resources import is_extended
 
 SHARED = "shared"
 """The field of a compact pod that a v1.Pod does not have."""
@@ -34,11 +35,12 @@ _OWNER = ("apiVersion", "kind", "name")
 _STATUS = ("resources", "allocatedResources")
 
 
-def own_part(obj: Object) -> Object:
-    """Name, identity, labels, place and state."""
+def own_part(obj: Object, annotations: Container[str] = ()) -> Object:
+    """Name, identity, labels, these annotations, place and state."""
     metadata, spec, status = (_part(obj, name) for name in ("metadata", "spec", "status"))
     return {
-        "metadata": _picked(metadata, ("name", "namespace", "uid", "labels", "deletionTimestamp")),
+        "metadata": _picked(metadata, ("name", "namespace", "uid", "labels", "deletionTimestamp"))
+        | picked_annotations(metadata, annotations),
         "spec": _picked(spec, ("nodeName",)),
         "status": _picked(status, ("phase", "startTime", "nominatedNodeName"))
         | _conditions(status, "DisruptionTarget"),
@@ -67,23 +69,26 @@ def shared_part(obj: Object, *, placed: bool) -> Object:
     return found
 
 
-def trimmed_pod(obj: Object) -> Object:
-    """A pod with the fields that scheduling needs: `read_pods` finds the same in it as in the whole object."""
-    own, shared = own_part(obj), shared_part(obj, placed=is_placed(obj))
+def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
+    """A pod with the fields that scheduling needs: `read_pods` finds the same in it as in the whole object.
+
+    Of its annotations only these.
+    """
+    own, shared = own_part(obj, annotations), shared_part(obj, placed=is_placed(obj))
     found = {name: _part(own, name) | _part(shared, name) for name in own}
     if conditions := [*_conditions_of(own), *_conditions_of(shared)]:
         found["status"]["conditions"] = conditions
     return _as_far_as_given(found, obj)
 
 
-def compact_pod(obj: Object) -> Object:
+def compact_pod(obj: Object, annotations: Container[str] = ()) -> Object:
     """A pod as the cache keeps it: its own part, and the shared part as text under SHARED.
 
     As text it is one object for all pods that have it in common, and is found again without being decoded. Raises
     JSONEncodeError where there are keys or values that JSON has not.
     """
     shared = orjson.dumps(shared_part(obj, placed=is_placed(obj)), option=orjson.OPT_SORT_KEYS)
-    return _as_far_as_given(own_part(obj), obj) | {SHARED: intern(shared.translate(_EXCHANGED).decode())}
+    return _as_far_as_given(own_part(obj, annotations), obj) | {SHARED: intern(shared.translate(_EXCHANGED).decode())}
 
 
 def decoded_shared_part(source: str) -> object:
@@ -153,7 +158,27 @@ def _container(obj: Object, placed: bool) -> Object:
 
 
 def _requests(resources: object) -> object:
-    return _picked(resources, ("requests",)) if isinstance(resources, dict) else resources
+    """With the limits of extended resources where there is no request: what the API server makes a request of."""
+    if not isinstance(resources, dict):
+        return resources
+    kept = _picked(resources, ("requests",))
+    requests, limits = kept.get("requests", {}), resources.get("limits")
+    if isinstance(requests, dict) and isinstance(limits, dict):
+        missing = {
+            name: amount
+            for name, amount in limits.items()
+            if name not in requests and isinstance(name, str) and is_extended(name)
+        }
+        if missing:
+            kept["requests"] = requests | missing
+    return kept
+
+
+def picked_annotations(metadata: Object, names: Container[str]) -> Object:
+    """Those of these names, under `annotations`; nothing where there are none."""
+    found = metadata.get("annotations") if names else None
+    picked = {name: found[name] for name in found if name in names} if isinstance(found, dict) else {}
+    return {"annotations": picked} if picked else {}
 
 
 def _host_ports(ports: object) -> object:

@@ -15,6 +15,7 @@ from berth.scheduling.objects.pod import Controller, LabelSet, Pod, PodSpec
 from berth.scheduling.objects.pod_affinity import read_pod_affinity
 from berth.scheduling.objects.pod_fields import SHARED, controller_of, decoded_shared_part, is_placed, shared_part
 from berth.scheduling.objects.reading import (
+    NO_ANNOTATIONS,
     Malformed,
     Object,
     Unreadable,
@@ -22,6 +23,7 @@ from berth.scheduling.objects.reading import (
     an_object,
     integer,
     name_or_empty,
+    read_annotations,
     string_map,
     text,
 )
@@ -152,6 +154,7 @@ def _pod(metadata: Object, spec: Object, status: Object, labels: LabelSet, share
         _seconds(status.get("startTime")),
         metadata.get("deletionTimestamp") is not None,
         "conditions" in status and _is_disruption_target(status),
+        read_annotations(metadata) if "annotations" in metadata else NO_ANNOTATIONS,
     )
 
 

@@ -7,12 +7,20 @@ functions here raise Malformed where a field has the wrong type; null counts as 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from sys import intern
+from types import MappingProxyType
 from typing import TypeGuard
 
 from berth.scheduling.quantity import fits
 
 Object = dict[str, object]
+
+NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
+MAX_ANNOTATION = 4096
+NO_TEXT = "?"
+"""In place of an annotation that is not read; it is neither a quantity nor a number."""
 
 
 class Malformed(Exception):
@@ -88,6 +96,18 @@ def string_map(value: object, path: str) -> dict[str, str]:
     if not is_string_map(value):
         raise Malformed(f"{path} is not a map of strings")
     return value
+
+
+def read_annotations(metadata: Object) -> Mapping[str, str]:
+    """Texts that something may be counted by. What is no string, or is endless, stays as one that means nothing."""
+    found = metadata.get("annotations")
+    if not isinstance(found, dict) or not found:
+        return NO_ANNOTATIONS
+    return {
+        intern(key): value if isinstance(value, str) and len(value) <= MAX_ANNOTATION else NO_TEXT
+        for key, value in found.items()
+        if isinstance(key, str)
+    }
 
 
 def is_string_map(value: object) -> TypeGuard[dict[str, str]]:

@@ -79,6 +79,7 @@ class NodeAffinity(FilterPlugin[Required], ScorePlugin[Preferred]):
     """As in kube-scheduler."""
 
     name = NAME
+    reads_pods = False
     normalized = True
 
     def __init__(self, args: NodeAffinityArgs) -> None:

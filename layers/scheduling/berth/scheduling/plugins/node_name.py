@@ -21,6 +21,7 @@ class NodeName(FilterPlugin[str]):
     """As in kube-scheduler. The state: the name."""
 
     name = NAME
+    reads_pods = False
 
     def __init__(self, args: NoArgs) -> None:
         """There is nothing to choose."""

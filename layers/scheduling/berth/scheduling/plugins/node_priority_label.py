@@ -39,6 +39,7 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
     """
 
     name = NAME
+    reads_pods = False
     normalized = True
 
     def __init__(self, args: NodePriorityLabelArgs) -> None:

@@ -34,6 +34,7 @@ class NodeReady(FilterPlugin[frozenset[str]]):
     """The state: the values of the Ready condition that the pod puts up with. No condition at all is no objection."""
 
     name = NAME
+    reads_pods = False
 
     def __init__(self, args: NoArgs) -> None:
         """There is nothing to choose."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Self, assert_never
@@ -10,6 +11,7 @@ from typing import Annotated, Self, assert_never
 from pydantic import Field, model_validator
 
 from berth.scheduling.framework import FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.objects.resources import NATIVE, is_extended
 from berth.scheduling.plugins.arguments import Args
@@ -127,6 +129,11 @@ class NodeResourcesFit(FilterPlugin[Needs], ScorePlugin[tuple[Wanted, ...]]):
         self._ignored_groups = args.ignored_resource_groups
         self._resources = args.scoring_strategy.resources or CPU_AND_MEMORY
         self._scorer = args.scoring_strategy.scorer()
+
+    def with_counting(self, counting: Counting) -> Self:
+        found = copy(self)
+        found._ignored = self._ignored | counting.ignored_by_scheduler
+        return found
 
     def shape(self, pod: Pod) -> Hashable:
         requests = pod.spec.requests

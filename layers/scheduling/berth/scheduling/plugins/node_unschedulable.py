@@ -23,6 +23,7 @@ class NodeUnschedulable(FilterPlugin[None]):
     """As in kube-scheduler. The taint itself is TaintToleration's business."""
 
     name = NAME
+    reads_pods = False
 
     def __init__(self, args: NoArgs) -> None:
         """There is nothing to choose."""

@@ -66,6 +66,7 @@ class ResourceSegregation(FilterPlugin[Asked], ScorePlugin[Asked]):
     """The state: which of the resources the pod asks for. Amounts of 0 count neither there nor on the node."""
 
     name = NAME
+    reads_pods = False
 
     def __init__(self, args: ResourceSegregationArgs) -> None:
         self._resources = args.resources

@@ -25,6 +25,7 @@ class TaintToleration(FilterPlugin[Tolerations], ScorePlugin[Tolerations]):
     """As in kube-scheduler. The state: the tolerations that the question is about."""
 
     name = NAME
+    reads_pods = False
     normalized = True
 
     def __init__(self, args: NoArgs) -> None:
