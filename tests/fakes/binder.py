@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from berth.extender.ports import Assignment, Binding, Created, PodBinder, Refused, Unanswered
+from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from tests.fakes.clock import HandDrivenClock
 
 Step = tuple[str, Created | Assignment | Refused | Unanswered, float]
@@ -62,6 +62,10 @@ class ScriptedBinder(PodBinder):
         found = self._next("read", timeout)
         assert not isinstance(found, Created)
         return found
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
+        found = self.assignment(namespace, pod_name, timeout)
+        return FoundPod(found, "", False, {}) if isinstance(found, Assignment) else found
 
     def _next(self, call: str, timeout: float) -> Created | Assignment | Refused | Unanswered:
         self.timeouts.append(timeout)

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import pytest
+
 from berth.extender.arguments import Candidates, read_candidates
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import Basis, CacheUnavailable, NodeCache
+from berth.scheduling.assumed import Assumed
 from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.freshness import WhenStale
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot import Snapshot
+from tests.builders.counted import (
+    LICENCE,
+    asking,
+    asking_object,
+    configuration,
+    counted_node,
+    counted_node_object,
+)
 from tests.builders.nodes import labelled, labelled_object
 from tests.builders.requests import body_of, cache_mode, full_mode
 
@@ -15,8 +27,8 @@ from tests.builders.requests import body_of, cache_mode, full_mode
 class Answering(NodeCache):
     """Answers with what it was given, and counts how often it was asked for the cluster."""
 
-    def __init__(self, answer: Snapshot | CacheUnavailable) -> None:
-        self._answer = Basis(BerthConfiguration().policy(), answer)
+    def __init__(self, answer: Snapshot | CacheUnavailable, document: BerthConfiguration | None = None) -> None:
+        self._answer = Basis((document or BerthConfiguration()).policy(), answer)
         self.asked = 0
 
     def current(self) -> Basis:
@@ -72,3 +84,44 @@ def test_the_cache_is_not_read_for_a_request_that_is_refused() -> None:
     for request in ({}, cache_mode([]), cache_mode(["n1"]) | {"Pod": None}, cache_mode(["n1"]) | {"NodeNames": [1]}):
         assert isinstance(read_candidates(body_of(request), snapshots), Failure)
     assert snapshots.asked == 0
+
+
+# ----------------------------------------------------------------------------- full mode, for what is counted
+def test_full_mode_takes_the_pods_of_the_cache_where_the_pod_asks_for_what_is_counted() -> None:
+    """The request has nodes without their pods: what they hold would be free otherwise."""
+    holding = asking("holds", "n1", licence="3")
+    cached = Snapshot.of([counted_node("n1", "9"), counted_node("other", "9")], [holding])
+    cached = cached.assuming([Assumed("ml", "a", "uid-a", "n1", {LICENCE: 1})])
+    request = full_mode([counted_node_object("n1", "4"), counted_node_object("new", "4")], asking_object(licence="1"))
+    found = read_candidates(body_of(request), Answering(cached, configuration()))
+    assert isinstance(found, Candidates)
+    # The nodes are the request's, with what it says of them; a node that the cache does not know has no pods.
+    assert sorted(found.snapshot.nodes) == ["n1", "new"]
+    rejected = found.policy.feasibility(found.pod, found.names, found.snapshot).rejected
+    assert {name: status.message for name, status in rejected.items()} == {"n1": "Insufficient example.com/licence"}
+
+
+def test_full_mode_needs_no_cache_for_a_pod_that_asks_for_nothing_counted() -> None:
+    cache = Answering(CacheUnavailable("not to be asked"), configuration())
+    assert isinstance(read_candidates(body_of(full_mode([counted_node_object()], asking_object())), cache), Candidates)
+    assert cache.asked == 0
+
+
+@pytest.mark.parametrize(
+    ("when_stale", "names"),
+    [
+        pytest.param(WhenStale.FAIL, None, id="fail: without its pods a node cannot be judged"),
+        pytest.param(WhenStale.PASS, ["n1"], id="pass: bind counts all the same"),
+    ],
+)
+def test_full_mode_without_a_cache_answers_as_the_configuration_says(
+    when_stale: WhenStale, names: list[str] | None
+) -> None:
+    cache = Answering(CacheUnavailable("cause; remedy", when_stale), configuration())
+    request = full_mode([counted_node_object("n1", "4")], asking_object("asks", licence="4"))
+    found = read_candidates(body_of(request), cache)
+    if names is None:
+        assert found == Failure(FailureOutcome.CACHE_UNAVAILABLE, "cause; remedy", "ml/asks")
+    else:
+        assert isinstance(found, Candidates)
+        assert found.policy.feasibility(found.pod, found.names, found.snapshot).feasible == names

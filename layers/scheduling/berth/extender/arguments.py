@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
@@ -106,5 +106,22 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache) -> Candidates | Failur
         infos[info.name], items[info.name] = info, item
     if not infos:
         return bad_request(NO_NODES)
-    snapshot = Snapshot.of(infos.values())
-    return Candidates(pod, Located.of(list(infos), snapshot.positions), cache.policy(), snapshot, items)
+    policy = cache.policy()
+    snapshot: Snapshot | Failure = Snapshot.of(infos.values())
+    if policy.counts(pod):
+        policy, snapshot = _with_cached_pods(infos.values(), pod, cache)
+    if isinstance(snapshot, Failure):
+        return snapshot
+    return Candidates(pod, Located.of(list(infos), snapshot.positions), policy, snapshot, items)
+
+
+def _with_cached_pods(nodes: Iterable[NodeInfo], pod: Pod, cache: NodeCache) -> tuple[Policy, Snapshot | Failure]:
+    """The request's nodes with the pods that are on them: what is used is not in the request."""
+    basis = cache.current()
+    cluster = basis.cluster
+    if isinstance(cluster, Snapshot):
+        return basis.policy, cluster.with_nodes(nodes)
+    if cluster.when_stale is WhenStale.PASS:
+        # bind counts all the same.
+        return basis.policy, Snapshot.of(nodes)
+    return basis.policy, Failure(FailureOutcome.CACHE_UNAVAILABLE, cluster.reason)

@@ -7,11 +7,13 @@ again: on the wanted node with the wanted UID is success, whoever brought it the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
+from berth.extender.counted_bind import Counted, bind_counted
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, Failure, bad_request
-from berth.extender.ports import Assignment, Binding, Created, PodBinder, Refused, Unanswered
+from berth.extender.ports import Binding, Created, PodBinder, Refused
 from berth.extender.reply import Reply, error_reply, reply
+from berth.extender.settled import CONFLICT, NOT_FOUND, settled_by
 from berth.extender.wire import decode_object
 
 # RFC 1123 subdomains: what these names may be. They become part of a URL, so nothing else gets through.
@@ -19,30 +21,15 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 _UID = re.compile(r"[-A-Za-z0-9_.:]{1,128}", re.ASCII)
 
 ATTEMPTS = 2
-NOT_FOUND = 404
-CONFLICT = 409
-
-Clock = Callable[[], float]
 
 
-class Deadline:
-    """When the whole bind must have ended: about a second before the scheduler's httpTimeout (fact 23)."""
-
-    def __init__(self, seconds: float, clock: Clock) -> None:
-        self._clock = clock
-        self._end = clock() + seconds
-
-    def remaining(self) -> float:
-        """Seconds left, 0 when the time is over."""
-        return max(0.0, self._end - self._clock())
-
-
-def answer_bind(body: str | bytes, binder: PodBinder, deadline: Deadline) -> Reply:
-    """ExtenderBindingResult: an empty Error means that the pod is on the node."""
+def answer_bind(body: str | bytes, binder: PodBinder, deadline: Deadline, counted: Counted | None = None) -> Reply:
+    """ExtenderBindingResult: an empty Error means that the pod is on the node. `counted`: where anything is counted."""
     binding = _read_binding(body)
     if isinstance(binding, Failure):
         return failed(binding)
-    outcome, reason = bind(binding, binder, deadline)
+    ended = None if counted is None else bind_counted(binding, binder, deadline, counted)
+    outcome, reason = ended or bind(binding, binder, deadline)
     return reply(
         {"Error": reason}, outcome, pod=f"{binding.namespace}/{binding.pod_name}", detail=reason or f"on {binding.node}"
     )
@@ -69,29 +56,12 @@ def bind(binding: Binding, binder: PodBinder, deadline: Deadline) -> tuple[BindO
         reason = result.message if isinstance(result, Refused) else result.cause
         if not deadline.remaining():
             break
-        settled = _settled(binding, binder.assignment(binding.namespace, binding.pod_name, deadline.remaining()))
+        settled = settled_by(binding, binder.assignment(binding.namespace, binding.pod_name, deadline.remaining()))
         if settled is not None:
             return settled
         if isinstance(result, Refused):
             return BindOutcome.REFUSED, reason
     return BindOutcome.UNANSWERED, f"the API server did not confirm the binding: {reason}"
-
-
-def _settled(binding: Binding, found: Assignment | Refused | Unanswered) -> tuple[BindOutcome, str] | None:
-    """What reading the pod settled; None when it is still there and unbound, so that a Binding may be sent again."""
-    match found:
-        case Assignment(pod_uid=uid) if uid != binding.pod_uid:
-            return BindOutcome.POD_GONE, f'pod "{binding.pod_name}" was replaced by another of that name'
-        case Assignment(node=node) if node == binding.node:
-            return BindOutcome.ALREADY_BOUND, ""
-        case Assignment(node=""):
-            return None
-        case Assignment(node=node):
-            return BindOutcome.BOUND_ELSEWHERE, f'pod "{binding.pod_name}" is already assigned to node "{node}"'
-        case Refused(status=status, message=message):
-            return (BindOutcome.POD_GONE if status == NOT_FOUND else BindOutcome.REFUSED), message
-        case Unanswered(cause=cause):
-            return BindOutcome.UNANSWERED, f"the API server did not confirm the binding: {cause}"
 
 
 def _read_binding(body: str | bytes) -> Binding | Failure:

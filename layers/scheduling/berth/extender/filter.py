@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from berth.extender.arguments import Candidates, Undecided, read_candidates
 from berth.extender.outcomes import Failure, FilterOutcome
 from berth.extender.ports import NodeCache
+from berth.extender.reasons import reasons
 from berth.extender.reply import Reply, error_reply, reply
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Feasibility, Policy
@@ -25,7 +26,7 @@ def answer_filter_onlyone(body: str | bytes, cache: NodeCache) -> Reply:
 
 def failed(failure: Failure) -> Reply:
     """An answer without nodes whose Error is the pod's event."""
-    return error_reply(_result(names=[], items=None, rejected={}, error=failure.reason), failure)
+    return error_reply(_result(names=[], items=None, unresolvable={}, error=failure.reason), failure)
 
 
 Decide = Callable[[Policy, Pod, Sequence[str], Snapshot], Feasibility]
@@ -63,20 +64,30 @@ def _outcome(decision: Feasibility) -> FilterOutcome:
 
 
 def _encode(candidates: Candidates, decision: Feasibility) -> dict[str, object]:
-    rejected = decision.messages
+    rejected = decision.rejected
+    resolvable = candidates.policy.resolvable(candidates.pod, rejected, candidates.snapshot)
+    failed = {name: rejected[name].message for name in sorted(resolvable)}
+    if failed:
+        # A node in both maps would count as unresolvable (fact 15).
+        rejected = {name: status for name, status in rejected.items() if name not in failed}
+    unresolvable = reasons(rejected)
     if candidates.items is None:
-        return _result(decision.feasible, None, rejected)
-    return _result(None, [candidates.items[name] for name in decision.feasible], rejected)
+        return _result(decision.feasible, None, unresolvable, failed)
+    return _result(None, [candidates.items[name] for name in decision.feasible], unresolvable, failed)
 
 
 def _result(
-    names: list[str] | None, items: list[object] | None, rejected: dict[str, str], error: str = ""
+    names: list[str] | None,
+    items: list[object] | None,
+    unresolvable: object,
+    failed: dict[str, str] | None = None,
+    error: str = "",
 ) -> dict[str, object]:
-    """ExtenderFilterResult. Whatever a plugin's code, a dropped node is unresolvable in 1.36 (facts 15 and 16)."""
+    """ExtenderFilterResult. Every dropped node is in one of the two maps, with a reason (facts 15 and 16)."""
     return {
         "Nodes": None if items is None else {"metadata": {}, "items": items},
         "NodeNames": names,
-        "FailedNodes": {},
-        "FailedAndUnresolvableNodes": rejected,
+        "FailedNodes": failed or {},
+        "FailedAndUnresolvableNodes": unresolvable,
         "Error": error,
     }

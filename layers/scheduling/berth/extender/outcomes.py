@@ -23,7 +23,11 @@ class PrioritizeOutcome(StrEnum):
 
 
 class BindOutcome(StrEnum):
-    """Endings of bind. Only the first two leave the pod on the node."""
+    """Endings of bind. Only the first two leave the pod on the node.
+
+    Of pods that ask for counted resources, too: INSUFFICIENT, NO_LEDGER: the node's ledger is not there (yet), or being
+    rebuilt. CONTENDED: others changed pod or ledger each time. UNREADABLE: what the pod asks for.
+    """
 
     BOUND = "bound"
     ALREADY_BOUND = "already-bound"
@@ -31,6 +35,11 @@ class BindOutcome(StrEnum):
     POD_GONE = "pod-gone"
     REFUSED = "refused"
     UNANSWERED = "unanswered"
+    INSUFFICIENT = "insufficient"
+    NO_LEDGER = "no-ledger"
+    CONTENDED = "contended"
+    LEDGER_UNAVAILABLE = "ledger-unavailable"
+    UNREADABLE = "unreadable"
 
 
 class PreemptOutcome(StrEnum):

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from berth.extender.arguments import Undecided, read_candidates
 from berth.extender.outcomes import Failure, PrioritizeOutcome
 from berth.extender.ports import NodeCache
-from berth.extender.reply import Reply, reply, status_reply
+from berth.extender.reply import Reply, reply, silent_reply, status_reply
 
 
-def answer_prioritize(body: str | bytes, cache: NodeCache) -> Reply:
+def failed(failure: Failure) -> Reply:
+    """A bare array has no room for an error: the scheduler is told by status, and swallows it (fact 20)."""
+    return status_reply(failure)
+
+
+def failed_silently(failure: Failure) -> Reply:
+    """Behind Basic credentials: no scores, which to the scheduler is the same (fact 18)."""
+    return silent_reply([], failure)
+
+
+def answer_prioritize(body: str | bytes, cache: NodeCache, failed: Callable[[Failure], Reply] = failed) -> Reply:
     """HostPriorityList: every host once (fact 21), with an integer score (fact 19)."""
     candidates = read_candidates(body, cache)
     if isinstance(candidates, Failure):
@@ -22,8 +34,3 @@ def answer_prioritize(body: str | bytes, cache: NodeCache) -> Reply:
         outcome, detail = PrioritizeOutcome.SCORED, f"{len(scores)} nodes scored, {min(scores)} to {max(scores)}"
     hosts = [{"Host": name, "Score": score} for name, score in zip(candidates.names, scores, strict=True)]
     return reply(hosts, outcome, pod=f"{pod.namespace}/{pod.name}", detail=detail)
-
-
-def failed(failure: Failure) -> Reply:
-    """A bare array has no room for an error: the scheduler is told by status, and swallows it (fact 20)."""
-    return status_reply(failure)

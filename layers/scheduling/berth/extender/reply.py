@@ -38,3 +38,9 @@ def status_reply(failure: Failure) -> Reply:
     """A failure of a verb whose answer has no `Error` field: a status is all there is (facts 20 and 28)."""
     status = BAD_REQUEST if failure.outcome is FailureOutcome.BAD_REQUEST else INTERNAL_SERVER_ERROR
     return Reply(orjson.dumps({"Error": failure.reason}), failure.outcome, status, failure.pod, failure.reason)
+
+
+def silent_reply(answer: object, failure: Failure) -> Reply:
+    """A failure that the caller does not get to see: behind Basic credentials a status would print the password into
+    the pod's event (facts 28 and 37). The log and the outcome's metric have it."""
+    return Reply(orjson.dumps(answer), failure.outcome, pod=failure.pod, detail=failure.reason)

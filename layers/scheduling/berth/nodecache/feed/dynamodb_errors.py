@@ -1,35 +1,23 @@
-"""What DynamoDB's errors mean for an operator."""
+"""What DynamoDB's errors mean where the table is the node cache's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.nodecache.feed.table import TableUnavailable
-
-# Anything else is told in DynamoDB's own words.
-_REMEDIES = {
-    "ResourceNotFoundException": "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE to its table",
-    "AccessDeniedException": "the function's role lacks a permission on the table",
-    "ProvisionedThroughputExceededException": "the table is throttled",
-    "ThrottlingException": "the table is throttled",
-    "UnrecognizedClientException": "the AWS credentials are not valid",
-    "ExpiredTokenException": "the AWS credentials have expired",
-}
+from berth.dynamodb.errors import TableUnavailable, Told
 
 
-@contextmanager
-def told(table: str) -> Iterator[None]:
+def told(table: str) -> AbstractContextManager[None]:
     """Errors of the block as TableUnavailable."""
-    try:
-        yield
-    except (ClientError, BotoCoreError) as error:
-        raise unavailable(table, error) from error
+    return _cache(table).errors()
 
 
 def unavailable(table: str, error: ClientError | BotoCoreError) -> TableUnavailable:
     """The error with its cause and remedy."""
-    code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
-    return TableUnavailable(f"node cache table {table}: {_REMEDIES.get(code, str(error))} ({code})")
+    return _cache(table).unavailable(error)
+
+
+def _cache(table: str) -> Told:
+    return Told("node cache", table, "BERTH_CACHE_TABLE")

@@ -1,0 +1,1 @@
+"""What every table on DynamoDB has in common: what its errors mean."""

@@ -1,0 +1,51 @@
+"""What the ledger has of one pod on one node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+Shares = Mapping[str, int]
+"""By pool, an amount above 0. A pool is a resource, or one device of it (`nvidia.com/gpumem#0`)."""
+
+
+class EntryState(StrEnum):
+    """RESERVED: a bind is under way, or has died. BOUND: the pod was seen on the node. A released entry is gone."""
+
+    RESERVED = "reserved"
+    BOUND = "bound"
+
+
+@dataclass(frozen=True, slots=True)
+class PodKey:
+    """A pod by its name and by the UID that no other pod will ever have."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A pod's part of a node. attempt: the bind that owns it, never the same twice. since: when it was made, seconds
+    since the epoch."""
+
+    pod: PodKey
+    state: EntryState
+    attempt: str
+    shares: Shares
+    since: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpenReservation:
+    """A bind that the watcher has not confirmed yet. It is written before the entry, so that no entry is without it."""
+
+    pod: PodKey
+    node: str
+    attempt: str
+    shares: Shares
+    since: float
+    release_requested: bool = False
+    """An operator wants it to be looked after now, before it is old enough."""

@@ -1,0 +1,256 @@
+"""The watcher's part in the ledger: it follows what is published, looks after old reservations, and visits every node.
+
+Guarantees. What it writes follows from what has been published, and is refused where a later watcher has written: a
+deposed one can do nothing wrong. A crash between any two calls leaves something that its successor finds: by the pods
+that are published, by the open reservations, or by the visit that each watcher pays to every node. While the table or
+the API server refuses, everything stays as it is, and is tried again.
+
+Not guaranteed: that the ledger is up to date with what is published. What it lags behind by is held too long, never too
+short.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from berth.reservations.entry import Entry, OpenReservation
+from berth.reservations.events import Event, Happening, Report
+from berth.reservations.expiry import Expired, Expiry, ExpiryOutcome
+from berth.reservations.node_reconciliation import NodeReconciliation, Outranked
+from berth.reservations.pods import ReservedPods
+from berth.reservations.rebuild import LATE_SECONDS, Rebuild
+from berth.reservations.roll import Roll
+from berth.reservations.table import LedgerTable, Marker, MarkerState, TableUnavailable
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import NodeInfo, Pod
+
+_Id = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Seconds. poll: between looks at the open reservations and the marker. expiry: how old a reservation is before
+    somebody looks what became of its bind; no bind takes so long. sweep: between visits of nodes where nothing
+    happened. pause: after the table has refused."""
+
+    poll: float = 2.0
+    expiry: float = 30.0
+    sweep: float = 0.05
+    pause: float = 1.0
+
+
+class Reconciler:
+    """For one thread, and one leadership. Nothing it does raises but a defect of ours."""
+
+    def __init__(
+        self,
+        table: LedgerTable,
+        pods: ReservedPods,
+        counting: Counting,
+        epoch: int,
+        http_timeout: float,
+        *,
+        wall: Callable[[], float],
+        monotonic: Callable[[], float],
+        new_id: Callable[[], str],
+        report: Report,
+        made_room: Callable[[], None],
+        pace: Pace | None = None,
+    ) -> None:
+        """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. made_room: called when
+        something was given back that no publication tells of."""
+        self._table = table
+        self._roll = Roll(counting)
+        self._epoch = epoch
+        self._wall = wall
+        self._monotonic = monotonic
+        self._report = report
+        self._made_room = made_room
+        self._pace = pace or Pace()
+        self._node = NodeReconciliation(table, self._roll, epoch, wall, self._told, self._is_ready)
+        self._expiry = Expiry(table, pods, epoch)
+        self._rebuild = Rebuild(
+            table,
+            self._node,
+            self._expiry,
+            epoch,
+            http_timeout + LATE_SECONDS,
+            wall=wall,
+            monotonic=monotonic,
+            new_id=new_id,
+            report=self._told,
+            unbound=lambda: self._roll.unbound,
+        )
+        self._concerned: dict[str, None] = {}
+        self._to_sweep: deque[str] = deque()
+        self._to_expire: deque[OpenReservation] = deque()
+        self._to_close: deque[OpenReservation] = deque()
+        self._first_seen: dict[_Id, float] = {}
+        self._on_node: dict[_Id, float] = {}
+        """By what moment a pod was found on the node that was not published there."""
+        self._untraced: dict[_Id, OpenReservation] = {}
+        """Entries that were met without an open reservation."""
+        self._marker: Marker | None = None
+        self._observed_at = 0.0
+        self._has_learned = False
+        self._poll_at = self._sweep_at = self._resume_at = self._rebuild_at = monotonic()
+        self.is_outranked = False
+        """A later watcher has written; nothing is done any more."""
+
+    def learn(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None], observed_at: float) -> None:
+        """What has been published, by key, None for what is gone: first all there is, then what has changed."""
+        concerned = self._roll.learn(nodes, pods)
+        self._observed_at = observed_at
+        if self._has_learned:
+            self._concerned |= dict.fromkeys(sorted(concerned))
+        else:
+            # Not all at once: what changes meanwhile goes first.
+            self._to_sweep.extend(sorted(self._roll.nodes))
+            self._has_learned = True
+
+    def work(self) -> float:
+        """Do the next thing there is to do. Returns after how many seconds there may be another one."""
+        now = self._monotonic()
+        if self.is_outranked or not self._has_learned:
+            return self._pace.poll
+        if now < self._resume_at:
+            return self._resume_at - now
+        try:
+            self._next(now)
+        except Outranked as error:
+            self.is_outranked = True
+            self._report(Event(Happening.OUTRANKED, str(error), detail=f"epoch {self._epoch}"))
+        except TableUnavailable as error:
+            self._resume_at = now + self._pace.pause
+            self._report(Event(Happening.TABLE_UNAVAILABLE, detail=str(error)))
+        return self._until_next()
+
+    def _until_next(self) -> float:
+        now = self._monotonic()
+        if self.is_outranked:
+            return self._pace.poll
+        due = self._poll_at
+        if self._to_sweep:
+            due = min(due, self._sweep_at)
+        if self._rebuild.is_under_way:
+            due = min(due, self._rebuild_at)
+        if self._concerned or self._to_close or self._to_expire:
+            due = now
+        return max(0.0, due - now, self._resume_at - now)
+
+    def _next(self, now: float) -> None:
+        if now >= self._poll_at:
+            self._poll()
+            self._poll_at = now + self._pace.poll
+        elif self._concerned:
+            node = next(iter(self._concerned))
+            self._visit(node)
+        elif self._to_close:
+            self._close(self._to_close[0])
+            self._to_close.popleft()
+        elif self._rebuild.is_under_way and now >= self._rebuild_at:
+            if not self._rebuild.step(self._observed_at):
+                self._rebuild_at = now + self._pace.pause
+        elif self._to_expire:
+            self._expire(self._to_expire[0])
+            self._to_expire.popleft()
+        elif self._to_sweep and now >= self._sweep_at:
+            self._sweep_at = now + self._pace.sweep
+            self._visit(self._to_sweep[0])
+            self._to_sweep.popleft()
+
+    def _is_ready(self) -> bool:
+        """Whether the table is the one that the marker was read of."""
+        found = self._table.marker()
+        return found is not None and found.state is MarkerState.READY
+
+    def _visit(self, node: str) -> None:
+        if self._rebuild.concerns(node):
+            self._rebuild.add(node)
+        else:
+            reconciled = self._node.visit(node)
+            for entry in reconciled.reserved:
+                self._trace(node, entry)
+            if reconciled.blank:
+                self._rebuild.add(node)
+            if reconciled.unfinished:
+                # Behind the others, so that one node does not hold them up.
+                self._to_sweep.append(node)
+        self._concerned.pop(node, None)
+
+    def _trace(self, node: str, entry: Entry) -> None:
+        reservation = OpenReservation(entry.pod, node, entry.attempt, entry.shares, entry.since)
+        self._untraced[_id(reservation)] = reservation
+        self._first_seen.setdefault(_id(reservation), self._monotonic())
+
+    def _poll(self) -> None:
+        """Look at the marker and at all open reservations."""
+        self._rebuild.heed(self._table.marker(), sorted(self._roll.nodes))
+        now = self._monotonic()
+        found = {_id(each): each for each in self._table.open_reservations()}
+        for each in found.keys() & self._untraced.keys():
+            del self._untraced[each]
+        known = found | self._untraced
+        self._first_seen = {each: self._first_seen.get(each, now) for each in known}
+        self._on_node = {each: at for each, at in self._on_node.items() if each in known}
+        waiting = {_id(each) for each in (*self._to_expire, *self._to_close)}
+        for each, reservation in known.items():
+            if each in waiting or self._rebuild.concerns(reservation.node):
+                continue
+            if self._roll.settled(reservation.pod.uid):
+                # The node's ledger is brought to what is published, and then this goes.
+                self._concerned[reservation.node] = None
+                self._to_close.append(reservation)
+            elif reservation.release_requested or self._is_old(reservation):
+                self._to_expire.append(reservation)
+
+    def _is_old(self, reservation: OpenReservation) -> bool:
+        """By its own time or by ours: one that was made by a clock ahead of ours would never be."""
+        age = self._wall() - reservation.since
+        seen = self._monotonic() - self._first_seen[_id(reservation)]
+        return max(age, seen) >= self._pace.expiry
+
+    def _expire(self, reservation: OpenReservation) -> None:
+        if self._rebuild.concerns(reservation.node):
+            return
+        key = _id(reservation)
+        if self._on_node.get(key, math.inf) < self._observed_at:
+            # It has been published by now that the pod is there, and it is not on the roll: nothing of it is counted.
+            done = self._expiry.release(reservation)
+        else:
+            done = self._expiry.expire(reservation)
+        if done.outcome is ExpiryOutcome.ON_NODE:
+            self._on_node.setdefault(key, self._wall())
+        if done.outcome.is_over:
+            self._untraced.pop(key, None)
+        self._tell_expired(reservation, done)
+
+    def _tell_expired(self, reservation: OpenReservation, done: Expired) -> None:
+        node, pod = reservation.node, f"{reservation.pod.namespace}/{reservation.pod.name}"
+        match done.outcome:
+            case ExpiryOutcome.RELEASED:
+                self._report(Event(Happening.EXPIRED, node, pod, reservation.shares))
+                self._made_room()
+            case ExpiryOutcome.NOTHING_HELD | ExpiryOutcome.CONFIRMED:
+                pass
+            case ExpiryOutcome.UNKNOWN:
+                self._report(Event(Happening.CLUSTER_UNAVAILABLE, node, pod, detail=done.detail))
+            case _:
+                self._report(Event(Happening.POSTPONED, node, pod, detail=done.outcome))
+
+    def _close(self, reservation: OpenReservation) -> None:
+        self._expiry.close(reservation)
+        self._untraced.pop(_id(reservation), None)
+
+    def _told(self, event: Event) -> None:
+        """What pods end is published, and wakes the queue then; but only now can be reserved what they held."""
+        self._report(event)
+        if event.happening in (Happening.RELEASED, Happening.RESIZED, Happening.CREATED, Happening.REBUILT):
+            self._made_room()
+
+
+def _id(reservation: OpenReservation) -> _Id:
+    return reservation.pod.uid, reservation.node, reservation.attempt

@@ -1,0 +1,405 @@
+"""The port LedgerTable, held by every implementation of it, and the ledger's operations on each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+
+from berth.reservations.entry import Entry, EntryState, OpenReservation, PodKey
+from berth.reservations.ledger import Ledger, LedgerOutcome, LedgerResult, created
+from berth.reservations.node_ledger import NodeLedger
+from berth.reservations.table import LedgerTable, Marker, MarkerState, NotWritten, Written
+from tests.unit.reservations.ledger_tables import ALL, ledger_table
+
+AT = 1_800_000_000.5
+NODE = "gpu-1.example.com"
+GPU, LICENCE = "nvidia.com/gpumem#0", "example.com/licence"
+EMPTY = created(NODE, {GPU: 8000, LICENCE: 3}, {}, epoch=4)
+
+DONE, SHORT, OTHER_ENTRY = LedgerOutcome.DONE, LedgerOutcome.SHORT, LedgerOutcome.OTHER_ENTRY
+NO_LEDGER, OUTRANKED = LedgerOutcome.NO_LEDGER, LedgerOutcome.OUTRANKED
+RESERVED, BOUND = EntryState.RESERVED, EntryState.BOUND
+
+
+@pytest.fixture(params=ALL)
+def table(request: pytest.FixtureRequest) -> Iterator[LedgerTable]:
+    with ledger_table(request.param, request) as table:
+        yield table
+
+
+@pytest.fixture
+def ledger(table: LedgerTable) -> Ledger:
+    """On a table that has one node: 8,000 of one pool and 3 of the other."""
+    assert table.create(EMPTY) == Written(EMPTY)
+    return Ledger(table)
+
+
+def pod(name: str = "train-0") -> PodKey:
+    return PodKey("ml", name, f"uid-{name}")
+
+
+def entry(
+    name: str = "train-0",
+    attempt: str = "a1",
+    shares: Mapping[str, int] | None = None,
+    state: EntryState = RESERVED,
+) -> Entry:
+    return Entry(pod(name), state, attempt, {LICENCE: 1} if shares is None else shares, AT)
+
+
+def open_reservation(name: str = "train-0", attempt: str = "a1", node: str = NODE) -> OpenReservation:
+    return OpenReservation(pod(name), node, attempt, {LICENCE: 1, GPU: 3000}, AT)
+
+
+def now(ledger: Ledger) -> NodeLedger:
+    """The node's ledger, which adds up."""
+    found = ledger.table.node(NODE)
+    assert found is not None
+    assert_adds_up(found)
+    return found
+
+
+def assert_adds_up(ledger: NodeLedger) -> None:
+    pools = {*ledger.capacity, *(ledger.avail or {}), *ledger.owed}
+    for pool in pools | {pool for each in ledger.entries.values() for pool in each.shares}:
+        avail, owed = (ledger.avail or {}).get(pool, 0), ledger.owed.get(pool, 0)
+        assert avail >= 0
+        assert owed >= 0
+        assert avail * owed == 0
+        assert avail - owed + ledger.held(pool) == ledger.capacity.get(pool, 0)
+
+
+class TestReserving:
+    def test_takes_from_every_pool_and_tells_the_version_it_wrote(self, ledger: Ledger) -> None:
+        mine = entry(shares={GPU: 3000, LICENCE: 1})
+        result = ledger.reserve(NODE, mine)
+        assert result.outcome is DONE
+        assert result.ledger == now(ledger)
+        assert now(ledger).entries == {"uid-train-0": mine}
+        assert now(ledger).avail == {GPU: 5000, LICENCE: 2}
+
+    def test_takes_the_last_of_a_pool(self, ledger: Ledger) -> None:
+        assert ledger.reserve(NODE, entry(shares={LICENCE: 3})).done
+        assert now(ledger).avail == {GPU: 8000}
+
+    @pytest.mark.parametrize(
+        "shares",
+        [
+            pytest.param({LICENCE: 4}, id="more than there is"),
+            pytest.param({LICENCE: 1, GPU: 8001}, id="enough of one pool only"),
+            pytest.param({"example.com/other": 1}, id="a pool that the node does not have"),
+        ],
+    )
+    def test_where_a_pool_is_short_nothing_is_taken(self, ledger: Ledger, shares: Mapping[str, int]) -> None:
+        result = ledger.reserve(NODE, entry(shares=shares))
+        assert (result.outcome, result.ledger) == (SHORT, EMPTY)
+        assert now(ledger) == EMPTY
+
+    def test_its_own_trace_is_a_success(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry())
+        assert ledger.reserve(NODE, entry()).outcome is DONE
+        assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
+
+    def test_an_entry_of_another_attempt_is_told(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry(attempt="a1"))
+        result = ledger.reserve(NODE, entry(attempt="a2"))
+        assert result.outcome is OTHER_ENTRY
+        assert result.entry("uid-train-0") == entry(attempt="a1")
+        assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
+
+    def test_a_node_without_an_item_has_no_ledger(self, table: LedgerTable) -> None:
+        assert Ledger(table).reserve(NODE, entry()) == LedgerResult(NO_LEDGER, None)
+
+    def test_nor_has_one_that_is_rebuilt(self, ledger: Ledger) -> None:
+        ledger.table.blank(NODE, 4)
+        assert ledger.reserve(NODE, entry()).outcome is NO_LEDGER
+        assert ledger.table.node(NODE) == replace(EMPTY, avail=None)
+
+
+class TestTakingOver:
+    def test_the_new_attempt_owns_what_the_old_one_held(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry(attempt="a1"))
+        assert ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2")).outcome is DONE
+        assert now(ledger).entries == {"uid-train-0": entry(attempt="a2")}
+        assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
+
+    def test_the_old_attempt_can_release_it_no_more(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry(attempt="a1"))
+        ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
+        assert ledger.release(NODE, entry(attempt="a1")).outcome is OTHER_ENTRY
+        assert now(ledger).entries == {"uid-train-0": entry(attempt="a2")}
+
+    def test_what_is_needed_beyond_is_added_and_what_is_held_is_kept(self, ledger: Ledger) -> None:
+        """A Binding of the old attempt may still bring the pod there with its shares."""
+        old, new = entry(attempt="a1", shares={GPU: 3000}), entry(attempt="a2", shares={GPU: 2000, LICENCE: 2})
+        ledger.reserve(NODE, old)
+        assert ledger.take_over(NODE, old, new).outcome is DONE
+        assert now(ledger).entries["uid-train-0"].shares == {GPU: 3000, LICENCE: 2}
+        assert now(ledger).avail == {GPU: 5000, LICENCE: 1}
+
+    def test_where_a_pool_is_short_the_old_attempt_keeps_it(self, ledger: Ledger) -> None:
+        old = entry(attempt="a1", shares={LICENCE: 2})
+        ledger.reserve(NODE, old)
+        assert ledger.take_over(NODE, old, entry(attempt="a2", shares={LICENCE: 4})).outcome is SHORT
+        assert now(ledger).entries == {"uid-train-0": old}
+
+    def test_its_own_trace_is_a_success(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry(attempt="a1"))
+        for _ in range(2):
+            assert ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2")).outcome is DONE
+
+    @pytest.mark.parametrize(
+        "found",
+        [
+            pytest.param(None, id="it is gone"),
+            pytest.param(entry(attempt="a3"), id="a third has it"),
+            pytest.param(entry(attempt="a1", state=BOUND), id="it is bound"),
+        ],
+    )
+    def test_nothing_else_is_taken_over(self, table: LedgerTable, found: Entry | None) -> None:
+        entries = {} if found is None else {"uid-train-0": found}
+        before = created(NODE, {LICENCE: 3}, entries, epoch=1)
+        table.create(before)
+        result = Ledger(table).take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
+        assert (result.outcome, result.ledger) == (OTHER_ENTRY, before)
+        assert table.node(NODE) == before
+
+
+class TestReleasing:
+    def test_gives_back_what_it_held(self, ledger: Ledger) -> None:
+        mine = entry(shares={GPU: 3000, LICENCE: 3})
+        ledger.reserve(NODE, mine)
+        assert ledger.release(NODE, mine).outcome is DONE
+        assert now(ledger) == EMPTY
+
+    def test_of_what_is_gone_is_a_success(self, ledger: Ledger) -> None:
+        assert ledger.release(NODE, entry()).outcome is DONE
+        assert now(ledger) == EMPTY
+
+    @pytest.mark.parametrize(
+        "found",
+        [pytest.param(entry(attempt="a2"), id="another attempt's"), pytest.param(entry(state=BOUND), id="bound")],
+    )
+    def test_of_an_entry_that_is_not_the_one_seen_is_refused(self, table: LedgerTable, found: Entry) -> None:
+        before = created(NODE, {LICENCE: 3}, {"uid-train-0": found}, epoch=1)
+        table.create(before)
+        assert Ledger(table).release(NODE, entry()).outcome is OTHER_ENTRY
+        assert table.node(NODE) == before
+
+    @pytest.mark.parametrize(
+        ("capacity", "avail", "owed"),
+        [
+            pytest.param(1, {}, {LICENCE: 1}, id="less than is owed"),
+            pytest.param(2, {}, {}, id="as much as is owed"),
+            pytest.param(3, {LICENCE: 1}, {}, id="more than is owed"),
+        ],
+    )
+    def test_pays_what_is_owed_first(
+        self, table: LedgerTable, capacity: int, avail: Mapping[str, int], owed: Mapping[str, int]
+    ) -> None:
+        leaving, staying = entry("a", shares={LICENCE: 2}), entry("b", shares={LICENCE: 2})
+        table.create(created(NODE, {LICENCE: capacity}, {"uid-a": leaving, "uid-b": staying}, epoch=1))
+        ledger = Ledger(table)
+        assert ledger.release(NODE, leaving).outcome is DONE
+        assert (now(ledger).avail, now(ledger).owed) == (avail, owed)
+
+
+class TestSettling:
+    """The watcher: a pod was seen on the node."""
+
+    def test_confirms_its_reservation(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry(attempt="a1"))
+        result = ledger.settle(now(ledger), entry(attempt="w1", state=BOUND), epoch=5)
+        assert result.outcome is DONE
+        assert now(ledger).entries == {"uid-train-0": entry(attempt="a1", state=BOUND)}
+        assert now(ledger).epoch == 5
+
+    def test_whatever_happened_since_the_watcher_looked(self, ledger: Ledger) -> None:
+        looked = now(ledger)
+        ledger.reserve(NODE, entry(attempt="a1"))
+        ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
+        assert ledger.settle(looked, entry(attempt="w1", state=BOUND), epoch=5).outcome is DONE
+        assert now(ledger).entries == {"uid-train-0": entry(attempt="a2", state=BOUND)}
+
+    def test_corrects_what_was_reserved_otherwise(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry(shares={GPU: 3000, LICENCE: 1}))
+        ledger.settle(now(ledger), entry(shares={GPU: 2000, LICENCE: 2}, state=BOUND), epoch=4)
+        assert now(ledger).avail == {GPU: 6000, LICENCE: 1}
+
+    def test_adopts_a_pod_that_others_bound_and_owes_what_is_not_there(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry("a", shares={LICENCE: 2}))
+        adopted = entry("b", attempt="w1", shares={LICENCE: 4}, state=BOUND)
+        assert ledger.settle(now(ledger), adopted, epoch=4).outcome is DONE
+        assert now(ledger).entries["uid-b"] == adopted
+        assert (now(ledger).avail, now(ledger).owed) == ({GPU: 8000}, {LICENCE: 3})
+
+    def test_again_changes_nothing(self, ledger: Ledger) -> None:
+        bound = entry(state=BOUND)
+        ledger.settle(now(ledger), bound, epoch=4)
+        before = now(ledger)
+        assert ledger.settle(EMPTY, bound, epoch=4).outcome is DONE
+        assert now(ledger) == before
+
+
+class TestResizing:
+    """The watcher: the node's capacity is another."""
+
+    @pytest.mark.parametrize(
+        ("capacity", "avail", "owed"),
+        [
+            pytest.param({GPU: 8000, LICENCE: 5}, {GPU: 8000, LICENCE: 3}, {}, id="grown"),
+            pytest.param({GPU: 8000, LICENCE: 2}, {GPU: 8000}, {}, id="shrunk to what is held"),
+            pytest.param({GPU: 8000, LICENCE: 1}, {GPU: 8000}, {LICENCE: 1}, id="shrunk below what is held"),
+            pytest.param({GPU: 8000}, {GPU: 8000}, {LICENCE: 2}, id="a pool has gone that is in use"),
+            pytest.param({LICENCE: 3}, {LICENCE: 1}, {}, id="a pool has gone that is not"),
+            pytest.param(
+                {GPU: 8000, LICENCE: 3, "x.example/y": 7},
+                {GPU: 8000, LICENCE: 1, "x.example/y": 7},
+                {},
+                id="a new pool",
+            ),
+        ],
+    )
+    def test_is_a_delta(
+        self, ledger: Ledger, capacity: Mapping[str, int], avail: Mapping[str, int], owed: Mapping[str, int]
+    ) -> None:
+        looked = now(ledger)
+        ledger.reserve(NODE, entry(shares={LICENCE: 2}))
+        for _ in range(2):
+            assert ledger.resize(looked, capacity, epoch=4).outcome is DONE
+        assert (now(ledger).capacity, now(ledger).avail, now(ledger).owed) == (capacity, avail, owed)
+
+    def test_growing_pays_what_is_owed_first(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry(shares={LICENCE: 3}))
+        ledger.resize(now(ledger), {GPU: 8000, LICENCE: 1}, epoch=4)
+        ledger.resize(now(ledger), {GPU: 8000, LICENCE: 4}, epoch=4)
+        assert (now(ledger).avail, now(ledger).owed) == ({GPU: 8000, LICENCE: 1}, {})
+
+
+class TestFencing:
+    """A deposed watcher changes nothing that its successor has written."""
+
+    def test_of_updates(self, ledger: Ledger) -> None:
+        mine = entry()
+        ledger.reserve(NODE, mine)
+        looked = now(ledger)
+        ledger.settle(looked, entry("other", state=BOUND), epoch=9)
+        before = now(ledger)
+        assert ledger.settle(looked, replace(mine, state=BOUND), epoch=8).outcome is OUTRANKED
+        assert ledger.resize(looked, {LICENCE: 9}, epoch=8).outcome is OUTRANKED
+        assert ledger.release(NODE, mine, epoch=8).outcome is OUTRANKED
+        assert now(ledger) == before
+
+    def test_of_blanking_and_deleting(self, ledger: Ledger) -> None:
+        assert ledger.table.blank(NODE, 3) == NotWritten(EMPTY)
+        assert ledger.table.delete_if_empty(NODE, 3) == NotWritten(EMPTY)
+        assert now(ledger) == EMPTY
+
+    def test_bind_is_no_watcher(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry())
+        ledger.release(NODE, entry())
+        assert now(ledger).epoch == 4
+
+
+class TestItems:
+    def test_a_ledger_is_read_as_it_was_created(self, table: LedgerTable) -> None:
+        full = created(
+            NODE, {GPU: 8000, LICENCE: 1}, {"uid-a": entry("a", shares={GPU: 1, LICENCE: 2}, state=BOUND)}, epoch=3
+        )
+        assert table.create(full) == Written(full)
+        assert table.node(NODE) == full
+        assert_adds_up(full)
+
+    def test_none_is_created_over_another(self, table: LedgerTable) -> None:
+        table.create(EMPTY)
+        assert table.create(replace(EMPTY, epoch=9)) == NotWritten(EMPTY)
+        assert table.create(replace(EMPTY, epoch=9), over_blank=True) == NotWritten(EMPTY)
+
+    def test_a_blank_one_is_made_anew_when_that_is_meant(self, table: LedgerTable) -> None:
+        table.create(EMPTY)
+        blank = replace(EMPTY, avail=None, epoch=5)
+        assert table.blank(NODE, 5) == Written(blank)
+        assert table.create(replace(EMPTY, epoch=5)) == NotWritten(blank)
+        assert table.create(replace(EMPTY, epoch=4), over_blank=True) == NotWritten(blank)
+        assert table.create(replace(EMPTY, epoch=5), over_blank=True) == Written(replace(EMPTY, epoch=5))
+        assert table.create(replace(EMPTY, node="other"), over_blank=True) == Written(replace(EMPTY, node="other"))
+
+    def test_one_without_entries_is_deleted(self, table: LedgerTable) -> None:
+        table.create(EMPTY)
+        assert table.delete_if_empty(NODE, 4) == Written(EMPTY)
+        assert table.node(NODE) is None
+        assert table.delete_if_empty(NODE, 4) == NotWritten(None)
+
+    def test_one_with_entries_is_not(self, ledger: Ledger) -> None:
+        ledger.reserve(NODE, entry())
+        assert ledger.table.delete_if_empty(NODE, 4) == NotWritten(now(ledger))
+
+    def test_what_there_is_not_cannot_be_blanked(self, table: LedgerTable) -> None:
+        assert table.blank(NODE, 4) == NotWritten(None)
+
+    def test_all_are_read_in_order_for_the_operator(self, table: LedgerTable) -> None:
+        for name in ("b", "c", "a"):
+            table.create(replace(EMPTY, node=name))
+        table.put_open(open_reservation())
+        assert [each.node for each in table.nodes()] == ["a", "b", "c"]
+
+
+class TestOpenReservations:
+    def test_each_attempt_has_its_own(self, table: LedgerTable) -> None:
+        """Were there one for all, who gives up would delete the trace of who goes on."""
+        for attempt in ("a1", "a2"):
+            table.put_open(open_reservation(attempt=attempt))
+        table.delete_open("uid-train-0", NODE, "a1")
+        assert table.open_reservations() == [open_reservation(attempt="a2")]
+
+    def test_one_that_is_gone_needs_no_deleting(self, table: LedgerTable) -> None:
+        table.delete_open("uid-train-0", NODE, "a1")
+        assert table.open_reservations() == []
+
+    def test_one_for_each_pod_and_node(self, table: LedgerTable) -> None:
+        all_open = [open_reservation("a", node="n1"), open_reservation("a", node="n2"), open_reservation("b")]
+        for each in all_open:
+            table.put_open(each)
+        assert table.open_reservations() == all_open
+
+    def test_all_pages_are_read(self, table: LedgerTable) -> None:
+        """A page of a Query ends at 1 MB."""
+        wide = {f"example.com/a-pool-with-a-rather-long-name-{number}": number + 1 for number in range(300)}
+        for number in range(80):
+            table.put_open(replace(open_reservation(f"p{number:02}"), shares=wide))
+        assert [each.pod.name for each in table.open_reservations()] == [f"p{number:02}" for number in range(80)]
+
+    def test_a_release_can_be_asked_for(self, table: LedgerTable) -> None:
+        there, absent = open_reservation("a", attempt="a1"), open_reservation("b", attempt="b1")
+        table.put_open(there)
+        table.request_release(replace(there, shares={LICENCE: 2}))
+        table.request_release(absent)
+        assert table.open_reservations() == [
+            replace(there, release_requested=True),
+            replace(absent, release_requested=True),
+        ]
+
+
+class TestMarker:
+    READY = Marker(MarkerState.READY, 3, AT, "n1")
+    REBUILDING = Marker(MarkerState.REBUILDING, 4, AT + 1, "n2")
+
+    def test_a_new_table_has_none(self, table: LedgerTable) -> None:
+        assert table.marker() is None
+
+    def test_is_replaced_where_it_is_the_one_that_was_seen(self, table: LedgerTable) -> None:
+        assert table.put_marker(self.READY, None)
+        assert table.put_marker(self.REBUILDING, self.READY)
+        assert table.marker() == self.REBUILDING
+
+    def test_its_own_trace_is_a_success(self, table: LedgerTable) -> None:
+        assert table.put_marker(self.READY, None)
+        assert table.put_marker(self.READY, None)
+
+    def test_another_stays(self, table: LedgerTable) -> None:
+        table.put_marker(self.REBUILDING, None)
+        assert not table.put_marker(self.READY, None)
+        assert not table.put_marker(replace(self.READY, nonce="n4"), self.READY)
+        assert table.marker() == self.REBUILDING

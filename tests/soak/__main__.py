@@ -1,0 +1,49 @@
+"""`python -m tests.soak [--binds N] [--workers N] [--seed N]`: binds against the emulator, and every bind cut short."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.deployment.emulator import COMMAND, Emulator
+from tests.soak.binds import MOST_UNSEEN, Soak
+from tests.soak.checked import CheckedLedgerTable
+from tests.unit.reservations.ledger_tables import emulator_client, new_table
+
+
+def main() -> int:
+    """Exit status 1 where something does not hold, with what it was."""
+    parser = argparse.ArgumentParser(prog="make soak-binds", description="Concurrent binds of counted resources.")
+    parser.add_argument("--binds", type=int, default=5000)
+    parser.add_argument("--workers", type=int, default=16)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--unseen", type=int, default=MOST_UNSEEN, help="pods that the watcher may lag behind")
+    chosen = parser.parse_args()
+    if not COMMAND.exists():
+        print("the AWS emulator is not installed: make tools", file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory() as directory, Emulator(Path(directory)) as emulator:
+        client = emulator_client(emulator.endpoint_url, connections=chosen.workers + 2)
+        table = CheckedLedgerTable(client, new_table(client))
+        soak = Soak(table, binds=chosen.binds, workers=chosen.workers, seed=chosen.seed, most_unseen=chosen.unseen)
+        started = time.monotonic()
+        try:
+            soak.run()
+        except AssertionError as broken:
+            print(f"broken: {broken}")
+            return 1
+        seconds = time.monotonic() - started
+    attempts = sum(soak.tally.outcomes.values())
+    print(
+        f"{attempts} binds by {chosen.workers} workers in {seconds:.0f} s: {dict(soak.tally.outcomes.most_common())}; "
+        f"{table.versions} versions of {len(soak._nodes)} ledgers were committed, {table.refused} writes refused; "
+        f"{soak.pods.bound} Bindings; nothing was given twice, nothing was lost"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,255 @@
+"""Workers that bind, die and lose answers, a watcher that confirms and expires, and what must hold of it all."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from random import Random
+from threading import Event, Lock
+from uuid import uuid4
+
+from berth.extender.counted_bind import Counted, bind_counted
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindOutcome
+from berth.extender.ports import Binding, PodBinder
+from berth.reservations.bind import LedgerReservations
+from berth.reservations.entry import EntryState, OpenReservation
+from berth.reservations.expiry import Expiry
+from berth.reservations.ledger import created
+from berth.reservations.node_reconciliation import NodeReconciliation
+from berth.reservations.roll import Roll
+from berth.scheduling.managed_resources.counting import left
+from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
+from berth.scheduling.objects import NodeInfo, Pod, read_pod
+from tests.fakes.clock import HandDrivenClock
+from tests.simulation.binds import CAPACITY, COUNTING, GPU_MEMORY, LICENCE, Died, Wire, WiredBinder, assert_adds_up
+from tests.soak.checked import CheckedLedgerTable, CheckedPods, FaultyTable
+
+EPOCH = 3
+AGE_SECONDS = 1.0
+"""Old enough to be looked after: any age is safe, and 30 s would leave too little of the nodes."""
+
+MOST_UNSEEN = 64
+"""Pods that have changed since the watcher looked."""
+
+ASKED: tuple[Mapping[str, str], ...] = ({LICENCE: "1"}, {GPU_MEMORY: "3000"}, {GPU_MEMORY: "2000", LICENCE: "1"})
+
+
+@dataclass
+class Tally:
+    """What became of the binds. writes: how many updates of the node's item each of those took that died nowhere."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    writes: Counter[int] = field(default_factory=Counter)
+    succeeded: set[str] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
+    lock: Lock = field(default_factory=Lock)
+
+
+class Soak:
+    """One run."""
+
+    def __init__(
+        self,
+        table: CheckedLedgerTable,
+        *,
+        binds: int,
+        workers: int = 16,
+        nodes: int = 16,
+        seed: int = 0,
+        faults: float = 0.005,
+        most_unseen: int = MOST_UNSEEN,
+    ) -> None:
+        self.table = table
+        self.tally = Tally()
+        self._binds = binds
+        self._workers = workers
+        self._nodes = [f"n{number}" for number in range(nodes)]
+        self._seed = seed
+        self._faults = faults
+        self._most_unseen = most_unseen
+        self.pods = CheckedPods(CAPACITY, self._shares)
+        self._done = Event()
+        self._requests: dict[str, Mapping[str, str]] = {}
+        self._changed: set[str] = set()
+        self._caught_up = Event()
+        self._caught_up.set()
+        annotations = {"example.com/gpus": "8000,8000"}
+        known = {name: NodeInfo(name, {}, allocatable={LICENCE: 4}, annotations=annotations) for name in self._nodes}
+        self._roll = Roll(COUNTING)
+        self._roll.learn(known, {})
+        self._visit = NodeReconciliation(table, self._roll, EPOCH, time.time, lambda event: None, lambda: True).visit
+        for node in self._nodes:
+            table.create(created(node, CAPACITY, {}, EPOCH))
+
+    def run(self) -> None:
+        """Raises AssertionError where something does not hold, whoever meets it."""
+        with ThreadPoolExecutor(self._workers + 2) as threads:
+            watcher = threads.submit(self._watch)
+            reader = threads.submit(self._read)
+            try:
+                each, rest = divmod(self._binds, self._workers)
+                workers = [
+                    threads.submit(self._work, number, each + (number < rest)) for number in range(self._workers)
+                ]
+                for worker in workers:
+                    worker.result()
+            finally:
+                self._done.set()
+                self._caught_up.set()
+            watcher.result()
+            reader.result()
+        self._assert_nothing_is_lost()
+
+    def _work(self, number: int, binds: int) -> None:
+        random = Random(self._seed * 1000 + number)
+        mine: list[tuple[str, str]] = []
+        for count in range(binds):
+            name = uid = f"pod-{number}-{count}"
+            # The watcher is one thread among many here: where it lags far behind, all nodes are full.
+            self._caught_up.wait(10)
+            self._requests[uid] = random.choice(ASKED)
+            self.pods.add(name, uid, self._requests[uid])
+            if self._bind(name, uid, random):
+                mine.append((name, uid))
+            # As many as fill the nodes: most binds find little left, and some find nothing.
+            while len(mine) > 1 or (mine and random.random() < 0.3):
+                self._end(*mine.pop(random.randrange(len(mine))))
+
+    def _bind(self, name: str, uid: str, random: Random) -> bool:
+        """As the scheduler would: on some node, and on another one where there is too little."""
+        for node in random.sample(self._nodes, 2):
+            outcome = self._ask(name, uid, node, random)
+            with self.tally.lock:
+                self.tally.outcomes[outcome] += 1
+            if outcome in (BindOutcome.BOUND, BindOutcome.ALREADY_BOUND):
+                with self.tally.lock:
+                    self.tally.succeeded.add(uid)
+                self._tell(name)
+                return True
+        # Of a bind that died nobody knows whether it came to something.
+        self._end(name, uid)
+        return False
+
+    def _ask(self, name: str, uid: str, node: str, random: Random) -> str:
+        table = FaultyTable(self.table, random, self._faults)
+        reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=0.0)
+        deadline = Deadline(60.0, time.monotonic)
+        try:
+            ended = bind_counted(
+                Binding("ml", name, uid, node), self._binder(random), deadline, Counted(COUNTING, reservations)
+            )
+        except Died:
+            return "died"
+        assert ended is not None
+        with self.tally.lock:
+            self.tally.writes[len(table.writes)] += 1
+        return ended[0].value
+
+    def _binder(self, random: Random) -> PodBinder:
+        from tests.simulation.binds import Fault
+
+        faults = {index: random.choice(list(Fault)) for index in range(8) if random.random() < self._faults}
+        return WiredBinder(self.pods, Wire(faults), HandDrivenClock())
+
+    def _end(self, name: str, uid: str) -> None:
+        with self.tally.lock:
+            self.tally.ended.add(uid)
+        self.pods.end(name, uid)
+        self._tell(name)
+
+    def _tell(self, name: str) -> None:
+        """The watcher will see that the pod is another."""
+        with self.tally.lock:
+            self._changed.add(name)
+            if len(self._changed) > self._most_unseen:
+                self._caught_up.clear()
+
+    # ----------------------------------------------------------------------------------------------------- the watcher
+
+    def _watch(self) -> None:
+        try:
+            self._follow()
+        finally:
+            # What went wrong here is told when all have ended.
+            self._caught_up.set()
+
+    def _follow(self) -> None:
+        expired_at = 0.0
+        while not self._done.is_set():
+            self.publish()
+            if time.monotonic() - expired_at > AGE_SECONDS / 2:
+                self.expire(AGE_SECONDS)
+                expired_at = time.monotonic()
+
+    def publish(self) -> None:
+        """What has changed in the cluster, and the ledger brought to it: by one thread, as there is one leader."""
+        with self.tally.lock:
+            names, self._changed = self._changed, set()
+        self._caught_up.set()
+        found = {name: self.pods.stored(name) for name in names}
+        pods = {f"ml/{name}": None if pod is None else _read(pod.content("ml", name)) for name, pod in found.items()}
+        for node in self._roll.learn({}, pods):
+            self._visit(node)
+
+    def expire(self, least_age: float) -> None:
+        """What is old enough, and what nobody traces."""
+        expiry = Expiry(self.table, self.pods, EPOCH)
+        for reservation in (*self.table.open_reservations(), *(self._untraced() if not least_age else ())):
+            if time.time() - reservation.since >= least_age:
+                expiry.expire(reservation)
+
+    def _untraced(self) -> list[OpenReservation]:
+        """What the watcher meets as it sweeps: entries whose bind took longer than it may."""
+        return [
+            OpenReservation(entry.pod, ledger.node, entry.attempt, entry.shares, entry.since)
+            for ledger in self.table.nodes()
+            for entry in ledger.entries.values()
+            if entry.state is EntryState.RESERVED
+        ]
+
+    def _read(self) -> None:
+        """A reader that has nothing to do with anybody: what it reads adds up, too (see the table)."""
+        while not self._done.wait(0.05):
+            for node in self._nodes:
+                self.table.node(node)
+
+    # --------------------------------------------------------------------------------------------------- what must hold
+
+    def _assert_nothing_is_lost(self) -> None:
+        for _ in range(2):
+            self.publish()
+            self.expire(0.0)
+            self._changed |= {name for _, name in self.pods.all()}
+        on: dict[str, set[str]] = {node: set() for node in self._nodes}
+        for pod in self.pods.all().values():
+            if pod.node:
+                on[pod.node].add(pod.uid)
+        for node in self._nodes:
+            ledger = self.table.node(node)
+            assert ledger is not None
+            assert set(ledger.entries) == on[node], f"{node}: ledger and cluster differ"
+            assert all(entry.state is EntryState.BOUND for entry in ledger.entries.values())
+            assert_adds_up(ledger)
+            used = {pool: ledger.held(pool) for pool in CAPACITY}
+            assert left(CAPACITY, used) == {pool: (ledger.avail or {}).get(pool, 0) for pool in CAPACITY}
+        there = {uid for uids in on.values() for uid in uids}
+        assert self.tally.succeeded - self.tally.ended <= there, "a pod that was bound is not there"
+        assert self.table.open_reservations() == []
+
+    def _shares(self, binding: Binding) -> Mapping[str, int]:
+        asked = self._requests[binding.pod_uid]
+        device = binding.annotations.get(annotation_of(GPU_MEMORY))
+        return {
+            pool_of(GPU_MEMORY, int(device)) if name == GPU_MEMORY and device else name: int(amount)
+            for name, amount in asked.items()
+        }
+
+
+def _read(content: object) -> Pod:
+    read = read_pod(content)
+    assert isinstance(read, Pod)
+    return read

@@ -1,0 +1,119 @@
+"""The ledger's table and the pods, watched: every version that is committed, and every Binding."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from random import Random
+from threading import Lock
+from typing import TypeVar
+
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.extender.ports import Binding, Created, Refused, Unanswered
+from berth.reservations.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.entry import OpenReservation
+from berth.reservations.node_ledger import NodeLedger
+from berth.reservations.node_write import NodeWrite
+from berth.reservations.table import NotWritten, TableUnavailable, Written
+from tests.fakes.pods import PodsInMemory
+from tests.simulation.binds import Died, assert_adds_up
+
+T = TypeVar("T")
+
+
+class CheckedLedgerTable(DynamoDBLedgerTable):
+    """What an update leaves behind (ALL_NEW) is a committed version: all of them pass here, and all of them add up."""
+
+    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
+        super().__init__(client, table_name)
+        self.versions = 0
+        self.refused = 0
+
+    def node(self, name: str) -> NodeLedger | None:
+        found = super().node(name)
+        if found is not None:
+            assert_adds_up(found)
+        return found
+
+    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        written = super().write(node, change)
+        if written.ledger is not None:
+            assert_adds_up(written.ledger)
+        if isinstance(written, Written):
+            self.versions += 1
+        else:
+            self.refused += 1
+        return written
+
+
+class FaultyTable(CheckedLedgerTable):
+    """A table whose answers are lost now and then, or whose caller dies; for one bind."""
+
+    def __init__(self, table: CheckedLedgerTable, random: Random, chance: float) -> None:
+        self._inner = table
+        self._random = random
+        self._chance = chance
+        self.writes: list[str] = []
+
+    def node(self, name: str) -> NodeLedger | None:
+        return self._carry(lambda: self._inner.node(name))
+
+    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        def write() -> Written | NotWritten:
+            result = self._inner.write(node, change)
+            self.writes.append(type(result).__name__)
+            return result
+
+        return self._carry(write)
+
+    def put_open(self, reservation: OpenReservation) -> None:
+        self._carry(lambda: self._inner.put_open(reservation))
+
+    def delete_open(self, uid: str, node: str, attempt: str) -> None:
+        self._carry(lambda: self._inner.delete_open(uid, node, attempt))
+
+    def _carry(self, call: Callable[[], T]) -> T:
+        drawn = self._random.random()
+        if drawn < self._chance:
+            raise Died
+        result = call()
+        if drawn < 2 * self._chance:
+            raise Died
+        if drawn < 3 * self._chance:
+            raise TableUnavailable("the answer was lost")
+        return result
+
+
+class CheckedPods(PodsInMemory):
+    """Counts what is on each node by the cluster's own account, which no ledger can gloss over."""
+
+    def __init__(self, capacity: Mapping[str, int], shares: Callable[[Binding], Mapping[str, int]]) -> None:
+        super().__init__()
+        self._capacity = capacity
+        self._shares = shares
+        self._count_lock = Lock()
+        self._on: dict[str, Counter[str]] = {}
+        self._held: dict[str, tuple[str, Mapping[str, int]]] = {}
+        self.bound = 0
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        with self._count_lock:
+            result = super().create_binding(binding, timeout)
+            if isinstance(result, Created):
+                self.bound += 1
+                shares = self._shares(binding)
+                self._held[binding.pod_uid] = binding.node, shares
+                on = self._on.setdefault(binding.node, Counter())
+                on.update(shares)
+                for pool, amount in on.items():
+                    assert amount <= self._capacity.get(pool, 0), f"{binding.node}: {amount} of {pool} are bound"
+            return result
+
+    def end(self, name: str, uid: str) -> None:
+        """The pod ends, and is gone."""
+        with self._count_lock:
+            self.delete(name)
+            node, shares = self._held.pop(uid, ("", {}))
+            if node:
+                self._on[node].subtract(shares)

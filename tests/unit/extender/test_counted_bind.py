@@ -1,0 +1,130 @@
+"""bind of pods that ask for counted resources: how it ends, what it costs, and what it leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from berth.extender.outcomes import BindOutcome
+from berth.reservations.entry import EntryState
+from tests.simulation.binds import CAPACITY, GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
+
+POD, UID = "train-0", "uid-1"
+ANNOTATION = "berth.dev/example.com.gpumem"
+
+
+def world_with(requests: Mapping[str, str]) -> BindWorld:
+    """A pending pod that asks for this."""
+    world = BindWorld()
+    world.pods.add(POD, UID, requests)
+    return world
+
+
+@pytest.mark.parametrize(
+    ("requests", "calls"),
+    [
+        pytest.param({LICENCE: "2"}, ["GET", "PutItem", "UpdateItem", "Binding"], id="without devices"),
+        pytest.param(
+            {GPU_MEMORY: "3000", LICENCE: "1"},
+            ["GET", "GetItem", "PutItem", "UpdateItem", "Binding"],
+            id="with devices one read more, to choose one",
+        ),
+        pytest.param({"cpu": "1"}, ["GET", "Binding"], id="nothing that is counted"),
+    ],
+)
+def test_what_an_uncontended_bind_costs(requests: Mapping[str, str], calls: list[str]) -> None:
+    world, wire = world_with(requests), Wire()
+    assert world.bind(POD, UID, "n1", wire) is BindOutcome.BOUND
+    assert wire.calls == calls
+
+
+def test_a_bound_pod_is_in_the_ledger_and_its_device_on_the_pod() -> None:
+    world = world_with({GPU_MEMORY: "3000", LICENCE: "1"})
+    world.bind(POD, UID, "n1")
+    ledger = world.table.node("n1")
+    assert ledger is not None
+    [entry] = ledger.entries.values()
+    assert entry.state is EntryState.RESERVED
+    [(device, amount), licence] = sorted(entry.shares.items())
+    assert (amount, licence) == (3000, (LICENCE, 1))
+    pod = world.pods.stored(POD)
+    assert pod is not None
+    assert pod.annotations == {ANNOTATION: device.partition("#")[2]}
+
+
+@pytest.mark.parametrize(
+    ("prepare", "outcome"),
+    [
+        pytest.param(lambda world: world.pods.delete(POD), BindOutcome.POD_GONE, id="the pod is gone"),
+        pytest.param(lambda world: world.pods.add(POD, "uid-2", {}), BindOutcome.POD_GONE, id="it was replaced"),
+        pytest.param(
+            lambda world: world.pods.change(POD, deleting=True), BindOutcome.REFUSED, id="it is being deleted"
+        ),
+        pytest.param(
+            lambda world: world.pods.change(POD, requests={LICENCE: "5"}), BindOutcome.INSUFFICIENT, id="too little"
+        ),
+        pytest.param(lambda world: world.table.blank("n1", 99), BindOutcome.NO_LEDGER, id="the ledger is rebuilt"),
+        pytest.param(
+            lambda world: world.pods.change(POD, requests={LICENCE: "1e17"}),
+            BindOutcome.UNREADABLE,
+            id="no such amount",
+        ),
+        pytest.param(
+            lambda world: setattr(world.pods, "refuse_bindings", 1), BindOutcome.REFUSED, id="the Binding is forbidden"
+        ),
+    ],
+)
+def test_what_fails_leaves_nothing_behind(prepare: Callable[[BindWorld], object], outcome: BindOutcome) -> None:
+    world = world_with({LICENCE: "2"})
+    prepare(world)
+    assert world.bind(POD, UID, "n1") is outcome
+    ledger = world.table.node("n1")
+    assert ledger is not None
+    assert ledger.entries == {}
+    assert world.table.open_reservations() == []
+
+
+def test_a_pod_that_was_touched_is_read_again_and_its_reservation_kept() -> None:
+    world = world_with({LICENCE: "2"})
+    wire = Wire(before={3: lambda: world.pods.change(POD, annotations={"note": "other"})})
+    assert world.bind(POD, UID, "n1", wire) is BindOutcome.BOUND
+    assert wire.calls.count("Binding") == 2
+
+
+def test_a_pod_that_changes_each_time_is_given_up_after_three_attempts() -> None:
+    world = world_with({LICENCE: "2"})
+    touch = {at: lambda: world.pods.change(POD, annotations={}) for at in range(99)}
+    wire = Wire(before=touch)
+    assert world.bind(POD, UID, "n1", wire) is BindOutcome.CONTENDED
+    assert wire.calls.count("Binding") == 3
+
+
+def test_a_reservation_that_was_taken_over_is_not_given_back_when_the_binding_is_refused() -> None:
+    """The Binding of the attempt before may still be on its way."""
+    world = world_with({LICENCE: "2"})
+    late = Wire({3: Fault.LATE, **dict.fromkeys(range(4, 9), Fault.DIES_BEFORE)})
+    world.bind(POD, UID, "n1", late)
+    world.pods.refuse_bindings = 1
+    assert world.bind(POD, UID, "n1") is BindOutcome.REFUSED
+    late.deliver()
+    assert (UID, "n1") in world.pods.ever_bound
+    world.recover()
+    world.assert_settled()
+
+
+def test_a_ledger_that_does_not_answer_ends_the_bind_with_a_name() -> None:
+    world = world_with({LICENCE: "2"})
+    wire = Wire(dict.fromkeys(range(1, 9), Fault.UNSENT))
+    assert world.bind(POD, UID, "n1", wire) is BindOutcome.LEDGER_UNAVAILABLE
+    assert "Binding" not in wire.calls
+
+
+def test_capacity_is_what_the_world_says() -> None:
+    """Two pods of 2 fill a node of 4."""
+    assert CAPACITY[LICENCE] == 4
+    world = world_with({LICENCE: "2"})
+    world.pods.add("train-1", "uid-1b", {LICENCE: "2"})
+    world.pods.add("train-2", "uid-2", {LICENCE: "1"})
+    ended = [world.bind(name, uid, "n1") for name, uid in ((POD, UID), ("train-1", "uid-1b"), ("train-2", "uid-2"))]
+    assert ended == [BindOutcome.BOUND, BindOutcome.BOUND, BindOutcome.INSUFFICIENT]

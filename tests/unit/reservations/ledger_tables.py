@@ -1,0 +1,65 @@
+"""The implementations of the ledger's table, each empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from uuid import uuid4
+
+import boto3
+import pytest
+from botocore.config import Config
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.reservations.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.in_memory_table import InMemoryLedgerTable
+from berth.reservations.table import LedgerTable
+
+IN_MEMORY, MOTO, MINISTACK = "in memory", "moto", "ministack"
+ALL = (IN_MEMORY, MOTO, MINISTACK)
+
+_NUMBERS = count(1)
+
+
+@contextmanager
+def ledger_table(kind: str, request: pytest.FixtureRequest) -> Iterator[LedgerTable]:
+    """A table of its own; skips where the emulator is not installed."""
+    if kind == IN_MEMORY:
+        yield InMemoryLedgerTable()
+        return
+    if kind == MOTO:
+        client: DynamoDBClient = request.getfixturevalue("dynamodb")
+    else:
+        client = emulator_client(request.getfixturevalue("endpoint_url"))
+    name = new_table(client)
+    yield DynamoDBLedgerTable(client, name)
+    client.delete_table(TableName=name)
+
+
+def emulator_client(endpoint_url: str, *, connections: int = 10) -> DynamoDBClient:
+    """Of a session of its own: the default one may belong to an embedded DynamoDB by now."""
+    session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-central-1")
+    client: DynamoDBClient = session.client(
+        "dynamodb",
+        endpoint_url=endpoint_url,
+        config=Config(
+            connect_timeout=5, read_timeout=30, retries={"total_max_attempts": 1}, max_pool_connections=connections
+        ),
+    )
+    return client
+
+
+def new_table(client: DynamoDBClient) -> str:
+    """A ledger table as template.yaml has it; its name."""
+    name = f"ledger-{next(_NUMBERS)}-{uuid4().hex[:8]}"
+    client.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": "S"},
+        ],
+    )
+    return name

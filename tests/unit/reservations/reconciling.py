@@ -1,0 +1,113 @@
+"""A watcher's reconciler over a table in memory, with a clock that a test drives."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from berth.reservations.entry import Entry, EntryState, OpenReservation, PodKey
+from berth.reservations.events import Event, Happening
+from berth.reservations.in_memory_table import InMemoryLedgerTable
+from berth.reservations.ledger import Ledger
+from berth.reservations.node_ledger import NodeLedger
+from berth.reservations.pods import ReservedPods
+from berth.reservations.reconciler import Reconciler
+from berth.reservations.table import LedgerTable, Marker, MarkerState
+from tests.fakes.clock import HandDrivenClock
+from tests.fakes.counted_cluster import COUNTING, SLOT, CountedCluster
+
+HTTP_TIMEOUT = 5.0
+NODE = "node-a"
+
+
+class Watching:
+    """Steps in the watcher's words. One after the other may lead; each begins with what is published."""
+
+    def __init__(self, *, ready: bool = True, table: LedgerTable | None = None) -> None:
+        self.clock = HandDrivenClock()
+        self.cluster = CountedCluster()
+        self.table = table or InMemoryLedgerTable()
+        self.events: list[Event] = []
+        self.made_room = 0
+        self.attempts = count(1)
+        self._ids = count(1)
+        self._epoch = 0
+        if ready:
+            self.table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
+
+    def lead(self, pods: ReservedPods | None = None, table: LedgerTable | None = None) -> Reconciler:
+        """A new leader, of a higher epoch, that knows what is published by now."""
+        self._epoch += 1
+        reconciler = Reconciler(
+            table or self.table,
+            pods or self.cluster,
+            COUNTING,
+            self._epoch,
+            HTTP_TIMEOUT,
+            wall=self.clock,
+            monotonic=self.clock,
+            new_id=lambda: f"id-{next(self._ids)}",
+            report=self.events.append,
+            made_room=self._made_room,
+        )
+        reconciler.learn(*self.cluster.published(), self.clock.now)
+        return reconciler
+
+    def publish(self, *reconcilers: Reconciler) -> None:
+        """What has happened becomes visible, and the leader hears of it."""
+        changes = self.cluster.publish()
+        for reconciler in reconcilers:
+            reconciler.learn(*changes, self.clock.now)
+
+    def run(self, reconciler: Reconciler, seconds: float = 0.0) -> None:
+        """Let it work for so long, and until there is nothing to do at once."""
+        until = self.clock.now + seconds
+        while (wait := reconciler.work()) <= 0 or self.clock.now < until:
+            self.clock.advance(min(wait, max(0.0, until - self.clock.now)))
+
+    def node(self, units: int = 8, name: str = NODE) -> None:
+        """A node with so many slots, and its ledger."""
+        self.cluster.nodes[name] = units
+
+    def reserve(self, pod: PodKey, units: int = 1, node: str = NODE) -> Entry:
+        """What a bind does before its Binding; it goes no further."""
+        attempt = f"attempt-{next(self.attempts)}"
+        entry = Entry(pod, EntryState.RESERVED, attempt, {SLOT: units}, self.clock.now)
+        self.table.put_open(OpenReservation(pod, node, attempt, {SLOT: units}, self.clock.now))
+        assert Ledger(self.table).reserve(node, entry).done
+        return entry
+
+    def ledger(self, node: str = NODE) -> NodeLedger:
+        """As it is now; and it adds up."""
+        found = self.table.node(node)
+        assert found is not None
+        check(found)
+        return found
+
+    def states(self, node: str = NODE) -> dict[str, EntryState]:
+        """By the pod's name."""
+        return {entry.pod.name: entry.state for entry in self.ledger(node).entries.values()}
+
+    def happened(self) -> list[Happening]:
+        """What was reported since the last call."""
+        found, self.events = [event.happening for event in self.events], []
+        return found
+
+    def _made_room(self) -> None:
+        self.made_room += 1
+
+
+def check(ledger: NodeLedger) -> None:
+    """The invariant of a ledger."""
+    if ledger.avail is None:
+        return
+    for pool in {
+        *ledger.capacity,
+        *ledger.avail,
+        *ledger.owed,
+        *(p for e in ledger.entries.values() for p in e.shares),
+    }:
+        avail, owed, capacity = (each.get(pool, 0) for each in (ledger.avail, ledger.owed, ledger.capacity))
+        assert avail - owed + ledger.held(pool) == capacity, ledger
+        assert avail >= 0, ledger
+        assert owed >= 0, ledger
+        assert avail * owed == 0, ledger
