@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,16 @@ def test_a_binding_is_a_change_of_that_pod(dumped: Dumped) -> None:
     assert event.object["spec"] == {"nodeName": "n1"}
     assert dumped.watch.positions["pods"].resource_version != before["pods"].resource_version
     assert dumped.take() == []
+
+
+def test_a_bound_pod_has_the_annotations_of_its_binding(dumped: Dumped) -> None:
+    """Which device it has is in them, and in every later list, too."""
+    dumped.take()
+    annotations = {"berth.dev/example.com.gpu": "1"}
+    assert dumped.cluster.create_binding(replace(BINDING, annotations=annotations), 1) == Created()
+    [event] = dumped.take()
+    assert isinstance(event, Modified)
+    assert event.object["metadata"]["annotations"] == annotations  # type: ignore[index]
 
 
 def test_what_was_bound_is_bound_in_every_later_list(dumped: Dumped) -> None:

@@ -5,6 +5,7 @@ A test here that has to be changed for more to be kept, or for another shape, is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -26,11 +27,22 @@ from berth.cluster.watch.resources import (
 )
 from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.framework import FilterPlugin
-from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects import NodeInfo, Pod, read_node
 from berth.scheduling.objects.pod_fields import decoded_shared_part
+from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.registry import REGISTRY
 from berth.scheduling.status import SUCCESS, Status
 from tests.bench import large_cluster
+from tests.builders.counted import (
+    LICENCE,
+    LICENCES,
+    SIZES,
+    SLICES,
+    asking_object,
+    configuration,
+    counted_node_object,
+    on_device,
+)
 
 LITTLE = Needs()
 EVERYTHING = Needs(spreading=True, images=True)
@@ -91,7 +103,7 @@ def running(pod: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def kept(resource: Resource, found: dict[str, Any], needs: Needs = LITTLE) -> dict[str, Any]:
+def kept(resource: Resource, found: Mapping[str, Any], needs: Needs = LITTLE) -> dict[str, Any]:
     """What is kept; a compact pod's shared part decoded."""
     trimmed = dict(trims(needs)[resource](orjson.loads(orjson.dumps(found))))
     if "shared" in trimmed:
@@ -327,11 +339,11 @@ class Picky(FilterPlugin):
     [("label-priority", False, False), ("resource-segregation", False, False), ("full", True, True)],
 )
 def test_a_policy_needs_what_one_of_its_profiles_reads(profile: str, spreading: bool, images: bool) -> None:
-    for configuration in (
+    for document in (
         BerthConfiguration(profile=profile),
         BerthConfiguration(profile="label-priority", profiles={"other-scheduler": profile}),
     ):
-        needs = Needs.of(configuration.policy())
+        needs = Needs.of(document.policy())
         assert (needs.spreading, needs.images) == (spreading, images)
 
 
@@ -366,6 +378,57 @@ def test_reasons_of_a_plugin_of_the_users_own_count_too() -> None:
     pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
     assert not rejected_by_berth(kept(PODS, pod))
     assert rejected_by_berth(kept(PODS, pod, Needs(own_reasons=OWN_REASONS | reasons_of(Picky()))))
+
+
+def test_of_annotations_those_are_kept_that_resources_are_counted_by() -> None:
+    needs = Needs.of(configuration().policy())
+    bound = asking_object(node="n", annotations={**on_device(1), "example.com/other": "x"}, gpumem="1")
+    assert kept(NODES, counted_node_object(sizes="8000"), needs)["metadata"]["annotations"] == {SIZES: "8000"}
+    assert kept(PODS, bound, needs)["metadata"]["annotations"] == on_device(1)
+    assert "annotations" not in kept(NODES, counted_node_object(sizes="8000"))["metadata"]
+    assert "annotations" not in kept(PODS, bound)["metadata"]
+
+
+def test_what_is_kept_is_read_as_it_was() -> None:
+    needs = Needs.of(configuration().policy())
+    asks = asking_object(node="n", annotations=on_device(1), gpumem="1")
+    assert PodReader().read(dict(trims(needs)[PODS](asks))) == PodReader().read(asks)
+    found = read_node(kept(NODES, counted_node_object(sizes="8000"), needs))
+    assert isinstance(found, NodeInfo)
+    assert found.annotations == {SIZES: "8000"}
+
+
+@pytest.mark.parametrize(
+    ("resources", "message", "is_own"),
+    [
+        pytest.param([LICENCES], "Insufficient example.com/licence", True, id="a resource that Berth counts"),
+        pytest.param([SLICES], "Insufficient example.com/licence", False, id="one that it does not"),
+        pytest.param([LICENCES], "Insufficient cpu", False, id="cpu"),
+        pytest.param(
+            [LICENCES],
+            "the pod's request of example.com/licence is not an amount of at most 10^15",
+            True,
+            id="an amount that is none",
+        ),
+        pytest.param(
+            [LICENCES], "node(s) had an amount of example.com/licence that cannot be read", True, id="a node's"
+        ),
+    ],
+)
+def test_shortages_of_what_is_counted_are_berths_own(
+    resources: list[Mapping[str, object]], message: str, is_own: bool
+) -> None:
+    needs = Needs.of(configuration(*resources).policy())
+    condition = {"type": "PodScheduled", "status": "False", "message": f"0/1 nodes are available: 1 {message}. no new"}
+    assert rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": [condition]}}, needs)) is is_own
+
+
+def test_another_configuration_of_what_is_counted_is_another_form() -> None:
+    """A watcher that goes on from what another one kept would not see what that one left out."""
+    by_annotation = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
+    policies = [configuration(*each).policy() for each in ([LICENCES], [SLICES], [by_annotation])]
+    forms = {kept_form(Needs.of(policy)) for policy in policies}
+    assert len({*forms, kept_form(Needs.of(BerthConfiguration().policy()))}) == 4
 
 
 def test_the_form_tells_what_was_kept_from_what_is_needed() -> None:

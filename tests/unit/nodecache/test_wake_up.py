@@ -151,3 +151,14 @@ def test_a_new_leader_wakes_once_for_what_its_predecessor_published_last() -> No
         wake_up.published([], objects)
         clock.advance(2.0)
     assert queue.woken == [("default/waiting",)]
+
+
+def test_what_was_given_back_without_a_publication_wakes_with_the_next_heartbeat() -> None:
+    scene = Scene(pod_change("waits", rejected=True))
+    scene._wake_up.made_room()
+    assert scene.queue.woken == []
+    scene.publish()
+    assert scene.queue.woken == [("default/waits",)]
+    scene.clock.advance(2.0)
+    scene.publish()
+    assert len(scene.queue.woken) == 1

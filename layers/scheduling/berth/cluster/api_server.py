@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kubernetes.client import Configuration
     from urllib3.response import BaseHTTPResponse
 
-__all__ = ["APPLY", "JSON", "STRATEGIC_MERGE", "Answer", "ApiServer", "ApiServerUnreachable"]
+__all__ = ["APPLY", "JSON", "JSON_MERGE", "STRATEGIC_MERGE", "Answer", "ApiServer", "ApiServerUnreachable"]
 
 MAX_IDLE_SECONDS = 30.0
 """Longer, and the socket may have died while the environment was frozen: a request on it would hang."""
@@ -40,6 +40,7 @@ UNAUTHORIZED = 401
 
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"
+JSON_MERGE = "application/merge-patch+json"
 STRATEGIC_MERGE = "application/strategic-merge-patch+json"
 
 

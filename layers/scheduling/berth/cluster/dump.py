@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Condition
 
-from berth.cluster.dump_file import Contents, DumpFile
-from berth.cluster.dump_watch import DumpWatch
-from berth.extender.ports import Assignment, Binding, Created, PodBinder, Refused, Unanswered
+from berth.cluster.dump_file import Contents, DumpFile, assignment_of
+from berth.cluster.dump_watch import DumpWatch, Placed
+from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.nodecache.cluster import ClusterUnavailable
 from berth.nodecache.feed.cluster import Cluster, ClusterWatch
 from berth.nodecache.feed.progress import Position
@@ -32,7 +32,7 @@ class DumpCluster(Cluster, PodBinder):
         self._clock = clock
         self._file = DumpFile(path)
         self._changed = Condition()
-        self._bound: dict[str, str] = {}
+        self._bound: dict[str, Placed] = {}
 
     def uid(self) -> str:
         self.read()
@@ -42,8 +42,8 @@ class DumpCluster(Cluster, PodBinder):
         """A file has no history: everything is listed first, whatever the positions."""
         return DumpWatch(self, self._clock)
 
-    def read(self) -> tuple[Contents, Mapping[str, str]]:
-        """What the file holds now, and all bindings so far: UID of a pod to node, in their order.
+    def read(self) -> tuple[Contents, Mapping[str, Placed]]:
+        """What the file holds now, and all bindings so far by the pod's UID, in their order.
 
         Raises ClusterUnavailable.
         """
@@ -66,20 +66,27 @@ class DumpCluster(Cluster, PodBinder):
             )
         with self._changed:
             # Between the look at the pod and this, another thread may have bound it.
-            node = found.node or self._bound.get(binding.pod_uid)
+            bound = self._bound.get(binding.pod_uid)
+            node = found.node or (bound.node if bound else "")
             if node:
                 return Refused(CONFLICT, f'pod {binding.pod_name} is already assigned to node "{node}"')
-            self._bound[binding.pod_uid] = binding.node
+            self._bound[binding.pod_uid] = Placed(binding.node, binding.annotations)
             self._changed.notify_all()
         return Created()
 
     def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        found = self.pod(namespace, pod_name, timeout)
+        return found.assignment if isinstance(found, FoundPod) else found
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
+        """Without a resourceVersion: nobody touches a pod of a file."""
         try:
             with self._changed:
-                found = self._file.read().pods.get((namespace, pod_name))
-                bound = "" if found is None else self._bound.get(found.pod_uid, "")
+                pod = self._file.read().pods.get((namespace, pod_name))
+                if pod is None:
+                    return Refused(NOT_FOUND, f'pods "{pod_name}" not found')
+                found = assignment_of(pod)
+                bound = self._bound.get(found.pod_uid)
         except ClusterUnavailable as error:
             return Unanswered(str(error))
-        if found is None:
-            return Refused(NOT_FOUND, f'pods "{pod_name}" not found')
-        return Assignment(found.pod_uid, found.node or bound)
+        return FoundPod(Assignment(found.pod_uid, found.node or (bound.node if bound else "")), "", False, pod)

@@ -27,7 +27,7 @@ class Contents:
 
     modified: str
     objects: tuple[KubernetesObject, ...]
-    pods: Mapping[tuple[str, str], Assignment]
+    pods: Mapping[tuple[str, str], KubernetesObject]
     malformed: int = 0
 
 
@@ -52,18 +52,24 @@ class DumpFile:
 def _parse(text: bytes, modified: str, path: Path) -> Contents:
     items = _items(text, path)
     objects = [found for item in items if (found := _as_stored(item)) is not None]
-    return Contents(modified, tuple(objects), _assignments(objects), len(items) - len(objects))
+    return Contents(modified, tuple(objects), _pods(objects), len(items) - len(objects))
 
 
-def _assignments(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], Assignment]:
+def _pods(objects: Iterable[KubernetesObject]) -> dict[tuple[str, str], KubernetesObject]:
     found = {}
     for item in objects:
-        metadata, spec = item.get("metadata"), item.get("spec")
+        metadata = item.get("metadata")
         if item.get("kind") == "Pod" and isinstance(metadata, dict):
-            node_name = spec.get("nodeName") if isinstance(spec, dict) else None
-            key = str(metadata["namespace"]), str(metadata.get("name") or "")
-            found[key] = Assignment(str(metadata.get("uid") or ""), str(node_name or ""))
+            found[str(metadata["namespace"]), str(metadata.get("name") or "")] = item
     return found
+
+
+def assignment_of(pod: KubernetesObject) -> Assignment:
+    """As the file has it."""
+    metadata, spec = pod.get("metadata"), pod.get("spec")
+    node = spec.get("nodeName") if isinstance(spec, dict) else None
+    uid = metadata.get("uid") if isinstance(metadata, dict) else None
+    return Assignment(str(uid or ""), str(node or ""))
 
 
 def _items(text: bytes, path: Path) -> list[dict[object, object]]:

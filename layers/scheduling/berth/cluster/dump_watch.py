@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from berth.cluster.dump_file import Contents
-from berth.cluster.kept_fields import Needs, resources, trims
+from berth.cluster.kept_fields import EVERY_ANNOTATION, Needs, resources, trims
 from berth.cluster.watch.resources import (
     NAMESPACES,
     NODES,
@@ -28,7 +28,7 @@ from berth.nodecache.feed.progress import Position, Progress
 POLL_SECONDS = 0.2
 """How often the file is looked at while somebody waits for a change."""
 
-ALL = Needs(spreading=True, images=True)
+ALL = Needs(spreading=True, images=True, pod_annotations=EVERY_ANNOTATION, node_annotations=EVERY_ANNOTATION)
 """A file is small: what any profile needs is kept."""
 
 _RESOURCES: Mapping[str, Resource] = {
@@ -46,10 +46,18 @@ _TRIMS = trims(ALL)
 _NAMES = [resource.name for resource in resources(ALL)]
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What a Binding made of a pod: it is on the node, and has these annotations."""
+
+    node: str
+    annotations: Mapping[str, str]
+
+
 class Dump(Protocol):
     """What is watched."""
 
-    def read(self) -> tuple[Contents, Mapping[str, str]]:
+    def read(self) -> tuple[Contents, Mapping[str, Placed]]:
         """What the file holds, and the bindings so far. Raises ClusterUnavailable."""
 
     def await_binding(self, known: int, seconds: float) -> None:
@@ -131,7 +139,7 @@ class DumpWatch(ClusterWatch):
         return told
 
 
-def _kept(contents: Contents, bound: Mapping[str, str]) -> list[tuple[str, tuple[KubernetesObject, ...]]]:
+def _kept(contents: Contents, bound: Mapping[str, Placed]) -> list[tuple[str, tuple[KubernetesObject, ...]]]:
     found: dict[str, list[KubernetesObject]] = {name: [] for name in _NAMES}
     for item in contents.objects:
         resource = _RESOURCES.get(str(item.get("kind")))
@@ -141,7 +149,7 @@ def _kept(contents: Contents, bound: Mapping[str, str]) -> list[tuple[str, tuple
     return [(name, tuple(objects)) for name, objects in found.items()]
 
 
-def _bound_pods(contents: Contents, bound: Mapping[str, str]) -> list[KubernetesObject]:
+def _bound_pods(contents: Contents, bound: Mapping[str, Placed]) -> list[KubernetesObject]:
     """The pods that these bindings are of, on their nodes."""
     if not bound:
         return []
@@ -149,9 +157,14 @@ def _bound_pods(contents: Contents, bound: Mapping[str, str]) -> list[Kubernetes
     return [on_node for pod in pods if (on_node := _on_its_node(pod, bound)) is not pod]
 
 
-def _on_its_node(pod: KubernetesObject, bound: Mapping[str, str]) -> KubernetesObject:
+def _on_its_node(pod: KubernetesObject, bound: Mapping[str, Placed]) -> KubernetesObject:
     metadata, spec = pod.get("metadata"), pod.get("spec")
-    node = bound.get(str(metadata.get("uid"))) if isinstance(metadata, dict) else None
-    if node is None or not isinstance(spec, dict | None):
+    placed = bound.get(str(metadata.get("uid"))) if isinstance(metadata, dict) else None
+    if placed is None or not isinstance(metadata, dict) or not isinstance(spec, dict | None):
         return pod
-    return pod | {"spec": (spec or {}) | {"nodeName": (spec or {}).get("nodeName") or node}}
+    found = pod | {"spec": (spec or {}) | {"nodeName": (spec or {}).get("nodeName") or placed.node}}
+    if placed.annotations:
+        had = metadata.get("annotations")
+        annotations = (had if isinstance(had, dict) else {}) | dict(placed.annotations)
+        found["metadata"] = metadata | {"annotations": annotations}
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from berth.cluster.api_server import Answer, ApiServer, ApiServerUnreachable
-from berth.extender.ports import Assignment, Binding, Created, PodBinder, Refused, Unanswered
+from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 
 
 class KubernetesBinder(PodBinder):
@@ -20,22 +20,29 @@ class KubernetesBinder(PodBinder):
             {
                 "apiVersion": "v1",
                 "kind": "Binding",
-                # The UID is a precondition: a pod created anew under the same name is not bound by mistake.
-                "metadata": {"name": binding.pod_name, "namespace": binding.namespace, "uid": binding.pod_uid},
+                "metadata": _metadata(binding),
                 "target": {"apiVersion": "v1", "kind": "Node", "name": binding.node},
             },
         )
         return Created() if isinstance(answer, Answer) else answer
 
     def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        found = self.pod(namespace, pod_name, timeout)
+        return found.assignment if isinstance(found, FoundPod) else found
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
         answer = self._request("GET", _pod_path(namespace, pod_name), timeout)
         if not isinstance(answer, Answer):
             return answer
         metadata, spec = answer.content.get("metadata"), answer.content.get("spec")
-        uid = metadata.get("uid") if isinstance(metadata, dict) else None
-        if not isinstance(uid, str) or not isinstance(spec, dict):
+        if not isinstance(metadata, dict) or not isinstance(spec, dict) or not isinstance(metadata.get("uid"), str):
             return Unanswered("the API server's answer is no Pod")
-        return Assignment(uid, str(spec.get("nodeName") or ""))
+        return FoundPod(
+            Assignment(metadata["uid"], str(spec.get("nodeName") or "")),
+            str(metadata.get("resourceVersion") or ""),
+            bool(metadata.get("deletionTimestamp")),
+            answer.content,
+        )
 
     def _request(self, method: str, path: str, timeout: float, body: object = None) -> Answer | Refused | Unanswered:
         try:
@@ -47,6 +54,17 @@ class KubernetesBinder(PodBinder):
         if answer.status >= 500:
             return Unanswered(answer.message)
         return Refused(answer.status, answer.message)
+
+
+def _metadata(binding: Binding) -> dict[str, object]:
+    """UID and resourceVersion are preconditions: no pod is bound by mistake that was created anew under the same name,
+    or touched since it was read. The annotations end up on the pod."""
+    metadata: dict[str, object] = {"name": binding.pod_name, "namespace": binding.namespace, "uid": binding.pod_uid}
+    if binding.resource_version:
+        metadata["resourceVersion"] = binding.resource_version
+    if binding.annotations:
+        metadata["annotations"] = dict(binding.annotations)
+    return metadata
 
 
 def _pod_path(namespace: str, name: str) -> str:

@@ -38,7 +38,10 @@ _ANY_WORD = re.escape("{}")  # `Insufficient {}`: any resource
 
 
 def reasons_of(plugin: object) -> frozenset[str]:
-    """The constants `REASON` and `REASON_…` of the module or package that a plugin's class is in."""
+    """The constants `REASON` and `REASON_…` of the module or package that a plugin's class is in, or its `reasons`."""
+    given = getattr(plugin, "reasons", None)
+    if isinstance(given, frozenset):
+        return given
     home = getattr(plugin, "__module__", "")
     modules = [module for name, module in sys.modules.items() if name == home or name.startswith(f"{home}.")]
     return frozenset(

@@ -5,7 +5,8 @@ it at once, before the cache has seen that event: it is rejected again, and then
 the cache up to date wakes the queue, after publishing.
 
 Only while a pending pod carries a reason of Berth's, at most once a second, and once more where such a rejection
-becomes visible within two seconds of the publication: the pod was judged on what was published before. What waking
+becomes visible within two seconds of the publication: the pod was judged on what was published before. Room that no
+publication tells of (a reservation given back) wakes it with the next one, a heartbeat at the latest. What waking
 itself changes in the cluster is nothing that is kept, so it is no change, and there is no loop.
 """
 
@@ -40,6 +41,11 @@ class WakeUp:
         self._changed_at = -math.inf
         self._woken_at = -math.inf
         self._due = False
+        self._room_made = False
+
+    def made_room(self) -> None:
+        """Something was given back that may let a rejected pod fit. May be called by any thread."""
+        self._room_made = True
 
     def published(self, changes: Iterable[Change], objects: Mapping[Key, Object]) -> None:
         """These changes are visible now; `objects` is all that is published."""
@@ -51,6 +57,9 @@ class WakeUp:
             makes_room, newly_rejected = True, False
         else:
             makes_room, newly_rejected = self._learn(changes)
+        if self._room_made:
+            self._room_made = False
+            makes_room = True
         if makes_room:
             self._changed_at = now
             self._due = True

@@ -2,11 +2,17 @@
 
 Guarantees. A call decides on what was published when it read the head, or later, and never on data older than
 `maxStaleness`. While the head cannot be read, what is in memory counts until it is that old.
+
+Where resources are counted, a pod that is being bound is counted once from the moment when its bind has written it
+down, by its open reservation or by the cache: the reservations are read before the head, and one is closed only after
+its pod was published. That is as fresh as the head is read: eventually consistent, or kept for a moment, it may miss
+binds of that moment, which then find out themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from berth.extender.ports import Basis, CacheUnavailable, NodeCache
@@ -16,8 +22,20 @@ from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
+from berth.reservations.entry import OpenReservation
+from berth.reservations.table import LedgerTable
+from berth.scheduling.assumed import Assumed
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What one look at the tables found. reservations: None where nobody asked."""
+
+    at: Instant
+    head: Head | None
+    reservations: Sequence[OpenReservation] | None
 
 
 class WarmNodeCache(NodeCache):
@@ -30,28 +48,34 @@ class WarmNodeCache(NodeCache):
         configurations: Configurations,
         clock: Clock,
         warn: Callable[[str], None],
+        ledger: LedgerTable | None = None,
     ) -> None:
-        """`warn` is told of troubles that the call survived."""
+        """`warn` is told of troubles that the call survived. ledger: where reservations lie, if there are any."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
         self._clock = clock
         self._warn = warn
-        self._last: tuple[Head, Instant] | None = None
+        self._ledger = ledger
+        self._last: _Look | None = None
+        self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
 
     def current(self) -> Basis:
         try:
-            head = self._head()
-            configured = self._configurations.at("" if head is None else head.configuration_hash)
-            return Basis(configured.policy, self._cluster(head, configured))
+            look = self._look(reservations=self._counts(self._configurations.last))
+            configured = self._configured(look)
+            if self._counts(configured) and look.reservations is None:
+                # Another configuration than before, which counts: the reservations have to be older than the head.
+                look = self._look(reservations=True)
+                configured = self._configured(look)
+            return Basis(configured.policy, self._cluster(look, configured))
         except (TableUnavailable, ConfigurationInvalid) as error:
             configured = self._configurations.last
             return Basis(configured.policy, CacheUnavailable(str(error), configured.node_cache.when_stale))
 
     def policy(self) -> Policy:
         try:
-            head = self._head()
-            return self._configurations.at("" if head is None else head.configuration_hash).policy
+            return self._configured(self._look(reservations=False)).policy
         except (TableUnavailable, ConfigurationInvalid) as error:
             self._warn(str(error))
             return self._configurations.last.policy
@@ -61,8 +85,14 @@ class WarmNodeCache(NodeCache):
         self.current()
         return self._reader.version
 
-    def _cluster(self, head: Head | None, configured: Configured) -> Snapshot | CacheUnavailable:
-        rules = configured.node_cache
+    def _configured(self, look: _Look) -> Configured:
+        return self._configurations.at("" if look.head is None else look.head.configuration_hash)
+
+    def _counts(self, configured: Configured) -> bool:
+        return self._ledger is not None and configured.policy.counting.counts
+
+    def _cluster(self, look: _Look, configured: Configured) -> Snapshot | CacheUnavailable:
+        rules, head = configured.node_cache, look.head
         try:
             snapshot = self._reader.at(head).snapshot
         except NothingPublished as error:
@@ -70,24 +100,52 @@ class WarmNodeCache(NodeCache):
         observed_at = head.pointer.observation.observed_at if head and head.pointer else 0.0
         if self._clock.wall() - observed_at > rules.max_staleness:
             return CacheUnavailable(_stale(observed_at, rules.max_staleness), rules.when_stale)
-        return snapshot
+        return self._assuming(snapshot, look.reservations) if look.reservations else snapshot
 
-    def _head(self) -> Head | None:
-        """The head as of now or, where the configuration allows it, as of a moment ago."""
+    def _assuming(self, snapshot: Snapshot, reservations: Sequence[OpenReservation]) -> Snapshot:
+        known = self._assumed
+        if known is not None and known[0] is snapshot and known[1] == reservations:
+            return known[2]
+        # A pod that two attempts are bringing to a node holds what the later one has.
+        latest = {(each.pod.uid, each.node): each for each in sorted(reservations, key=lambda each: each.since)}
+        found = snapshot.assuming(
+            Assumed(each.pod.namespace, each.pod.name, each.pod.uid, each.node, each.shares) for each in latest.values()
+        )
+        self._assumed = snapshot, reservations, found
+        return found
+
+    def _look(self, *, reservations: bool) -> _Look:
+        """As of now or, where the configuration allows it, as of a moment ago."""
         last, rules = self._last, self._configurations.last.node_cache
         now = self._clock.now()
-        if last is not None and now.longest_since(last[1]) < rules.min_head_read_interval:
-            return last[0]
+        if (
+            last is not None
+            and now.longest_since(last.at) < rules.min_head_read_interval
+            and not (reservations and last.reservations is None)
+        ):
+            return last
+        found = self._open_reservations(last) if reservations else None
         try:
             head = self._table.head_eventually() if rules.eventually_consistent else self._table.head()
         except TableUnavailable as error:
             if last is None:
                 raise
             self._warn(f"{error}; what is in memory counts until it is {rules.max_staleness:g} s old")
-            return last[0]
+            return _Look(now, last.head, found)
+        look = _Look(now, head, found)
         if head is not None:
-            self._last = head, now
-        return head
+            self._last = look
+        return look
+
+    def _open_reservations(self, last: _Look | None) -> Sequence[OpenReservation]:
+        if self._ledger is None:
+            return ()
+        try:
+            return tuple(self._ledger.open_reservations())
+        except TableUnavailable as error:
+            # Filter may then let a pod pass that bind refuses: bind asks the ledger itself.
+            self._warn(f"{error}; pods that are being bound are not counted")
+            return () if last is None or last.reservations is None else last.reservations
 
 
 def _stale(observed_at: float, max_staleness: float) -> str:

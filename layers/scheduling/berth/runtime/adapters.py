@@ -17,7 +17,9 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.runtime.settings import PolicySettings
+from berth.reservations.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.table import LedgerTable
+from berth.runtime.settings import LedgerSettings, PolicySettings
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -38,9 +40,9 @@ class CacheAdapters:
     configurations: Configurations
 
 
-def cache_adapters(settings: PolicySettings) -> CacheAdapters:
-    """All of one client."""
-    client = boto3.client("dynamodb", config=CALLS)
+def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
+    """All of one client; `calls`: how long each may take."""
+    client = boto3.client("dynamodb", config=calls)
     store = DynamoDBConfigurationStore(client, settings.cache_table)
     table = DynamoDBCacheTable(client, settings.cache_table)
     return CacheAdapters(client, table, store, Configurations(store, settings.deployed))
@@ -50,4 +52,10 @@ def node_cache(settings: PolicySettings) -> WarmNodeCache:
     """The node cache, as the verbs read it."""
     adapters = cache_adapters(settings)
     reader = NodeCacheReader(adapters.table, SnapshotView(), time.sleep)
-    return WarmNodeCache(adapters.table, reader, adapters.configurations, SystemClock(), log.warning)
+    ledger = ledger_table(settings, adapters.client)
+    return WarmNodeCache(adapters.table, reader, adapters.configurations, SystemClock(), log.warning, ledger)
+
+
+def ledger_table(settings: LedgerSettings, client: DynamoDBClient) -> LedgerTable | None:
+    """The ledger of counted resources, where there is one."""
+    return DynamoDBLedgerTable(client, settings.ledger_table) if settings.ledger_table else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,8 +29,11 @@ from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import Watcher, WatcherRun
 from berth.nodecache.wake_up import WakeUp
-from berth.runtime.adapters import CALLS, CacheAdapters, log
+from berth.reservations.events import WORTH_A_LOOK, Event
+from berth.reservations.reconciler import Reconciler
+from berth.runtime.adapters import CALLS, CacheAdapters, ledger_table, log
 from berth.runtime.cluster import Connection
+from berth.runtime.reconciling import BackgroundReconciler
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.warm_up import LambdaClient, WarmUp
 
@@ -88,8 +92,14 @@ class Candidacy:
             ending.callback(warm_up.close)
             ending.callback(self._standby.leave)
             wake_up = WakeUp(queue, rejected_by_berth, self._clock.monotonic)
+            reconciler = self._reconciler(configured, wake_up.made_room)
+            if reconciler is not None:
+                ending.callback(reconciler.close)
 
-            def on_published(changes: Iterable[Change]) -> None:
+            def on_published(changes: list[Change]) -> None:
+                publication = watcher.publication
+                if reconciler is not None and publication is not None:
+                    reconciler.published(changes, publication)
                 wake_up.published(changes, watcher.objects)
                 warm_up.published()
 
@@ -108,6 +118,37 @@ class Candidacy:
                 on_published=on_published,
             )
             return watcher.run()
+
+    def _reconciler(self, configured: Configured, made_room: Callable[[], None]) -> BackgroundReconciler | None:
+        """For what the configuration counts."""
+        counting = configured.policy.counting
+        if not counting.counts:
+            return None
+        if self._run.mode is WatcherMode.PERIODIC:
+            if self._run.settings.mode is WatcherMode.PERIODIC:
+                # It is gone before a bind is old enough to be looked after.
+                log.warning("managedResources need WatcherMode continuous: nothing that is held will be given back")
+            return None
+        table = ledger_table(self._run.settings, self._adapters.client)
+        if table is None:
+            log.warning("managedResources are configured, and BERTH_LEDGER_TABLE is not set: nothing is counted")
+            return None
+
+        def begin(epoch: int) -> Reconciler:
+            return Reconciler(
+                table,
+                self._connection.reserved_pods,
+                counting,
+                epoch,
+                self._run.settings.http_timeout,
+                wall=self._clock.wall,
+                monotonic=self._clock.monotonic,
+                new_id=lambda: uuid4().hex,
+                report=report_reservations,
+                made_room=made_room,
+            )
+
+        return BackgroundReconciler(begin)
 
     def _horizon(self) -> float:
         waits = self._run.settings.standby and self._standby.take_place(self._run.sleep, self._run.is_over)
@@ -137,6 +178,11 @@ class Candidacy:
             callbacks,
             handover,
         )
+
+
+def report_reservations(event: Event) -> None:
+    """As lines of the log."""
+    log.log(logging.WARNING if event.happening in WORTH_A_LOOK else logging.DEBUG, "reservations: %s", event)
 
 
 def _lambda() -> LambdaClient:

@@ -17,16 +17,19 @@ from berth.cluster import kubeconfig
 from berth.cluster.access import Access
 from berth.cluster.api_server import ApiServer
 from berth.cluster.dump import DumpCluster
+from berth.cluster.dump_reserved_pods import DumpReservedPods
 from berth.cluster.eks import EksSettings, from_eks
 from berth.cluster.in_cluster import from_service_account
 from berth.cluster.kept_fields import Needs
 from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_cluster import KubernetesCluster
 from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
 from berth.cluster.listed_cluster import ListedCluster
 from berth.extender.ports import PodBinder
 from berth.nodecache.cluster import ClusterUnavailable, NoSchedulingQueue, SchedulingQueue
 from berth.nodecache.feed.cluster import Cluster
+from berth.reservations.pods import ReservedPods
 from berth.runtime.adapters import CALLS
 from berth.runtime.settings import ClusterSettings, WatcherMode
 from berth.scheduling.freshness import WakeUp
@@ -45,6 +48,10 @@ class Connection(Protocol):
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
         """For the watcher: whom to wake, and how."""
+
+    @property
+    def reserved_pods(self) -> ReservedPods:
+        """For the watcher: pods that something is reserved for."""
 
 
 class KubernetesConnection(Connection):
@@ -71,6 +78,11 @@ class KubernetesConnection(Connection):
             case WakeUp.NONE:
                 return NoSchedulingQueue()
 
+    @property
+    def reserved_pods(self) -> ReservedPods:
+        # Connections of its own: what hangs there must not hold up a publication.
+        return KubernetesReservedPods(self._api.separate(), time.time)
+
 
 class DumpConnection(Connection):
     """A file."""
@@ -87,6 +99,10 @@ class DumpConnection(Connection):
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:
         return NoSchedulingQueue()
+
+    @property
+    def reserved_pods(self) -> ReservedPods:
+        return DumpReservedPods(self._dump)
 
 
 @cache

@@ -42,17 +42,18 @@ class _InForce:
         self._hash = self._current()
         self.configured: Configured = configurations.at(self._hash)
         self._looked_at = time.monotonic()
+        self._is_past = False
 
     def is_past(self) -> bool:
-        """Whether another has been applied since; looks every 15 s."""
+        """Whether another has been applied since; looks every 15 s, and once it is past it stays so: several ask."""
         now = time.monotonic()
-        if now - self._looked_at >= CONFIGURATION_SECONDS:
+        if not self._is_past and now - self._looked_at >= CONFIGURATION_SECONDS:
             self._looked_at = now
             try:
-                return self._current() != self._hash
+                self._is_past = self._current() != self._hash
             except TableUnavailable:
                 return False
-        return False
+        return self._is_past
 
     def _current(self) -> str:
         head = self._table.head()

@@ -28,6 +28,17 @@ _PUNCTUAL = 0.001  # so many seconds early is on time: sums of floats are not ex
 
 
 @dataclass(frozen=True, slots=True)
+class Publication:
+    """What is visible after a publication. epoch: of this leadership. objects: all that is known. is_all: they are what
+    is published, too; else some changes still wait. positions: how far each resource has come."""
+
+    epoch: int
+    objects: Mapping[Key, Object]
+    is_all: bool
+    positions: Mapping[str, Position]
+
+
+@dataclass(frozen=True, slots=True)
 class Pace:
     """Seconds. `flush`: how long a change may wait for others. `heartbeat`: between publications when nothing changes,
     below the lease's retryPeriod, so that publishing is all the renewal there is."""
@@ -70,6 +81,7 @@ class Leader:
         self._writer = Writer(table, leadership, pointer, epoch, clock, new_id, self._announce, retention)
         self._clock = clock
         self._pace = pace
+        self._epoch = epoch
         self._on_published = on_published
         self._changed_at: float | None = None
         self._published_at = clock.monotonic() - pace.heartbeat
@@ -90,6 +102,17 @@ class Leader:
     def objects(self) -> Mapping[Key, Object]:
         """What is known of the cluster."""
         return self._state.objects
+
+    @property
+    def publication(self) -> Publication:
+        """The last one."""
+        pointer = self._writer.pointer
+        return Publication(
+            self._epoch,
+            self._state.objects,
+            self._writer.is_settled and not self._state.has_changes,
+            {} if pointer is None else pointer.observation.positions,
+        )
 
     def work(self, seconds: float) -> None:
         """Take what the watches tell, for so long at the most, and publish if it is time to.

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from berth.dynamodb.errors import TableUnavailable
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 
-
-class TableUnavailable(Exception):
-    """The table did not do what was asked. The message names cause and remedy; the store's own error is the cause."""
+__all__ = ["CacheTable", "Deposed", "LogItem", "LogWrite", "TableUnavailable"]
 
 
 @dataclass(frozen=True, slots=True)

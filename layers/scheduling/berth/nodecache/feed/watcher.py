@@ -25,7 +25,7 @@ from berth.nodecache.cluster import ClusterUnavailable
 from berth.nodecache.feed.changes import Change, Key, Object, Unfit
 from berth.nodecache.feed.cluster import Cluster
 from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Pointer
-from berth.nodecache.feed.leader import Leader, Pace
+from berth.nodecache.feed.leader import Leader, Pace, Publication
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, Deposed, TableUnavailable
 from berth.nodecache.feed.writer import NotLeading, Outranked, Retention
@@ -132,6 +132,11 @@ class Watcher:
     def objects(self) -> Mapping[Key, Object]:
         """What is known of the cluster; nothing before this one leads."""
         return {} if self._leader is None else self._leader.objects
+
+    @property
+    def publication(self) -> Publication | None:
+        """This one's last; None before it leads."""
+        return None if self._leader is None else self._leader.publication
 
     @property
     def has_come_to_something(self) -> bool:

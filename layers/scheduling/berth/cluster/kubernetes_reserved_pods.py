@@ -1,0 +1,77 @@
+"""Pods that something is reserved for, at the API server: `get` and `patch` on pods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from berth.cluster.api_server import JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
+from berth.reservations.entry import PodKey
+from berth.reservations.pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+
+ANNOTATION = "berth.dev/touched-at"
+"""For its sake alone: a patch of the pod is what makes a Binding that was sent before fail."""
+
+TIMEOUT_SECONDS = 2.0
+NOT_FOUND = 404
+CONFLICT = 409
+UNPROCESSABLE = 422
+_FINISHED = ("Succeeded", "Failed")
+
+
+class KubernetesReservedPods(ReservedPods):
+    """Each method is one request."""
+
+    def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
+        """clock: seconds since the epoch."""
+        self._api = api
+        self._clock = clock
+
+    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+        # Without resourceVersion it is a consistent read.
+        answer = self._request("GET", pod)
+        if isinstance(answer, Unknown):
+            return answer
+        if answer.status == NOT_FOUND:
+            return NotFound()
+        if not answer.ok:
+            return Unknown(f"{answer.message}; give the watcher's user the verb get on pods")
+        metadata, spec, status = (answer.content.get(part) for part in ("metadata", "spec", "status"))
+        if not isinstance(metadata, dict) or not isinstance(spec, dict):
+            return Unknown("the API server's answer is no Pod")
+        uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+        if not isinstance(uid, str) or not isinstance(version, str):
+            return Unknown("the API server's answer is no Pod")
+        phase = status.get("phase") if isinstance(status, dict) else None
+        return Found(uid, str(spec.get("nodeName") or ""), version, phase in _FINISHED)
+
+    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+        at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
+        answer = self._request(
+            "PATCH",
+            pod,
+            {
+                # In a patch both are preconditions: 409 where the version is another, 422 where the UID is.
+                "metadata": {
+                    "uid": pod.uid,
+                    "resourceVersion": resource_version,
+                    "annotations": {ANNOTATION: at},
+                }
+            },
+        )
+        if isinstance(answer, Unknown):
+            return answer
+        if answer.ok:
+            return Touched()
+        if answer.status == NOT_FOUND:
+            return NotFound()
+        if answer.status in (CONFLICT, UNPROCESSABLE):
+            return Changed()
+        return Unknown(f"{answer.message}; give the watcher's user the verb patch on pods")
+
+    def _request(self, method: str, pod: PodKey, body: object = None) -> Answer | Unknown:
+        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
+        try:
+            return self._api.request(method, path, timeout=TIMEOUT_SECONDS, body=body, content_type=JSON_MERGE)
+        except ApiServerUnreachable as error:
+            return Unknown(str(error))

@@ -1,0 +1,307 @@
+"""bind with everything that can go wrong between it, the ledger and the API server: call by call, in one thread.
+
+What must hold is checked at every version of the ledger and at every Binding, not only at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import count
+from typing import TypeVar
+
+from berth.extender.bind import bind
+from berth.extender.counted_bind import Counted, bind_counted
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindOutcome
+from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.reservations.bind import LedgerReservations
+from berth.reservations.entry import EntryState, OpenReservation
+from berth.reservations.expiry import Expiry
+from berth.reservations.in_memory_table import InMemoryLedgerTable
+from berth.reservations.ledger import created
+from berth.reservations.node_ledger import NodeLedger
+from berth.reservations.node_reconciliation import NodeReconciliation
+from berth.reservations.node_write import NodeWrite
+from berth.reservations.roll import Roll
+from berth.reservations.table import NotWritten, TableUnavailable, Written
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.objects import NodeInfo, Pod, read_pod
+from tests.fakes.clock import HandDrivenClock
+from tests.fakes.pods import PodsInMemory, StoredPod
+
+T = TypeVar("T")
+
+LICENCE, GPU_MEMORY = "example.com/licence", "example.com/gpumem"
+COUNTING = (
+    BerthConfiguration.model_validate(
+        {
+            "managedResources": [
+                {"name": LICENCE},
+                {"name": GPU_MEMORY, "devices": {"sizes": {"nodeAnnotation": "example.com/gpus"}}},
+            ]
+        }
+    )
+    .policy()
+    .counting
+)
+
+NODES = ("n1", "n2")
+CAPACITY = {LICENCE: 4, f"{GPU_MEMORY}#0": 8000, f"{GPU_MEMORY}#1": 8000}
+HTTP_TIMEOUT = 5.0
+EXPIRY_SECONDS = 30.0
+EPOCH = 7
+
+
+class Died(BaseException):
+    """The process ended here. Nothing of Berth catches it."""
+
+
+class Fault(StrEnum):
+    """What becomes of a call. LATE: it goes unanswered, and is carried out some time later."""
+
+    DIES_BEFORE = "dies before"
+    DIES_AFTER = "dies after"
+    LOST = "the answer is lost"
+    UNSENT = "it never arrives"
+    LATE = "it arrives late"
+
+
+@dataclass
+class Wire:
+    """Between one bind and the rest of the world. Calls are counted from 0."""
+
+    faults: Mapping[int, Fault] = field(default_factory=dict)
+    before: Mapping[int, Callable[[], object]] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    late: list[Callable[[], object]] = field(default_factory=list)
+
+    def carry(self, name: str, effect: Callable[[], T], unanswered: Callable[[], T]) -> T:
+        """One call."""
+        index = len(self.calls)
+        self.calls.append(name)
+        happening = self.before.get(index)
+        if happening is not None:
+            happening()
+        match self.faults.get(index):
+            case None:
+                return effect()
+            case Fault.DIES_BEFORE:
+                raise Died
+            case Fault.DIES_AFTER:
+                effect()
+                raise Died
+            case Fault.LOST:
+                effect()
+            case Fault.LATE:
+                self.late.append(effect)
+            case Fault.UNSENT:
+                pass
+        return unanswered()
+
+    def deliver(self) -> None:
+        """What is late arrives."""
+        for effect in self.late:
+            effect()
+        self.late.clear()
+
+
+def no_table() -> T:  # type: ignore[type-var]
+    raise TableUnavailable("ledger table: no answer")
+
+
+class WiredTable(InMemoryLedgerTable):
+    """What bind calls of the table, over the wire; the rest it does not need."""
+
+    def __init__(self, table: InMemoryLedgerTable, wire: Wire) -> None:
+        super().__init__()
+        self._table = table
+        self._wire = wire
+
+    def node(self, name: str) -> NodeLedger | None:
+        return self._wire.carry("GetItem", lambda: self._table.node(name), no_table)
+
+    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        return self._wire.carry("UpdateItem", lambda: self._table.write(node, change), no_table)
+
+    def put_open(self, reservation: OpenReservation) -> None:
+        self._wire.carry("PutItem", lambda: self._table.put_open(reservation), no_table)
+
+    def delete_open(self, uid: str, node: str, attempt: str) -> None:
+        self._wire.carry("DeleteItem", lambda: self._table.delete_open(uid, node, attempt), no_table)
+
+
+class WiredBinder(PodBinder):
+    """The API server over the wire. An answer takes no time, no answer takes the time it may."""
+
+    def __init__(self, binder: PodBinder, wire: Wire, clock: HandDrivenClock) -> None:
+        self._binder = binder
+        self._wire = wire
+        self._clock = clock
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        return self._wire.carry(
+            "Binding", lambda: self._binder.create_binding(binding, timeout), lambda: self._silence(timeout)
+        )
+
+    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        return self._wire.carry(
+            "GET", lambda: self._binder.assignment(namespace, pod_name, timeout), lambda: self._silence(timeout)
+        )
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
+        return self._wire.carry(
+            "GET", lambda: self._binder.pod(namespace, pod_name, timeout), lambda: self._silence(timeout)
+        )
+
+    def _silence(self, timeout: float) -> Unanswered:
+        # Not all of it: most faults break a connection at once.
+        self._clock.advance(timeout / 4)
+        return Unanswered("no answer")
+
+
+class CheckedTable(InMemoryLedgerTable):
+    """Looks at every version that is written."""
+
+    check: Callable[[], None]
+    versions = 0
+
+    def _put(self, ledger: NodeLedger) -> Written:
+        written = super()._put(ledger)
+        assert_adds_up(ledger)
+        self.versions += 1
+        return written
+
+    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        written = super().write(node, change)
+        self.check()
+        return written
+
+
+def assert_adds_up(ledger: NodeLedger) -> None:
+    """Nothing is given that is not there."""
+    if ledger.avail is None:
+        return
+    avail = ledger.avail
+    for pool in {*ledger.capacity, *avail, *(pool for each in ledger.entries.values() for pool in each.shares)}:
+        capacity = ledger.capacity.get(pool, 0)
+        assert ledger.held(pool) <= capacity, f"{ledger.node} has {capacity} of {pool} and gave {ledger.held(pool)}"
+        assert avail.get(pool, 0) == capacity - ledger.held(pool), f"{pool} of {ledger.node} does not add up"
+    assert not ledger.owed, f"{ledger.node} owes {dict(ledger.owed)}"
+
+
+class CheckedPods(PodsInMemory):
+    """Looks at every Binding that is carried out."""
+
+    check: Callable[[], None]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ever_bound: set[tuple[str, str]] = set()
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        result = super().create_binding(binding, timeout)
+        if isinstance(result, Created):
+            assert (binding.pod_uid, binding.node) not in self.ever_bound
+            self.ever_bound.add((binding.pod_uid, binding.node))
+            self.check()
+        return result
+
+
+class BindWorld:
+    """Two nodes, their ledgers, an API server, and a watcher that is asked to do its part."""
+
+    def __init__(self) -> None:
+        self.clock = HandDrivenClock()
+        self.pods = CheckedPods()
+        self.table = CheckedTable()
+        self.pods.check = self.table.check = self._assert_placed_pods_are_in_the_ledger
+        self._ids = count(1)
+        for node in NODES:
+            self.table.create(created(node, CAPACITY, {}, EPOCH))
+
+    # ---------------------------------------------------------------------------------------------------- the actors
+
+    def bind(self, name: str, uid: str, node: str, wire: Wire | None = None) -> BindOutcome | None:
+        """One call of bind; None if its process died."""
+        wire = wire or Wire()
+        reservations = LedgerReservations(
+            WiredTable(self.table, wire), lambda: f"attempt-{next(self._ids)}", self.clock, call_seconds=0.05
+        )
+        binder = WiredBinder(self.pods, wire, self.clock)
+        deadline = Deadline(HTTP_TIMEOUT - 1, self.clock)
+        binding = Binding("ml", name, uid, node)
+        try:
+            ended = bind_counted(binding, binder, deadline, Counted(COUNTING, reservations))
+            outcome, _ = ended or bind(binding, binder, deadline)
+        except Died:
+            return None
+        if outcome in (BindOutcome.BOUND, BindOutcome.ALREADY_BOUND):
+            assert (uid, node) in self.pods.ever_bound, "bind says that the pod is where it never was"
+        return outcome
+
+    def expire(self, least_age: float = EXPIRY_SECONDS) -> None:
+        """The watcher looks after the open reservations and the entries that are old enough."""
+        expiry = Expiry(self.table, self.pods, EPOCH)
+        found = {(each.pod.uid, each.node, each.attempt): each for each in self.table.open_reservations()}
+        for ledger in self.table.nodes():
+            for entry in ledger.entries.values():
+                if entry.state is EntryState.RESERVED:
+                    trace = OpenReservation(entry.pod, ledger.node, entry.attempt, entry.shares, entry.since)
+                    found.setdefault((entry.pod.uid, ledger.node, entry.attempt), trace)
+        for reservation in found.values():
+            if self.clock() - reservation.since >= least_age:
+                expiry.expire(reservation)
+
+    def publish(self) -> None:
+        """The watcher publishes what is in the cluster, and brings the ledger to it."""
+        roll = Roll(COUNTING)
+        pods = {f"{key[0]}/{key[1]}": self._read(key, pod) for key, pod in self.pods.all().items()}
+        annotations = {"example.com/gpus": "8000,8000"}
+        nodes = {name: NodeInfo(name, {}, allocatable={LICENCE: 4}, annotations=annotations) for name in NODES}
+        roll.learn(nodes, pods)
+        reconciliation = NodeReconciliation(self.table, roll, EPOCH, self.clock, lambda event: None, lambda: True)
+        for node in NODES:
+            reconciliation.visit(node)
+
+    def recover(self) -> None:
+        """The expiry time passes, once."""
+        self.clock.advance(EXPIRY_SECONDS + HTTP_TIMEOUT)
+        self.publish()
+        self.expire()
+        self.publish()
+        self.expire()
+
+    # --------------------------------------------------------------------------------------------------- what must hold
+
+    def assert_settled(self) -> None:
+        """Exactly the pods that are on a node are in its ledger, and everything else is free again."""
+        for ledger in self.table.nodes():
+            placed = {pod.uid for pod in self.pods.all().values() if pod.node == ledger.node}
+            assert set(ledger.entries) == placed, f"{ledger.node} holds {set(ledger.entries)}, has {placed}"
+            assert all(entry.state is EntryState.BOUND for entry in ledger.entries.values())
+            assert_adds_up(ledger)
+        assert self.table.open_reservations() == []
+
+    def _assert_placed_pods_are_in_the_ledger(self) -> None:
+        """At every moment: who is on a node has an entry there that covers what the pod holds."""
+        for key, pod in self.pods.all().items():
+            ledger = self.table.node(pod.node) if pod.node else None
+            if not pod.node or pod.deleting:
+                continue
+            assert ledger is not None
+            read = self._read(key, pod)
+            if not COUNTING.demands(read):
+                continue
+            entry = ledger.entries.get(pod.uid)
+            assert entry is not None, f"{pod.uid} is on {pod.node}, and its ledger does not know of it"
+            held = COUNTING.shares(read, ledger.capacity)
+            assert held is not None
+            assert all(entry.shares.get(pool, 0) >= amount for pool, amount in held.items()), "more than is written"
+
+    @staticmethod
+    def _read(key: tuple[str, str], pod: StoredPod) -> Pod:
+        read = read_pod(pod.content(*key))
+        assert isinstance(read, Pod)
+        return read

@@ -1,0 +1,116 @@
+"""bind, the ledger and expiry without one of their rules each: the simulation has to notice every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from berth.extender import counted_bind
+from berth.extender.ports import Binding, Created, Refused, Unanswered
+from berth.reservations import ledger as ledgers
+from berth.reservations.entry import Entry, EntryState, OpenReservation, Shares
+from berth.reservations.expiry import Expiry, Unbindable
+from berth.reservations.ledger import Ledger, LedgerResult
+from berth.reservations.node_write import PoolChange
+from tests.fakes.pods import PodsInMemory
+from tests.simulation.binds import EPOCH, BindWorld
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+
+def _no_condition_on_avail(patch: pytest.MonkeyPatch) -> None:
+    def reserving(held: Shares, wanted: Shares) -> dict[str, PoolChange]:
+        return {pool: PoolChange(avail=held.get(pool, 0) - amount) for pool, amount in wanted.items()}
+
+    patch.setattr(ledgers, "reserving", reserving)
+
+
+def _expiry_by_age_alone(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Expiry, "make_unbindable", lambda self, pod: Unbindable())
+
+
+def _confirmed_on_the_word_of_the_open_reservation(patch: pytest.MonkeyPatch) -> None:
+    publish = BindWorld.publish
+
+    def confirm_all(world: BindWorld) -> None:
+        for reservation in world.table.open_reservations():
+            found = world.table.node(reservation.node)
+            entry = None if found is None else found.entries.get(reservation.pod.uid)
+            if found is not None and entry is not None:
+                bound = replace(entry, state=EntryState.BOUND)
+                Ledger(world.table).settle(found, bound, epoch=EPOCH)
+        publish(world)
+
+    patch.setattr(BindWorld, "publish", confirm_all)
+
+
+def _not_touched(patch: pytest.MonkeyPatch) -> None:
+    """The pod is seen unbound, and its Binding is on the way."""
+    expire = Expiry.expire
+
+    def without_touch(self: Expiry, reservation: OpenReservation) -> object:
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(PodsInMemory, "_next", lambda pods: pods._version)
+            return expire(self, reservation)
+
+    patch.setattr(Expiry, "expire", without_touch)
+
+
+def _binding_without_resource_version(patch: pytest.MonkeyPatch) -> None:
+    create = PodsInMemory.create_binding
+
+    def careless(self: PodsInMemory, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        return create(self, replace(binding, resource_version=""), timeout)
+
+    patch.setattr(PodsInMemory, "create_binding", careless)
+
+
+def _taken_over_without_a_new_attempt(patch: pytest.MonkeyPatch) -> None:
+    take_over = Ledger.take_over
+
+    def same_attempt(self: Ledger, node: str, seen: Entry, entry: Entry) -> LedgerResult:
+        return take_over(self, node, seen, replace(entry, attempt=seen.attempt))
+
+    patch.setattr(Ledger, "take_over", same_attempt)
+
+
+def _released_by_who_took_it_over(patch: pytest.MonkeyPatch) -> None:
+    """Its Binding was refused; that of the attempt before is still on the way."""
+    held = counted_bind._CountedBind._attempt
+
+    def always_fresh(self: counted_bind._CountedBind, *arguments: object) -> object:
+        hold = self._reservations.hold
+        self._reservations.hold = lambda *each: _fresh(hold(*each))  # type: ignore[method-assign,assignment]
+        return held(self, *arguments)  # type: ignore[arg-type]
+
+    def _fresh(result: object) -> object:
+        return replace(result, is_fresh=True) if hasattr(result, "is_fresh") else result  # type: ignore[type-var]
+
+    patch.setattr(counted_bind._CountedBind, "_attempt", always_fresh)
+
+
+def _given_up_with_the_pod_still_there(patch: pytest.MonkeyPatch) -> None:
+    """An unanswered Binding counts as refused."""
+    attempt = counted_bind._CountedBind._attempt
+
+    def hasty(self: counted_bind._CountedBind, *arguments: object) -> object:
+        ended = attempt(self, *arguments)  # type: ignore[arg-type]
+        if isinstance(ended, counted_bind._Open):
+            self._forget()
+        return ended
+
+    patch.setattr(counted_bind._CountedBind, "_attempt", hasty)
+
+
+BROKEN: Mapping[str, Break] = {
+    "reserving without a condition on what is there": _no_condition_on_avail,
+    "expiry by age alone": _expiry_by_age_alone,
+    "confirming without a look at the pod": _confirmed_on_the_word_of_the_open_reservation,
+    "expiry without touching the pod": _not_touched,
+    "a Binding without resourceVersion": _binding_without_resource_version,
+    "taking over without a new attempt": _taken_over_without_a_new_attempt,
+    "releasing what was taken over": _released_by_who_took_it_over,
+    "releasing after an unanswered Binding": _given_up_with_the_pod_still_there,
+}

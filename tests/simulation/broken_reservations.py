@@ -1,0 +1,134 @@
+"""The watcher's part in the ledger with one rule left out. Each gives something out twice, or never gives it back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from berth.reservations.entry import EntryState
+from berth.reservations.expiry import Expiry, On, Unbindable
+from berth.reservations.node_reconciliation import NodeReconciliation
+from berth.reservations.pods import Found
+from berth.reservations.rebuild import Rebuild
+from berth.reservations.reconciler import Reconciler
+from berth.reservations.roll import Roll
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+# What is patched in are methods; their types are those of what they replace.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+
+def expiry_without_touch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pod was seen unbound, and a Binding that was sent before arrives afterwards."""
+
+    def looked_at(self, pod):
+        match self._pods.find(pod):
+            case Found(uid=uid, node=node) if uid == pod.uid and node:
+                return On(node)
+            case _:
+                return Unbindable()
+
+    monkeypatch.setattr(Expiry, "make_unbindable", looked_at)
+
+
+def expiry_by_age_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a TTL would do it."""
+    monkeypatch.setattr(Expiry, "make_unbindable", lambda self, pod: Unbindable())
+
+
+def expiry_of_what_is_there_after_the_touch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry is read last: it may be an attempt's that has read the pod after it was touched."""
+    release = Expiry._release
+
+    def latest(self, reservation, entry):
+        found = self._entry(reservation)
+        return release(self, reservation, entry if found is None else found)
+
+    monkeypatch.setattr(Expiry, "_release", latest)
+
+
+def confirmed_without_a_look_at_what_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is reserved counts as bound, and as gone with the next look: no pod is published there."""
+    entries = Roll.entries
+
+    def believed(self, node, ledger, now):
+        reserved = {} if ledger is None else ledger.entries
+        trusted = {
+            uid: replace(entry, state=EntryState.BOUND)
+            for uid, entry in reserved.items()
+            if entry.state is EntryState.RESERVED
+        }
+        return trusted | dict(entries(self, node, ledger, now))
+
+    monkeypatch.setattr(Roll, "entries", believed)
+
+
+def reserved_counts_as_over_when_no_pod_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bind that is under way is taken for a pod that has ended."""
+    monkeypatch.setattr(NodeReconciliation, "_is_over", lambda self, entry: True)
+
+
+def watchers_of_one_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deposed one writes what it believes, and nothing refuses it."""
+    made = Reconciler.__init__
+
+    def first(self, table, pods, counting, epoch, *rest, **named):
+        made(self, table, pods, counting, 1, *rest, **named)
+
+    monkeypatch.setattr(Reconciler, "__init__", first)
+
+
+def ledgers_are_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a leader finds nothing to do, a deposed one may still write afterwards."""
+    monkeypatch.setattr(NodeReconciliation, "_claim", lambda self, node: self._table.node(node))
+
+
+def closed_before_it_is_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The open reservation goes with the publication, whatever has become of the entry."""
+    monkeypatch.setattr(Expiry, "close", Expiry.forget)
+
+
+def rebuilt_without_touching_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Binding of before the rebuild arrives after it."""
+
+    def looked_at(self, pod):
+        match self._expiry._pods.find(pod):
+            case Found(uid=uid, node=node) if uid == pod.uid and node in self._blank:
+                self._blank[node].observed_after = self._wall()
+        return True
+
+    monkeypatch.setattr(Rebuild, "_is_unbindable", looked_at)
+
+
+def rebuilt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the pods that are published now: without those that binds have just brought."""
+    monkeypatch.setattr(Rebuild, "_is_unbindable", lambda self, pod: True)
+    add = Rebuild._suspect
+
+    def now(self):
+        self._quiet = 0.0
+        add(self)
+        for blank in self._blank.values():
+            blank.observed_after = 0.0
+
+    monkeypatch.setattr(Rebuild, "_suspect", now)
+
+
+BROKEN: dict[str, Break] = {
+    each.__name__: each
+    for each in (
+        expiry_without_touch,
+        expiry_by_age_alone,
+        expiry_of_what_is_there_after_the_touch,
+        confirmed_without_a_look_at_what_is_published,
+        reserved_counts_as_over_when_no_pod_is_published,
+        watchers_of_one_epoch,
+        ledgers_are_not_claimed,
+        closed_before_it_is_confirmed,
+        rebuilt_without_touching_anybody,
+        rebuilt_at_once,
+    )
+}

@@ -1,0 +1,321 @@
+"""Binds, watchers and an API server around one ledger, in virtual time: real bind, real reconciler.
+
+At every call of the table or of the API server the seed decides who goes on, and whether a watcher dies there. Bindings
+may arrive long after their sender gave up. Pods end, come again under their names, and are bound by others; capacity
+changes; watchers are replaced, and the old ones go on for a while as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import TypeVar
+
+from berth.extender.counted_bind import Counted, bind_counted
+from berth.extender.deadline import Deadline
+from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.reservations.bind import LedgerReservations
+from berth.reservations.entry import EntryState, OpenReservation, PodKey
+from berth.reservations.in_memory_table import InMemoryLedgerTable
+from berth.reservations.node_ledger import NodeLedger
+from berth.reservations.node_write import NodeWrite
+from berth.reservations.pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.reservations.reconciler import Reconciler
+from berth.reservations.table import LedgerTable, Marker, MarkerState, NotWritten, Written
+from berth.scheduling.objects import NodeInfo, Pod
+from tests.fakes.counted_cluster import COUNTING, NAMESPACE, CountedCluster
+from tests.simulation.world import EPOCH, Actor, World
+from tests.unit.reservations.reconciling import check
+
+T = TypeVar("T")
+
+HTTP_TIMEOUT = 5.0
+LATE_SECONDS = 80.0
+"""So late a Binding may arrive; the bind that sent it has given up long before."""
+
+NODES = ("node-a", "node-b")
+LASTS = 240.0
+SETTLES = 120.0
+"""Without binds and with one watcher: the expiry, a rebuild, and what is in the way of them."""
+
+Nodes = dict[str, NodeInfo | None]
+Pods = dict[str, Pod | None]
+Between = Callable[[], None]
+
+
+class _Interrupted:
+    """Something may happen before and after every call."""
+
+    def __init__(self, between: Between) -> None:
+        self._between = between
+
+    def _call(self, call: Callable[[], T]) -> T:
+        self._between()
+        done = call()
+        self._between()
+        return done
+
+
+class InterruptedTable(_Interrupted, LedgerTable):
+    """A table, for one client."""
+
+    def __init__(self, table: LedgerTable, between: Between) -> None:
+        super().__init__(between)
+        self._table = table
+
+    def node(self, name: str) -> NodeLedger | None:
+        return self._call(lambda: self._table.node(name))
+
+    def nodes(self) -> list[NodeLedger]:
+        return self._call(lambda: list(self._table.nodes()))
+
+    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        return self._call(lambda: self._table.write(node, change))
+
+    def create(self, ledger: NodeLedger, *, over_blank: bool = False) -> Written | NotWritten:
+        return self._call(lambda: self._table.create(ledger, over_blank=over_blank))
+
+    def blank(self, node: str, epoch: int) -> Written | NotWritten:
+        return self._call(lambda: self._table.blank(node, epoch))
+
+    def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
+        return self._call(lambda: self._table.delete_if_empty(node, epoch))
+
+    def put_open(self, reservation: OpenReservation) -> None:
+        self._call(lambda: self._table.put_open(reservation))
+
+    def delete_open(self, uid: str, node: str, attempt: str) -> None:
+        self._call(lambda: self._table.delete_open(uid, node, attempt))
+
+    def open_reservations(self) -> list[OpenReservation]:
+        return self._call(lambda: list(self._table.open_reservations()))
+
+    def request_release(self, reservation: OpenReservation) -> None:
+        self._call(lambda: self._table.request_release(reservation))
+
+    def marker(self) -> Marker | None:
+        return self._call(self._table.marker)
+
+    def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
+        return self._call(lambda: self._table.put_marker(marker, seen))
+
+
+class InterruptedPods(_Interrupted, ReservedPods):
+    """The API server, for a watcher."""
+
+    def __init__(self, pods: ReservedPods, between: Between) -> None:
+        super().__init__(between)
+        self._pods = pods
+
+    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+        return self._call(lambda: self._pods.find(pod))
+
+    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+        return self._call(lambda: self._pods.touch(pod, resource_version))
+
+
+class _SlowBinder(_Interrupted, PodBinder):
+    """The API server, for bind: one answer in four is lost, and then the Binding arrives at any time."""
+
+    def __init__(self, history: ReservationsHistory) -> None:
+        super().__init__(history.between)
+        self._history = history
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        if self._history.world.random.random() < 0.25:
+            late = self._history.world.random.uniform(0, LATE_SECONDS)
+            self._history.world.after(late, lambda: self._history.arrived(binding))
+            self._history.world.pause(min(timeout, 1.0))
+            return Unanswered("timed out")
+        return self._call(lambda: self._history.arrived(binding))
+
+    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        return self._call(lambda: self._history.cluster.assignment(namespace, pod_name, timeout))
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
+        return self._call(lambda: self._history.cluster.pod(namespace, pod_name, timeout))
+
+
+class ReservationsHistory:
+    """One history; the same for the same seed. `run` raises AssertionError where an invariant breaks."""
+
+    def __init__(self, seed: int) -> None:
+        self.world = World(seed)
+        self.cluster = CountedCluster()
+        self.table = InMemoryLedgerTable()
+        self.bound = 0
+        self._berths: dict[str, str] = {}
+        """By UID the node to which a Binding of Berth's brought a pod."""
+        self._tried: set[str] = set()
+        self._ids = count(1)
+        self._names = [f"pod-{number}" for number in range(8)]
+        self._epoch = 0
+        self._leader: Reconciler | None = None
+        self._actor: Actor | None = None
+        self._inbox: list[tuple[Nodes, Pods, float]] = []
+        self._ends = False
+        for node in NODES:
+            self.cluster.nodes[node] = self.world.random.randint(2, 4)
+        if self.world.random.random() < 0.8:
+            self.table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
+
+    def run(self) -> None:
+        """All of it, to the point where everything must be in order."""
+        world = self.world
+        self._publish()
+        self._lead()
+        for _ in range(3):
+            world.start("bind", self._binds)
+        world.after(1.0, self._something_happens)
+        world.after(0.5, self._publish_again)
+        world.run(LASTS)
+        self._ends = True
+        world.run(LASTS + LATE_SECONDS + SETTLES)
+        self._check_end()
+
+    # ---------------------------------------------------------------------------------------------------- the actors
+
+    def between(self) -> None:
+        """Between two calls: it takes some time, and everything that must always hold is looked at."""
+        self._check()
+        self.world.pause(self.world.random.choice((0.0, 0.01, 0.1, 0.5)))
+        self._check()
+
+    def _wall(self) -> float:
+        return EPOCH + self.world.now
+
+    def _monotonic(self) -> float:
+        return self.world.now
+
+    def _new_id(self) -> str:
+        return f"id-{next(self._ids)}"
+
+    def arrived(self, binding: Binding) -> Created | Refused | Unanswered:
+        """A Binding is at the API server."""
+        done = self.cluster.create_binding(binding, 1.0)
+        if isinstance(done, Created):
+            self.bound += 1
+            self._berths[binding.pod_uid] = binding.node
+        self._check()
+        return done
+
+    def _binds(self) -> None:
+        random = self.world.random
+        counted = Counted(
+            COUNTING,
+            LedgerReservations(InterruptedTable(self.table, self.between), self._new_id, self._wall, call_seconds=0.1),
+        )
+        while not self._ends:
+            self.world.pause(random.uniform(0.1, 3.0))
+            waiting = [pod for pod in self.cluster.pods.values() if not pod.node and not pod.finished]
+            # A pod whose bind has ended badly is seldom tried again soon: it would never be old enough to expire.
+            waiting = [pod for pod in waiting if pod.key.uid not in self._tried or random.random() < 0.1]
+            if waiting:
+                pod = random.choice(waiting).key
+                self._tried.add(pod.uid)
+                binding = Binding(NAMESPACE, pod.name, pod.uid, random.choice(NODES))
+                deadline = Deadline(HTTP_TIMEOUT - 1, self._monotonic)
+                bind_counted(binding, _SlowBinder(self), deadline, counted)
+
+    def _lead(self) -> None:
+        """Another watcher takes over. The one before may be dead, or goes on, or stands still at one of its next calls
+        and goes on later."""
+        self._epoch += 1
+        if self._actor is not None and self.world.random.random() < 0.7 and not self._ends:
+            calls, seconds = self.world.random.randint(0, 3), self.world.random.uniform(1.0, 40.0)
+            self.world.freeze(self._actor, seconds, monotonic_stalls=False, calls=calls)
+        reconciler = Reconciler(
+            InterruptedTable(self.table, self.between),
+            InterruptedPods(self.cluster, self.between),
+            COUNTING,
+            self._epoch,
+            HTTP_TIMEOUT,
+            wall=self._wall,
+            monotonic=self._monotonic,
+            new_id=self._new_id,
+            report=lambda event: None,
+            made_room=lambda: None,
+        )
+        reconciler.learn(*self.cluster.published(), self._wall())
+        self._leader = reconciler
+        inbox = self._inbox = []
+        self._actor = actor = self.world.start(f"watcher-{self._epoch}", lambda: self._reconciles(reconciler, inbox))
+        if self.world.random.random() < 0.5 and not self._ends:
+            self.world.after(self.world.random.uniform(0.0, 40.0), lambda: self._dies(actor, reconciler))
+
+    def _reconciles(self, reconciler: Reconciler, inbox: list[tuple[Nodes, Pods, float]]) -> None:
+        """It learns between two pieces of work, as its thread does."""
+        while True:
+            while inbox:
+                reconciler.learn(*inbox.pop(0))
+            self.world.pause(max(0.01, min(0.5, reconciler.work())))
+
+    def _dies(self, actor: Actor, reconciler: Reconciler) -> None:
+        if self._ends:
+            return
+        self.world.crash(actor)
+        if self._leader is reconciler:
+            self.world.after(1.0, self._lead)
+
+    def _publish(self) -> None:
+        self._inbox.append((*self.cluster.publish(), self._wall()))
+
+    def _publish_again(self) -> None:
+        self._publish()
+        self.world.after(self.world.random.uniform(0.2, 2.0), self._publish_again)
+
+    def _something_happens(self) -> None:
+        if self._ends:
+            return
+        random, cluster = self.world.random, self.cluster
+        name, chance = random.choice(self._names), random.random()
+        pod = cluster.pods.get(name)
+        if pod is None:
+            cluster.create_pod(name, random.randint(1, 2))
+        elif chance < 0.3:
+            cluster.delete(name)
+        elif chance < 0.4 and not pod.finished:
+            cluster.finish(name)
+        elif chance < 0.45 and not pod.node and not pod.finished:
+            cluster.place(name, random.choice(NODES))
+        elif chance < 0.5:
+            cluster.nodes[random.choice(NODES)] = random.randint(1, 5)
+        elif chance < 0.56:
+            self._lead()
+        elif chance < 0.57:
+            self.table.put_marker(
+                Marker(MarkerState.REBUILDING, self._epoch, self._wall(), self._new_id()), self.table.marker()
+            )
+        self._check()
+        self.world.after(random.uniform(0.1, 2.0), self._something_happens)
+
+    # -------------------------------------------------------------------------------------------------- what must hold
+
+    def _check(self) -> None:
+        """Every ledger adds up, and has every pod that Berth brought to its node for as long as it is there."""
+        for ledger in self.table.nodes():
+            check(ledger)
+        for pod in self.cluster.pods.values():
+            node = self._berths.get(pod.key.uid)
+            if node is None or pod.finished:
+                continue
+            found = self.table.node(node)
+            if found is None or found.avail is None:
+                continue
+            entry = found.entries.get(pod.key.uid)
+            assert entry is not None, f"{pod.key.name} is on {node}, and what it holds can be had by another"
+            assert sum(entry.shares.values()) >= pod.units, f"{pod.key.name} holds more than is written down"
+
+    def _check_end(self) -> None:
+        """What the ledger has is what is there, and all the rest can be had again."""
+        for node in NODES:
+            found = self.table.node(node)
+            assert found is not None, f"{node} has no ledger"
+            there = {pod.key.uid for pod in self.cluster.pods.values() if pod.node == node and not pod.finished}
+            assert set(found.entries) == there, f"{node} has entries of others than {there}"
+            assert {entry.state for entry in found.entries.values()} <= {EntryState.BOUND}
+            assert found.capacity == {"example.com/slot": self.cluster.nodes[node]}
+        assert self.table.open_reservations() == [], "a bind is under way for ever"
+        marker = self.table.marker()
+        assert marker is not None
+        assert marker.state is MarkerState.READY

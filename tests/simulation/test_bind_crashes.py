@@ -1,0 +1,36 @@
+"""bind, cut short at every call and in every way; and that the simulation would notice if a rule were missing."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+from tests.simulation.bind_crashes import cases
+from tests.simulation.broken_binds import BROKEN, Break
+
+EVERY = 40
+"""`make soak-binds` runs them all."""
+PARTS = 4
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_bind_cut_short_leaves_the_world_in_order(part: int) -> None:
+    for case in islice(cases(all_afterwards=False), part, None, EVERY):
+        try:
+            case.run()
+        except AssertionError as broken:
+            raise AssertionError(f"{case}: {broken}") from broken
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_a_protocol_without_one_of_its_rules_is_caught(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch)
+    with pytest.raises(AssertionError):
+        run_until_caught()
+
+
+def run_until_caught() -> None:
+    # What breaks may break while the cases are laid out, too.
+    for case in cases(all_afterwards=False):
+        case.run()

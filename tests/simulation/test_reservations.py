@@ -1,0 +1,45 @@
+"""What the ledger promises, in histories drawn from seeds; and that the simulation would notice if it did not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.simulation.broken_reservations import BROKEN, Break
+from tests.simulation.ledger_scenarios import SCENARIOS
+from tests.simulation.reservations import ReservationsHistory
+
+HISTORIES = 20
+PER_TEST = 10
+UNTIL_CAUGHT = 5
+
+
+@pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
+def test_nothing_is_given_out_twice_and_everything_comes_back(first: int) -> None:
+    bound = 0
+    for seed in range(first, first + PER_TEST):
+        history = ReservationsHistory(seed)
+        history.run()
+        bound += history.bound
+    assert bound > PER_TEST
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_what_chance_seldom_meets_ends_well(scenario: Callable[[], None]) -> None:
+    scenario()
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_a_watcher_without_one_of_its_rules_is_caught(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch)
+    histories = (ReservationsHistory(seed).run for seed in range(UNTIL_CAUGHT))
+    assert any(_fails(play) for play in (*SCENARIOS, *histories))
+
+
+def _fails(play: Callable[[], None]) -> bool:
+    try:
+        play()
+    except AssertionError:
+        return True
+    return False

@@ -1,0 +1,132 @@
+"""Pods that are being bound, as the verbs see them: read before the head, and only where something is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from berth.extender.ports import CacheUnavailable
+from berth.nodecache.configurations import Configurations
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.reservations.entry import OpenReservation, PodKey
+from berth.reservations.in_memory_table import InMemoryLedgerTable
+from berth.reservations.table import TableUnavailable
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.snapshot import Snapshot
+from tests.builders.nodes import node
+from tests.fakes.configuration_store import InMemoryConfigurationStore
+from tests.fakes.published import PublishedCluster
+
+SLOT = "example.com/slot"
+COUNTS: dict[str, object] = {"profile": "managed-resources", "managedResources": [{"name": SLOT}]}
+POD = PodKey("ml", "train-0", "uid-train-0")
+
+
+class _Ledger(InMemoryLedgerTable):
+    """Writes down what was read when."""
+
+    def __init__(self, reads: list[str]) -> None:
+        super().__init__()
+        self.reads = reads
+        self.outage = ""
+
+    def open_reservations(self):  # type: ignore[no-untyped-def]
+        self.reads.append("open")
+        if self.outage:
+            raise TableUnavailable(self.outage)
+        return super().open_reservations()
+
+
+class Reading:
+    def __init__(self, document: Mapping[str, object]) -> None:
+        self.reads: list[str] = []
+        self.warnings: list[str] = []
+        self.published = PublishedCluster()
+        self.ledger = _Ledger(self.reads)
+        table, head = self.published.table, self.published.table.head
+
+        def counted_head():  # type: ignore[no-untyped-def]
+            self.reads.append("head")
+            return head()
+
+        table.head = counted_head  # type: ignore[method-assign]
+        configuration = BerthConfiguration.model_validate(document)
+        self.cache = WarmNodeCache(
+            table,
+            NodeCacheReader(table, SnapshotView(), lambda seconds: None),
+            Configurations(InMemoryConfigurationStore(self.published.item), lambda: configuration),
+            self.published.clock,
+            self.warnings.append,
+            self.ledger,
+        )
+        self.published.publish_nodes([node("node-a"), node("node-b")])
+        self.current()
+        self.reads.clear()
+
+    def current(self) -> Snapshot:
+        found = self.cache.current().cluster
+        assert not isinstance(found, CacheUnavailable)
+        return found
+
+    def reserve(self, attempt: str = "attempt", units: int = 1, since: float = 0) -> None:
+        self.ledger.put_open(OpenReservation(POD, "node-a", attempt, {SLOT: units}, since))
+
+
+def test_a_pod_that_is_being_bound_is_assumed_to_be_on_its_node() -> None:
+    reading = Reading(COUNTS)
+    reading.reserve(units=3)
+    [assumed] = reading.current().assumed["node-a"]
+    assert (assumed.uid, assumed.assumed_shares) == (POD.uid, {SLOT: 3})
+
+
+def test_reservations_are_read_before_the_head() -> None:
+    reading = Reading(COUNTS)
+    reading.current()
+    assert reading.reads == ["open", "head"]
+
+
+def test_where_nothing_is_counted_the_ledger_is_not_asked() -> None:
+    reading = Reading({"profile": "label-priority"})
+    reading.current()
+    assert reading.reads == ["head"]
+
+
+def test_of_two_attempts_the_later_counts() -> None:
+    reading = Reading(COUNTS)
+    reading.reserve("later", 2, since=2)
+    reading.reserve("earlier", 1, since=1)
+    [assumed] = reading.current().assumed["node-a"]
+    assert assumed.assumed_shares == {SLOT: 2}
+
+
+def test_head_and_reservations_are_kept_together_for_as_long_as_the_configuration_says() -> None:
+    reading = Reading(COUNTS | {"nodeCache": {"minHeadReadInterval": 5}})
+    reading.reserve()
+    assert not reading.current().assumed
+    assert reading.reads == []
+
+
+def test_the_same_reservations_on_the_same_snapshot_are_the_same_moment() -> None:
+    reading = Reading(COUNTS)
+    reading.reserve()
+    assert reading.current() is reading.current()
+
+
+def test_while_the_ledger_cannot_be_read_what_was_read_last_counts() -> None:
+    reading = Reading(COUNTS)
+    reading.reserve()
+    reading.current()
+    reading.ledger.outage = "throttled"
+    assert reading.current().assumed
+    assert reading.warnings == ["throttled; pods that are being bound are not counted"]
+
+
+@pytest.mark.parametrize("outage", ["throttled"])
+def test_where_it_was_never_read_nobody_is_assumed_and_bind_decides(outage: str) -> None:
+    reading = Reading(COUNTS)
+    reading.cache._last = None
+    reading.ledger.outage = outage
+    assert not reading.current().assumed
