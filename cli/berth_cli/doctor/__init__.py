@@ -1,0 +1,1 @@
+"""`berth doctor`: what goes wrong in silence, looked for on purpose."""

@@ -1,0 +1,71 @@
+"""How the scheduler reaches Berth: what its settings do to encryption, verification and passwords (facts 36 and 37)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from berth_cli.doctor.finding import CheckName, Finding, failed, ok, warning
+from berth_cli.doctor.scheduler_document import Extender
+from berth_cli.doctor.side import SchedulerSide
+from berth_cli.scheduler_config.address import PLACEHOLDER
+from berth_cli.scheduler_config.cautions import is_loopback
+
+
+def transport(side: SchedulerSide) -> Iterator[Finding]:
+    """Of all our entries together: the same wrong setting is told once."""
+    yield from dict.fromkeys(finding for entry in side.ours for finding in _transport(entry))
+
+
+def _transport(entry: Extender) -> Iterator[Finding]:
+    parts, tls = urlsplit(entry.url_prefix), entry.tls_config
+    yield _scheme(entry)
+    if parts.scheme == "https":
+        yield _verification(entry)
+    if tls is not None and tls.has_certificate is not tls.has_key:
+        yield failed(
+            CheckName.TLS_CONFIG,
+            "a client certificate without its key, or a key without its certificate: kube-scheduler does not start",
+            "give both certFile and keyFile, or both certData and keyData",
+        )
+    if parts.password == PLACEHOLDER:
+        yield failed(
+            CheckName.CREDENTIALS, f"{PLACEHOLDER} stands where the password belongs", "put the password there"
+        )
+    elif parts.password is not None:
+        yield warning(
+            CheckName.CREDENTIALS,
+            "the password is in the urlPrefix: it shows in a pod's event on any answer but 200, and in the scheduler's "
+            "log at -v=2 (fact 37)",
+            "authenticate by client certificate; until then run kube-scheduler with -v=1",
+        )
+
+
+def _scheme(entry: Extender) -> Finding:
+    parts = urlsplit(entry.url_prefix)
+    if parts.scheme == "https":
+        return ok(CheckName.URL_PREFIX, "https")
+    if parts.scheme != "http" or not parts.hostname:
+        return failed(CheckName.URL_PREFIX, "it is not an http or https address", "set it to https://HOST/scheduler")
+    if entry.enable_https or entry.tls_config is not None:
+        return failed(
+            CheckName.URL_PREFIX,
+            "http with TLS settings: enableHTTPS does not change the scheme, and nothing is encrypted (fact 36)",
+            "write https:// in urlPrefix",
+        )
+    if is_loopback(parts.hostname):
+        return ok(CheckName.URL_PREFIX, "http, on this machine alone")
+    return warning(CheckName.URL_PREFIX, "http: whoever is on the way reads and changes what is decided", "use https")
+
+
+def _verification(entry: Extender) -> Finding:
+    check, tls = CheckName.VERIFICATION, entry.tls_config
+    if tls is not None and tls.insecure:
+        return failed(check, "tlsConfig.insecure: whoever is on the way can be Berth", "set a CA instead")
+    if entry.enable_https and not (tls is not None and tls.has_ca):
+        return failed(
+            check,
+            "enableHTTPS without a CA switches the verification of the server off (fact 36)",
+            "leave enableHTTPS out; for an authority of your own set tlsConfig.caFile or caData",
+        )
+    return ok(check, "by tlsConfig's CA" if tls is not None and tls.has_ca else "by the system's roots")

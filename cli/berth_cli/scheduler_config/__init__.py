@@ -1,0 +1,1 @@
+"""`berth scheduler-config`: what kube-scheduler needs in order to ask Berth."""

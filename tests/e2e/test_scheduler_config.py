@@ -1,0 +1,154 @@
+"""What `berth scheduler-config` prints, taken by a real API server and a real kube-scheduler as it stands."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from berth_cli.managed_resources import Managed, ManagedResource
+from berth_cli.scheduler_config.configuration import scheduler_configuration
+from berth_cli.scheduler_config.extenders import Choices, extenders
+from tests.builders.certificates import self_signed
+
+from .berth_serve import BerthServe
+from .cluster import Cluster
+from .control_plane import ControlPlane
+from .extender import ExtenderCache
+from .kubernetes_api import KubernetesApi
+from .label_priority import priority
+from .manifests import apply_manifests
+from .recording_proxy import RecordingProxy
+from .scheduler_config import berth_scheduler_config, mounted
+
+NAME = "berth-second"
+NAMESPACE = "kube-system"
+LICENCE = ManagedResource("example.com/licence")
+
+
+@pytest.fixture(scope="module")
+def berth(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
+    with BerthServe(control_plane.kubeconfig(), tmp_path_factory.mktemp("serve")) as berth:
+        yield berth
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Certificate and key; the certificate is its own authority."""
+    return self_signed(tmp_path_factory.mktemp("server"), "server")
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return self_signed(tmp_path_factory.mktemp("client"), "client")
+
+
+@pytest.fixture
+def proxy(berth: BerthServe, server: tuple[Path, Path], client: tuple[Path, Path]) -> Iterator[RecordingProxy]:
+    """Before Berth: HTTPS, for who has the client certificate and for nobody else."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*server)
+    tls.load_verify_locations(client[0])
+    tls.verify_mode = ssl.CERT_REQUIRED
+    with RecordingProxy(berth.url_prefix, tls) as proxy:
+        yield proxy
+
+
+def _arguments(proxy: RecordingProxy, server: tuple[Path, Path], client: tuple[Path, Path]) -> list[str | Path]:
+    return [
+        f"--url={proxy.url_prefix}",
+        f"--ca={server[0]}",
+        f"--tls-client-cert={client[0]}",
+        f"--tls-client-key={client[1]}",
+    ]
+
+
+def test_the_second_schedulers_manifests_run_over_https_with_a_client_certificate(
+    proxy: RecordingProxy,
+    berth: BerthServe,
+    server: tuple[Path, Path],
+    client: tuple[Path, Path],
+    cluster: Cluster,
+    control_plane: ControlPlane,
+    tmp_path: Path,
+) -> None:
+    arguments = _arguments(proxy, server, client)
+    printed = berth_scheduler_config(*arguments, f"--second-scheduler={NAME}", "--bounded-retries")
+    documents = list(yaml.safe_load_all(printed))
+    apply_manifests(KubernetesApi(control_plane.credentials()), documents)
+    container = mounted(documents, tmp_path)
+    best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10))
+    ExtenderCache(berth).wait_for_scores({best: 30, good: 10})
+
+    account = control_plane.service_account(NAMESPACE, NAME)
+    with control_plane.scheduler(container.configuration, account, container.flags):
+        other = cluster.create_pod("other")
+        pod = cluster.create_pod("web", scheduler=NAME)
+
+        assert cluster.wait_until_assigned(pod) == best
+        assert cluster.state(other).node is None
+    assert proxy.verbs(pod) == ["filter", "prioritize", "bind"]
+    assert "--feature-gates=SchedulerPopFromBackoffQ=false" in container.flags
+
+
+@pytest.mark.parametrize("how", ["paths", "data"])
+def test_the_configuration_alone_runs_over_https_with_a_client_certificate(
+    how: str,
+    proxy: RecordingProxy,
+    berth: BerthServe,
+    server: tuple[Path, Path],
+    client: tuple[Path, Path],
+    cluster: Cluster,
+    control_plane: ControlPlane,
+) -> None:
+    inside = ["--tls-data"] if how == "data" else []
+    configuration = yaml.safe_load(
+        berth_scheduler_config(*_arguments(proxy, server, client), "--filter-onlyone", *inside)
+    )
+    node = cluster.create_node("node", priority(10))
+    ExtenderCache(berth).wait_for_scores({node: 10})
+
+    with control_plane.scheduler(configuration):
+        pod = cluster.create_pod("web")
+        assert cluster.wait_until_assigned(pod) == node
+    assert proxy.verbs(pod) == ["filter_onlyone", "bind"]
+
+
+@pytest.mark.parametrize(
+    ("managed", "plain", "counted"),
+    [
+        pytest.param(
+            Managed((LICENCE,), only=True), [], ["filter", "prioritize", "bind"], id="a policy that only counts"
+        ),
+        pytest.param(
+            Managed((LICENCE,)), ["filter", "prioritize"], ["filter", "prioritize", "bind"], id="one for all pods too"
+        ),
+        pytest.param(
+            Managed((LICENCE,), by_annotation=True),
+            ["filter", "prioritize", "bind"],
+            ["filter", "prioritize", "bind"],
+            id="one that counts by annotation",
+        ),
+    ],
+)
+def test_counted_resources_are_ignored_and_sent_to_whom_they_concern(
+    managed: Managed,
+    plain: list[str],
+    counted: list[str],
+    berth: BerthServe,
+    cluster: Cluster,
+    control_plane: ControlPlane,
+) -> None:
+    nodes = [cluster.create_node(name, priority(score)) for name, score in (("best", 30), ("good", 10))]
+    ExtenderCache(berth).wait_for_scores({nodes[0]: 30, nodes[1]: 10})
+    with RecordingProxy(berth.url_prefix) as proxy:
+        entries = extenders(Choices(url_prefix=proxy.url_prefix, managed=managed))
+        with control_plane.scheduler(scheduler_configuration(["default-scheduler"], entries)):
+            # No node has the resource: only a scheduler that ignores it places the second pod.
+            pods = [cluster.create_pod("plain"), cluster.create_pod("counted", extended={LICENCE.name: "1"})]
+            for pod in pods:
+                cluster.wait_until_assigned(pod)
+        assert [proxy.verbs(pod) for pod in pods] == [plain, counted]

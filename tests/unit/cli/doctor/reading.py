@@ -1,0 +1,20 @@
+"""Findings in a form that a table of cases can hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from berth_cli.doctor.finding import Finding, Result
+
+
+def of(findings: Iterable[Finding], check: str) -> list[Finding]:
+    """Those of one check."""
+    return [finding for finding in findings if finding.check == check]
+
+
+def expect(findings: Iterable[Finding], check: str, result: Result, told: str) -> None:
+    """One of the check's findings says so, and one that is bad has a remedy."""
+    found = of(findings, check)
+    assert [each for each in found if each.result is result and told in each.told], found
+    for each in found:
+        assert bool(each.remedy) or each.result in (Result.OK, Result.SKIPPED), each

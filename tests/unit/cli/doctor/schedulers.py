@@ -1,0 +1,23 @@
+"""The scheduler's side as `berth scheduler-config` prints it, and with what a test changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth_cli.doctor import scheduler_document
+from berth_cli.doctor.side import SchedulerSide, scheduler_side
+from berth_cli.managed_resources import NOTHING_MANAGED, Managed
+from berth_cli.scheduler_config.configuration import scheduler_configuration
+from berth_cli.scheduler_config.extenders import Choices, extenders
+from tests.fakes.doctor import ADDRESS
+
+
+def document(managed: Managed = NOTHING_MANAGED, **entry: Any) -> dict[str, Any]:
+    """A configuration whose entries have these fields too; one that is None is left out."""
+    printed = extenders(Choices(url_prefix=entry.pop("urlPrefix", ADDRESS), managed=managed))
+    entries = [{key: value for key, value in (each | entry).items() if value is not None} for each in printed]
+    return scheduler_configuration(["default-scheduler"], entries)
+
+
+def side(found: dict[str, Any] | None = None, address: str = ADDRESS, **entry: Any) -> SchedulerSide:
+    return scheduler_side("scheduler.yaml", scheduler_document.read(found or document(**entry)), address)

@@ -1,0 +1,323 @@
+"""`berth scheduler-config`, from options to documents."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from berth_cli.deployed_stack import DeployedStack
+from berth_cli.main import main
+from berth_cli.scheduler_config import deployed
+from tests.builders.certificates import self_signed
+from tests.conftest import PROJECT
+
+URL = "https://berth.example.com/scheduler"
+EXAMPLES = PROJECT / "examples" / "scheduler"
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["scheduler-config", *arguments], input=stdin, prog_name="berth")
+
+
+def printed(*arguments: str, stdin: str | None = None) -> dict[str, Any]:
+    """The objects by kind and name, or the configuration alone."""
+    done = run(*arguments, stdin=stdin)
+    assert done.exit_code == 0, done.stderr
+    documents = list(yaml.safe_load_all(done.stdout))
+    if len(documents) == 1:
+        return dict(documents[0])
+    return {f"{each['kind']}/{each['metadata']['name']}": each for each in documents}
+
+
+def second(*arguments: str, stdin: str | None = None) -> dict[str, Any]:
+    return printed("--url", URL, "--second-scheduler", "mine", *arguments, stdin=stdin)
+
+
+def inside(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """The configuration in a ConfigMap or a Secret."""
+    return dict(yaml.safe_load((manifest.get("data") or manifest["stringData"])["config.yaml"]))
+
+
+def container(documents: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(documents["Deployment/mine"]["spec"]["template"]["spec"]["containers"][0])
+
+
+# --------------------------------------------------------------------------------------------------------- the examples
+@pytest.mark.parametrize(
+    ("file", "arguments"),
+    [
+        pytest.param("configuration.yaml", ["--url", "http://127.0.0.1:8080/scheduler"], id="configuration.yaml"),
+        pytest.param(
+            "second-scheduler.yaml",
+            ["--url", URL, "--second-scheduler", "berth-scheduler", "--tls-secret", "berth-scheduler-client"],
+            id="second-scheduler.yaml",
+        ),
+    ],
+)
+def test_the_examples_are_what_the_command_prints(file: str, arguments: list[str]) -> None:
+    again = f"berth scheduler-config {' '.join(arguments)} > examples/scheduler/{file}"
+    assert (EXAMPLES / file).read_text() == run(*arguments).stdout, again
+
+
+# ---------------------------------------------------------------------------------------------- the cluster's scheduler
+def test_the_clusters_own_scheduler_keeps_its_name_and_its_lock() -> None:
+    document = printed("--url", URL)
+    assert document["profiles"] == [{"schedulerName": "default-scheduler"}]
+    assert document["percentageOfNodesToScore"] == 100
+    assert "leaderElection" not in document
+    assert "clientConnection" not in document
+
+
+def test_its_kubeconfig_is_named_where_it_runs() -> None:
+    document = printed("--url", URL, "--scheduler-kubeconfig", "/etc/kubernetes/scheduler.conf")
+    assert document["clientConnection"] == {"kubeconfig": "/etc/kubernetes/scheduler.conf"}
+
+
+def test_schedulers_with_profiles_of_their_own_are_served_too(tmp_path: Path) -> None:
+    path = tmp_path / "berth.yaml"
+    path.write_text("profiles: {gpus: resource-segregation, default-scheduler: label-priority}")
+    own = printed("--url", URL, "--config", str(path))
+    beside = inside(second("--config", str(path))["ConfigMap/mine"])
+    assert [each["schedulerName"] for each in own["profiles"]] == ["default-scheduler", "gpus"]
+    # Two schedulers of one name would both take its pods.
+    assert [each["schedulerName"] for each in beside["profiles"]] == ["mine", "gpus"]
+
+
+def test_the_files_of_the_clusters_scheduler_are_named_and_need_not_be_here() -> None:
+    document = printed(
+        "--url", URL, "--tls-client-cert", "/there/a", "--tls-client-key", "/there/b", "--ca", "/there/c"
+    )
+    assert document["extenders"][0]["tlsConfig"] == {
+        "certFile": "/there/a",
+        "keyFile": "/there/b",
+        "caFile": "/there/c",
+    }
+
+
+def test_with_tls_data_they_are_inside(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path, "client")
+    arguments = ("--tls-client-cert", str(certificate), "--tls-client-key", str(key), "--ca", str(certificate))
+    found = printed("--url", URL, "--tls-data", *arguments)["extenders"][0]["tlsConfig"]
+    assert {name: b64decode(text) for name, text in found.items()} == {
+        "certData": certificate.read_bytes(),
+        "keyData": key.read_bytes(),
+        "caData": certificate.read_bytes(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "flags"),
+    [
+        pytest.param((), "-v=2", id="as is"),
+        pytest.param(("--user", "me"), "-v=1", id="-v=2 prints the password (fact 37)"),
+        pytest.param(
+            ("--bounded-retries",), "-v=2 --feature-gates=SchedulerPopFromBackoffQ=false", id="fact 44"
+        ),
+    ],
+)  # fmt: skip
+def test_what_has_no_field_is_told_as_flags_or_stands_in_the_deployment(arguments: tuple[str, ...], flags: str) -> None:
+    assert f"run kube-scheduler with --config=FILE {flags}\n" in run("--url", URL, *arguments).stderr
+    assert container(second(*arguments))["args"] == ["--config=/etc/berth/config.yaml", *flags.split()]
+
+
+# ------------------------------------------------------------------------------------------------- the second scheduler
+def test_everything_that_a_second_scheduler_needs() -> None:
+    documents = second("--namespace", "scheduling", "--image", "mirror/kube-scheduler:v1.35.4")
+    assert list(documents) == [
+        "ServiceAccount/mine",
+        "ClusterRoleBinding/mine-as-kube-scheduler",
+        "ClusterRoleBinding/mine-as-volume-scheduler",
+        "RoleBinding/mine-as-kube-scheduler",
+        "Role/mine-leader-election",
+        "RoleBinding/mine-leader-election",
+        "ConfigMap/mine",
+        "Deployment/mine",
+    ]
+    assert inside(documents["ConfigMap/mine"])["leaderElection"] == {
+        "leaderElect": True,
+        "resourceName": "mine",
+        "resourceNamespace": "scheduling",
+    }
+    assert documents["Role/mine-leader-election"]["metadata"]["namespace"] == "scheduling"
+    assert documents["Role/mine-leader-election"]["rules"][1]["resourceNames"] == ["mine"]
+    # That role stands in kube-system, wherever the scheduler does.
+    assert documents["RoleBinding/mine-as-kube-scheduler"]["metadata"]["namespace"] == "kube-system"
+    assert documents["RoleBinding/mine-as-kube-scheduler"]["subjects"][0]["namespace"] == "scheduling"
+    assert container(documents)["image"] == "mirror/kube-scheduler:v1.35.4"
+
+
+def test_a_clients_key_is_in_a_secret_and_nowhere_else(tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path, "client")
+    documents = second("--tls-client-cert", str(certificate), "--tls-client-key", str(key), "--ca", str(certificate))
+    secret = documents.pop("Secret/mine-tls")
+    assert secret["type"] == "kubernetes.io/tls"
+    assert b64decode(secret["data"]["tls.key"]) == key.read_bytes()
+    assert b64decode(secret["data"]["tls.crt"]) == certificate.read_bytes()
+    assert documents["ConfigMap/mine"]["data"]["ca.crt"] == certificate.read_text()
+    assert inside(documents["ConfigMap/mine"])["extenders"][0]["tlsConfig"] == {
+        "certFile": "/etc/berth-tls/tls.crt",
+        "keyFile": "/etc/berth-tls/tls.key",
+        "caFile": "/etc/berth/ca.crt",
+    }
+    assert {each["mountPath"] for each in container(documents)["volumeMounts"]} == {"/etc/berth", "/etc/berth-tls"}
+    assert "PRIVATE" not in json.dumps(documents)
+
+
+def test_a_secret_that_is_there_already_is_only_named() -> None:
+    documents = second("--tls-secret", "theirs")
+    volumes = documents["Deployment/mine"]["spec"]["template"]["spec"]["volumes"]
+    assert volumes[1] == {"name": "tls", "secret": {"secretName": "theirs"}}
+    assert not [name for name in documents if name.startswith("Secret/")]
+
+
+def test_with_basic_credentials_the_configuration_is_a_secret() -> None:
+    documents = second("--user", "me", "--password-from", "-", stdin="p w\n")
+    assert inside(documents["Secret/mine"])["extenders"][0]["urlPrefix"] == (
+        "https://me:p%20w@berth.example.com/scheduler"
+    )
+    assert "ConfigMap/mine" not in documents
+    volumes = documents["Deployment/mine"]["spec"]["template"]["spec"]["volumes"]
+    assert volumes[0] == {"name": "config", "secret": {"secretName": "mine"}}
+
+
+def test_another_configuration_restarts_it_and_no_password_can_be_guessed_from_what_shows() -> None:
+    def shown(*arguments: str, stdin: str | None = None) -> str:
+        template = second(*arguments, stdin=stdin)["Deployment/mine"]["spec"]["template"]
+        return str(template["metadata"]["annotations"]["berth.dev/configuration"])
+
+    basic = ("--user", "me", "--password-from", "-")
+    assert shown() != shown("--weight", "2")
+    assert shown(*basic, stdin="a") == shown(*basic, stdin="b")
+    assert shown(*basic, stdin="a") != shown(*basic, "--weight", "2", stdin="a")
+
+
+def test_json_is_one_list() -> None:
+    found = json.loads(run("--url", URL, "--second-scheduler", "mine", "-o", "json").stdout)
+    assert (found["apiVersion"], found["kind"]) == ("v1", "List")
+    assert {f"{each['kind']}/{each['metadata']['name']}": each for each in found["items"]} == second()
+    assert json.loads(run("--url", URL, "-o", "json").stdout) == printed("--url", URL)
+
+
+# ------------------------------------------------------------------------------------------------------------ passwords
+def test_a_password_is_printed_only_when_it_is_given() -> None:
+    done = run("--url", URL, "--user", "me")
+    assert "https://me:BERTH_PASSWORD@" in done.stdout
+    assert "put the password, percent-encoded, in the place of BERTH_PASSWORD" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param(("--password-from", "FILE"), "give --user NAME too", id="a file has no name"),
+        pytest.param(("--user", "me", "--password-from", "absent"), "absent: No such file", id="no file"),
+        pytest.param(("--user", "me", "--password-from", "FILE"), "is not one line with a password", id="two lines"),
+        pytest.param(("--user", "me", "--password-from", "stack"), "needs --stack NAME", id="no stack"),
+    ],
+)
+def test_a_password_that_cannot_be_read(arguments: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    path = tmp_path / "password"
+    path.write_text("hidden\nlines\n")
+    done = run("--url", URL, *(str(path) if each == "FILE" else each for each in arguments))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert told in done.stderr
+    assert "hidden" not in done.stderr
+
+
+# ------------------------------------------------------------------------------------------------------------ the stack
+@pytest.fixture
+def stack(monkeypatch: pytest.MonkeyPatch) -> DeployedStack:
+    """What `--stack NAME` finds."""
+    found = DeployedStack("berth", None, {"HttpTimeoutSeconds": "8", "Profile": "full"}, {"UrlPrefix": URL})
+    monkeypatch.setattr("berth_cli.deployed_stack.describe", lambda name, region: found)
+    monkeypatch.setattr(deployed, "configuration_in_force", lambda stack: _configuration("gpus"))
+    return found
+
+
+def _configuration(scheduler: str) -> Any:
+    from berth.scheduling.configuration import BerthConfiguration
+
+    return BerthConfiguration(profiles={scheduler: "full"})
+
+
+@pytest.mark.usefixtures("stack")
+def test_the_stack_says_address_timeout_and_configuration() -> None:
+    document = printed("--stack", "berth")
+    assert (document["extenders"][0]["urlPrefix"], document["extenders"][0]["httpTimeout"]) == (URL, "8s")
+    assert document["profiles"][1] == {"schedulerName": "gpus"}
+
+
+@pytest.mark.usefixtures("stack")
+def test_an_address_that_is_given_goes_before_the_stacks() -> None:
+    document = printed("--stack", "berth", "--url", "https://own.example.com/scheduler", "--http-timeout", "3s")
+    assert document["extenders"][0]["urlPrefix"] == "https://own.example.com/scheduler"
+    assert document["extenders"][0]["httpTimeout"] == "3s"
+
+
+@pytest.mark.usefixtures("stack")
+def test_the_password_of_the_stacks_only_secret(monkeypatch: pytest.MonkeyPatch, stack: DeployedStack) -> None:
+    stack.__dict__["resources"] = {"AWS::SecretsManager::Secret": {"Password": "arn:1"}}
+    secrets = {"arn:1": '{"username": "scheduler", "password": "p"}'}
+    monkeypatch.setattr(deployed, "secret_text", lambda name, region: secrets[name])
+    document = printed("--stack", "berth", "--password-from", "stack")
+    assert document["extenders"][0]["urlPrefix"] == "https://scheduler:p@berth.example.com/scheduler"
+
+
+@pytest.mark.parametrize(
+    ("asked", "arguments", "told"),
+    [
+        pytest.param("basic", (), "without its password", id="a password is missing"),
+        pytest.param("basic", ("--user", "me"), "", id="a password that is put in later"),
+        pytest.param("mtls", (), "without a client certificate", id="a certificate is missing"),
+        pytest.param("mtls", ("--tls-client-cert", "a", "--tls-client-key", "b"), "", id="a certificate"),
+    ],
+)
+def test_who_would_not_be_let_in_is_told(
+    asked: str, arguments: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = DeployedStack("berth", None, {"Authentication": asked}, {"UrlPrefix": URL})
+    monkeypatch.setattr("berth_cli.deployed_stack.describe", lambda name, region: found)
+    monkeypatch.setattr(deployed, "configuration_in_force", lambda stack: _configuration("gpus"))
+    said = run("--stack", "berth", *arguments).stderr
+    assert ("lets nobody in" in said) is bool(told)
+    assert told in said
+
+
+# -------------------------------------------------------------------------------------------------------- wrong options
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param((), "give --stack NAME or --url URL", id="no address"),
+        pytest.param(("--url", "berth"), "is not an address", id="no URL"),
+        pytest.param(
+            ("--url", URL, "--verbs", "filter,sort"), "there are filter, prioritize, bind, preempt", id="verb"
+        ),
+        pytest.param(("--url", URL, "--ignorable"), "fact 24", id="never ignorable with bind"),
+        pytest.param(("--url", URL, "--http-timeout", "5"), "not a duration", id="no duration"),
+        pytest.param(("--url", URL, "--http-timeout", "0s"), "not a duration", id="no time at all"),
+        pytest.param(("--url", URL, "--second-scheduler", "Mine"), "not a name", id="no name"),
+        pytest.param(("--url", URL, "--second-scheduler", "default-scheduler"), "own scheduler", id="a taken name"),
+        pytest.param(("--url", URL, "--tls-client-cert", "a"), "go together", id="half a pair"),
+        pytest.param(("--url", URL, "--tls-secret", "a"), "needs --second-scheduler", id="a Secret for a file"),
+    ],
+)
+def test_wrong_options(arguments: tuple[str, ...], told: str) -> None:
+    done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in " ".join(done.stderr.split())
+
+
+def test_a_key_of_another_certificate_is_told_before_a_scheduler_fails_to_start(tmp_path: Path) -> None:
+    certificate, _ = self_signed(tmp_path, "one")
+    _, key = self_signed(tmp_path, "two")
+    done = run(
+        "--url", URL, "--second-scheduler", "mine", "--tls-client-cert", str(certificate), "--tls-client-key", str(key)
+    )
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "are not a certificate and its unencrypted key" in done.stderr
