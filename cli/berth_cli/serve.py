@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -11,8 +12,36 @@ import click
 from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.configuration import load_configuration
 
+EPILOG = """\b
+Examples:
+  berth serve --kubeconfig ~/.kube/config --port 8080
+  berth serve --cluster dump.yaml --tls-cert server.crt --tls-key server.key \\
+      --client-ca certificates/ca.crt --allow-list certificates/allow-list
+"""
 
-@click.command(epilog="Example: berth serve --kubeconfig ~/.kube/config --port 8080")
+
+@dataclass(frozen=True, slots=True)
+class _Door:
+    """How callers come in."""
+
+    host: str
+    port: int
+    tls_cert: Path | None
+    tls_key: Path | None
+    client_ca: Path | None
+    allow_list: Path | None
+
+    def check(self) -> None:
+        """Raises UsageError for half of something."""
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise click.UsageError("give both --tls-cert and --tls-key, or neither")
+        if (self.client_ca is None) != (self.allow_list is None):
+            raise click.UsageError("give both --client-ca and --allow-list, or neither")
+        if self.client_ca is not None and self.tls_cert is None:
+            raise click.UsageError("--client-ca needs --tls-cert and --tls-key: client certificates are a part of TLS")
+
+
+@click.command(epilog=EPILOG)
 @click.option(
     "--cluster", type=click.Path(path_type=Path), help="A dump of a cluster: kubectl get nodes,pods -A -o yaml."
 )
@@ -23,6 +52,16 @@ from berth_cli.configuration import load_configuration
 @click.option("--config", type=click.Path(path_type=Path), help="A BerthConfiguration document (YAML).")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8080, show_default=True, help="The port to listen on; 0 takes a free one.")
+@click.option("--tls-cert", type=click.Path(path_type=Path), help="The server's certificate (PEM): HTTPS, not HTTP.")
+@click.option("--tls-key", type=click.Path(path_type=Path), help="The key of that certificate (PEM).")
+@click.option(
+    "--client-ca", type=click.Path(path_type=Path), help="Mutual TLS: the authority of the client certificates (PEM)."
+)
+@click.option(
+    "--allow-list",
+    type=click.Path(path_type=Path),
+    help="Mutual TLS: the serials that may call, as berth certificates keeps them; read again every 30 s.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="A log line for every call.")
 def serve(
     cluster: Path | None,
@@ -31,6 +70,10 @@ def serve(
     config: Path | None,
     host: str,
     port: int,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    client_ca: Path | None,
+    allow_list: Path | None,
     verbose: bool,
 ) -> None:
     """Serve the extender's verbs on http://HOST:PORT/scheduler.
@@ -40,6 +83,8 @@ def serve(
     """
     if (cluster is None) == (kubeconfig is None):
         raise click.UsageError("give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)")
+    door = _Door(host, port, tls_cert, tls_key, client_ca, allow_list)
+    door.check()
     configuration = load_configuration(config, profile)
     source = cluster or kubeconfig
     if source is None or not source.is_file():
@@ -47,31 +92,34 @@ def serve(
             f"{source} is not a file; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
         )
     with suppress(KeyboardInterrupt):
-        _serve(configuration, source, live=kubeconfig is not None, host=host, port=port, verbose=verbose)
+        _serve(configuration, source, live=kubeconfig is not None, door=door, verbose=verbose)
     click.echo("stopped")
 
 
-def _serve(configuration: BerthConfiguration, source: Path, *, live: bool, host: str, port: int, verbose: bool) -> None:
+def _serve(configuration: BerthConfiguration, source: Path, *, live: bool, door: _Door, verbose: bool) -> None:
     """Until Ctrl-C: uvicorn stops in good order, and then passes the signal on."""
     # Only now: these imports take most of the start-up time, and a mistyped option should be told at once.
     from berth_cli import local_stack, server
+    from berth_cli.tls import TLS, TLSInvalid
     from berth_cli.watching import watching
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     try:
-        listener = server.listen(host, port)
-    except server.CannotListen as error:
+        tls = TLS(door.tls_cert, door.tls_key, door.client_ca).context() if door.tls_cert and door.tls_key else None
+        listener = server.listen(door.host, door.port)
+    except (TLSInvalid, server.CannotListen) as error:
         raise click.ClickException(str(error)) from error
     stack = local_stack.start(
         configuration,
         local_stack.from_kubeconfig(source) if live else local_stack.from_dump(source),
         log_level="INFO" if verbose else "WARNING",
+        allow_list=door.allow_list,
     )
     first = stack.watch()
     if first["reason"] and not live:
         raise click.ClickException(str(first["reason"]))
-    uvicorn_server = server.make_server(stack.gateway)
-    address = f"http://{host}:{listener.getsockname()[1]}"
+    uvicorn_server = server.make_server(stack.gateway, tls)
+    address = f"{'https' if tls else 'http'}://{door.host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
     click.echo(
         f"cluster: {source}, {first['nodes']} nodes, {'watched' if live else 'read again when it changes'}; "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -12,6 +13,7 @@ from threading import Thread
 import uvicorn
 
 from berth_cli.gateway import Gateway
+from berth_cli.tls import HTTPProtocol
 
 log = logging.getLogger("berth.server")
 
@@ -48,11 +50,12 @@ def _listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def make_server(gateway: Gateway) -> uvicorn.Server:
-    """uvicorn on asyncio."""
+def make_server(gateway: Gateway, tls: ssl.SSLContext | None = None) -> uvicorn.Server:
+    """uvicorn on asyncio; HTTPS where there is a context."""
     config = uvicorn.Config(
         gateway,
-        http="httptools",
+        http=HTTPProtocol,
+        ssl_context_factory=None if tls is None else lambda _config, _default: tls,
         lifespan="off",
         log_level="warning",
         access_log=False,
@@ -64,9 +67,9 @@ def make_server(gateway: Gateway) -> uvicorn.Server:
 
 
 @contextmanager
-def serving(gateway: Gateway, listener: socket.socket) -> Iterator[None]:
+def serving(gateway: Gateway, listener: socket.socket, tls: ssl.SSLContext | None = None) -> Iterator[None]:
     """The gateway in a thread, for a program that is its own client."""
-    server = make_server(gateway)
+    server = make_server(gateway, tls)
     thread = Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), name="gateway", daemon=True)
     thread.start()
     try:

@@ -1,0 +1,125 @@
+"""X.509: an authority, and client certificates that it signs. ECDSA on P-256, which API Gateway and Go both take.
+
+Nothing here touches a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+CLOCK_SKEW = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """A certificate and its key."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    @property
+    def certificate_pem(self) -> bytes:
+        """For everyone."""
+        return self.certificate.public_bytes(serialization.Encoding.PEM)
+
+    @property
+    def key_pem(self) -> bytes:
+        """For its owner: PKCS #8, not encrypted."""
+        return self.key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+
+
+class NotAKeyPair(ValueError):
+    """Bytes that are no certificate with its key."""
+
+
+def read_key_pair(certificate: bytes, key: bytes) -> KeyPair:
+    """Out of PEM. Raises NotAKeyPair."""
+    try:
+        read = x509.load_pem_x509_certificate(certificate)
+        private = serialization.load_pem_private_key(key, None)
+    except (ValueError, TypeError):
+        raise NotAKeyPair("no certificate and key in PEM") from None
+    if not isinstance(private, ec.EllipticCurvePrivateKey) or private.public_key() != read.public_key():
+        raise NotAKeyPair("the key is not the certificate's")
+    return KeyPair(read, private)
+
+
+def new_authority(cluster: str, now: datetime, lifetime: timedelta) -> KeyPair:
+    """It signs clients and no other authorities. Its name is like no other's: a trust store may hold two."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    serial = x509.random_serial_number()
+    name = _name(cluster, f"Berth {serial:040x}"[:22])
+    usage = _key_usage(certificate_sign=True)
+    builder = (
+        _builder(name, name, key, serial, now, lifetime)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+    )
+    return KeyPair(builder.sign(key, hashes.SHA256()), key)
+
+
+def new_client(name: str, authority: KeyPair, now: datetime, lifetime: timedelta) -> KeyPair:
+    """For a client of TLS (extended key usage clientAuth) and nothing else."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    [organization] = authority.certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    subject = _name(str(organization.value), name)
+    builder = (
+        _builder(subject, authority.certificate.subject, key, x509.random_serial_number(), now, lifetime)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_key_usage(certificate_sign=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key()), critical=False)
+    )
+    return KeyPair(builder.sign(authority.key, hashes.SHA256()), key)
+
+
+def _builder(
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    serial: int,
+    now: datetime,
+    lifetime: timedelta,
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(serial)
+        .not_valid_before(now - CLOCK_SKEW)
+        .not_valid_after(now + lifetime)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _name(organization: str, common_name: str) -> x509.Name:
+    return x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization),
+            x509.NameAttribute(NameOID.COMMON_NAME, common_name),
+        ]
+    )
+
+
+def _key_usage(*, certificate_sign: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not certificate_sign,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=certificate_sign,
+        crl_sign=certificate_sign,
+        encipher_only=False,
+        decipher_only=False,
+    )

@@ -1,0 +1,96 @@
+"""The deployed stack behind Basic credentials: who may call, and what the scheduler prints.
+
+The authorizer, its secret and the gateway's cache are the emulator's, which treats them as AWS documents it.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from .cluster import Cluster
+from .control_plane import RunScheduler
+from .endpoint import Endpoint
+from .extender import Extender, ExtenderCache
+from .label_priority import priority
+from .scheduler_configuration import filter_prioritize_bind
+from .stack import DeployedStack
+
+pytestmark = pytest.mark.parametrize("extender", ["stack"], indirect=True)
+
+VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
+ROTATION_SECONDS = 60
+POLL_SECONDS = 1.0
+
+
+@pytest.fixture
+def stack(extender: Extender) -> DeployedStack:
+    assert isinstance(extender, DeployedStack)
+    return extender
+
+
+def status(url_prefix: str, verb: str = "filter") -> int:
+    return Endpoint(url_prefix).post(verb, b"{}").status
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_without_credentials_it_is_401_and_with_wrong_ones_403(stack: DeployedStack, verb: str) -> None:
+    username, password = stack.password()
+    assert status(stack.url_prefix_without_credentials, verb) == 401
+    assert status(stack.url_prefix_with(username, "wrong"), verb) == 403
+    assert status(stack.url_prefix_with("wrong", password), verb) == 403
+    assert status(stack.url_prefix_with(username, password), verb) == 200
+
+
+def test_the_health_check_is_for_those_who_may_call(stack: DeployedStack) -> None:
+    prefix = stack.url_prefix_without_credentials.removesuffix("/scheduler")
+    assert Endpoint(prefix).get("healthz").status == 401
+    assert Endpoint(stack.url_prefix.removesuffix("/scheduler")).get("healthz").status == 200
+
+
+def test_a_scheduler_with_the_password_in_its_url_places_pods(
+    stack: DeployedStack, cluster: Cluster, cache: ExtenderCache, run_scheduler: RunScheduler
+) -> None:
+    best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10), cpu="16")
+    cache.wait_for_scores({best: 30, good: 10})
+    run_scheduler(filter_prioritize_bind(stack.url_prefix))
+
+    assert cluster.wait_until_assigned(cluster.create_pod("web")) == best
+
+
+def test_fact_37_a_scheduler_with_a_wrong_password_prints_it_into_the_pod_s_event(
+    stack: DeployedStack, cluster: Cluster, run_scheduler: RunScheduler
+) -> None:
+    cluster.create_node("node", priority(10))
+    run_scheduler(filter_prioritize_bind(stack.url_prefix_with("berth", "wrong-password")))
+
+    message = cluster.wait_for_failed_scheduling(cluster.create_pod("web"), "")
+
+    assert "code 403" in message
+    assert "berth:wrong-password@" in message
+
+
+@pytest.mark.parametrize(("verb", "answer"), [("prioritize", []), ("preempt", {"NodeNameToMetaVictims": {}})])
+def test_what_a_verb_cannot_do_is_not_told_by_a_status(stack: DeployedStack, verb: str, answer: object) -> None:
+    response = Endpoint(stack.url_prefix).post(verb, b"not JSON")
+    assert (response.status, response.json()) == (200, answer)
+
+
+def test_a_rotated_password_is_seen_within_a_minute_and_the_one_before_still_counts(stack: DeployedStack) -> None:
+    before = stack.password()
+    after = stack.rotate_password()
+    deadline = time.monotonic() + ROTATION_SECONDS
+    while status(stack.url_prefix_with(*after)) != 200:
+        assert time.monotonic() < deadline
+        time.sleep(POLL_SECONDS)
+    assert status(stack.url_prefix_with(*before)) == 200
+
+
+def test_no_password_is_in_the_functions_logs(stack: DeployedStack) -> None:
+    _, password = stack.password()
+    for function in ("authorizer", "filter", "prioritize"):
+        logged = stack.logged(function)
+        assert '"outcome"' in logged
+        assert password not in logged
+        assert "wrong-password" not in logged

@@ -1,0 +1,106 @@
+"""Mutual TLS between a real kube-scheduler and `berth serve`, on certificates of `berth certificates`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from berth_cli.certificates.directory import CertificateDirectory
+from berth_cli.certificates.record import Issued
+from tests.builders.certificates import self_signed
+
+from .berth_serve import BerthServe, MutualTLS
+from .cluster import Cluster
+from .control_plane import ControlPlane, RunScheduler
+from .label_priority import priority
+from .scheduler_configuration import ClientTLS, ExtenderConfiguration, filter_prioritize_bind
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A `berth serve` that asks for certificates, and the directory they come from."""
+
+    url_prefix: str
+    server_certificate: Path
+    directory: CertificateDirectory
+
+    def extender(self, client: Issued | None, directory: CertificateDirectory | None = None) -> ExtenderConfiguration:
+        """For a scheduler that has this certificate."""
+        certificate, key = (None, None) if client is None else (directory or self.directory).files(client)
+        tls = ClientTLS(ca_file=self.server_certificate, certificate=certificate, key=key)
+        return replace(filter_prioritize_bind(self.url_prefix), tls=tls)
+
+
+@pytest.fixture(scope="module")
+def guarded(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    home = tmp_path_factory.mktemp("mutual-tls")
+    certificate, key = self_signed(home, "server")
+    directory = CertificateDirectory(home / "certificates")
+    directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)
+    own = directory.files(directory.issue("e2e", datetime.now(UTC), DAY))
+    tls = MutualTLS(certificate, key, directory.authority_file, directory.allow_list_file, *own)
+    with BerthServe(control_plane.kubeconfig(), home, tls=tls) as berth:
+        yield Guarded(berth.url_prefix, certificate, directory)
+
+
+def test_a_scheduler_with_a_certificate_on_the_list_places_pods(
+    guarded: Guarded, cluster: Cluster, run_scheduler: RunScheduler
+) -> None:
+    node = cluster.create_node("node", priority(10))
+    run_scheduler(guarded.extender(guarded.directory.issue("scheduler", datetime.now(UTC), DAY)))
+
+    assert cluster.wait_until_assigned(cluster.create_pod("web")) == node
+
+
+def _none(_: Guarded, __: Path) -> tuple[Issued | None, CertificateDirectory | None]:
+    return None, None
+
+
+def _of_another_authority(_: Guarded, path: Path) -> tuple[Issued | None, CertificateDirectory | None]:
+    other = CertificateDirectory(path / "other")
+    other.create("e2e", datetime.now(UTC), DAY)
+    return other.issue("scheduler", datetime.now(UTC), DAY / 2), other
+
+
+def _expired(guarded: Guarded, _: Path) -> tuple[Issued | None, CertificateDirectory | None]:
+    return guarded.directory.issue("late", datetime.now(UTC) - 2 * DAY, DAY), None
+
+
+def _revoked(guarded: Guarded, _: Path) -> tuple[Issued | None, CertificateDirectory | None]:
+    issued = guarded.directory.issue("revoked", datetime.now(UTC), DAY)
+    guarded.directory.revoke("revoked", datetime.now(UTC))
+    return issued, None
+
+
+@pytest.mark.parametrize(
+    ("client", "cause"),
+    [
+        pytest.param(_none, 'Post "{}/filter": ', id="without a certificate"),
+        pytest.param(_of_another_authority, 'Post "{}/filter": ', id="of another authority"),
+        pytest.param(_expired, 'Post "{}/filter": ', id="with an expired one"),
+        pytest.param(_revoked, "failed filter with extender at URL {}/filter, code 403", id="with a revoked one"),
+    ],
+)
+def test_nothing_gets_through(
+    client: Callable[[Guarded, Path], tuple[Issued | None, CertificateDirectory | None]],
+    cause: str,
+    guarded: Guarded,
+    cluster: Cluster,
+    run_scheduler: RunScheduler,
+    tmp_path: Path,
+) -> None:
+    """The first three end in the handshake: Go tells the alert, or that the connection was closed."""
+    cluster.create_node("node", priority(10))
+    run_scheduler(guarded.extender(*client(guarded, tmp_path)))
+    pod = cluster.create_pod("web")
+
+    message = cluster.wait_for_failed_scheduling(pod, "")
+
+    assert message.startswith(cause.format(guarded.url_prefix))
+    assert cluster.state(pod).node is None

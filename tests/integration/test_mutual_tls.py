@@ -1,0 +1,285 @@
+"""Mutual TLS on this machine, with certificates of `berth certificates`: who gets through, and who does not."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from http.client import HTTPSConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from berth.authentication.allow_list_file import AllowListFile
+from berth.authentication.authorizer import MAX_AGE_SECONDS, MutualTLSAuthorizer
+from berth.runtime.authorizing import AuthorizerEndpoint
+from berth.scheduling.configuration import BerthConfiguration
+from berth_cli import local_stack, server
+from berth_cli.certificates.directory import CertificateDirectory
+from berth_cli.certificates.record import Issued
+from berth_cli.gateway import Gateway
+from berth_cli.main import main
+from berth_cli.tls import TLS, TLSInvalid
+from tests.builders.certificates import self_signed
+from tests.builders.http_calls import Response
+from tests.builders.requests import body_of, cache_mode
+from tests.fakes.log_lines import LogLines
+
+DAY = timedelta(days=1)
+DUMP = Path(__file__).resolve().parents[2] / "events" / "cluster.yaml"
+REQUEST = body_of(cache_mode(["n10"]))
+# A client may get to hear of it, or find the connection closed while it is still sending.
+REFUSED = (ssl.SSLError, ConnectionError)
+
+
+class Wall:
+    """The authorizer's clock."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return datetime.now(UTC).timestamp() + self.ahead
+
+
+@dataclass(frozen=True)
+class Client:
+    """Certificate and key, in PEM."""
+
+    certificate: Path
+    key: Path
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server on loopback, and the directory of its clients' certificates."""
+
+    port: int
+    server_certificate: Path
+    directory: CertificateDirectory
+    wall: Wall
+
+    def issue(self, name: str, *, at: datetime | None = None, lifetime: timedelta = DAY) -> tuple[Issued, Client]:
+        issued = self.directory.issue(name, at or datetime.now(UTC), lifetime)
+        return issued, self.client(issued)
+
+    def client(self, issued: Issued) -> Client:
+        return Client(*self.directory.files(issued))
+
+    def connect(self, client: Client | None) -> HTTPSConnection:
+        context = ssl.create_default_context(cafile=str(self.server_certificate))
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # the server of the test is no strict authority
+        if client is not None:
+            context.load_cert_chain(client.certificate, client.key)
+        return HTTPSConnection("127.0.0.1", self.port, timeout=10, context=context)
+
+    def post(self, client: Client | None) -> Response:
+        connection = self.connect(client)
+        try:
+            return ask(connection)
+        finally:
+            connection.close()
+
+    def forget(self) -> None:
+        """What the authorizer remembers of the allow-list is old."""
+        self.wall.ahead += MAX_AGE_SECONDS
+
+
+def ask(connection: HTTPSConnection) -> Response:
+    connection.request("POST", "/scheduler/filter", REQUEST, {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    return Response(response.status, dict(response.getheaders()), response.read())
+
+
+@pytest.fixture
+def served(load_function: Callable[..., Callable[..., Any]], tmp_path: Path) -> Iterator[Served]:
+    certificate, key = self_signed(tmp_path, "server")
+    directory, wall = CertificateDirectory(tmp_path / "certificates"), Wall()
+    directory.create("my-cluster", datetime.now(UTC) - 30 * DAY, 365 * DAY)
+    authorizer = AuthorizerEndpoint(MutualTLSAuthorizer(AllowListFile(directory.allow_list_file), wall))
+    gateway = Gateway(
+        {"POST /scheduler/filter": load_function("filter", {})}, authorizer=lambda event, _: authorizer.handle(event)
+    )
+    listener = server.listen("127.0.0.1", 0)
+    with server.serving(gateway, listener, TLS(certificate, key, directory.authority_file).context()):
+        yield Served(listener.getsockname()[1], certificate, directory, wall)
+
+
+def test_a_certificate_on_the_list_gets_an_answer(served: Served) -> None:
+    _, client = served.issue("scheduler")
+    response = served.post(client)
+    assert (response.status, response.json["NodeNames"]) == (200, ["n10"])
+
+
+def test_without_a_certificate_nothing_gets_through(served: Served, log_lines: LogLines) -> None:
+    with pytest.raises(REFUSED):
+        served.post(None)
+    assert log_lines.all() == []
+
+
+def test_with_a_certificate_of_another_authority_nothing_gets_through(
+    served: Served, tmp_path: Path, log_lines: LogLines
+) -> None:
+    """Whatever its name, and though its serial may be anything."""
+    other = CertificateDirectory(tmp_path / "other")
+    other.create("my-cluster", datetime.now(UTC), 365 * DAY)
+    issued = other.issue("scheduler", datetime.now(UTC), DAY)
+    with pytest.raises(REFUSED):
+        served.post(Client(*other.files(issued)))
+    assert log_lines.all() == []
+
+
+def test_with_a_certificate_that_signed_itself_nothing_gets_through(served: Served, tmp_path: Path) -> None:
+    with pytest.raises(REFUSED):
+        served.post(Client(*self_signed(tmp_path, "scheduler")))
+
+
+def test_with_an_expired_certificate_nothing_gets_through(served: Served, log_lines: LogLines) -> None:
+    _, client = served.issue("scheduler", at=datetime.now(UTC) - 2 * DAY)
+    with pytest.raises(REFUSED):
+        served.post(client)
+    assert log_lines.all() == []
+
+
+def test_with_a_certificate_that_is_not_valid_yet_nothing_gets_through(served: Served) -> None:
+    _, client = served.issue("scheduler", at=datetime.now(UTC) + DAY)
+    with pytest.raises(REFUSED):
+        served.post(client)
+
+
+def test_the_authority_s_own_certificate_is_no_client_s(served: Served) -> None:
+    """It is trusted, and it is not for clients."""
+    with pytest.raises(REFUSED):
+        served.post(Client(served.directory.authority_file, served.directory.authority_key_file))
+
+
+def test_a_revoked_certificate_is_403_though_its_chain_and_time_are_good(served: Served, log_lines: LogLines) -> None:
+    issued, client = served.issue("scheduler")
+    assert served.post(client).status == 200
+    served.directory.revoke("scheduler", datetime.now(UTC))
+    served.forget()
+    response = served.post(client)
+    assert (response.status, response.json) == (403, {"message": "Forbidden"})
+    assert [(line["verb"], line["outcome"]) for line in log_lines.all()] == [
+        ("authorizer", "allowed"),
+        ("filter", "feasible"),
+        ("authorizer", "denied-not-listed"),
+    ]
+    assert issued.serial in log_lines.all()[-1]["detail"]
+
+
+def test_a_connection_that_lasts_is_no_way_around_a_revocation(served: Served) -> None:
+    _, client = served.issue("scheduler")
+    connection = served.connect(client)
+    assert ask(connection).status == 200
+    served.directory.revoke("scheduler", datetime.now(UTC))
+    served.forget()
+    assert ask(connection).status == 403
+    connection.close()
+
+
+def test_nor_around_the_end_of_a_certificate(served: Served) -> None:
+    _, client = served.issue("scheduler")
+    connection = served.connect(client)
+    assert ask(connection).status == 200
+    served.wall.ahead += DAY.total_seconds()
+    assert ask(connection).status == 403
+    connection.close()
+
+
+def test_while_rotating_both_get_through_and_then_only_the_new_one(served: Served) -> None:
+    _, before = served.issue("scheduler", lifetime=30 * DAY)
+    after = served.client(served.directory.rotate("scheduler", datetime.now(UTC), 30 * DAY, 7 * DAY))
+    assert (served.post(before).status, served.post(after).status) == (200, 200)
+    served.wall.ahead += (7 * DAY).total_seconds() + 1
+    assert (served.post(before).status, served.post(after).status) == (403, 200)
+
+
+def test_a_new_certificate_counts_at_once(served: Served) -> None:
+    _, first = served.issue("scheduler")
+    assert served.post(first).status == 200
+    served.wall.ahead += MAX_AGE_SECONDS / 2
+    _, second = served.issue("second-scheduler")
+    assert served.post(second).status == 200
+
+
+def test_without_its_allow_list_nobody_gets_through(served: Served, log_lines: LogLines) -> None:
+    _, client = served.issue("scheduler")
+    served.directory.allow_list_file.unlink()
+    assert served.post(client).status == 403
+    [line] = log_lines.all()
+    assert line["outcome"] == "failure-record-unavailable"
+
+
+def test_the_connection_survives_a_denial(served: Served) -> None:
+    _, client = served.issue("scheduler")
+    served.directory.revoke("scheduler", datetime.now(UTC))
+    connection = served.connect(client)
+    assert [ask(connection).status for _ in range(3)] == [403, 403, 403]
+    connection.close()
+
+
+def test_every_route_of_the_stack_asks_the_stack_s_own_authorizer(served: Served, stack: object) -> None:
+    before = os.environ.copy()
+    try:
+        own = local_stack.start(
+            BerthConfiguration(), local_stack.from_dump(DUMP), allow_list=served.directory.allow_list_file
+        )
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    _, client = served.issue("scheduler")
+    served.directory.revoke("scheduler", datetime.now(UTC))
+    listener = server.listen("127.0.0.1", 0)
+    tls = TLS(served.server_certificate, served.server_certificate.with_suffix(".key"), served.directory.authority_file)
+    with server.serving(own.gateway, listener, tls.context()):
+        connection = Served(listener.getsockname()[1], served.server_certificate, served.directory, Wall()).connect(
+            client
+        )
+        for method, path in [
+            *(("POST", f"/scheduler/{verb}") for verb in ("filter", "filter_onlyone", "prioritize", "bind", "preempt")),
+            ("GET", "/healthz"),
+        ]:
+            connection.request(method, path, REQUEST)
+            response = connection.getresponse()
+            assert (response.status, response.read()) == (403, b'{"message":"Forbidden"}')
+        connection.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tls-cert", "a"], "give both --tls-cert and --tls-key, or neither"),
+        (["--tls-key", "a"], "give both --tls-cert and --tls-key, or neither"),
+        (["--client-ca", "a"], "give both --client-ca and --allow-list, or neither"),
+        (["--allow-list", "a"], "give both --client-ca and --allow-list, or neither"),
+        (["--client-ca", "a", "--allow-list", "b"], "--client-ca needs --tls-cert and --tls-key"),
+        (["--tls-cert", "absent", "--tls-key", "absent"], "--tls-cert absent, --tls-key absent: No such file"),
+    ],
+)
+def test_half_of_something_is_refused(arguments: list[str], message: str) -> None:
+    done = CliRunner().invoke(main, ["serve", "--cluster", str(DUMP), *arguments], prog_name="berth")
+    assert done.exit_code != 0
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize("which", ["certificate", "key", "client_ca"])
+def test_files_that_are_none_are_told_and_not_quoted(tmp_path: Path, which: str) -> None:
+    certificate, key = self_signed(tmp_path, "server")
+    files = {"certificate": certificate, "key": key, "client_ca": certificate}
+    files[which] = tmp_path / "other"
+    files[which].write_text("hunter2")
+    with pytest.raises(TLSInvalid, match="other") as refused:
+        TLS(**files).context()
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_key_of_another_certificate_is_told(tmp_path: Path) -> None:
+    certificate, _ = self_signed(tmp_path, "server")
+    _, key = self_signed(tmp_path, "other")
+    with pytest.raises(TLSInvalid, match="they are no certificate and its key"):
+        TLS(certificate, key).context()

@@ -1,0 +1,140 @@
+"""Basic credentials against the passwords on record."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+
+import pytest
+
+from berth.authentication import basic
+from berth.authentication.basic import Passwords, RecordUnreadable, check, digest_of_record
+from berth.authentication.outcomes import AuthorizerOutcome
+from tests.builders.authorizer_events import basic as header
+
+NOW = 1_700_000_000.0
+CURRENT = digest_of_record('{"username": "berth", "password": "new"}')
+PREVIOUS = digest_of_record('{"username": "berth", "password": "old"}')
+ONE = Passwords(CURRENT)
+TWO = Passwords(CURRENT, PREVIOUS, NOW + 1)
+
+
+def encoded(credentials: bytes) -> str:
+    return base64.b64encode(credentials).decode()
+
+
+@pytest.mark.parametrize(
+    ("value", "passwords", "outcome"),
+    [
+        pytest.param(header("berth", "new"), ONE, AuthorizerOutcome.ALLOWED, id="the current password"),
+        pytest.param(header("berth", "new"), TWO, AuthorizerOutcome.ALLOWED, id="while rotating: the current one"),
+        pytest.param(
+            header("berth", "old"), TWO, AuthorizerOutcome.ALLOWED_PREVIOUS, id="while rotating: the one before"
+        ),
+        pytest.param(
+            header("berth", "old"),
+            Passwords(CURRENT, PREVIOUS, NOW),
+            AuthorizerOutcome.WRONG_CREDENTIALS,
+            id="the one before, when the rotation is over",
+        ),
+        pytest.param(header("berth", "old"), ONE, AuthorizerOutcome.WRONG_CREDENTIALS, id="another password"),
+        pytest.param(header("root", "new"), ONE, AuthorizerOutcome.WRONG_CREDENTIALS, id="another user"),
+        pytest.param(header("berth", ""), ONE, AuthorizerOutcome.WRONG_CREDENTIALS, id="no password"),
+        pytest.param(header("", ""), ONE, AuthorizerOutcome.WRONG_CREDENTIALS, id="no user and no password"),
+        pytest.param(header("berth", "new\0"), ONE, AuthorizerOutcome.WRONG_CREDENTIALS, id="a NUL after it"),
+        pytest.param(header("berth", "new:x"), ONE, AuthorizerOutcome.WRONG_CREDENTIALS, id="a colon in the password"),
+        pytest.param(header("berth", "nëw"), ONE, AuthorizerOutcome.WRONG_CREDENTIALS, id="letters beyond ASCII"),
+        pytest.param(
+            f"Basic {encoded(bytes([0xFF, 0x3A, 0xFE]))}",
+            ONE,
+            AuthorizerOutcome.WRONG_CREDENTIALS,
+            id="bytes of no text",
+        ),
+        pytest.param(
+            header("berth", "new").lower(), ONE, AuthorizerOutcome.WRONG_CREDENTIALS, id="base64 in another case"
+        ),
+        pytest.param(
+            header("berth", "new").replace("Basic", "bAsIc"),
+            ONE,
+            AuthorizerOutcome.ALLOWED,
+            id="the scheme in any case",
+        ),
+        pytest.param(
+            header("berth", "new").replace(" ", "   "),
+            ONE,
+            AuthorizerOutcome.ALLOWED,
+            id="more blanks (RFC 9110, 11.4)",
+        ),
+        pytest.param("", ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="an empty header"),
+        pytest.param("Basic", ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="a scheme alone"),
+        pytest.param("Bearer new", ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="another scheme"),
+        pytest.param(encoded(b"berth:new"), ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="no scheme"),
+        pytest.param("Basic berth:new", ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="not base64"),
+        pytest.param("Basic YmVydGg6bmV3", ONE, AuthorizerOutcome.ALLOWED, id="what the tests take for base64 is it"),
+        pytest.param("Basic YmVydGg6bmV", ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="base64 that was cut"),
+        pytest.param("Basic ÿÿÿÿ", ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="no ASCII"),
+        pytest.param("Basic YmVy\0dGg6bmV3", ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="a NUL in it"),
+        pytest.param("Basic YmVy\ndGg6bmV3", ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="a line break in it"),
+        pytest.param(f"Basic {encoded(b'berth')}", ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="no colon"),
+        pytest.param(
+            f"{header('berth', 'new')},{header('berth', 'new')}",
+            ONE,
+            AuthorizerOutcome.UNREADABLE_CREDENTIALS,
+            id="several headers, which the gateway joins",
+        ),
+        pytest.param(
+            header("berth", "x" * 100_000), ONE, AuthorizerOutcome.UNREADABLE_CREDENTIALS, id="a header of 100 kB"
+        ),
+        pytest.param(
+            header("berth", "new" + " " * 2_000),
+            ONE,
+            AuthorizerOutcome.UNREADABLE_CREDENTIALS,
+            id="2 kB, for that matter",
+        ),
+    ],
+)
+def test_a_header_is(value: str, passwords: Passwords, outcome: AuthorizerOutcome) -> None:
+    assert check(value, passwords, NOW) is outcome
+
+
+def test_what_is_no_digest_equals_no_digest() -> None:
+    """Without a previous password its place is taken by bytes that nobody can present."""
+    assert check(header("", ""), Passwords(CURRENT, None, NOW + 1), NOW) is AuthorizerOutcome.WRONG_CREDENTIALS
+
+
+@pytest.mark.parametrize("password", ["new", "old", "", "x", "x" * 500])
+def test_every_comparison_is_made_on_bytes_of_one_length(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that its time tells neither how much of a password is right, nor how long it is, nor which one it was."""
+    compared: list[tuple[int, int]] = []
+
+    def recording(one: bytes, other: bytes) -> bool:
+        compared.append((len(one), len(other)))
+        return hmac.compare_digest(one, other)
+
+    class Recording:
+        compare_digest = staticmethod(recording)
+
+    monkeypatch.setattr(basic, "hmac", Recording)
+    check(header("berth", password), TWO, NOW)
+    assert compared == [(32, 32), (32, 32)]
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("hunter2", id="no JSON"),
+        pytest.param('["berth", "hunter2"]', id="no object"),
+        pytest.param('{"username": "berth"}', id="no password"),
+        pytest.param('{"username": "berth", "password": ""}', id="an empty password"),
+        pytest.param('{"username": "berth", "password": 12}', id="a password that is a number"),
+        pytest.param('{"password": "hunter2"}', id="no username"),
+        pytest.param('{"username": "", "password": "hunter2"}', id="an empty username"),
+        pytest.param('{"username": "a:b", "password": "hunter2"}', id="a colon in the username"),
+    ],
+)
+def test_a_secret_that_cannot_be_meant_is_none_and_is_not_quoted(secret: str) -> None:
+    with pytest.raises(RecordUnreadable) as refused:
+        digest_of_record(secret)
+    assert "hunter2" not in str(refused.value)
+    assert refused.value.__cause__ is None

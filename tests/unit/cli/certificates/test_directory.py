@@ -1,0 +1,195 @@
+"""A directory of certificates: what may call at which time, and what is never lost."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+
+from berth.authentication.allow_list import Listing, parse
+from berth_cli.certificates.directory import CertificateDirectory, Refused
+from berth_cli.certificates.making import new_authority
+from berth_cli.certificates.record import Issued, State
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+YEAR = 365 * DAY
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> CertificateDirectory:
+    made = CertificateDirectory(tmp_path / "certificates")
+    made.create("my-cluster", NOW, 10 * YEAR)
+    return made
+
+
+def listing(directory: CertificateDirectory, issued: Issued, at: datetime) -> Listing:
+    """By the file that a server reads, as it was last written."""
+    return parse(directory.allow_list_file.read_text()).listing([int(issued.serial, 16)], at.timestamp())
+
+
+def state(directory: CertificateDirectory, issued: Issued, at: datetime) -> State:
+    [found] = directory.record().named(issued.serial)
+    return found.state(at)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_keys_are_their_owner_s_alone(directory: CertificateDirectory) -> None:
+    issued = directory.issue("scheduler", NOW, YEAR)
+    _, key = directory.files(issued)
+    assert (mode(directory.path), mode(directory.authority_key_file), mode(key)) == (0o700, 0o600, 0o600)
+
+
+def test_no_key_is_in_any_other_file(directory: CertificateDirectory) -> None:
+    directory.rotate(directory.issue("scheduler", NOW, YEAR).name, NOW, YEAR, DAY)
+    for path in directory.path.iterdir():
+        assert (b"PRIVATE KEY" in path.read_bytes()) is (path.suffix == ".key")
+
+
+def test_a_new_authority_has_given_out_nothing(directory: CertificateDirectory) -> None:
+    assert directory.record().certificates == ()
+    assert directory.allow_list_file.read_text() == ""
+
+
+def test_an_issued_certificate_may_call(directory: CertificateDirectory) -> None:
+    issued = directory.issue("scheduler", NOW, YEAR)
+    assert listing(directory, issued, NOW) is Listing.LISTED
+    assert state(directory, issued, NOW) is State.ACTIVE
+
+
+def test_after_a_rotation_both_may_call_until_the_overlap_is_over(directory: CertificateDirectory) -> None:
+    before = directory.issue("scheduler", NOW, YEAR)
+    after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
+    assert listing(directory, before, NOW + 6 * DAY) is Listing.LISTED
+    assert listing(directory, before, NOW + 7 * DAY) is Listing.EXPIRED
+    assert listing(directory, after, NOW + 7 * DAY) is Listing.LISTED
+    assert state(directory, before, NOW + 6 * DAY) is State.RETIRING
+    assert state(directory, before, NOW + 7 * DAY) is State.RETIRED
+
+
+def test_a_rotation_without_an_overlap_ends_the_one_before_at_once(directory: CertificateDirectory) -> None:
+    before = directory.issue("scheduler", NOW, YEAR)
+    directory.rotate("scheduler", NOW, YEAR, timedelta(0))
+    assert listing(directory, before, NOW) is Listing.NOT_LISTED
+
+
+def test_a_second_rotation_within_the_overlap_leaves_the_first_one_its_time(directory: CertificateDirectory) -> None:
+    first = directory.issue("scheduler", NOW, YEAR)
+    second = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
+    directory.rotate("scheduler", NOW + DAY, YEAR, 7 * DAY)
+    assert listing(directory, first, NOW + 7 * DAY) is Listing.EXPIRED
+    assert listing(directory, second, NOW + 7 * DAY) is Listing.LISTED
+
+
+def test_a_revoked_client_may_not_call_with_any_of_its_certificates(directory: CertificateDirectory) -> None:
+    before = directory.issue("scheduler", NOW, YEAR)
+    after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
+    other = directory.issue("second-scheduler", NOW, YEAR)
+    directory.revoke("scheduler", NOW)
+    assert listing(directory, before, NOW) is Listing.NOT_LISTED
+    assert listing(directory, after, NOW) is Listing.NOT_LISTED
+    assert listing(directory, other, NOW) is Listing.LISTED
+
+
+def test_a_serial_revokes_one_certificate_however_it_is_written(directory: CertificateDirectory) -> None:
+    before = directory.issue("scheduler", NOW, YEAR)
+    after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
+    assert directory.revoke(f"00:{before.serial.upper()}", NOW)[0].serial == before.serial
+    assert listing(directory, before, NOW) is Listing.NOT_LISTED
+    assert listing(directory, after, NOW) is Listing.LISTED
+
+
+def test_a_revoked_client_can_have_a_new_certificate(directory: CertificateDirectory) -> None:
+    directory.issue("scheduler", NOW, YEAR)
+    directory.revoke("scheduler", NOW)
+    assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is Listing.LISTED
+
+
+def test_so_can_one_whose_certificate_has_expired(directory: CertificateDirectory) -> None:
+    directory.issue("scheduler", NOW, DAY)
+    directory.issue("scheduler", NOW + DAY, YEAR)
+
+
+def test_what_is_over_leaves_the_list_when_it_is_written_again(directory: CertificateDirectory) -> None:
+    issued = directory.issue("scheduler", NOW, DAY)
+    directory.write_allow_list(NOW + DAY)
+    assert listing(directory, issued, NOW) is Listing.NOT_LISTED
+    assert state(directory, issued, NOW + DAY) is State.EXPIRED
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        pytest.param(lambda it: it.create("c", NOW, YEAR), "has an authority already", id="a second authority"),
+        pytest.param(lambda it: it.issue("scheduler", NOW, YEAR), "berth certificates rotate", id="a second issue"),
+        pytest.param(lambda it: it.rotate("other", NOW, YEAR, DAY), "berth certificates issue other", id="no client"),
+        pytest.param(lambda it: it.revoke("other", NOW), "has no certificate other", id="nothing to revoke"),
+        pytest.param(lambda it: it.issue("other", NOW, 11 * YEAR), "ends on 2036", id="longer than the authority"),
+    ],
+)
+def test_it_is_refused_and_nothing_changes(directory: CertificateDirectory, what: object, message: str) -> None:
+    assert callable(what)
+    directory.issue("scheduler", NOW, YEAR)
+    before = {path: path.read_bytes() for path in directory.path.iterdir()}
+    with pytest.raises(Refused, match=message):
+        what(directory)
+    assert {path: path.read_bytes() for path in directory.path.iterdir()} == before
+
+
+def test_no_key_is_ever_overwritten(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even by one with the same name and serial, if that could be."""
+    issued = directory.issue("scheduler", NOW, YEAR)
+    certificate, key = directory.files(issued)
+    before = key.read_bytes()
+    same = replace(
+        new_authority("other", NOW, YEAR), certificate=x509.load_pem_x509_certificate(certificate.read_bytes())
+    )
+    directory.revoke("scheduler", NOW)
+    monkeypatch.setattr("berth_cli.certificates.directory.new_client", lambda *_: same)
+    with pytest.raises(Refused, match="is there already, and is not overwritten"):
+        directory.issue("scheduler", NOW, YEAR)
+    assert key.read_bytes() == before
+
+
+@pytest.mark.parametrize("left", ["ca.key", "ca.crt"])
+def test_half_an_authority_is_not_overwritten(tmp_path: Path, left: str) -> None:
+    (tmp_path / left).write_text("all that is left")
+    with pytest.raises(Refused, match="has an authority already"):
+        CertificateDirectory(tmp_path).create("my-cluster", NOW, YEAR)
+    assert (tmp_path / left).read_text() == "all that is left"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        pytest.param("certificates.json", b"{", "is not what it was written as", id="a record that is none"),
+        pytest.param("certificates.json", b'{"certificates": [{}]}', "is not what it was", id="an entry that is none"),
+        pytest.param("ca.key", b"x", "no certificate and key in PEM", id="a key that is none"),
+    ],
+)
+def test_a_damaged_directory_is_told(directory: CertificateDirectory, name: str, content: bytes, message: str) -> None:
+    (directory.path / name).write_bytes(content)
+    with pytest.raises(Refused, match=message):
+        directory.issue("scheduler", NOW, YEAR)
+
+
+def test_who_is_interrupted_has_let_nobody_in(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files are there, and the certificate is not on the list; the next try makes another."""
+    before = directory.allow_list_file.read_text()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("berth_cli.certificates.directory._replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            directory.issue("scheduler", NOW, YEAR)
+    assert directory.allow_list_file.read_text() == before
+    assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is Listing.LISTED
