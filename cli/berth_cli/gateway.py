@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 
 from berth_cli.functions import Handler
+from berth_cli.tls import client_certificate
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -28,10 +29,14 @@ log = logging.getLogger("berth.gateway")
 
 
 class Gateway:
-    """Routes by `METHOD path`, exactly, as the HTTP API does. Handlers run in threads, several at once."""
+    """Routes by `METHOD path`, exactly, as the HTTP API does. Handlers run in threads, several at once.
 
-    def __init__(self, handlers: Mapping[str, Handler], threads: int = 16) -> None:
+    With an authorizer each request is put to it first, as the HTTP API does without a cache.
+    """
+
+    def __init__(self, handlers: Mapping[str, Handler], threads: int = 16, authorizer: Handler | None = None) -> None:
         self._handlers = handlers
+        self._authorizer = authorizer
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="function")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,12 +46,18 @@ class Gateway:
             log.warning("no route %s; the routes are: %s", route, ", ".join(self._handlers))
             await _respond(send, 404, {"message": "Not Found", "Error": f"Berth has no route {route}"})
             return
+        loop = asyncio.get_running_loop()
+        if self._authorizer is not None:
+            verdict = await loop.run_in_executor(self._pool, self._authorizer, _authorizer_event(route, scope), None)
+            if verdict.get("isAuthorized") is not True:
+                await _read(receive)
+                await _respond(send, 403, {"message": "Forbidden"})
+                return
         body = await _read(receive)
         if body is None:
             log.warning("%s: a body of more than %d bytes was refused", route, MAX_PAYLOAD_BYTES)
             await _respond(send, 413, {"message": "Request Too Long"})
             return
-        loop = asyncio.get_running_loop()
         answer = await loop.run_in_executor(self._pool, handler, _event(route, scope, body), None)
         payload = answer["body"]
         content = base64.b64decode(payload) if answer.get("isBase64Encoded") else payload.encode()
@@ -72,9 +83,23 @@ async def _read(receive: Receive) -> bytes | None:
 
 
 def _event(route: str, scope: Scope, body: bytes) -> dict[str, object]:
-    """Payload format 2.0."""
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    text = _text(body, headers.get("content-type", ""))
+    """What a function gets: payload format 2.0."""
+    request = _request(route, scope)
+    text = _text(body, _headers(scope).get("content-type", ""))
+    return request | {
+        "body": base64.b64encode(body).decode() if text is None else text,
+        "isBase64Encoded": text is None,
+    }
+
+
+def _authorizer_event(route: str, scope: Scope) -> dict[str, object]:
+    """What an authorizer gets, which never sees a body: payload format 2.0."""
+    return _request(route, scope) | {"type": "REQUEST", "identitySource": [route]}
+
+
+def _request(route: str, scope: Scope) -> dict[str, object]:
+    headers = _headers(scope)
+    certificate = client_certificate(scope)
     return {
         "version": "2.0",
         "routeKey": route,
@@ -82,6 +107,7 @@ def _event(route: str, scope: Scope, body: bytes) -> dict[str, object]:
         "rawQueryString": scope["query_string"].decode("latin-1"),
         "headers": headers,
         "requestContext": {
+            **({} if certificate is None else {"authentication": {"clientCert": certificate}}),
             "http": {
                 "method": scope["method"],
                 "path": scope["path"],
@@ -94,9 +120,11 @@ def _event(route: str, scope: Scope, body: bytes) -> dict[str, object]:
             "stage": "$default",
             "timeEpoch": int(time.time() * 1000),
         },
-        "body": base64.b64encode(body).decode() if text is None else text,
-        "isBase64Encoded": text is None,
     }
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
 
 
 def _text(body: bytes, content_type: str) -> str | None:

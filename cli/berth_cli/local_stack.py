@@ -1,4 +1,4 @@
-"""The stack in this process: the template's functions behind a gateway, their table embedded."""
+"""The stack in this process: the template's functions behind a gateway, their tables embedded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from berth.scheduling.configuration import BerthConfiguration
-from berth_cli.embedded_dynamodb import TABLE, EmbeddedDynamoDB
+from berth_cli.embedded_dynamodb import LEDGER_TABLE, TABLE, EmbeddedDynamoDB
 from berth_cli.functions import Handler, load_handler, set_environment
 from berth_cli.gateway import Gateway
 from berth_cli.routes import read_api
@@ -37,23 +37,34 @@ class LocalStack:
         return done
 
 
-def start(configuration: BerthConfiguration, cluster: Mapping[str, str], log_level: str = "WARNING") -> LocalStack:
-    """`cluster`: the BERTH_ variables that name the cluster (see runtime.settings)."""
+def start(
+    configuration: BerthConfiguration,
+    cluster: Mapping[str, str],
+    log_level: str = "WARNING",
+    allow_list: Path | None = None,
+) -> LocalStack:
+    """`cluster`: the BERTH_ variables that name the cluster (see runtime.settings). With `allow_list` the authorizer is
+    asked before every call; without it nobody is asked who they are."""
     EmbeddedDynamoDB().install()
     set_environment(
         {
             "BERTH_CACHE_TABLE": TABLE,
+            "BERTH_LEDGER_TABLE": LEDGER_TABLE,
             "BERTH_CONFIGURATION": configuration.model_dump_json(by_alias=True),
             "POWERTOOLS_METRICS_DISABLED": "true",
             "POWERTOOLS_TRACE_DISABLED": "true",
             "POWERTOOLS_LOG_LEVEL": log_level,
             **cluster,
+            **({} if allow_list is None else {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(allow_list)}),
         }
     )
     api = read_api()
-    handlers = {function: load_handler(function) for function in api.functions.values()}
+    handlers = {function: load_handler(function) for function in api.functions.values() if function != api.authorizer}
     return LocalStack(
-        Gateway({route: handlers[function] for route, function in api.routes.items()}),
+        Gateway(
+            {route: handlers[function] for route, function in api.routes.items()},
+            authorizer=None if allow_list is None or api.authorizer is None else load_handler(api.authorizer),
+        ),
         handlers[api.functions[WATCHER]],
     )
 

@@ -19,8 +19,16 @@ class _Command:
 
 
 COMMANDS = {
+    "certificates": _Command("berth_cli.certificates", "Make, replace, revoke and publish client certificates."),
     "config": _Command("berth_cli.config", "Check a configuration document, apply it, or print its JSON Schema."),
-    "demo": _Command("berth_cli.demo", "Play two policies on small clusters: where each pod goes, and why."),
+    "demo": _Command("berth_cli.demo", "Play three policies on small clusters: where each pod goes, and why."),
+    "doctor": _Command("berth_cli.doctor.command", "Look for what goes wrong in silence, with remedies."),
+    "reservations": _Command(
+        "berth_cli.reservations", "See what counted resources are held by, and have it looked after."
+    ),
+    "scheduler-config": _Command(
+        "berth_cli.scheduler_config.command", "Print what kube-scheduler needs in order to ask Berth."
+    ),
     "serve": _Command("berth_cli.serve", "Serve the extender's verbs on http://HOST:PORT/scheduler."),
     "simulate": _Command("berth_cli.simulate.command", "Place a dump's pods: which goes where, and why not."),
 }
@@ -33,7 +41,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(COMMANDS[cmd_name].module), cmd_name)
+        command: click.Command = getattr(importlib.import_module(COMMANDS[cmd_name].module), cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

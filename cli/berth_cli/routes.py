@@ -27,10 +27,12 @@ class FunctionSource:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Functions by route key, such as `POST /scheduler/filter`, and all functions by logical id."""
+    """Functions by route key, such as `POST /scheduler/filter`, and all functions by logical id. `authorizer`: the one
+    that is asked before every route."""
 
     routes: Mapping[str, FunctionSource]
     functions: Mapping[str, FunctionSource]
+    authorizer: FunctionSource | None = None
 
 
 class _CloudFormation(yaml.SafeLoader):
@@ -66,7 +68,11 @@ def read_api(template: Path = TEMPLATE) -> Api:
         properties["RouteKey"]: integrations[_named(properties["Target"])]
         for _, properties in _of_type(resources, "AWS::ApiGatewayV2::Route")
     }
-    return Api(routes, functions)
+    authorizers = [
+        functions[_named(properties["AuthorizerUri"])]
+        for _, properties in _of_type(resources, "AWS::ApiGatewayV2::Authorizer")
+    ]
+    return Api(routes, functions, *authorizers)
 
 
 def _of_type(resources: dict[str, dict[str, object]], kind: str) -> list[tuple[str, dict[str, str]]]:
@@ -79,8 +85,9 @@ def _of_type(resources: dict[str, dict[str, object]], kind: str) -> list[tuple[s
 
 
 def _named(substitution: str) -> str:
-    """The logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`."""
-    found = re.search(r"\$\{(\w+)", substitution)
+    """The logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`; `${AWS::Region}` and its
+    like are none."""
+    found = re.search(r"\$\{(?!AWS::)(\w+)", substitution)
     if found is None:
         raise ValueError(f"{substitution} names no resource")
     return found[1]

@@ -3,26 +3,34 @@
 import os
 import time
 
-from berth.extender.bind import Deadline, answer_bind, failed
+from berth.extender.bind import answer_bind, failed
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.reply import Reply
 from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.configurations import ConfigurationInvalid
+from berth.nodecache.feed.table import TableUnavailable
 from berth.runtime.cluster import connect
+from berth.runtime.counted import counted_in_force
 from berth.runtime.endpoint import Endpoint
 from berth.runtime.http_event import HTTPAnswer, HTTPEvent
 from berth.runtime.settings import BindSettings
 
 settings = BindSettings.from_environ(os.environ)
+in_force = counted_in_force(settings)
 
 
 def answer(body: str | bytes) -> Reply:
     """Bind within the scheduler's httpTimeout less the second that fact 23 asks for."""
     deadline = Deadline(settings.http_timeout - 1, time.monotonic)
     try:
+        counted = None if in_force is None else in_force.current()
         binder = connect(settings).binder
     except ClusterUnavailable as error:
         return failed(Failure(FailureOutcome.CLUSTER_UNAVAILABLE, str(error)))
-    return answer_bind(body, binder, deadline)
+    except (TableUnavailable, ConfigurationInvalid) as error:
+        return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, f"what is counted is not known: {error}"))
+    return answer_bind(body, binder, deadline, counted)
 
 
 endpoint = Endpoint("bind", answer, failed)

@@ -3,7 +3,7 @@
 import os
 from functools import partial
 
-from berth.extender.prioritize import answer_prioritize, failed
+from berth.extender.prioritize import answer_prioritize, failed, failed_silently
 from berth.runtime.adapters import node_cache
 from berth.runtime.endpoint import Endpoint
 from berth.runtime.http_event import HTTPAnswer, HTTPEvent
@@ -11,8 +11,9 @@ from berth.runtime.settings import PolicySettings
 
 settings = PolicySettings.from_environ(os.environ)
 cache = node_cache(settings)
-answer = partial(answer_prioritize, cache=cache)
-endpoint = Endpoint("prioritize", answer, failed, warm_up=cache.catch_up)
+tell = failed_silently if settings.password_in_url else failed
+answer = partial(answer_prioritize, cache=cache, failed=tell)
+endpoint = Endpoint("prioritize", answer, tell, warm_up=cache.catch_up)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

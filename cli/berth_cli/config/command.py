@@ -50,6 +50,8 @@ def check(file: Path, output: str) -> None:
         click.echo(orjson.dumps({"file": name, **as_json(found)}, option=orjson.OPT_INDENT_2))
     elif isinstance(found, BerthConfiguration):
         click.echo(f"{name} is valid: {in_words(found)}")
+        for doubt in found.doubts:
+            click.echo(f"{name}: warning: {doubt}", err=True)
     else:
         for wrong in found:
             click.echo(f"{name}: {wrong.field}: {wrong.message}", err=True)

@@ -27,6 +27,7 @@ def as_json(found: BerthConfiguration | Sequence[WrongField]) -> dict[str, objec
         return {"valid": False, "errors": errors}
     return {
         "valid": True,
+        "warnings": list(found.doubts),
         "profile": found.profile,
         "plugins": _plugins(found, found.profile),
         "profiles": {

@@ -5,56 +5,61 @@ Read once, when the environment starts. An error names the variable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Self
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
+from berth.authentication.mode import Authentication
 from berth.nodecache.configurations import parsed
+from berth.runtime.environment import Settings, SettingsInvalid
 from berth.scheduling.configuration import BerthConfiguration
 
-
-class SettingsInvalid(Exception):
-    """The environment does not say what the function needs; one line per variable."""
-
-
-class _Settings(BaseModel):
-    """Fields are read from the variables that their aliases name; an empty variable counts as absent."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    @classmethod
-    def from_environ(cls, environ: Mapping[str, str]) -> Self:
-        """Raises SettingsInvalid."""
-        try:
-            return cls.model_validate({name: value for name, value in environ.items() if value})
-        except ValidationError as error:
-            raise SettingsInvalid(
-                "; ".join(_line(detail["loc"], detail["msg"]) for detail in error.errors())
-            ) from error
+__all__ = [
+    "BindSettings",
+    "CacheSettings",
+    "ClusterSettings",
+    "PolicySettings",
+    "SettingsInvalid",
+    "WatcherMode",
+    "WatcherSettings",
+]
 
 
-class CacheSettings(_Settings):
+class CacheSettings(Settings):
     """For every function that reads or writes the node cache."""
 
     cache_table: str = Field(alias="BERTH_CACHE_TABLE")
 
 
-class PolicySettings(CacheSettings):
+class LedgerSettings(Settings):
+    """For every function that has to do with counted resources. Empty: there is no ledger, and nothing is counted."""
+
+    ledger_table: str = Field(default="", alias="BERTH_LEDGER_TABLE")
+
+
+class PolicySettings(CacheSettings, LedgerSettings):
     """For the functions that decide."""
 
     configuration: str = Field(default="", alias="BERTH_CONFIGURATION")
     """The BerthConfiguration that counts until one is applied, as JSON. Validated when it is needed: a verb whose
     environment does not start could not tell the scheduler why."""
 
+    authentication: Authentication = Field(default=Authentication.MTLS, alias="BERTH_AUTHENTICATION")
+    """How callers say who they are."""
+
+    @property
+    def password_in_url(self) -> bool:
+        """Whether the scheduler prints a password with every answer that is not 200 (facts 28 and 37)."""
+        return self.authentication is Authentication.BASIC
+
     def deployed(self) -> BerthConfiguration:
         """Raises ConfigurationInvalid."""
         return parsed(self.configuration, "BERTH_CONFIGURATION") if self.configuration else BerthConfiguration()
 
 
-class ClusterSettings(_Settings):
+class ClusterSettings(Settings):
     """For the functions that talk to a cluster, which is given in exactly one way.
 
     An EKS cluster is reached as the function's own role; `eks_region` is by default the function's. In a cluster
@@ -81,10 +86,31 @@ class ClusterSettings(_Settings):
         return self
 
 
-class BindSettings(ClusterSettings):
+class SchedulerSettings(Settings):
     """`http_timeout`: the extender's httpTimeout in the scheduler's configuration, in seconds."""
 
     http_timeout: float = Field(default=5.0, gt=1.0, alias="BERTH_HTTP_TIMEOUT")
+
+
+class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
+    """Without a ledger bind needs no table at all. With one, what is counted stands in the configuration in force, and
+    so in the cache table."""
+
+    cache_table: str = Field(default="", alias="BERTH_CACHE_TABLE")
+    configuration: str = Field(default="", alias="BERTH_CONFIGURATION")
+
+    @model_validator(mode="after")
+    def _knows_what_is_counted(self) -> Self:
+        if self.ledger_table and not self.cache_table:
+            raise ValueError("BERTH_LEDGER_TABLE needs BERTH_CACHE_TABLE")
+        return self
+
+    @property
+    def policy(self) -> PolicySettings:
+        """Where the configuration in force is found."""
+        return PolicySettings.from_environ(
+            {"BERTH_CACHE_TABLE": self.cache_table, "BERTH_CONFIGURATION": self.configuration}
+        )
 
 
 class WatcherMode(StrEnum):
@@ -94,7 +120,7 @@ class WatcherMode(StrEnum):
     PERIODIC = "periodic"
 
 
-class WatcherSettings(PolicySettings, ClusterSettings):
+class WatcherSettings(PolicySettings, ClusterSettings, SchedulerSettings):
     """The watcher reads a cluster and writes the cache.
 
     standby: a second one waits all the time for the leader to fail. warm_up: the functions that are kept up to date,
@@ -109,7 +135,3 @@ class WatcherSettings(PolicySettings, ClusterSettings):
     def warm_up_functions(self) -> tuple[str, ...]:
         """Each function's name or ARN."""
         return tuple(name.strip() for name in self.warm_up.split(",") if name.strip())
-
-
-def _line(location: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(map(str, location))}: {message}" if location else message
