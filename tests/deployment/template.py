@@ -38,3 +38,60 @@ def of_type(template: dict[str, Any], resource_type: str) -> dict[str, dict[str,
         for logical_id, resource in template["Resources"].items()
         if resource["Type"] == resource_type
     }
+
+
+class Deployment:
+    """What a template comes to with these parameters: conditions, mappings and rules, as far as it uses them."""
+
+    def __init__(self, template: dict[str, Any], **parameters: str) -> None:
+        self._template = template
+        self._parameters = {name: found.get("Default", "") for name, found in template["Parameters"].items()}
+        self._parameters |= parameters
+
+    def resources(self, resource_type: str) -> dict[str, dict[str, Any]]:
+        """The properties of those that are made, by logical id."""
+        return {
+            logical_id: self.value(resource.get("Properties", {}))
+            for logical_id, resource in self._template["Resources"].items()
+            if resource["Type"] == resource_type and self._holds(resource.get("Condition"))
+        }
+
+    def outputs(self) -> dict[str, Any]:
+        """The value of each that there is."""
+        return {
+            name: self.value(output["Value"])
+            for name, output in self._template["Outputs"].items()
+            if self._holds(output.get("Condition"))
+        }
+
+    def refusals(self) -> list[str]:
+        """What the rules say against these parameters."""
+        return [
+            assertion["AssertDescription"]
+            for rule in self._template["Rules"].values()
+            if self.value(rule["RuleCondition"])
+            for assertion in rule["Assertions"]
+            if not self.value(assertion["Assert"])
+        ]
+
+    def value(self, written: Any) -> Any:
+        """With `Fn::If`, `Fn::FindInMap`, `Fn::Equals`, `Fn::Not` and references to parameters replaced."""
+        match written:
+            case {"Ref": name} if name in self._parameters:
+                return self._parameters[name]
+            case {"Fn::If": [condition, then, otherwise]}:
+                return self.value(then if self._holds(condition) else otherwise)
+            case {"Fn::FindInMap": [name, first, second]}:
+                return self._template["Mappings"][name][self.value(first)][second]
+            case {"Fn::Equals": [one, other]}:
+                return self.value(one) == self.value(other)
+            case {"Fn::Not": [condition]}:
+                return not self.value(condition)
+            case dict():
+                return {key: self.value(value) for key, value in written.items()}
+            case list():
+                return [self.value(value) for value in written]
+        return written
+
+    def _holds(self, condition: str | None) -> bool:
+        return condition is None or bool(self.value(self._template["Conditions"][condition]))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -24,16 +26,46 @@ START_SECONDS = 60
 ENDED_BY_CTRL_C = (0, 128 + signal.SIGINT)
 
 
+@dataclass(frozen=True)
+class MutualTLS:
+    """Files in PEM. `client_certificate` and `client_key` are for the question whether the command is ready."""
+
+    server_certificate: Path
+    server_key: Path
+    client_ca: Path
+    allow_list: Path
+    client_certificate: Path
+    client_key: Path
+
+    @property
+    def options(self) -> list[str]:
+        return [
+            f"--tls-cert={self.server_certificate}",
+            f"--tls-key={self.server_key}",
+            f"--client-ca={self.client_ca}",
+            f"--allow-list={self.allow_list}",
+        ]
+
+
 class BerthServe:
     """Starts the command in `directory`, with this document, and stops it by Ctrl-C."""
 
     def __init__(
-        self, kubeconfig: Path, directory: Path, *, port: int | None = None, document: str = CONFIGURATION
+        self,
+        kubeconfig: Path,
+        directory: Path,
+        *,
+        port: int | None = None,
+        document: str = CONFIGURATION,
+        command: Sequence[str | Path] = (COMMAND,),
+        tls: MutualTLS | None = None,
     ) -> None:
+        self._tls = tls
         self._port = port or free_port()
         self._kubeconfig = kubeconfig
         self._configuration = directory / "berth.yaml"
         self._document = document
+        self._command = command
         self._log = directory / f"berth-serve-{self._port}.log"
         self._process: ChildProcess | None = None
 
@@ -41,12 +73,13 @@ class BerthServe:
         self._configuration.write_text(self._document)
         self._process = ChildProcess(
             [
-                COMMAND,
+                *self._command,
                 "serve",
                 f"--host={HOST}",
                 f"--port={self._port}",
                 f"--kubeconfig={self._kubeconfig}",
                 f"--config={self._configuration}",
+                *(self._tls.options if self._tls else ()),
             ],
             log=self._log,
         )
@@ -62,7 +95,11 @@ class BerthServe:
 
     @property
     def url_prefix(self) -> str:
-        return f"http://{HOST}:{self._port}/scheduler"
+        return f"{self._address}/scheduler"
+
+    @property
+    def _address(self) -> str:
+        return f"{'https' if self._tls else 'http'}://{HOST}:{self._port}"
 
     def stop(self) -> None:
         """Stop the command by Ctrl-C; a second stop does nothing."""
@@ -74,7 +111,17 @@ class BerthServe:
 
     def _is_healthy(self) -> bool:
         try:
-            answer = urllib3.request("GET", f"http://{HOST}:{self._port}/healthz", retries=False)
+            with self._pool() as pool:
+                answer = pool.request("GET", f"{self._address}/healthz", retries=False)
         except urllib3.exceptions.HTTPError:
             return False
         return answer.status == 200
+
+    def _pool(self) -> urllib3.PoolManager:
+        if self._tls is None:
+            return urllib3.PoolManager()
+        return urllib3.PoolManager(
+            ca_certs=str(self._tls.server_certificate),
+            cert_file=str(self._tls.client_certificate),
+            key_file=str(self._tls.client_key),
+        )

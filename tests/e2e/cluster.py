@@ -11,6 +11,14 @@ from .kubernetes_api import JsonObject, KubernetesApi
 DEFAULT_SCHEDULER = "default-scheduler"
 NAMESPACES = ("default", "kube-system")
 
+DUMPED = {
+    "Node": "/api/v1/nodes",
+    "Pod": "/api/v1/pods",
+    "Namespace": "/api/v1/namespaces",
+    "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "PodDisruptionBudget": "/apis/policy/v1/poddisruptionbudgets",
+}
+
 # Far above what any wait takes: a passing test never waits this long.
 WAIT_SECONDS = 30
 
@@ -34,12 +42,13 @@ class Taint:
 
 @dataclass(frozen=True)
 class PodState:
-    """What the API server holds of a pod that the scheduler decides on."""
+    """What the API server holds of a pod that the scheduler decides on. unschedulable: why, while it is."""
 
     exists: bool
     node: str | None
     nominated_node: str | None
     terminating: bool
+    unschedulable: str | None
 
 
 class Cluster:
@@ -84,10 +93,17 @@ class Cluster:
         """Set these labels and leave the others."""
         self._api.patch(f"/api/v1/nodes/{node}", {"metadata": {"labels": dict(labels)}})
 
-    def create_priority_class(self, name: str, value: int) -> str:
+    def create_priority_class(self, name: str, value: int, *, never_preempts: bool = False) -> str:
         body = {"metadata": {"name": name, "labels": {"e2e": "true"}}, "value": value}
+        if never_preempts:
+            body["preemptionPolicy"] = "Never"
         self._api.create("/apis/scheduling.k8s.io/v1/priorityclasses", body)
         return name
+
+    def create_disruption_budget(self, name: str, labels: Mapping[str, str]) -> None:
+        """Create a budget that allows no disruption of pods with these labels: there is no controller to count."""
+        budget = {"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": {"matchLabels": dict(labels)}}}
+        self._api.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
 
     def create_pod(
         self,
@@ -124,6 +140,16 @@ class Cluster:
         created = self._api.create(path, {"metadata": metadata, "spec": spec})
         return Pod(namespace, name, created["metadata"]["uid"])
 
+    def object(self, pod: Pod) -> JsonObject:
+        """The pod as the API server holds it."""
+        return self._api.get(pod.path)
+
+    def dump(self) -> list[JsonObject]:
+        """What `kubectl get nodes,pods,pdb,pc,ns -A` gives."""
+        return [
+            {"kind": kind, **item} for kind, path in DUMPED.items() for item in self._api.get(path).get("items") or ()
+        ]
+
     def state(self, pod: Pod) -> PodState:
         return _pod_state(self._api.get(pod.path))
 
@@ -138,6 +164,10 @@ class Cluster:
         state = self._wait_until(pod, "nominated", lambda state: state.nominated_node is not None)
         assert state.nominated_node is not None
         return state.nominated_node
+
+    def wait_until_nominated_no_more(self, pod: Pod) -> None:
+        """Wait until the scheduler has given the pod's room to another."""
+        self._wait_until(pod, "displaced", lambda state: state.nominated_node is None)
 
     def wait_until_evicted(self, pod: Pod) -> None:
         """Wait until the pod was told to end; it is there until `end_containers`."""
@@ -161,10 +191,17 @@ class Cluster:
             seen.append(text)
         raise AssertionError(f"no FailedScheduling event begins with {message!r}; seen: {seen}")
 
+    def wait_until_unschedulable(self, pod: Pod, message: str) -> str:
+        """Wait until the pod's condition begins with `message`: its later events say what the first has said."""
+        state = self._wait_until(pod, message, lambda state: (state.unschedulable or "").startswith(message))
+        assert state.unschedulable is not None
+        return state.unschedulable
+
     def clear(self) -> None:
-        """Delete all pods, nodes and the tests' priority classes."""
+        """Delete all pods, their budgets, nodes and the tests' priority classes."""
         for namespace in NAMESPACES:
             self._api.delete(f"/api/v1/namespaces/{namespace}/pods", {"gracePeriodSeconds": "0"})
+        self._api.delete("/apis/policy/v1/namespaces/default/poddisruptionbudgets")
         self._api.delete("/api/v1/nodes")
         self._api.delete("/apis/scheduling.k8s.io/v1/priorityclasses", {"labelSelector": "e2e=true"})
 
@@ -187,6 +224,14 @@ def _pod_state(pod: JsonObject, *, exists: bool = True) -> PodState:
         node=pod["spec"].get("nodeName"),
         nominated_node=pod["status"].get("nominatedNodeName"),
         terminating="deletionTimestamp" in pod["metadata"],
+        unschedulable=next(
+            (
+                each["message"]
+                for each in pod["status"].get("conditions", ())
+                if (each["type"], each.get("reason")) == ("PodScheduled", "Unschedulable")
+            ),
+            None,
+        ),
     )
 
 

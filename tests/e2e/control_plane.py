@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -73,7 +73,10 @@ class ControlPlane:
 
     @contextmanager
     def scheduler(
-        self, configuration: SchedulerConfiguration, credentials: Credentials | None = None
+        self,
+        configuration: SchedulerConfiguration,
+        credentials: Credentials | None = None,
+        flags: Sequence[str] = ("-v=2",),
     ) -> Iterator[None]:
         """Run kube-scheduler; it has read the cluster when the body begins."""
         kubeconfig = self.kubeconfig(credentials or self.credentials(SCHEDULER))
@@ -92,7 +95,7 @@ class ControlPlane:
                 f"--bind-address={HOST}",
                 f"--secure-port={port}",
                 f"--cert-dir={self._certificates}",
-                "-v=2",
+                *flags,
             ],
             log=self._directory / f"{name}.log",
         )

@@ -26,6 +26,10 @@ class Endpoint:
             credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
             self._headers["Authorization"] = f"Basic {b64encode(credentials.encode()).decode()}"
 
+    def get(self, path: str) -> urllib3.BaseHTTPResponse:
+        """The answer to a GET, whatever its status."""
+        return self._pool.urlopen("GET", f"{self._path}/{path}", headers=self._headers, redirect=False, retries=False)
+
     def post(self, verb: str, body: bytes) -> urllib3.BaseHTTPResponse:
         """The answer, whatever its status; a redirect is not followed and nothing is sent twice."""
         return self._pool.urlopen(

@@ -15,6 +15,13 @@ POLL_SECONDS = 0.1
 # A deployed watcher may run once a minute.
 KNOWN_SECONDS = 90
 
+PROBE: Mapping[str, Any] = {
+    "metadata": {"name": "probe", "namespace": "default", "uid": "probe"},
+    "spec": {},
+    "status": {},
+}
+"""A pod that asks for nothing."""
+
 
 class Extender(Protocol):
     """Berth with the profile `label-priority`, however it is served."""
@@ -34,20 +41,23 @@ class ExtenderCache:
         """Wait until the extender scores these nodes so."""
         self._wait_for(dict(scores), lambda: self._scores(list(scores)))
 
-    def wait_for_reasons(self, reasons: Mapping[str, str]) -> None:
-        """Wait until the extender rejects these nodes for these reasons."""
-        self._wait_for(dict(reasons), lambda: self._reasons(list(reasons)))
+    def wait_for_reasons(self, reasons: Mapping[str, str], *, of: Mapping[str, Any] = PROBE) -> None:
+        """Wait until the extender rejects these nodes for these reasons. of: the pod to ask about."""
+        self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons))["FailedAndUnresolvableNodes"])
+
+    def wait_for_resolvable(self, reasons: Mapping[str, str], *, of: Mapping[str, Any]) -> None:
+        """The same, and it says that preemption may help there."""
+        self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons))["FailedNodes"])
 
     def _scores(self, nodes: list[str]) -> dict[str, int]:
         return {entry["Host"]: entry["Score"] for entry in self._ask("prioritize", nodes) or []}
 
-    def _reasons(self, nodes: list[str]) -> dict[str, str]:
-        answer = self._ask("filter", nodes) or {}
-        return answer.get("FailedAndUnresolvableNodes") or {}
+    def _rejections(self, pod: Mapping[str, Any], nodes: list[str]) -> dict[str, dict[str, str]]:
+        answer = self._ask("filter", nodes, pod) or {}
+        return {key: answer.get(key) or {} for key in ("FailedNodes", "FailedAndUnresolvableNodes")}
 
-    def _ask(self, verb: str, nodes: list[str]) -> Any:
+    def _ask(self, verb: str, nodes: list[str], pod: Mapping[str, Any] = PROBE) -> Any:
         """The verb's answer, or None while it has none: an extender that has just started may not know any node."""
-        pod = {"metadata": {"name": "probe", "namespace": "default", "uid": "probe"}, "spec": {}, "status": {}}
         request = {"Pod": pod, "Nodes": None, "NodeNames": nodes}
         answer = self._endpoint.post(verb, json.dumps(request).encode())
         return answer.json() if answer.status == 200 else None

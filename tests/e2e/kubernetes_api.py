@@ -86,7 +86,7 @@ class KubernetesApi:
 
     def apply(self, path: str, body: JsonObject) -> JsonObject:
         """Create the object, or make it what `body` says (server-side apply)."""
-        query = {"fieldManager": "e2e", "force": "true"}
+        query = {"fieldManager": "e2e", "force": "true", "fieldValidation": "Strict"}
         return self._call("PATCH", path, body, content_type=APPLY_PATCH, query=query)
 
     def delete(self, path: str, query: Mapping[str, str] | None = None) -> JsonObject:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -36,10 +37,13 @@ class Response:
 class LoopbackServer:
     """An HTTP/1.1 server on a free port that answers every POST by one function, a thread per connection."""
 
-    def __init__(self, answer: Callable[[Request], Response]) -> None:
+    def __init__(self, answer: Callable[[Request], Response], tls: ssl.SSLContext | None = None) -> None:
         self._server = _Server((HOST, 0), _handler(answer))
+        if tls is not None:
+            # The handshake is done by the connection's thread at its first read: who makes none holds up nobody.
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.url = f"http://{HOST}:{self._server.server_port}"
+        self.url = f"http{'' if tls is None else 's'}://{HOST}:{self._server.server_port}"
 
     def __enter__(self) -> Self:
         self.start()

@@ -13,9 +13,11 @@ RESOURCES = {
     "CSIStorageCapacity": "csistoragecapacities",
     "ClusterRole": "clusterroles",
     "ClusterRoleBinding": "clusterrolebindings",
+    "ConfigMap": "configmaps",
     "Deployment": "deployments",
     "Role": "roles",
     "RoleBinding": "rolebindings",
+    "Secret": "secrets",
     "ServiceAccount": "serviceaccounts",
 }
 

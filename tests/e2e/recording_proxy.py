@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,6 +50,15 @@ class Call:
         return {entry["Host"]: entry["Score"] for entry in self.answer}
 
     @property
+    def proposed(self) -> dict[str, list[str]]:
+        """The UIDs of the pods that the scheduler asked preempt about, by node."""
+        full = self.request["NodeNameToVictims"]
+        if full is not None:
+            return {node: [pod["metadata"]["uid"] for pod in found["Pods"]] for node, found in full.items()}
+        meta = self.request["NodeNameToMetaVictims"]
+        return {node: [pod["UID"] for pod in found["Pods"]] for node, found in meta.items()}
+
+    @property
     def victims(self) -> dict[str, list[str]]:
         """The UIDs of the pods that preempt agreed to evict, by node."""
         return {
@@ -60,9 +70,9 @@ class Call:
 class RecordingProxy:
     """Passes each call on unchanged; its own `url_prefix` goes into the scheduler's configuration."""
 
-    def __init__(self, url_prefix: str) -> None:
+    def __init__(self, url_prefix: str, tls: ssl.SSLContext | None = None) -> None:
         self._endpoint = Endpoint(url_prefix)
-        self._server = LoopbackServer(self._pass_on)
+        self._server = LoopbackServer(self._pass_on, tls)
         self._calls: list[Call] = []
         self._in_flight = 0
         self._changed = threading.Condition()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, TypeAlias
 
 SchedulerConfiguration: TypeAlias = dict[str, Any]
@@ -15,6 +16,19 @@ class Mode(StrEnum):
 
     CACHE = "cache"
     FULL = "full"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientTLS:
+    """The authority of the extender's certificate, and, for mutual TLS, the scheduler's own certificate."""
+
+    ca_file: Path
+    certificate: Path | None = None
+    key: Path | None = None
+
+    def document(self) -> dict[str, str]:
+        own = {} if self.certificate is None else {"certFile": str(self.certificate), "keyFile": str(self.key)}
+        return {"caFile": str(self.ca_file), **own}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +44,9 @@ class ExtenderConfiguration:
     ignorable: bool = False
     weight: int = 1
     http_timeout: str = "10s"
+    managed_resources: Sequence[str] = ()
+    """Left to the extender alone, which is called for pods that ask for one of them only (facts 7 and 38)."""
+    tls: ClientTLS | None = None
 
     def document(self) -> dict[str, Any]:
         verbs = {
@@ -41,10 +58,12 @@ class ExtenderConfiguration:
         return {
             "urlPrefix": self.url_prefix,
             **{key: verb for key, verb in verbs.items() if verb is not None},
+            **({} if self.tls is None else {"enableHTTPS": True, "tlsConfig": self.tls.document()}),
             "weight": self.weight,
             "nodeCacheCapable": self.mode is Mode.CACHE,
             "ignorable": self.ignorable,
             "httpTimeout": self.http_timeout,
+            "managedResources": [{"name": name, "ignoredByScheduler": True} for name in self.managed_resources],
         }
 
 

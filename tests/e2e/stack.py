@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import secrets
+import subprocess
 import time
 from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Self
-
-import urllib3
+from typing import Any, Self
+from urllib.parse import quote
 
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
 
+from .berth_serve import COMMAND
+from .endpoint import Endpoint
 from .kubernetes_api import Credentials
 
 # Every minute, anywhere within it; and a cold start.
@@ -49,13 +53,76 @@ class DeployedStack:
 
     @cached_property
     def url_prefix(self) -> str:
-        """The API under a path of the emulator. The stack's own output has a host name, which Go does not resolve."""
+        """As a scheduler has it, user and password inside."""
+        return self.url_prefix_with(*self.password())
+
+    def url_prefix_with(self, username: str, password: str) -> str:
+        """The API under a path of the emulator, for these credentials."""
+        userinfo = f"{quote(username, safe='')}:{quote(password, safe='')}@"
+        return self.url_prefix_without_credentials.replace("://", f"://{userinfo}")
+
+    @cached_property
+    def url_prefix_without_credentials(self) -> str:
+        """The stack's own output has a host name, which Go does not resolve."""
         return f"{self._emulator.endpoint_url}/_aws/execute-api/{self._physical_id('Api')}/$default/scheduler"
+
+    def apply(self, document: str) -> None:
+        """Put this BerthConfiguration in force, as a user does."""
+        file = self._directory / "berth.yaml"
+        file.write_text(document)
+        subprocess.run(
+            [COMMAND, "config", "apply", file, "--stack", sam.STACK_NAME],
+            env=self._emulator.environment(),
+            check=True,
+            capture_output=True,
+        )
+
+    def environment(self) -> dict[str, str]:
+        """The variables of a command that is to talk to the stack's account."""
+        return self._emulator.environment()
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of the account that it is deployed to."""
+        return self._emulator.client(service)
+
+    def name(self, logical_id: str) -> str:
+        """What one of its resources is called there."""
+        return self._physical_id(logical_id)
+
+    @property
+    def schedule(self) -> str:
+        """The name of what starts the watcher."""
+        return self._physical_id("WatcherFunctionEveryMinute")
+
+    def password(self) -> tuple[str, str]:
+        """The user name and the password that the stack's secret has now."""
+        found = self._emulator.client("secretsmanager").get_secret_value(SecretId=self._password_secret)
+        record = json.loads(found["SecretString"])
+        return record["username"], record["password"]
+
+    def rotate_password(self) -> tuple[str, str]:
+        """Another password; the one before it becomes the previous version."""
+        username, _ = self.password()
+        password = secrets.token_urlsafe(32)
+        self._emulator.client("secretsmanager").put_secret_value(
+            SecretId=self._password_secret, SecretString=json.dumps({"username": username, "password": password})
+        )
+        return username, password
+
+    def logged(self, function: str) -> str:
+        """All that a function has logged."""
+        logs, group = self._emulator.client("logs"), f"/aws/lambda/{sam.STACK_NAME}-{function}"
+        pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
+        return "\n".join(event["message"] for page in pages for event in page["events"])
+
+    @cached_property
+    def _password_secret(self) -> str:
+        return self._physical_id("PasswordSecret")
 
     def _wait_until_the_schedule_has_started_the_watcher(self) -> None:
         deadline = time.monotonic() + SCHEDULE_SECONDS
-        healthz = f"{self.url_prefix.removesuffix('/scheduler')}/healthz"
-        while (answer := urllib3.request("GET", healthz, retries=False)).status != 200:
+        api = Endpoint(self.url_prefix.removesuffix("/scheduler"))
+        while (answer := api.get("healthz")).status != 200:
             assert time.monotonic() < deadline, f"after {SCHEDULE_SECONDS} s: {answer.status} {answer.data!r}"
             time.sleep(POLL_SECONDS)
 
@@ -64,7 +131,7 @@ class DeployedStack:
         template = sam.build(self._directory / "build", machine)
         parameters = {
             "KubeconfigSecretArn": self._emulator.create_secret("kubeconfig", self._kubeconfig),
-            "AuthorizationType": "NONE",
+            "Authentication": "basic",
             **machine.parameters,
             **self._parameters,
         }

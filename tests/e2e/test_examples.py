@@ -20,7 +20,7 @@ from .scheduler_configuration import filter_prioritize_bind
 EXAMPLES = Path(__file__).parents[2] / "examples"
 RBAC = EXAMPLES / "rbac.yaml"
 SECOND_SCHEDULER = EXAMPLES / "scheduler" / "second-scheduler.yaml"
-CONFIGURATION = EXAMPLES / "scheduler" / "configuration.yaml"
+OWN_SCHEDULER = EXAMPLES / "scheduler" / "configuration.yaml"
 
 NAMESPACE = "kube-system"
 
@@ -66,8 +66,12 @@ def test_berth_lists_wakes_and_binds_with_the_documented_rights(
 def test_the_second_scheduler_places_the_pods_that_ask_for_it(
     berth: BerthServe, cluster: Cluster, control_plane: ControlPlane, api: KubernetesApi
 ) -> None:
-    apply_manifests(api, read_manifests(SECOND_SCHEDULER))
-    configuration: JsonObject = yaml.safe_load(CONFIGURATION.read_text())
+    documents = read_manifests(SECOND_SCHEDULER)
+    apply_manifests(api, documents)
+    [config_map] = [document for document in documents if document["kind"] == "ConfigMap"]
+    configuration: JsonObject = yaml.safe_load(config_map["data"]["config.yaml"])
+    # The address and the client certificate of the example are nobody's; test_scheduler_config.py has some.
+    del configuration["extenders"][0]["tlsConfig"]
     configuration["extenders"][0]["urlPrefix"] = berth.url_prefix
     node = cluster.create_node("node", priority(10))
     ExtenderCache(berth).wait_for_scores({node: 10})
@@ -78,6 +82,18 @@ def test_the_second_scheduler_places_the_pods_that_ask_for_it(
 
         assert cluster.wait_until_assigned(pod) == node
         assert cluster.state(other).node is None
+
+
+def test_the_clusters_own_scheduler_takes_the_example(
+    berth: BerthServe, cluster: Cluster, control_plane: ControlPlane
+) -> None:
+    configuration: JsonObject = yaml.safe_load(OWN_SCHEDULER.read_text())
+    configuration["extenders"][0]["urlPrefix"] = berth.url_prefix
+    node = cluster.create_node("node", priority(10))
+    ExtenderCache(berth).wait_for_scores({node: 10})
+
+    with control_plane.scheduler(configuration):
+        assert cluster.wait_until_assigned(cluster.create_pod("web")) == node
 
 
 def _bound_to(account: dict[str, str], document: JsonObject) -> JsonObject:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import boto3
 import orjson
 import pytest
 
 from berth_cli.routes import read_api
 from berth_cli.run_time import RunTime
-from tests.builders.event_fixtures import EVENTS, EXPECTED, EventFixture, decoded, matches, read_fixtures
+from tests.builders.event_fixtures import (
+    ALLOW_LIST,
+    EVENTS,
+    EXPECTED,
+    PASSWORD,
+    EventFixture,
+    decoded,
+    matches,
+    read_fixtures,
+)
+from tests.fakes.moto_account import moto_session
 
 SECONDS = 20.0
 FIXTURES = read_fixtures()
@@ -19,14 +31,37 @@ API = read_api()
 RESULT_KEYS = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes", "Error"]
 
 
+@pytest.fixture
+def basic(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+    """The variables of an authorizer whose secret is in moto."""
+    session = moto_session("secretsmanager")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
+    client = session.client("secretsmanager")
+    name = client.create_secret(Name="fixtures", SecretString=json.dumps(PASSWORD))["Name"]
+    yield {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": name}
+    client.delete_secret(SecretId=name, ForceDeleteWithoutRecovery=True)
+
+
+@pytest.fixture
+def mtls() -> dict[str, str]:
+    """The variables of an authorizer whose allow-list is a file."""
+    return {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(ALLOW_LIST)}
+
+
 @pytest.mark.parametrize("fixture", [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES])
 def test_the_function_answers_what_is_expected(
-    fixture: EventFixture, load_function: Callable[..., Callable[..., Any]], tmp_path: Path
+    fixture: EventFixture,
+    load_function: Callable[..., Callable[..., Any]],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     """Each in a new warm environment and on a copy of the dump, so that none sees what another has bound."""
     dump = tmp_path / "cluster.yaml"
     dump.write_bytes((EVENTS / "cluster.yaml").read_bytes())
-    handler = load_function(fixture.function, {"BERTH_CLUSTER_DUMP": str(dump), "BERTH_WATCHER_MODE": "periodic"})
+    variables = {"BERTH_CLUSTER_DUMP": str(dump), "BERTH_WATCHER_MODE": "periodic"}
+    if fixture.authentication:
+        variables |= request.getfixturevalue(fixture.authentication)
+    handler = load_function(fixture.function, variables)
     answer = decoded(handler(fixture.event, RunTime(SECONDS)))
     assert matches(fixture.expected, answer), answer
 
@@ -52,7 +87,9 @@ def test_both_modes_and_the_failures_are_among_them(function: str) -> None:
 )
 def test_an_event_is_one_that_the_api_would_send(fixture: EventFixture) -> None:
     event, route = fixture.event, fixture.event["routeKey"]
-    assert API.routes[route].code.name == fixture.function
+    asked = API.authorizer if event.get("type") == "REQUEST" else API.routes[route]
+    assert asked is not None
+    assert asked.code.name == fixture.function
     assert event["version"] == "2.0"
     assert event["requestContext"]["routeKey"] == route
     assert f"{event['requestContext']['http']['method']} {event['rawPath']}" == route

@@ -51,7 +51,7 @@ class Stack:
         template = sam.build(self._directory / "build", machine, project=self.project)
         sam.deploy(
             template,
-            {"KubeconfigSecretArn": self._secret, "AuthorizationType": "NONE", **machine.parameters, **parameters},
+            {"KubeconfigSecretArn": self._secret, "Authentication": "basic", **machine.parameters, **parameters},
             self._emulator.environment(),
             project=self.project,
         )

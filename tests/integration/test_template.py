@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
-from berth.runtime.settings import BindSettings, CacheSettings, PolicySettings, WatcherSettings
+from berth.reservations.dynamodb_item import OPEN
+from berth.runtime.authorizer_settings import AuthorizerSettings
+from berth.runtime.environment import Settings
+from berth.runtime.settings import BindSettings, PolicySettings, WatcherSettings
 from tests.deployment.template import TEMPLATE, of_type, read_template
 
 PROJECT = TEMPLATE.parent
@@ -20,16 +23,33 @@ VERBS = {
     "BindFunction": "bind",
     "PreemptFunction": "preempt",
 }
-FUNCTIONS = {**VERBS, "WatcherFunction": "watcher", "HealthzFunction": "healthz"}
+FUNCTIONS = {
+    **VERBS,
+    "WatcherFunction": "watcher",
+    "HealthzFunction": "healthz",
+    "AuthorizerFunction": "authorizer",
+}
 
 READ = {"dynamodb:GetItem", "dynamodb:Query"}
 WRITE = {"dynamodb:PutItem", "dynamodb:UpdateItem"}
 CACHE = {"Fn::GetAtt": "CacheTable.Arn"}
+LEDGER = {"Fn::GetAtt": "LedgerTable.Arn"}
+DECIDES = [(READ, CACHE), ({"dynamodb:Query"}, LEDGER)]
 KUBECONFIG = {"Ref": "KubeconfigSecretArn"}
-SWITCHES = {"BERTH_WATCHER_MODE": "periodic", "BERTH_WATCHER_STANDBY": "true"}
+SWITCHES = {
+    "BERTH_WATCHER_MODE": "periodic",
+    "BERTH_WATCHER_STANDBY": "true",
+    "BERTH_AUTHENTICATION": "mtls",
+}
 WARMED_UP = [
     {"Ref": f"{name}.Alias"}
-    for name in ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "PreemptFunction")
+    for name in (
+        "FilterFunction",
+        "FilterOnlyOneFunction",
+        "PrioritizeFunction",
+        "PreemptFunction",
+        "AuthorizerFunction",
+    )
 ]
 SECRET_PARAMETERS = {"KubeconfigSecretArn"}
 EKS_PARAMETERS = {"EksClusterName", "EksEndpoint"}
@@ -61,17 +81,31 @@ def test_functions_stand_in_the_order_of_the_verbs(functions: dict[str, dict[str
 @pytest.mark.parametrize(
     ("function", "allowed"),
     [
-        pytest.param("FilterFunction", [(READ, CACHE)], id="filter reads the cache"),
-        pytest.param("FilterOnlyOneFunction", [(READ, CACHE)], id="filter_onlyone reads the cache"),
-        pytest.param("PrioritizeFunction", [(READ, CACHE)], id="prioritize reads the cache"),
-        pytest.param("BindFunction", [SECRET], id="bind reads the kubeconfig and no table"),
-        pytest.param("PreemptFunction", [(READ, CACHE)], id="preempt reads the cache"),
+        pytest.param("FilterFunction", DECIDES, id="filter reads the cache and the open reservations"),
+        pytest.param("FilterOnlyOneFunction", DECIDES, id="filter_onlyone reads the same"),
+        pytest.param("PrioritizeFunction", DECIDES, id="prioritize reads the same"),
+        pytest.param(
+            "BindFunction",
+            [({"dynamodb:GetItem"}, CACHE), ({"dynamodb:GetItem", "dynamodb:DeleteItem"} | WRITE, LEDGER), SECRET],
+            id="bind reads what is counted, and writes the ledger",
+        ),
+        pytest.param("PreemptFunction", DECIDES, id="preempt reads what filter does"),
         pytest.param(
             "WatcherFunction",
-            [(READ | WRITE, CACHE), ({"lambda:InvokeFunction"}, WARMED_UP), SECRET],
-            id="the watcher alone writes, and it warms up those that read",
+            [
+                (READ | WRITE, CACHE),
+                (READ | WRITE | {"dynamodb:DeleteItem"}, LEDGER),
+                ({"lambda:InvokeFunction"}, WARMED_UP),
+                SECRET,
+            ],
+            id="the watcher alone writes the cache; it writes the ledger, and warms up those that read",
         ),
         pytest.param("HealthzFunction", [({"dynamodb:GetItem"}, CACHE)], id="healthz reads the head"),
+        pytest.param(
+            "AuthorizerFunction",
+            [({"secretsmanager:GetSecretValue"}, {"Fn::GetAtt": "PasswordSecret.Id"})],
+            id="the authorizer reads the password, or the allow-list, and no table",
+        ),
     ],
 )
 def test_a_function_may_do_no_more_than_it_does(
@@ -86,12 +120,37 @@ def test_a_function_may_do_no_more_than_it_does(
     assert all(statement["Effect"] == "Allow" for statement in statements)
 
 
+@pytest.mark.parametrize(
+    "function", ["FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "PreemptFunction"]
+)
+def test_who_decides_sees_of_the_ledger_only_which_pods_are_being_bound(
+    functions: dict[str, dict[str, Any]], function: str
+) -> None:
+    [on_the_ledger] = [
+        statement
+        for policy in functions[function]["Policies"]
+        for statement in policy["Statement"]
+        if statement["Resource"] == LEDGER
+    ]
+    assert on_the_ledger["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [OPEN]}}
+
+
+def test_nobody_may_scan(functions: dict[str, dict[str, Any]]) -> None:
+    granted = [
+        _actions(_with_a_secret(statement))
+        for properties in functions.values()
+        for policy in properties.get("Policies", [])
+        for statement in policy["Statement"]
+    ]
+    assert all("dynamodb:Scan" not in actions and "dynamodb:*" not in actions for actions in granted)
+
+
 def _with_a_secret(statement: dict[str, Any]) -> dict[str, Any]:
     """The statement where the cluster is given by a secret."""
     if "Fn::If" not in statement:
         return statement
     condition, then, _ = statement["Fn::If"]
-    assert condition == "HasKubeconfigSecret"
+    assert condition in ("HasKubeconfigSecret", "UsesBasic")
     granted: dict[str, Any] = then
     return granted
 
@@ -111,10 +170,11 @@ def _actions(statement: dict[str, Any]) -> set[str]:
         ("PreemptFunction", PolicySettings),
         ("WatcherFunction", WatcherSettings),
         ("HealthzFunction", PolicySettings),
+        ("AuthorizerFunction", AuthorizerSettings),
     ],
 )
 def test_a_function_is_told_what_its_settings_read(
-    functions: dict[str, dict[str, Any]], function: str, settings: type[CacheSettings | BindSettings]
+    functions: dict[str, dict[str, Any]], function: str, settings: type[Settings]
 ) -> None:
     variables = set(functions[function]["Environment"]["Variables"])
     assert variables <= {field.alias for field in settings.model_fields.values()}
@@ -197,7 +257,6 @@ def test_a_route_leads_to_the_live_alias_of_its_function(template: dict[str, Any
         if properties["Target"] == {"Fn::Sub": f"integrations/${{{integration}}}"}
     ]
     assert properties["RouteKey"] == route
-    assert properties["AuthorizationType"] == {"Ref": "AuthorizationType"}
 
 
 @pytest.mark.parametrize("function", [*VERBS, "HealthzFunction"])
@@ -209,10 +268,6 @@ def test_the_api_may_call_a_function_on_its_own_route_only(template: dict[str, A
     ]
     route = "GET/healthz" if function == "HealthzFunction" else f"POST/scheduler/{VERBS[function]}"
     assert permission["SourceArn"]["Fn::Sub"].endswith(f":${{Api}}/*/{route}")
-
-
-def test_nobody_deploys_an_anonymous_api_without_saying_so(template: dict[str, Any]) -> None:
-    assert "Default" not in template["Parameters"]["AuthorizationType"]
 
 
 def test_sam_local_sees_the_routes(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:

@@ -1,0 +1,93 @@
+"""Mutual TLS from end to end: certificates, `berth serve`, what scheduler-config prints, kube-scheduler, and doctor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import yaml
+
+from berth_cli.certificates.directory import CertificateDirectory
+from tests.builders.certificates import self_signed
+
+from .berth_serve import BerthServe, MutualTLS
+from .cluster import Cluster
+from .control_plane import ControlPlane
+from .doctor import berth_doctor
+from .kubernetes_api import KubernetesApi
+from .label_priority import priority
+from .manifests import apply_manifests
+from .scheduler_config import berth_scheduler_config, mounted
+
+NAME = "berth-guarded"
+NAMESPACE = "kube-system"
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A `berth serve` that asks for certificates."""
+
+    url_prefix: str
+    server_certificate: Path
+    directory: CertificateDirectory
+
+    def options(self, certificate: Path, key: Path) -> list[str]:
+        return [f"--ca={self.server_certificate}", f"--tls-client-cert={certificate}", f"--tls-client-key={key}"]
+
+
+@pytest.fixture(scope="module")
+def guarded(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    home = tmp_path_factory.mktemp("guarded")
+    certificate, key = self_signed(home, "server")
+    directory = CertificateDirectory(home / "certificates")
+    directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)
+    own = directory.files(directory.issue("e2e", datetime.now(UTC), DAY))
+    tls = MutualTLS(certificate, key, directory.authority_file, directory.allow_list_file, *own)
+    with BerthServe(control_plane.kubeconfig(), home, tls=tls) as berth:
+        yield Guarded(berth.url_prefix, certificate, directory)
+
+
+def test_the_printed_manifests_schedule_and_doctor_finds_nothing_wrong(
+    guarded: Guarded, cluster: Cluster, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    files = guarded.directory.files(guarded.directory.issue("scheduler", datetime.now(UTC), 90 * DAY))
+    printed = berth_scheduler_config(
+        f"--url={guarded.url_prefix}", f"--second-scheduler={NAME}", *guarded.options(*files)
+    )
+    documents = list(yaml.safe_load_all(printed))
+    apply_manifests(KubernetesApi(control_plane.credentials()), documents)
+    container = mounted(documents, tmp_path)
+    node = cluster.create_node("node", priority(10))
+
+    account = control_plane.service_account(NAMESPACE, NAME)
+    with control_plane.scheduler(container.configuration, account, container.flags):
+        assert cluster.wait_until_assigned(cluster.create_pod("web", scheduler=NAME)) == node
+
+    manifests = tmp_path / "manifests.yaml"
+    manifests.write_text(printed)
+    found = berth_doctor(f"--scheduler-config={manifests}", *guarded.options(*files))
+    # The server's certificate is one of an hour.
+    assert set(found.bad) == {"server-certificate"}
+    assert found.result("client-certificate") == found.result("filterVerb") == {"ok"}
+
+
+def test_doctor_names_what_is_wrong_with_a_certificate(guarded: Guarded, tmp_path: Path) -> None:
+    url = f"--url={guarded.url_prefix}"
+    revoked = guarded.directory.issue("revoked", datetime.now(UTC), 90 * DAY)
+    files = guarded.directory.files(revoked)
+    guarded.directory.allow_list_file.write_text(
+        "\n".join(
+            line for line in guarded.directory.allow_list_file.read_text().splitlines() if revoked.serial not in line
+        )
+    )
+    assert "not let in" in berth_doctor(url, *guarded.options(*files)).bad["client-certificate"]
+    stranger = self_signed(tmp_path, "stranger")
+    assert "does not take it" in berth_doctor(url, *guarded.options(*stranger)).bad["client-certificate"]
+    nobody = berth_doctor(url, f"--ca={guarded.server_certificate}")
+    assert "as if it wanted one" in nobody.bad["client-certificate"]
+    untrusting = berth_doctor(url, f"--tls-client-cert={files[0]}", f"--tls-client-key={files[1]}")
+    assert "not of an authority that is trusted here" in untrusting.bad["server-certificate"]

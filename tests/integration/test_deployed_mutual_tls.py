@@ -1,0 +1,142 @@
+"""The stack deployed with `Authentication=mtls` into the emulator: what of it can be seen where no gateway asks for
+certificates. The domain and its trust store are asserted on the template, the handshake on `berth serve`.
+
+The tests are one story on one stack, in their order.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from berth.authentication.allow_list import AllowList
+from berth.authentication.authorizer import RECHECK_SECONDS
+from berth.authentication.parameter_store_allow_list import ParameterStoreAllowList
+from tests.builders.authorizer_events import certificate_event
+from tests.deployment import sam
+from tests.deployment.emulator import Emulator
+from tests.e2e.endpoint import Endpoint
+
+pytestmark = pytest.mark.build
+
+WHOLE = {
+    "Authentication": "mtls",
+    "DomainName": "berth.example.com",
+    "DomainCertificateArn": "arn:aws:acm:eu-central-1:000000000000:certificate/01234567-89ab-cdef-0123-456789abcdef",
+    "TruststoreUri": "s3://truststores/truststore.pem",
+    "TruststoreVersion": "1",
+}
+
+
+class Stack:
+    """The project, built once, and deployed with these parameters or those."""
+
+    def __init__(self, directory: Path, emulator: Emulator) -> None:
+        self._emulator = emulator
+        self._machine = sam.Machine.this()
+        self._template = sam.build(directory / "build", self._machine)
+        self._secret = emulator.create_secret("kubeconfig", {})
+
+    def deploy(self, parameters: dict[str, str]) -> None:
+        everywhere = {"KubeconfigSecretArn": self._secret, **self._machine.parameters}
+        sam.deploy(self._template, everywhere | parameters, self._emulator.environment())
+
+    def client(self, service: str) -> Any:
+        return self._emulator.client(service)
+
+    def exists(self) -> bool:
+        summaries = self.client("cloudformation").list_stacks()["StackSummaries"]
+        return any(
+            each["StackName"] == sam.STACK_NAME and each["StackStatus"] == "CREATE_COMPLETE" for each in summaries
+        )
+
+    def outputs(self) -> dict[str, str]:
+        [found] = self.client("cloudformation").describe_stacks(StackName=sam.STACK_NAME)["Stacks"]
+        return {output["OutputKey"]: output["OutputValue"] for output in found["Outputs"]}
+
+    def endpoint(self) -> Endpoint:
+        [api] = self.client("apigatewayv2").get_apis()["Items"]
+        return Endpoint(f"{self._emulator.endpoint_url}/_aws/execute-api/{api['ApiId']}/$default/scheduler")
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    if not sam.COMMAND.exists():
+        pytest.skip("sam and the emulator are not set up: run `make tools`")
+    directory = tmp_path_factory.mktemp("deployed-mutual-tls")
+    with Emulator(directory / "account") as emulator:
+        yield Stack(directory, emulator)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "refusal"),
+    [
+        pytest.param({}, r"Authentication", id="without saying who may call"),
+        pytest.param(WHOLE | {"TruststoreVersion": ""}, "give TruststoreVersion", id="with half of mutual TLS"),
+        pytest.param(WHOLE | {"Authentication": "basic"}, "DomainName is for mtls", id="with a domain for passwords"),
+        pytest.param({"Authentication": "NONE"}, "Authentication", id="for everybody"),
+    ],
+)
+def test_it_is_not_deployed(stack: Stack, parameters: dict[str, str], refusal: str) -> None:
+    with pytest.raises(sam.SamFailed, match=refusal):
+        stack.deploy(parameters)
+    assert not stack.exists()
+
+
+@pytest.fixture(scope="module")
+def deployed(stack: Stack) -> Stack:
+    stack.deploy(WHOLE)
+    return stack
+
+
+def test_its_address_is_the_domain_s(deployed: Stack) -> None:
+    outputs = deployed.outputs()
+    assert outputs["UrlPrefix"] == "https://berth.example.com/scheduler"
+    assert {"DomainNameTarget", "AllowListParameterName"} <= set(outputs)
+    assert "PasswordSecretArn" not in outputs
+
+
+def test_the_api_s_own_address_is_off_and_the_domain_has_the_trust_store(deployed: Stack) -> None:
+    apis = deployed.client("apigatewayv2")
+    [api] = apis.get_apis()["Items"]
+    assert api["DisableExecuteApiEndpoint"] is True
+    domain = apis.get_domain_name(DomainName="berth.example.com")
+    assert domain["MutualTlsAuthentication"]["TruststoreUri"] == "s3://truststores/truststore.pem"
+    assert domain["MutualTlsAuthentication"]["TruststoreVersion"] == "1"
+
+
+@pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "bind", "preempt"])
+def test_who_comes_without_a_certificate_is_refused_by_the_authorizer(deployed: Stack, verb: str) -> None:
+    assert deployed.endpoint().post(verb, b"{}").status == 403
+
+
+def test_the_allow_list_is_there_and_names_nobody(deployed: Stack) -> None:
+    record = ParameterStoreAllowList(deployed.client("ssm"), deployed.outputs()["AllowListParameterName"])
+    assert record.read() == AllowList()
+
+
+def test_who_is_put_on_the_allow_list_may_call_in_seconds(deployed: Stack) -> None:
+    """The event is the one that the gateway would send."""
+    functions = deployed.client("lambda")
+    [name] = [
+        each["FunctionName"] for each in functions.list_functions()["Functions"] if "Authorizer" in each["FunctionName"]
+    ]
+    event = json.dumps(certificate_event("1f", time.time() - 60, time.time() + 3600))
+
+    def allowed() -> bool:
+        answer = json.loads(functions.invoke(FunctionName=name, Qualifier="live", Payload=event)["Payload"].read())
+        assert set(answer) == {"isAuthorized"}
+        return bool(answer["isAuthorized"])
+
+    assert not allowed()
+    parameter = deployed.outputs()["AllowListParameterName"]
+    deployed.client("ssm").put_parameter(Name=parameter, Value="1f", Type="String", Overwrite=True)
+    deadline = time.monotonic() + 2 * RECHECK_SECONDS
+    while not allowed():
+        assert time.monotonic() < deadline
+        time.sleep(0.5)

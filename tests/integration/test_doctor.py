@@ -1,0 +1,130 @@
+"""`berth doctor` against the functions behind a gateway on loopback, with one thing wrong at a time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from berth_cli.main import main
+from tests.builders.kubeconfigs import kubeconfig_for
+from tests.e2e.loopback import LoopbackServer, Response
+
+# Shared machines pause at any moment: how long calls take is for tests/unit/cli/doctor to judge.
+PATIENT = ("--http-timeout", "30s")
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["doctor", "--timeout", "30", *map(str, arguments)], prog_name="berth")
+
+
+def bad(done: Result) -> dict[str, str]:
+    """Check to result, of all that is neither ok nor skipped."""
+    found = json.loads(done.stdout)["findings"]
+    return {each["check"]: each["result"] for each in found if each["result"] not in ("ok", "skipped")}
+
+
+@pytest.fixture
+def url(gateway_port: int) -> str:
+    return f"http://127.0.0.1:{gateway_port}/scheduler"
+
+
+@pytest.fixture
+def scheduler(url: str, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    """The file, and what `berth scheduler-config` prints for it."""
+    printed = CliRunner().invoke(main, ["scheduler-config", "--url", url, *PATIENT], prog_name="berth").stdout
+    return tmp_path / "scheduler.yaml", yaml.safe_load(printed)
+
+
+def test_a_sound_setup_has_nothing_to_tell(scheduler: tuple[Path, dict[str, Any]]) -> None:
+    path, document = scheduler
+    path.write_text(yaml.safe_dump(document))
+    done = run("--scheduler-config", path, "-o", "json", "--strict")
+    # The session's snapshot grows old, which its configuration allows.
+    assert set(bad(done)) <= {"watcher"}, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("entry", "check"),
+    [
+        pytest.param({"prioritizeVerb": "priority"}, "prioritizeVerb", id="the path of a verb"),
+        pytest.param({"filterVerb": "predicates"}, "filterVerb", id="of another"),
+        pytest.param({"httpTimeout": "1ms"}, "httpTimeout", id="no time"),
+        pytest.param({"nodeCacheCapable": False}, "nodeCacheCapable", id="full mode"),
+        pytest.param({"weight": 0}, "weight", id="no weight"),
+        pytest.param({"ignorable": True}, "bindVerb", id="ignorable, and binds"),
+        pytest.param({"enableHTTPS": True}, "urlPrefix", id="HTTPS in name only"),
+        pytest.param({"nodeCachCapable": True}, "scheduler", id="a field that is none"),
+    ],
+)
+def test_what_is_wrong_is_named(entry: dict[str, Any], check: str, scheduler: tuple[Path, dict[str, Any]]) -> None:
+    path, document = scheduler
+    document["extenders"][0] |= entry
+    path.write_text(yaml.safe_dump(document))
+    done = run("--scheduler-config", path, "-o", "json", "--strict")
+    assert check in bad(done), done.stdout
+    assert done.exit_code == 1
+
+
+def test_a_wrong_path_shows_in_every_verb(url: str) -> None:
+    done = run("--url", url.replace("/scheduler", "/sched"), "-o", "json")
+    assert set(bad(done)) >= {"filterVerb", "prioritizeVerb", "bindVerb", "preemptVerb"}
+
+
+def test_one_whose_scores_go_does_not_take() -> None:
+    """Swallowed by kube-scheduler without a word: only here it shows."""
+    with LoopbackServer(lambda _: Response(200, b'[{"Host":"a","Score":1.5}]')) as server:
+        done = run("--url", f"{server.url}/scheduler", "-o", "json")
+    assert bad(done)["prioritizeVerb"] == "failed"
+
+
+def test_a_cluster_that_cannot_be_reached_is_named_and_the_rest_is_checked(url: str, tmp_path: Path) -> None:
+    done = run("--url", url, "--kubeconfig", kubeconfig_for("http://127.0.0.1:1", tmp_path), "-o", "json")
+    assert set(bad(done)) - {"watcher"} == {"watcher-rights", "bind-rights", "wake-up"}
+
+
+def test_files_that_lie_on_the_schedulers_machine_are_asked_for(scheduler: tuple[Path, dict[str, Any]]) -> None:
+    path, document = scheduler
+    document["extenders"][0] |= {"urlPrefix": "https://127.0.0.1/scheduler", "tlsConfig": {"caFile": "/there/ca.crt"}}
+    path.write_text(yaml.safe_dump(document))
+    done = run("--scheduler-config", path)
+    assert "skipped  credentials: /there/ca.crt: No such file" in done.stdout
+    assert "give a copy with --ca" in done.stdout
+    assert done.exit_code == 0
+
+
+def test_data_that_nobody_can_use_is_a_failure(scheduler: tuple[Path, dict[str, Any]]) -> None:
+    path, document = scheduler
+    tls = {"certData": "aGlkZGVu", "keyData": "aGlkZGVu"}
+    document["extenders"][0] |= {"urlPrefix": "https://127.0.0.1/scheduler", "tlsConfig": tls}
+    path.write_text(yaml.safe_dump(document))
+    done = run("--scheduler-config", path, "-o", "json")
+    assert bad(done) == {"credentials": "failed"}
+    assert "hidden" not in done.stdout
+
+
+def test_text_for_people(url: str) -> None:
+    done = run("--url", url)
+    assert "ok       filterVerb: filter answers\n" in done.stdout
+    assert "\x1b" not in done.stdout  # colours are for terminals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param((), "give --stack NAME", id="nothing to look at"),
+        pytest.param(("--url", "berth"), "is not an address", id="no address"),
+        pytest.param(("--url", "https://a:b@berth/scheduler"), "--password-from", id="a password for the history"),
+        pytest.param(("--scheduler-config", "absent"), "does not exist", id="no file"),
+        pytest.param(("--scheduler-configmap", "a/b"), "needs --kubeconfig", id="no cluster"),
+        pytest.param(("--url", "http://x/scheduler", "--scheduler-configmap", "a"), "NAMESPACE/NAME", id="no name"),
+    ],
+)
+def test_wrong_options(arguments: tuple[str, ...], told: str) -> None:
+    done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert told in " ".join(done.stderr.split())

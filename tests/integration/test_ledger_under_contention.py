@@ -1,0 +1,69 @@
+"""16 binds at once on one node, against an emulator that serves them at once: how often a reservation is tried."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from threading import Barrier
+from uuid import uuid4
+
+import pytest
+
+from berth.extender.outcomes import BindOutcome
+from berth.extender.ports import Binding, Held, NotHeld
+from berth.reservations.bind import LedgerReservations
+from berth.reservations.ledger import created
+from berth.scheduling.managed_resources.counting import Demand
+from tests.simulation.binds import COUNTING, GPU_MEMORY, LICENCE, assert_adds_up
+from tests.soak.checked import CheckedLedgerTable, FaultyTable
+from tests.unit.reservations.ledger_tables import emulator_client, new_table
+
+WORKERS = 16
+ROUNDS = 8
+NODE = "n1"
+
+
+def contend(endpoint_url: str, capacity: Mapping[str, int], demand: Demand) -> list[tuple[Held | NotHeld, int]]:
+    """For each of the binds, what came of it and how many updates of the node's item it took."""
+    client = emulator_client(endpoint_url, connections=WORKERS)
+    found: list[tuple[Held | NotHeld, int]] = []
+    for _ in range(ROUNDS):
+        table = CheckedLedgerTable(client, new_table(client))
+        table.create(created(NODE, capacity, {}, 1))
+        barrier = Barrier(WORKERS)
+
+        def one(
+            number: int, table: CheckedLedgerTable = table, barrier: Barrier = barrier
+        ) -> tuple[Held | NotHeld, int]:
+            counted = FaultyTable(table, Random(number), 0.0)
+            reservations = LedgerReservations(counted, lambda: uuid4().hex, time.time, call_seconds=0.0)
+            barrier.wait()
+            held = reservations.hold(
+                Binding("ml", f"p{number}", f"uid-{number}", NODE), [demand], COUNTING, lambda: 60.0
+            )
+            return held, len(counted.writes)
+
+        with ThreadPoolExecutor(WORKERS) as threads:
+            found += threads.map(one, range(WORKERS))
+        ledger = table.node(NODE)
+        assert ledger is not None
+        assert_adds_up(ledger)
+    return found
+
+
+@pytest.mark.parametrize("there", [pytest.param(WORKERS, id="enough for all"), pytest.param(10, id="not for all")])
+def test_without_devices_no_reservation_is_tried_twice(endpoint_url: str, there: int) -> None:
+    ended = contend(endpoint_url, {LICENCE: there}, Demand(LICENCE, 1))
+    assert {writes for _, writes in ended} == {1}
+    assert sum(isinstance(each, Held) for each, _ in ended) == there * ROUNDS
+    assert {each.outcome for each, _ in ended if isinstance(each, NotHeld)} <= {BindOutcome.INSUFFICIENT}
+
+
+def test_with_devices_nearly_all_are_held_within_three_tries(endpoint_url: str) -> None:
+    capacity = {f"{GPU_MEMORY}#{number}": 8000 for number in range(8)}
+    ended = contend(endpoint_url, capacity, Demand(GPU_MEMORY, 4000))
+    held = [writes for each, writes in ended if isinstance(each, Held)]
+    assert len(held) == WORKERS * ROUNDS
+    assert sum(writes <= 3 for writes in held) >= 0.95 * len(held), sorted(held)
