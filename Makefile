@@ -46,8 +46,12 @@ test: setup ## Run all tests that need neither Docker nor Go
 soak: setup ## Histories of the node cache's protocol in virtual time (N=2000)
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
 
+.PHONY: soak-binds
+soak-binds: tools ## Concurrent binds of counted resources against the AWS emulator (BINDS=5000 or more)
+	$(BIN)/python -m tests.soak --binds $(or $(BINDS),5000)
+
 .PHONY: spec
-spec: ## Check the node cache's protocol with TLC, broken variants included (Java 11 or later, Maven)
+spec: ## Check the protocols of node cache and ledger with TLC, broken variants included (Java 11 or later, Maven)
 	spec/check.sh
 
 .PHONY: bench

@@ -67,6 +67,17 @@ def dynamodb(stack: LocalStack) -> DynamoDBClient:
 
 
 @pytest.fixture(scope="session")
+def endpoint_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where ministack answers: an emulator that serves several clients at once, as DynamoDB does and moto does not."""
+    from tests.deployment.emulator import COMMAND, Emulator
+
+    if not COMMAND.exists():
+        pytest.skip("ministack is not installed: make tools")
+    with Emulator(tmp_path_factory.mktemp("ministack")) as emulator:
+        yield emulator.endpoint_url
+
+
+@pytest.fixture(scope="session")
 def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Callable[..., Any]]:
     """Loads a function's handler as a new warm environment would, with these variables and the stack's table."""
     from berth_cli.embedded_dynamodb import TABLE

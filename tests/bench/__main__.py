@@ -16,10 +16,23 @@ def main() -> None:
     # One log line and one set of metrics a call belong to what is measured, but not to what is shown.
     figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
 
-    from tests.bench import cold_load, event_to_visible, first_sight, growth, head_read, memory, simulate, units, warm
+    from tests.bench import (
+        cold_load,
+        event_to_visible,
+        first_sight,
+        growth,
+        head_read,
+        memory,
+        preempt,
+        simulate,
+        simulate_preemption,
+        units,
+        warm,
+    )
     from tests.bench.figures import shown
 
-    for module in (warm, first_sight, growth, memory, head_read, units, event_to_visible, simulate, cold_load):
+    verbs, cache = (warm, first_sight, preempt), (growth, memory, head_read, units, event_to_visible)
+    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load):
         for family in module.families():
             progress(f"measuring {family.name}")
             for figure in family.figures(arguments.prefix):

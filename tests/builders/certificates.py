@@ -1,4 +1,4 @@
-"""Certificates for servers on 127.0.0.1."""
+"""Certificates for servers, by address."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 
-def self_signed(directory: Path, name: str) -> tuple[Path, Path]:
-    """Files of a certificate that is its own authority, and of its key."""
+def self_signed(
+    directory: Path, name: str, *, host: str = "127.0.0.1", ends: timedelta = timedelta(hours=1)
+) -> tuple[Path, Path]:
+    """Files of a certificate that is its own authority, and of its key. `ends`: from now on, or before."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -23,9 +25,9 @@ def self_signed(directory: Path, name: str) -> tuple[Path, Path]:
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .not_valid_before(now + min(ends, timedelta(0)) - timedelta(hours=1))
+        .not_valid_after(now + ends)
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )

@@ -11,17 +11,24 @@ import orjson
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
 EXPECTED = ".expected.json"
+AUTHENTICATIONS = ("basic", "mtls")
+
+# What the authorizer's fixtures assume.
+PASSWORD = {"username": "berth", "password": "example-password"}
+ALLOW_LIST = EVENTS / "allow-list"
 
 
 @dataclass(frozen=True, slots=True)
 class EventFixture:
-    """`name` is such as `filter/cache-mode`; `needs_cluster`: the function itself talks to the cluster."""
+    """`name` is such as `filter/cache-mode`; `needs_cluster`: the function itself talks to the cluster.
+    `authentication`: what the authorizer is set up for; empty for every other function."""
 
     name: str
     function: str
     event: Mapping[str, Any]
     expected: Mapping[str, Any]
     needs_cluster: bool
+    authentication: str = ""
 
 
 def read_fixtures() -> list[EventFixture]:
@@ -38,6 +45,7 @@ def read_fixtures() -> list[EventFixture]:
                     orjson.loads(path.read_bytes()),
                     expected,
                     needs == "cluster",
+                    needs if needs in AUTHENTICATIONS else "",
                 )
             )
     return fixtures

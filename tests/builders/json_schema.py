@@ -96,6 +96,8 @@ def _limit(value: Any, wanted: Any, schema: Schema, whole: Schema, path: str) ->
         yield f"{path} does not match {schema['pattern']}"
     if size and len(value) < schema.get("minItems", 0):
         yield f"{path} has too few items"
+    if size and len(value) > schema.get("maxItems", len(value)):
+        yield f"{path} has too many items"
 
 
 def _const(value: Any, wanted: Any, schema: Schema, whole: Schema, path: str) -> Iterator[str]:
@@ -121,6 +123,7 @@ _KEYWORDS: dict[str, Callable[[Any, Any, Schema, Schema, str], Iterator[str]]] =
     "minimum": _limit,
     "maximum": _limit,
     "minItems": _limit,
+    "maxItems": _limit,
     "pattern": _limit,
     # The models take an item twice for once.
     "uniqueItems": _nothing,

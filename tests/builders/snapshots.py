@@ -29,7 +29,7 @@ def content(snapshot: Snapshot) -> Mapping[str, object]:
 def _node(node: NodeInfo) -> Mapping[str, object]:
     usage = node.usage
     return {
-        "itself": (node.labels, node.defect, node.taints, node.unschedulable, node.phase, node.ready),
+        "itself": (node.labels, node.defect, node.taints, node.unschedulable, node.phase, node.ready, node.annotations),
         "room": (node.allocatable, node.allowed_pods, node.images, node.free),
         "pods": {pod.uid: pod for pod in node.pods},
         "number of pods": len(node.pods),

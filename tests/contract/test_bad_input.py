@@ -127,6 +127,10 @@ def test_what_is_no_json_object_is_refused(
         pytest.param(cache_mode(None) | {"NodeNames": ["n10", None]}, NOT_STRINGS, id="null among the NodeNames"),
         pytest.param(cache_mode(None) | {"NodeNames": ["n10", 7]}, NOT_STRINGS, id="a number among the NodeNames"),
         pytest.param(cache_mode(None) | {"NodeNames": [["n10"]]}, NOT_STRINGS, id="a list among the NodeNames"),
+        pytest.param(
+            cache_mode(None) | {"NodeNames": ["n10", "new", {}]}, NOT_STRINGS, id="an object after a new node"
+        ),
+        pytest.param(cache_mode(None) | {"NodeNames": [7, 7]}, NOT_STRINGS, id="a number, twice"),
         pytest.param(full_mode(None) | {"Nodes": "n10"}, "Nodes.items is not a list", id="Nodes a string"),
         pytest.param(full_mode(None) | {"Nodes": {"items": {}}}, "Nodes.items is not a list", id="items an object"),
         pytest.param(
@@ -179,9 +183,9 @@ def test_a_binding_request_of_the_wrong_shape_is_refused(
             id="Pod null",
         ),
         pytest.param(
-            {"Pod": pod_object(), "NodeNameToVictims": None, "NodeNameToMetaVictims": None},
-            "the request has no candidates: NodeNameToVictims and NodeNameToMetaVictims are null",
-            id="both maps null",
+            {"Pod": pod_object()},
+            "the request has no candidates: NodeNameToVictims and NodeNameToMetaVictims are missing",
+            id="neither map",
         ),
         pytest.param(
             {"Pod": pod_object(), "NodeNameToMetaVictims": ["n10"]},

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
@@ -65,6 +65,36 @@ class Fault:
     held: Event | None = None
 
 
+class History:
+    """What has become of a resource's objects: the events, of which the first has resourceVersion 1.
+
+    A test changes the objects as it likes; here they are compared whenever somebody asks.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._known: dict[str, Any] = {}
+        self._events: list[dict[str, Any]] = []
+
+    def brought_to(self, objects: list[object]) -> int:
+        """Note what has changed; the resourceVersion of these objects."""
+        with self._lock:
+            now = _by_name(objects)
+            for name in [*self._known, *(name for name in now if name not in self._known)]:
+                if now.get(name) != self._known.get(name):
+                    kind = "DELETED" if name not in now else "MODIFIED" if name in self._known else "ADDED"
+                    obj = now.get(name) or self._known[name]
+                    version = {"resourceVersion": str(len(self._events) + 1)}
+                    self._events.append({"type": kind, "object": obj | {"metadata": obj["metadata"] | version}})
+            self._known = now
+            return len(self._events)
+
+    def since(self, revision: int) -> list[dict[str, Any]]:
+        """The events after this resourceVersion."""
+        with self._lock:
+            return self._events[revision:]
+
+
 @dataclass
 class KubernetesOnLoopback:
     """Its state. Without faults it answers as an API server does."""
@@ -73,8 +103,7 @@ class KubernetesOnLoopback:
     pods: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     requests: list[Received] = field(default_factory=list)
-    told: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By path, what the client knows by its last list and the events since: a watch goes on from there."""
+    histories: dict[str, History] = field(default_factory=lambda: {path: History() for path in RESOURCES})
     host: str = ""
 
     def add_pod(self, name: str, uid: str, node: str = "", namespace: str = "ml") -> None:
@@ -109,8 +138,8 @@ class KubernetesOnLoopback:
         if request.method == "GET" and request.path == KUBE_SYSTEM:
             return 200, {"metadata": {"name": "kube-system", "uid": "uid-of-the-cluster"}}
         if request.method == "GET" and request.path in RESOURCES:
-            self.told[request.path] = _by_name(self.objects(request.path))
-            return self._page(self.objects(request.path), request.query)
+            revision = self.histories[request.path].brought_to(self.objects(request.path))
+            return self._page(self.objects(request.path), request.query, revision)
         if request.method == "PATCH":
             return 200, request.body
         found = _POD.fullmatch(request.path)
@@ -125,10 +154,10 @@ class KubernetesOnLoopback:
             return self.nodes
         return list(self.pods.values()) if path == PODS else []
 
-    def _page(self, objects: list[object], query: dict[str, str]) -> tuple[int, object]:
+    def _page(self, objects: list[object], query: dict[str, str], revision: int) -> tuple[int, object]:
         start = int(query.get("continue", "token-0").removeprefix("token-"))
         end = start + int(query.get("limit", len(objects) or 1))
-        metadata = {"resourceVersion": "4711"}
+        metadata = {"resourceVersion": str(revision)}
         if end < len(objects):
             metadata["continue"] = f"token-{end}"
         return 200, {"kind": "List", "metadata": metadata, "items": objects[start:end]}
@@ -145,7 +174,7 @@ class KubernetesOnLoopback:
 
 
 def _by_name(objects: list[object]) -> dict[str, Any]:
-    """Copies, for a test changes what it has."""
+    """Copies, for a test changes what it has. What is no object with a name has no history."""
     return {obj["metadata"].get("name", ""): deepcopy(obj) for obj in objects if isinstance(obj, dict)}
 
 
@@ -206,20 +235,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         deadline = time.monotonic() + float(request.query.get("timeoutSeconds", 60))
-        known = kubernetes.told.get(request.path, {})
+        history, revision = kubernetes.histories[request.path], int(request.query.get("resourceVersion", 0))
         with suppress(OSError):
             while time.monotonic() < deadline and not _has_left(self.connection):
-                now = _by_name(kubernetes.objects(request.path))
-                for name in known.keys() | now.keys():
-                    if now.get(name) != known.get(name):
-                        self._tell("DELETED" if name not in now else "MODIFIED", now.get(name) or known[name])
-                known = kubernetes.told[request.path] = now
+                history.brought_to(kubernetes.objects(request.path))
+                events = history.since(revision)
+                revision += len(events)
+                for event in events:
+                    line = orjson.dumps(event) + b"\n"
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
             self.wfile.write(b"0\r\n\r\n")
-
-    def _tell(self, kind: str, obj: dict[str, Any]) -> None:
-        obj = obj | {"metadata": obj["metadata"] | {"resourceVersion": "4712"}}
-        line = orjson.dumps({"type": kind, "object": obj}) + b"\n"
-        self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
 
     def _received(self) -> Received:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -15,6 +15,7 @@ from berth.nodecache.configurations import Configurations
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.reservations.table import LedgerTable
 from berth.runtime.endpoint import Endpoint
 from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.objects import NodeInfo
@@ -62,6 +63,7 @@ class Verbs:
         *,
         configuration: BerthConfiguration | None = None,
         interrupted: Mapping[str, Callable[[], object]] | None = None,
+        ledger: LedgerTable | None = None,
     ) -> None:
         """`interrupted`: what happens just before a method of the table runs."""
         self.clock = EnvironmentClock()
@@ -73,7 +75,7 @@ class Verbs:
             self.cluster.publish_nodes(nodes)
         reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
         configurations = Configurations(self.store, lambda: configuration or BerthConfiguration())
-        self.cache = WarmNodeCache(self.table, reader, configurations, self.clock, self.warnings.append)
+        self.cache = WarmNodeCache(self.table, reader, configurations, self.clock, self.warnings.append, ledger)
         self._endpoints = {
             "filter": Endpoint("filter", partial(filtering.answer_filter, cache=self.cache), filtering.failed),
             "filter_onlyone": Endpoint(

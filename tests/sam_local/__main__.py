@@ -73,7 +73,7 @@ def _sam_local() -> Iterator[Callable[[EventFixture], Result]]:
             template = sam.build(directory / "build", machine)
 
             def invoke(fixture: EventFixture) -> Result:
-                with surroundings(emulator, DUMP, directory, host) as variables:
+                with surroundings(emulator, DUMP, directory, host, fixture.authentication) as variables:
                     started = time.monotonic()
                     try:
                         answer = decoded(

@@ -17,6 +17,7 @@ from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.watcher import Watcher
+from tests.builders.event_fixtures import ALLOW_LIST, PASSWORD
 from tests.deployment.emulator import Emulator
 from tests.deployment.template import read_template
 
@@ -24,8 +25,13 @@ from .api_server import DumpedApiServer
 
 
 @contextmanager
-def surroundings(emulator: Emulator, dump: Path, directory: Path, host: str) -> Iterator[Path]:
-    """Make them for one invocation, so that none sees what another did; yields the file for `--env-vars`."""
+def surroundings(
+    emulator: Emulator, dump: Path, directory: Path, host: str, authentication: str = ""
+) -> Iterator[Path]:
+    """Make them for one invocation, so that none sees what another did; yields the file for `--env-vars`.
+
+    `authentication`: what the authorizer is set up for.
+    """
     name = uuid.uuid4().hex
     with DumpedApiServer(dump, host) as api_server:
         _publish(emulator, dump, table_name=name)
@@ -34,10 +40,24 @@ def surroundings(emulator: Emulator, dump: Path, directory: Path, host: str) -> 
             "BERTH_KUBECONFIG_SECRET": emulator.create_secret(name, api_server.kubeconfig()),
             # One list, one publication: the other mode would watch until the function's time is over.
             "BERTH_WATCHER_MODE": "periodic",
+            **_record(emulator, name, authentication),
         }
         path = directory / f"{name}.json"
         path.write_text(json.dumps({"Parameters": variables}))
         yield path
+
+
+def _record(emulator: Emulator, name: str, authentication: str) -> dict[str, str]:
+    """Who may call, as the events of the authorizer assume it."""
+    if authentication == "basic":
+        return {
+            "BERTH_AUTHENTICATION": "basic",
+            "BERTH_PASSWORD_SECRET": emulator.create_secret(f"{name}-password", PASSWORD),
+        }
+    if authentication == "mtls":
+        emulator.client("ssm").put_parameter(Name=name, Value=ALLOW_LIST.read_text(), Type="String")
+        return {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": name}
+    return {}
 
 
 def _publish(emulator: Emulator, dump: Path, table_name: str) -> None:

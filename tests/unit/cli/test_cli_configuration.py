@@ -25,7 +25,6 @@ def test_a_document_is_read(tmp_path: Path) -> None:
     ("text", "message"),
     [
         pytest.param("profile: x", "profile: Input should be 'label-priority'", id="a wrong value"),
-        pytest.param("profile: managed-resources", "does not have managed-resources yet", id="a profile to come"),
         pytest.param("profile: [full]", "profile: Input should be a valid string", id="a wrong type"),
         pytest.param("exempt: {daemonSets: 1}", "exempt.daemonSets: Input should be a valid boolean", id="a number"),
         pytest.param("exempt: [a]", "exempt: Input should be a mapping", id="a list for a mapping"),

@@ -56,15 +56,25 @@ def test_every_wrong_field_is_a_line(tmp_path: Path) -> None:
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [
         f"{path}: kind: Input should be 'BerthConfiguration'",
-        f"{path}: profile: Input should be 'label-priority', 'resource-segregation', 'full'",
+        f"{path}: profile: Input should be 'label-priority', 'resource-segregation', 'managed-resources', 'full'",
         f"{path}: exempt.daemonsets: Extra inputs are not permitted; there are daemonSets, systemCritical, namespaces",
     ]
+
+
+def test_what_is_hardly_meant_is_a_warning_and_valid() -> None:
+    done = run("check", "-", stdin="managedResources: [{name: example.com/licence}]")
+    assert done.exit_code == 0
+    assert done.stderr == (
+        "standard input: warning: profile label-priority has no plugin ManagedResources: "
+        "filter passes nodes that have nothing left of managedResources, and bind refuses them\n"
+    )
 
 
 def test_json_for_programs() -> None:
     assert json.loads(run("check", "-", "-o", "json", stdin="profiles: {gpus: resource-segregation}").stdout) == {
         "file": "standard input",
         "valid": True,
+        "warnings": [],
         "profile": "label-priority",
         "plugins": [{"name": "NodePriorityLabel", "weight": 1}],
         "profiles": {

@@ -1,0 +1,277 @@
+"""The ports PasswordRecord and AllowListRecord, in memory and where they are kept: the cases know the ports only."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from abc import ABC, abstractmethod
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError
+
+from berth.authentication.allow_list import AllowList
+from berth.authentication.allow_list_file import AllowListFile
+from berth.authentication.basic import check
+from berth.authentication.outcomes import AuthorizerOutcome
+from berth.authentication.parameter_store_allow_list import ParameterStoreAllowList
+from berth.authentication.ports import AllowListRecord, PasswordRecord, RecordUnavailable
+from berth.authentication.secrets_manager_passwords import OVERLAP_SECONDS, SecretsManagerPasswords
+from tests.builders.authorizer_events import basic
+from tests.fakes.moto_account import moto_client
+from tests.fakes.records import InMemoryAllowList, InMemoryPasswords
+
+
+class KeptPassword(ABC):
+    """A password record, and what its owner does to it."""
+
+    record: PasswordRecord
+
+    @abstractmethod
+    def rotate(self, secret: str) -> None:
+        """Another password."""
+
+    @abstractmethod
+    def pass_time(self, seconds: float) -> None:
+        """After the last rotation."""
+
+    @abstractmethod
+    def delete(self) -> None:
+        """The record is away."""
+
+    @abstractmethod
+    def now(self) -> float:
+        """Wall time."""
+
+    def outcome(self, password: str) -> AuthorizerOutcome:
+        return check(basic("berth", password), self.record.read(), self.now())
+
+
+class InMemory(KeptPassword):
+    def __init__(self) -> None:
+        self._memory = InMemoryPasswords(secret("one"))
+        self._time = 0.0
+        self.record = self._memory
+
+    def rotate(self, secret: str) -> None:
+        self._memory.previous, self._memory.secret = self._memory.secret, secret
+        self._memory.previous_until = self._time + OVERLAP_SECONDS
+
+    def pass_time(self, seconds: float) -> None:
+        self._time += seconds
+
+    def delete(self) -> None:
+        self._memory.unavailable = True
+
+    def now(self) -> float:
+        return self._time
+
+
+class InSecretsManager(KeptPassword):
+    def __init__(self) -> None:
+        self._client = moto_client("secretsmanager")
+        self._ahead = 0.0
+        self._name = f"password-{uuid.uuid4().hex}"
+        self._client.create_secret(Name=self._name, SecretString=secret("one"))
+        self.record = SecretsManagerPasswords(self._client, self._name, self.now)
+
+    def rotate(self, secret: str) -> None:
+        self._client.put_secret_value(SecretId=self._name, SecretString=secret)
+
+    def pass_time(self, seconds: float) -> None:
+        self._ahead += seconds
+
+    def delete(self) -> None:
+        self._client.delete_secret(SecretId=self._name, ForceDeleteWithoutRecovery=True)
+
+    def now(self) -> float:
+        return datetime.now(UTC).timestamp() + self._ahead
+
+
+def secret(password: str) -> str:
+    return json.dumps({"username": "berth", "password": password})
+
+
+@pytest.fixture(params=[InMemory, InSecretsManager])
+def kept(request: pytest.FixtureRequest) -> KeptPassword:
+    made: KeptPassword = request.param()
+    return made
+
+
+def test_the_first_password_has_none_before_it(kept: KeptPassword) -> None:
+    assert kept.record.read().previous is None
+    assert kept.outcome("one") is AuthorizerOutcome.ALLOWED
+    assert kept.outcome("none") is AuthorizerOutcome.WRONG_CREDENTIALS
+
+
+def test_after_a_rotation_both_count(kept: KeptPassword) -> None:
+    kept.rotate(secret("two"))
+    assert kept.outcome("two") is AuthorizerOutcome.ALLOWED
+    assert kept.outcome("one") is AuthorizerOutcome.ALLOWED_PREVIOUS
+
+
+def test_a_day_later_only_the_current_one_counts(kept: KeptPassword) -> None:
+    kept.rotate(secret("two"))
+    kept.pass_time(OVERLAP_SECONDS + 5)
+    assert kept.outcome("two") is AuthorizerOutcome.ALLOWED
+    assert kept.outcome("one") is AuthorizerOutcome.WRONG_CREDENTIALS
+
+
+def test_what_was_read_before_the_overlap_ended_ends_with_it(kept: KeptPassword) -> None:
+    kept.rotate(secret("two"))
+    read = kept.record.read()
+    kept.pass_time(OVERLAP_SECONDS + 5)
+    assert check(basic("berth", "two"), read, kept.now()) is AuthorizerOutcome.ALLOWED
+    assert check(basic("berth", "one"), read, kept.now()) is AuthorizerOutcome.WRONG_CREDENTIALS
+
+
+def test_two_rotations_end_a_stolen_password_at_once(kept: KeptPassword) -> None:
+    kept.rotate(secret("two"))
+    kept.rotate(secret("three"))
+    assert kept.outcome("three") is AuthorizerOutcome.ALLOWED
+    assert kept.outcome("two") is AuthorizerOutcome.ALLOWED_PREVIOUS
+    assert kept.outcome("one") is AuthorizerOutcome.WRONG_CREDENTIALS
+
+
+def test_a_record_that_is_away_is_told(kept: KeptPassword) -> None:
+    kept.delete()
+    with pytest.raises(RecordUnavailable):
+        kept.record.read()
+
+
+class ScriptedSecrets:
+    """A client of Secrets Manager that answers by version stage, and counts."""
+
+    def __init__(self, **answers: object) -> None:
+        self._answers = answers
+        self.asked: list[str] = []
+
+    def get_secret_value(self, *, SecretId: str, VersionStage: str) -> Any:  # noqa: N803  boto3's names
+        self.asked.append(VersionStage)
+        answer = self._answers[VersionStage]
+        if isinstance(answer, Exception):
+            raise answer
+        return {"SecretString": answer, "CreatedDate": datetime.fromtimestamp(1_000_000, UTC)}
+
+
+def failing(code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "hunter2 is none of yours"}}, "GetSecretValue")
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        pytest.param({"AWSCURRENT": failing("ThrottlingException")}, "ThrottlingException", id="throttled"),
+        pytest.param({"AWSCURRENT": failing("AccessDeniedException")}, "AccessDeniedException", id="not allowed"),
+        pytest.param({"AWSCURRENT": failing("InternalServiceError")}, "InternalServiceError", id="down"),
+        pytest.param({"AWSCURRENT": failing("DecryptionFailure")}, "DecryptionFailure", id="without its key"),
+        pytest.param({"AWSCURRENT": ConnectTimeoutError(endpoint_url="x")}, "ConnectTimeoutError", id="unreachable"),
+        pytest.param({"AWSCURRENT": "hunter2"}, "not JSON", id="not a record"),
+        pytest.param(
+            {"AWSCURRENT": secret("hunter2"), "AWSPREVIOUS": failing("ThrottlingException")},
+            "ThrottlingException",
+            id="throttled at the second call: half of it is no record",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_named_and_quotes_nothing(answers: dict[str, object], message: str) -> None:
+    record = SecretsManagerPasswords(ScriptedSecrets(**answers), "s", lambda: 1_000_001.0)  # type: ignore[arg-type]
+    with pytest.raises(RecordUnavailable, match=message) as told:
+        record.read()
+    assert "hunter2" not in str(told.value)
+    assert told.value.__cause__ is None
+
+
+def test_a_previous_version_that_is_no_record_is_none() -> None:
+    client = ScriptedSecrets(AWSCURRENT=secret("one"), AWSPREVIOUS="hunter2")
+    record = SecretsManagerPasswords(client, "s", lambda: 1_000_001.0)  # type: ignore[arg-type]
+    assert record.read().previous is None
+
+
+def test_a_day_after_a_rotation_it_is_one_call() -> None:
+    client = ScriptedSecrets(AWSCURRENT=secret("one"))
+    SecretsManagerPasswords(client, "s", lambda: 1_000_000 + OVERLAP_SECONDS).read()  # type: ignore[arg-type]
+    assert client.asked == ["AWSCURRENT"]
+
+
+class KeptList(ABC):
+    """An allow-list, and what its owner does to it."""
+
+    record: AllowListRecord
+
+    @abstractmethod
+    def write(self, text: str) -> None:
+        """In the place of what was there."""
+
+    @abstractmethod
+    def delete(self) -> None:
+        """The record is away."""
+
+
+class ListInMemory(KeptList):
+    def __init__(self, directory: Path) -> None:
+        self._memory = InMemoryAllowList("1f")
+        self.record = self._memory
+
+    def write(self, text: str) -> None:
+        self._memory.text = text
+
+    def delete(self) -> None:
+        self._memory.unavailable = True
+
+
+class ListInFile(KeptList):
+    def __init__(self, directory: Path) -> None:
+        self._path = directory / "allow-list"
+        self._path.write_text("1f")
+        self.record = AllowListFile(self._path)
+
+    def write(self, text: str) -> None:
+        self._path.write_text(text)
+
+    def delete(self) -> None:
+        self._path.unlink()
+
+
+class ListInParameterStore(KeptList):
+    def __init__(self, directory: Path) -> None:
+        self._client = moto_client("ssm")
+        self._name = f"allow-list-{uuid.uuid4().hex}"
+        self.write("1f")
+        self.record = ParameterStoreAllowList(self._client, self._name)
+
+    def write(self, text: str) -> None:
+        self._client.put_parameter(Name=self._name, Value=text, Type="String", Overwrite=True)
+
+    def delete(self) -> None:
+        self._client.delete_parameter(Name=self._name)
+
+
+@pytest.fixture(params=[ListInMemory, ListInFile, ListInParameterStore])
+def kept_list(request: pytest.FixtureRequest, tmp_path: Path) -> KeptList:
+    made: KeptList = request.param(tmp_path)
+    return made
+
+
+def test_the_list_is_what_is_written(kept_list: KeptList) -> None:
+    assert kept_list.record.read() == AllowList({0x1F: None})
+
+
+def test_a_change_is_seen_by_the_next_read(kept_list: KeptList) -> None:
+    kept_list.record.read()
+    kept_list.write("2a # another\nwhat is this")
+    assert kept_list.record.read() == AllowList({0x2A: None}, unreadable=1)
+
+
+def test_a_list_that_is_away_is_told(kept_list: KeptList) -> None:
+    kept_list.delete()
+    with pytest.raises(RecordUnavailable, match=r"the allow-list .* cannot be read|the record is away"):
+        kept_list.record.read()
+
+
+def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "allow-list").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RecordUnavailable, match="is not text"):
+        AllowListFile(tmp_path / "allow-list").read()

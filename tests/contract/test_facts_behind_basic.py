@@ -1,0 +1,102 @@
+"""Behind Basic credentials (facts 28 and 37) no verb answers with another status than 200, whatever goes wrong: the
+scheduler would print the password into the pod's event. The functions' own handlers, as they are deployed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
+from tests.fakes.log_lines import LogLines
+from tests.fakes.verbs import call
+
+Load = Callable[..., Callable[..., Any]]
+
+BASIC = {"BERTH_AUTHENTICATION": "basic"}
+REQUESTS = {
+    "filter": body_of(cache_mode(["n10"])),
+    "filter_onlyone": body_of(cache_mode(["n10"])),
+    "prioritize": body_of(cache_mode(["n10"])),
+    "bind": body_of(binding()),
+    "preempt": body_of(victims_by_uid({"n10": ["v1"]})),
+}
+# In these two there is no room for an Error.
+SILENT = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
+
+BAD_INPUT = [
+    pytest.param("", id="an empty body"),
+    pytest.param("{", id="not JSON"),
+    pytest.param("[1]", id="no object"),
+    pytest.param('{"Pod": null}', id="nothing of what it needs"),
+    pytest.param("x" * 6_300_000, id="more than a function takes"),
+]
+FAILURES = [
+    pytest.param({"BERTH_CACHE_TABLE": "absent"}, "failure-cache-unavailable", id="a cache that cannot be read"),
+    pytest.param({"BERTH_CONFIGURATION": "{"}, "failure-cache-unavailable", id="a configuration that is none"),
+]
+
+
+@pytest.fixture
+def load(load_function: Load, cluster_dump: str) -> Load:
+    return lambda verb, variables: load_function(verb, {"BERTH_CLUSTER_DUMP": cluster_dump} | variables)
+
+
+def says_so(verb: str, answer: Any) -> bool:
+    """Whether it is the verb's own way of saying that it could not decide."""
+    return bool(answer == SILENT[verb] if verb in SILENT else answer["Error"] != "")
+
+
+@pytest.mark.parametrize("verb", REQUESTS)
+@pytest.mark.parametrize("body", BAD_INPUT)
+def test_bad_input_is_answered_with_200(load: Load, verb: str, body: str) -> None:
+    answer = call(load(verb, BASIC), body, verb)
+    assert answer.status == 200
+    assert says_so(verb, answer.json)
+
+
+@pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "preempt"])
+@pytest.mark.parametrize(("variables", "outcome"), FAILURES)
+def test_a_failure_is_answered_with_200_and_told_by_log_and_metric(
+    load: Load,
+    verb: str,
+    variables: dict[str, str],
+    outcome: str,
+    log_lines: LogLines,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer = call(load(verb, BASIC | variables), REQUESTS[verb], verb)
+    assert answer.status == 200
+    assert says_so(verb, answer.json)
+    [line] = [line for line in log_lines.all() if "outcome" in line]
+    assert (line["level"], line["verb"], line["outcome"]) == ("WARNING", verb, outcome)
+    assert line["detail"] != ""
+    assert f'"outcome":"{outcome}"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", SILENT)
+def test_so_is_what_nobody_foresaw(load: Load, verb: str, monkeypatch: pytest.MonkeyPatch, log_lines: LogLines) -> None:
+    handler = load(verb, BASIC)
+
+    def failing(*_: object) -> None:
+        raise RuntimeError("nobody foresaw this")
+
+    monkeypatch.setattr(handler.__globals__["cache"], "current", failing)
+    answer = call(handler, REQUESTS[verb], verb)
+    assert (answer.status, answer.json) == (200, SILENT[verb])
+    assert "failure-internal" in [line.get("outcome") for line in log_lines.all()]
+
+
+@pytest.mark.parametrize("verb", SILENT)
+@pytest.mark.parametrize("variables", [{"BERTH_AUTHENTICATION": "mtls"}, {}])
+def test_where_no_password_shows_a_failure_is_told_by_status(load: Load, verb: str, variables: dict[str, str]) -> None:
+    assert call(load(verb, variables), "{", verb).status == 400
+    assert call(load(verb, variables | {"BERTH_CACHE_TABLE": "absent"}), REQUESTS[verb], verb).status == 500
+
+
+@pytest.mark.parametrize("verb", SILENT)
+def test_an_answer_is_the_same_in_both_modes(load: Load, verb: str) -> None:
+    behind_basic = call(load(verb, BASIC), REQUESTS[verb], verb)
+    assert behind_basic.text == call(load(verb, {}), REQUESTS[verb], verb).text
+    assert behind_basic.json != SILENT[verb]

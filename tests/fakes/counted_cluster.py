@@ -1,0 +1,152 @@
+"""A cluster whose nodes have slots and whose pods ask for them: the API server, and what is published of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TypeVar
+
+from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.reservations.entry import PodKey
+from berth.reservations.pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from tests.builders.nodes import node_with
+from tests.builders.pods import pod_object
+
+T = TypeVar("T")
+
+SLOT = "example.com/slot"
+COUNTING = Counting((ManagedResource(name=SLOT),))
+NAMESPACE = "ml"
+
+
+@dataclass(slots=True)
+class _Pod:
+    key: PodKey
+    units: int
+    version: int
+    node: str = ""
+    finished: bool = False
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    def content(self) -> dict[str, object]:
+        found = pod_object(
+            self.key.name, self.key.namespace, self.key.uid, node_name=self.node, requests={SLOT: str(self.units)}
+        )
+        found["metadata"] |= {"resourceVersion": str(self.version), "annotations": dict(self.annotations)}  # type: ignore[operator]
+        if self.finished:
+            found["status"] = {"phase": "Succeeded"}
+        return found
+
+
+class CountedCluster(PodBinder, ReservedPods):
+    """Every method of the ports is one step. `publish` makes visible what has happened until then."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, int] = {}
+        self.pods: dict[str, _Pod] = {}
+        self.bindings = 0
+        self._versions = count(1)
+        self._uids = count(1)
+        self._shown_nodes: dict[str, NodeInfo] = {}
+        self._shown_pods: dict[str, Pod] = {}
+
+    # ------------------------------------------------------------------------------------------- what happens there
+
+    def create_pod(self, name: str, units: int = 1) -> PodKey:
+        """One that asks for so many slots. The same name again is another pod."""
+        key = PodKey(NAMESPACE, name, f"uid-{name}-{next(self._uids)}")
+        self.pods[name] = _Pod(key, units, next(self._versions))
+        return key
+
+    def place(self, name: str, node: str) -> None:
+        """Somebody else binds it."""
+        self._change(name).node = node
+
+    def finish(self, name: str) -> None:
+        """It has ended; its object is still there."""
+        self._change(name).finished = True
+
+    def delete(self, name: str) -> None:
+        """It is gone."""
+        del self.pods[name]
+
+    def used(self, node: str) -> int:
+        """Slots that the pods on the node hold."""
+        return sum(pod.units for pod in self.pods.values() if pod.node == node and not pod.finished)
+
+    def _change(self, name: str) -> _Pod:
+        pod = self.pods[name]
+        pod.version = next(self._versions)
+        return pod
+
+    # ------------------------------------------------------------------------------------------------ what is published
+
+    def publish(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
+        """What has changed since the last time."""
+        nodes, pods = dict(map(_node, self.nodes.items())), dict(map(_pod, self.pods.values()))
+        changes = _difference(self._shown_nodes, nodes), _difference(self._shown_pods, pods)
+        self._shown_nodes, self._shown_pods = nodes, pods
+        return changes
+
+    def published(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
+        """All of it, for a new leader."""
+        return dict(self._shown_nodes), dict(self._shown_pods)
+
+    # ------------------------------------------------------------------------------------------------------- the ports
+
+    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+        found = self.pods.get(pod.name)
+        return NotFound() if found is None else Found(found.key.uid, found.node, str(found.version), found.finished)
+
+    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+        found = self.pods.get(pod.name)
+        if found is None:
+            return NotFound()
+        if found.key.uid != pod.uid or str(found.version) != resource_version:
+            return Changed()
+        self._change(pod.name)
+        return Touched()
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
+        found = self.pods.get(pod_name)
+        if found is None:
+            return Refused(404, f'pods "{pod_name}" not found')
+        return FoundPod(Assignment(found.key.uid, found.node), str(found.version), False, found.content())
+
+    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        found = self.pod(namespace, pod_name, timeout)
+        return found.assignment if isinstance(found, FoundPod) else found
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        found = self.pods.get(binding.pod_name)
+        if found is None:
+            return Refused(404, f'pods "{binding.pod_name}" not found')
+        stale = binding.resource_version and binding.resource_version != str(found.version)
+        if found.key.uid != binding.pod_uid or found.node or stale or found.finished:
+            return Refused(409, "the object has been modified, or is assigned already")
+        self._change(binding.pod_name).node = binding.node
+        found.annotations |= binding.annotations
+        self.bindings += 1
+        return Created()
+
+
+def _node(node: tuple[str, int]) -> tuple[str, NodeInfo]:
+    name, units = node
+    found = read_node(node_with(name, allocatable={SLOT: str(units)}))
+    assert isinstance(found, NodeInfo)
+    return name, found
+
+
+def _pod(pod: _Pod) -> tuple[str, Pod]:
+    found = read_pod(pod.content())
+    assert isinstance(found, Pod)
+    return f"{pod.key.namespace}/{pod.key.name}", found
+
+
+def _difference(before: Mapping[str, T], now: Mapping[str, T]) -> dict[str, T | None]:
+    gone: dict[str, T | None] = dict.fromkeys(before.keys() - now.keys())
+    return gone | {key: found for key, found in now.items() if before.get(key) != found}

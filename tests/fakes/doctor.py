@@ -1,0 +1,139 @@
+"""What doctor looks at, as a test sets it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import orjson
+
+from berth.nodecache.cluster import ClusterUnavailable
+from berth_cli.doctor.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, Schedule
+from berth_cli.doctor.cluster_access import ClusterAccess, Right
+from berth_cli.doctor.endpoint import Answered, Endpoint, ServerCertificate, Unanswered
+
+ADDRESS = "https://berth.example.com/scheduler"
+NOW = 1_800_000_000.0
+
+HEALTHY: Mapping[str, object] = {
+    "status": "ok",
+    "observedAgeSeconds": 0.4,
+    "maxStalenessSeconds": 180,
+    "heartbeatAgeSeconds": 0.4,
+}
+
+
+def answered(content: object, status: int = 200, *, seconds: float = 0.01, ahead: float | None = 0.0) -> Answered:
+    """An answer; `ahead`: by how much the server's clock is, None where it does not tell."""
+    body = content if isinstance(content, bytes) else orjson.dumps(content)
+    return Answered(status, body, seconds, None if ahead is None else NOW + ahead - 0.5, NOW)
+
+
+def _verb(name: str) -> Answered:
+    good = {
+        "filter": {"NodeNames": [], "Error": ""},
+        "filter_onlyone": {"NodeNames": [], "Error": ""},
+        "prioritize": [{"Host": "berth-doctor", "Score": 0}],
+        "bind": {"Error": "the binding request has no valid PodName"},
+        "preempt": {"NodeNameToMetaVictims": {}},
+    }
+    return answered(good[name]) if name in good else answered({"message": "Not Found"}, 404)
+
+
+@dataclass
+class FakeEndpoint(Endpoint):
+    """As Berth answers when all is well, but for what a test says; `asked` has the verbs that were called."""
+
+    verbs: Mapping[str, Answered | Unanswered] = field(default_factory=dict)
+    health: Answered | Unanswered = field(default_factory=lambda: answered(HEALTHY))
+    shown: ServerCertificate | Unanswered | None = field(default_factory=lambda: ServerCertificate(NOW + 90 * 86400.0))
+    asked: list[tuple[str, bytes]] = field(default_factory=list)
+
+    @property
+    def address(self) -> str:
+        return ADDRESS
+
+    def verb(self, name: str, body: bytes) -> Answered | Unanswered:
+        self.asked.append((name, body))
+        return self.verbs.get(name) or _verb(name)
+
+    def healthz(self) -> Answered | Unanswered:
+        return self.health
+
+    def certificate(self) -> ServerCertificate | Unanswered | None:
+        return self.shown
+
+
+@dataclass
+class FakeAccess(ClusterAccess):
+    """A user who may do all but what is `forbidden`; with `unreachable` nothing can be asked."""
+
+    forbidden: Callable[[Right], bool] = lambda right: False
+    unreachable: str = ""
+    cluster: str = "uid-of-the-cluster"
+    nodes: Sequence[str] = ()
+    untouchable: str = ""
+    documents: Mapping[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+
+    def _ask(self) -> None:
+        if self.unreachable:
+            raise ClusterUnavailable(self.unreachable)
+
+    def user(self) -> str:
+        self._ask()
+        return "system:serviceaccount:kube-system:berth"
+
+    def may(self, right: Right) -> bool:
+        self._ask()
+        return not self.forbidden(right)
+
+    def uid(self) -> str:
+        self._ask()
+        return self.cluster
+
+    def node_names(self) -> list[str]:
+        self._ask()
+        return list(self.nodes)
+
+    def touch(self) -> str:
+        self._ask()
+        return self.untouchable
+
+    def texts(self, namespace: str, name: str) -> dict[str, str]:
+        self._ask()
+        return self.documents.get((namespace, name), {})
+
+
+@dataclass
+class FakeAccount(Account):
+    """A stack's account; `error` is what every question ends with."""
+
+    item: HeadItem | None = None
+    scheduled: Sequence[Schedule] = (Schedule("every-minute", "ENABLED", "rate(1 minute)"),)
+    deployed: Sequence[FunctionState] = (FunctionState("FilterFunction", "Active", "Successful", None),)
+    forbidden: Callable[[str, Action], bool] = lambda function, action: False
+    error: AccountUnavailable | None = None
+
+    def _ask(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+    def head(self) -> HeadItem | None:
+        self._ask()
+        return self.item
+
+    def schedules(self) -> list[Schedule]:
+        self._ask()
+        return list(self.scheduled)
+
+    def functions(self) -> list[FunctionState]:
+        self._ask()
+        return list(self.deployed)
+
+    def denied(self, function: str, actions: Sequence[Action]) -> list[Action]:
+        self._ask()
+        return [action for action in actions if self.forbidden(function, action)]
+
+    def table_arn(self) -> str:
+        self._ask()
+        return "arn:aws:dynamodb:eu-central-1:1:table/cache"

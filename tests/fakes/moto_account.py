@@ -1,0 +1,31 @@
+"""Clients of an AWS account inside this process: moto, as the embedded DynamoDB has it, for other services."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boto3
+import botocore.session
+from moto.core.botocore_stubber import BotocoreStubber
+
+REGION = "us-east-1"
+
+
+def moto_session(*services: str) -> boto3.Session:
+    """A session whose clients of these services talk to moto, and to nobody else. Not `mock_aws`, which would empty the
+    store that other tests have."""
+    moto: Any = BotocoreStubber()
+    moto.enabled = True
+    session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
+    session.set_credentials("test", "test")
+    session.set_config_variable("region", REGION)
+    session.set_config_variable("ignore_configured_endpoint_urls", True)
+    for service in services:
+        session.register(f"before-send.{service}", moto)
+    return boto3.Session(botocore_session=session)
+
+
+def moto_client(service: str) -> Any:
+    """A client of one service."""
+    session: Any = moto_session(service)
+    return session.client(service)

@@ -1,0 +1,33 @@
+"""A node cache that always says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from berth.extender.ports import Basis, CacheUnavailable, NodeCache
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.objects.cluster import read_objects
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot import Snapshot
+
+
+class FixedNodeCache(NodeCache):
+    """A cluster of any objects, pods among them, or why there is none."""
+
+    def __init__(self, configuration: BerthConfiguration, cluster: Snapshot | CacheUnavailable) -> None:
+        self._policy, self._cluster = configuration.policy(), cluster
+
+    @classmethod
+    def of(cls, configuration: BerthConfiguration, *objects: Mapping[str, object]) -> FixedNodeCache:
+        """The cluster as a dump lists it."""
+        found = read_objects(objects)
+        cluster = Snapshot.of(
+            found.nodes, found.pods, namespaces=found.namespaces, disruption_budgets=found.disruption_budgets
+        )
+        return cls(configuration, cluster)
+
+    def current(self) -> Basis:
+        return Basis(self._policy, self._cluster)
+
+    def policy(self) -> Policy:
+        return self._policy

@@ -1,0 +1,145 @@
+"""Pods as an API server keeps them: one write at a time, a resourceVersion for each, Bindings with preconditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.reservations.entry import PodKey
+from berth.reservations.pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+
+CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPod:
+    """One version of a pod."""
+
+    uid: str
+    requests: Mapping[str, str]
+    resource_version: int
+    node: str = ""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    deleting: bool = False
+
+    def content(self, namespace: str, name: str) -> dict[str, object]:
+        """As JSON."""
+        metadata: dict[str, object] = {
+            "namespace": namespace,
+            "name": name,
+            "uid": self.uid,
+            "resourceVersion": str(self.resource_version),
+            "annotations": dict(self.annotations),
+        }
+        if self.deleting:
+            metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+        return {
+            "kind": "Pod",
+            "metadata": metadata,
+            "spec": {
+                "nodeName": self.node,
+                "containers": [{"name": "main", "resources": {"requests": dict(self.requests)}}],
+            },
+        }
+
+
+class PodsInMemory(PodBinder, ReservedPods):
+    """Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._pods: dict[tuple[str, str], StoredPod] = {}
+        self._version = 0
+        self.refuse_bindings = 0
+        """So many Bindings from now on are forbidden."""
+
+    # ------------------------------------------------------------------------------------------------- what tests do
+
+    def add(self, name: str, uid: str, requests: Mapping[str, str], namespace: str = "ml") -> None:
+        """A pending pod; one that had the name before is replaced."""
+        with self._lock:
+            self._pods[namespace, name] = StoredPod(uid, requests, self._next())
+
+    def delete(self, name: str, namespace: str = "ml") -> None:
+        """The pod is gone."""
+        with self._lock:
+            self._pods.pop((namespace, name), None)
+
+    def change(self, name: str, namespace: str = "ml", **changes: object) -> None:
+        """Another version of the pod, if it is there."""
+        with self._lock:
+            found = self._pods.get((namespace, name))
+            if found is not None:
+                self._pods[namespace, name] = replace(found, resource_version=self._next(), **changes)  # type: ignore[arg-type]
+
+    def all(self) -> dict[tuple[str, str], StoredPod]:
+        """As of now."""
+        with self._lock:
+            return dict(self._pods)
+
+    def stored(self, name: str, namespace: str = "ml") -> StoredPod | None:
+        """The pod of this name."""
+        with self._lock:
+            return self._pods.get((namespace, name))
+
+    # ------------------------------------------------------------------------------------------------------ for bind
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        with self._lock:
+            key = binding.namespace, binding.pod_name
+            found = self._pods.get(key)
+            if found is None:
+                return Refused(404, f'pods "{binding.pod_name}" not found')
+            if self.refuse_bindings:
+                self.refuse_bindings -= 1
+                return Refused(403, "no create on pods/binding")
+            if found.uid != binding.pod_uid:
+                return Refused(409, "Precondition failed: UID in precondition differs")
+            if binding.resource_version and binding.resource_version != str(found.resource_version):
+                return Refused(409, CHANGED)
+            if found.deleting:
+                return Refused(409, f"pod {binding.pod_name} is being deleted, cannot be assigned to a host")
+            if found.node:
+                return Refused(409, f'pod {binding.pod_name} is already assigned to node "{found.node}"')
+            annotations = {**found.annotations, **binding.annotations}
+            self._pods[key] = replace(found, node=binding.node, annotations=annotations, resource_version=self._next())
+            return Created()
+
+    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        found = self.pod(namespace, pod_name, timeout)
+        return found.assignment if isinstance(found, FoundPod) else found
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
+        with self._lock:
+            found = self._pods.get((namespace, pod_name))
+        if found is None:
+            return Refused(404, f'pods "{pod_name}" not found')
+        return FoundPod(
+            Assignment(found.uid, found.node),
+            str(found.resource_version),
+            found.deleting,
+            found.content(namespace, pod_name),
+        )
+
+    # ----------------------------------------------------------------------------------------------- for the watcher
+
+    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+        with self._lock:
+            found = self._pods.get((pod.namespace, pod.name))
+        return NotFound() if found is None else Found(found.uid, found.node, str(found.resource_version))
+
+    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+        with self._lock:
+            found = self._pods.get((pod.namespace, pod.name))
+            if found is None:
+                return NotFound()
+            if found.uid != pod.uid or str(found.resource_version) != resource_version:
+                return Changed()
+            self._pods[pod.namespace, pod.name] = replace(found, resource_version=self._next())
+            return Touched()
+
+    def _next(self) -> int:
+        self._version += 1
+        return self._version

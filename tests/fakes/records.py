@@ -1,0 +1,38 @@
+"""Records of who may call, in memory."""
+
+from __future__ import annotations
+
+from berth.authentication.allow_list import AllowList, parse
+from berth.authentication.basic import Passwords, digest_of_record
+from berth.authentication.ports import AllowListRecord, PasswordRecord, RecordUnavailable
+
+
+class InMemoryPasswords(PasswordRecord):
+    """Counts its reads; `unavailable` makes them fail."""
+
+    def __init__(self, secret: str, previous: str | None = None, previous_until: float = 0.0) -> None:
+        self.secret, self.previous, self.previous_until = secret, previous, previous_until
+        self.unavailable = False
+        self.reads = 0
+
+    def read(self) -> Passwords:
+        self.reads += 1
+        if self.unavailable:
+            raise RecordUnavailable("the record is away")
+        previous = None if self.previous is None else digest_of_record(self.previous)
+        return Passwords(digest_of_record(self.secret), previous, self.previous_until)
+
+
+class InMemoryAllowList(AllowListRecord):
+    """The same for certificates."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.unavailable = False
+        self.reads = 0
+
+    def read(self) -> AllowList:
+        self.reads += 1
+        if self.unavailable:
+            raise RecordUnavailable("the record is away")
+        return parse(self.text)

@@ -1,0 +1,165 @@
+"""The authorizer's function: its settings, its answer to the gateway, and what it tells of a call."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from berth.authentication.authorizer import Authorizer
+from berth.authentication.outcomes import Decision
+from berth.runtime.authorizing import AuthorizerEndpoint
+from berth.runtime.environment import SettingsInvalid
+from berth.runtime.warm_up_event import EVENT
+from tests.builders.authorizer_events import basic, basic_event, certificate_event
+from tests.fakes.log_lines import LogLines
+from tests.fakes.moto_account import moto_session
+
+Load = Callable[..., Callable[..., Any]]
+BASIC = {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": "the-password"}
+SECRET = '{"username": "berth", "password": "hunter2"}'
+
+
+@pytest.fixture
+def account(load_function: Load, monkeypatch: pytest.MonkeyPatch) -> boto3.Session:
+    """What boto3 finds in place of an account, while the test lasts."""
+    session = moto_session("secretsmanager", "ssm")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
+    return session
+
+
+@pytest.fixture
+def secret(account: boto3.Session) -> Iterator[str]:
+    client = account.client("secretsmanager")
+    client.create_secret(Name="the-password", SecretString=SECRET)
+    yield "the-password"
+    client.delete_secret(SecretId="the-password", ForceDeleteWithoutRecovery=True)
+
+
+@pytest.fixture
+def by_file(load_function: Load, tmp_path: Path) -> Callable[..., Any]:
+    path = tmp_path / "allow-list"
+    path.write_text("1f # scheduler\n")
+    return load_function("authorizer", {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(path)})
+
+
+def valid(serial: str) -> dict[str, object]:
+    return certificate_event(serial, time.time() - 60, time.time() + 60)
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        ({}, "BERTH_AUTHENTICATION: Field required"),
+        ({"BERTH_AUTHENTICATION": "none"}, "BERTH_AUTHENTICATION: Input should be 'basic' or 'mtls'"),
+        ({"BERTH_AUTHENTICATION": "basic"}, "set BERTH_PASSWORD_SECRET"),
+        ({"BERTH_AUTHENTICATION": "mtls"}, "set one of BERTH_ALLOW_LIST_PARAMETER and BERTH_ALLOW_LIST"),
+        (
+            {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "a", "BERTH_ALLOW_LIST": "b"},
+            "set one of BERTH_ALLOW_LIST_PARAMETER and BERTH_ALLOW_LIST",
+        ),
+    ],
+)
+def test_it_does_not_start_without_a_record(load_function: Load, variables: Mapping[str, str], message: str) -> None:
+    with pytest.raises(SettingsInvalid, match=message):
+        load_function("authorizer", variables)
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [BASIC, {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "absent"}],
+)
+def test_starting_reads_nothing(load_function: Load, account: boto3.Session, variables: Mapping[str, str]) -> None:
+    load_function("authorizer", variables)
+
+
+def test_basic_by_the_secret(load_function: Load, secret: str) -> None:
+    handler = load_function("authorizer", BASIC)
+    assert handler(basic_event(basic("berth", "hunter2")), None) == {"isAuthorized": True}
+    assert handler(basic_event(basic("berth", "hunter3")), None) == {"isAuthorized": False}
+
+
+def test_mutual_tls_by_the_parameter(load_function: Load, account: boto3.Session) -> None:
+    account.client("ssm").put_parameter(Name="the-allow-list", Value="1f", Type="String", Overwrite=True)
+    handler = load_function(
+        "authorizer", {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "the-allow-list"}
+    )
+    assert handler(valid("1f"), None) == {"isAuthorized": True}
+    assert handler(valid("2a"), None) == {"isAuthorized": False}
+
+
+def test_mutual_tls_by_a_file(by_file: Callable[..., Any]) -> None:
+    assert by_file(valid("1f"), None) == {"isAuthorized": True}
+    assert by_file(valid("2a"), None) == {"isAuthorized": False}
+
+
+def test_without_its_secret_everybody_is_denied_and_it_is_counted(
+    load_function: Load, account: boto3.Session, log_lines: LogLines, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handler = load_function("authorizer", BASIC)
+    assert handler(basic_event(basic("berth", "hunter2")), None) == {"isAuthorized": False}
+    [line] = log_lines.all()
+    assert (line["level"], line["verb"], line["outcome"]) == ("WARNING", "authorizer", "failure-record-unavailable")
+    assert line["detail"] == "the password's secret cannot be read: ResourceNotFoundException"
+    assert '"outcome":"failure-record-unavailable"' in capsys.readouterr().out
+
+
+def test_a_call_is_told_by_its_outcome_and_a_certificate_by_its_serial(
+    by_file: Callable[..., Any], log_lines: LogLines
+) -> None:
+    by_file(valid("1f"), None)
+    by_file(valid("2a"), None)
+    assert [(line["level"], line["outcome"], line["detail"]) for line in log_lines.all()] == [
+        ("INFO", "allowed", "certificate 1f"),
+        ("WARNING", "denied-not-listed", "certificate 2a"),
+    ]
+
+
+@pytest.mark.parametrize("stored", [SECRET, SECRET[:-1], '"hunter2"'])
+def test_no_credential_is_in_any_log(
+    load_function: Load, account: boto3.Session, log_lines: LogLines, capsys: pytest.CaptureFixture[str], stored: str
+) -> None:
+    client = account.client("secretsmanager")
+    client.create_secret(Name="the-password", SecretString=stored)
+    handler = load_function("authorizer", BASIC)
+    for header in (basic("berth", "hunter2"), basic("berth", "hunter22"), "Basic hunter2", "hunter2", "hunter2" * 9999):
+        handler(basic_event(header), None)
+    client.delete_secret(SecretId="the-password", ForceDeleteWithoutRecovery=True)
+    printed = capsys.readouterr()
+    everything = log_lines.stream.getvalue() + printed.out + printed.err
+    assert everything.count('"message":"authorizer"') == 5
+    assert "hunter2" not in everything
+    assert base64.b64encode(b"berth:hunter2").decode() not in everything
+
+
+class Failing(Authorizer):
+    """An error that nobody foresaw, and that quotes what it should not."""
+
+    def decide(self, event: Mapping[str, object]) -> Decision:
+        raise ValueError("hunter2")
+
+    def catch_up(self) -> None:
+        raise ValueError("hunter2")
+
+
+def test_what_nobody_foresaw_is_a_denial_and_is_told_without_its_message(log_lines: LogLines) -> None:
+    assert AuthorizerEndpoint(Failing()).handle(basic_event("x")) == {"isAuthorized": False}
+    [line] = log_lines.all()
+    assert (line["outcome"], line["detail"]) == ("failure-internal", "ValueError")
+    assert "hunter2" not in log_lines.stream.getvalue()
+
+
+def test_a_warm_up_event_authorizes_nobody(load_function: Load, secret: str, log_lines: LogLines) -> None:
+    handler = load_function("authorizer", BASIC)
+    assert handler(EVENT, None) == {"isAuthorized": False}
+    assert log_lines.all() == []
+
+
+def test_a_warm_up_that_fails_is_told_when_there_is_somebody_to_deny(log_lines: LogLines) -> None:
+    assert AuthorizerEndpoint(Failing()).handle(EVENT) == {"isAuthorized": False}
+    assert log_lines.all() == []

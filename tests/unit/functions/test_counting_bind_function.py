@@ -1,0 +1,107 @@
+"""bind's function with a ledger: its requests to DynamoDB and to the API server, one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.reservations.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger import created
+from tests.builders.kubeconfigs import kubeconfig_for
+from tests.builders.requests import binding, body_of
+from tests.fakes.api_server import KubernetesOnLoopback, kubernetes_on_loopback
+from tests.fakes.verbs import call
+from tests.unit.reservations.ledger_tables import new_table
+
+LICENCE = "example.com/licence"
+COUNTS = json.dumps({"managedResources": [{"name": LICENCE}], "nodeCache": {"maxStaleness": 86400}})
+
+
+@pytest.fixture
+def kubernetes() -> Iterator[KubernetesOnLoopback]:
+    with kubernetes_on_loopback() as kubernetes:
+        for name in ("train-0", "train-1", "train-2"):
+            kubernetes.add_pod(name, f"uid-{name}")
+            pod = kubernetes.pods["ml", name]
+            pod["metadata"]["resourceVersion"] = "17"
+            pod["spec"]["containers"] = [{"name": "main", "resources": {"requests": {LICENCE: "2"}}}]
+        yield kubernetes
+
+
+@pytest.fixture
+def ledger(dynamodb: DynamoDBClient) -> Iterator[DynamoDBLedgerTable]:
+    """A node with 4."""
+    name = new_table(dynamodb)
+    table = DynamoDBLedgerTable(dynamodb, name)
+    table.create(created("n10", {LICENCE: 4}, {}, 1))
+    yield table
+    dynamodb.delete_table(TableName=name)
+
+
+@pytest.fixture
+def operations(dynamodb: DynamoDBClient) -> list[str]:
+    """What every client that is made from now on asks DynamoDB for."""
+    found: list[str] = []
+    events: Any = boto3.DEFAULT_SESSION.events  # type: ignore[union-attr]
+    events.register("before-call.dynamodb", lambda model, **_: found.append(model.name))
+    return found
+
+
+def load(
+    load_function: Callable[..., Callable[..., Any]],
+    kubernetes: KubernetesOnLoopback,
+    ledger: DynamoDBLedgerTable,
+    tmp_path: Path,
+    configuration: str,
+) -> Callable[..., Any]:
+    return load_function(
+        "bind",
+        {
+            "BERTH_KUBECONFIG": str(kubeconfig_for(kubernetes.host, tmp_path)),
+            "BERTH_LEDGER_TABLE": ledger._table,
+            "BERTH_CONFIGURATION": configuration,
+        },
+    )
+
+
+def test_a_warm_bind_is_one_get_two_writes_and_one_binding(
+    load_function: Callable[..., Callable[..., Any]],
+    kubernetes: KubernetesOnLoopback,
+    ledger: DynamoDBLedgerTable,
+    operations: list[str],
+    tmp_path: Path,
+) -> None:
+    handler = load(load_function, kubernetes, ledger, tmp_path, COUNTS)
+    assert call(handler, body_of(binding("train-0", uid="uid-train-0")), "bind").error == ""
+    operations.clear()
+    kubernetes.requests.clear()
+    assert call(handler, body_of(binding("train-1", uid="uid-train-1")), "bind").error == ""
+    assert operations == ["PutItem", "UpdateItem"]
+    assert [request.method for request in kubernetes.requests] == ["GET", "POST"]
+    assert kubernetes.requests[1].body["metadata"]["resourceVersion"] == "17"
+    assert call(handler, body_of(binding("train-2", uid="uid-train-2")), "bind").error == f"Insufficient {LICENCE}"
+    found = ledger.node("n10")
+    assert found is not None
+    assert set(found.entries) == {"uid-train-0", "uid-train-1"}
+
+
+def test_where_nothing_is_counted_a_bind_is_one_binding(
+    load_function: Callable[..., Callable[..., Any]],
+    kubernetes: KubernetesOnLoopback,
+    ledger: DynamoDBLedgerTable,
+    operations: list[str],
+    tmp_path: Path,
+) -> None:
+    handler = load(load_function, kubernetes, ledger, tmp_path, "{}")
+    call(handler, body_of(binding("train-0", uid="uid-train-0")), "bind")
+    operations.clear()
+    kubernetes.requests.clear()
+    assert call(handler, body_of(binding("train-1", uid="uid-train-1")), "bind").error == ""
+    assert operations == []
+    assert [request.method for request in kubernetes.requests] == ["POST"]
