@@ -1,7 +1,4 @@
-"""Preemption for a resource that the scheduler leaves to Berth: it asks for victims that free cpu, and cpu is not all.
-
-The resource is one that Berth's NodeResourcesFit counts; the scheduler's own ignores it.
-"""
+"""Preemption for a resource that only Berth counts: the scheduler proposes who frees cpu, and that is not all."""
 
 from __future__ import annotations
 
@@ -27,18 +24,8 @@ WAITING = "preemption: not eligible due to a terminating pod on the nominated no
 DOCUMENT = f"""\
 apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
-profile: licences
-definitions:
-  licences:
-    plugins:
-      enabled: [{{name: NodeResourcesFit}}]
-    pluginConfig:
-      - name: NodeResourcesFit
-        args: {{ignoredResources: []}}
-# What `ignoredByScheduler` makes the scheduler do, for the simulation.
-pluginConfig:
-  - name: NodeResourcesFit
-    args: {{ignoredResources: [{LICENCE}]}}
+profile: managed-resources
+managedResources: [{{name: {LICENCE}}}]
 """
 
 ASKING = {"containers": [{"name": "app", "resources": {"requests": {LICENCE: "1"}}}]}
@@ -122,7 +109,7 @@ def test_while_one_victim_is_gone_and_another_leaves_no_second_node_is_touched(
         for victim in (scene.for_cpu, scene.for_licence):
             cluster.wait_until_evicted(victim)
         # The cache is a second behind: a victim that is gone before it was seen to leave is another matter.
-        ExtenderCache(licences).wait_for_resolvable({node: f"{NO_CPU}, {NO_LICENCE}"}, of=cluster.object(pod))
+        ExtenderCache(licences).wait_for_resolvable({node: NO_LICENCE}, of=cluster.object(pod))
 
         cluster.end_containers(scene.for_cpu)
 
