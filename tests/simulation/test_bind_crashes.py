@@ -10,7 +10,7 @@ from tests.simulation.bind_crashes import cases
 from tests.simulation.broken_binds import BROKEN, Break
 
 EVERY = 40
-"""`make soak-binds` runs them all."""
+"""`make soak` runs them all."""
 PARTS = 4
 
 

@@ -16,7 +16,7 @@ from tests.unit.reservations.ledger_tables import emulator_client, new_table
 
 def main() -> int:
     """Exit status 1 where something does not hold, with what it was."""
-    parser = argparse.ArgumentParser(prog="make soak-binds", description="Concurrent binds of counted resources.")
+    parser = argparse.ArgumentParser(prog="make soak", description="Concurrent binds of counted resources.")
     parser.add_argument("--binds", type=int, default=5000)
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
