@@ -43,9 +43,9 @@ test: setup ## Run all tests that need neither Docker nor Go
 	@echo "not run here: make e2e (a real control plane and a deployed stack; needs Go), make sam-local (needs Docker)"
 
 .PHONY: soak
-soak: tools ## Histories in virtual time (N=2000), and concurrent binds against the AWS emulator (BINDS=110000)
+soak: tools ## Histories in virtual time (N=2000), and concurrent binds against the AWS emulator (BINDS=60000, tried about twice each)
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
-	$(BIN)/python -m tests.soak --binds $(or $(BINDS),110000)
+	$(BIN)/python -m tests.soak --binds $(or $(BINDS),60000)
 
 .PHONY: spec
 spec: ## Check the protocols of node cache and ledger with TLC, broken variants included (Java 11 or later, Maven)
