@@ -165,6 +165,11 @@ def wants(amount: str, kind: str = "requests", **rest: object) -> Mapping[str, o
             Unreadable("the pod's request of example.com/licence is not an amount of at most 10^15"),
             id="more than there is of anything",
         ),
+        pytest.param(
+            asking(licence="1e30"),
+            Unreadable("the pod's request of example.com/licence is not an amount of at most 10^15"),
+            id="so much more that kube-scheduler counts it as none",
+        ),
     ],
 )
 def test_what_a_pods_containers_ask_for(pod: Pod, demands: object) -> None:

@@ -108,7 +108,9 @@ class Counting:
         By the rules of Kubernetes: the larger of the containers' sum and any init container. A pod that gives both an
         amount and per cent asks for the amount.
         """
-        requested = self._requested(pod.spec) if not self._asked.isdisjoint(pod.spec.requests.asked) else ()
+        requests = pod.spec.requests
+        asks = not self._asked.isdisjoint(requests.asked) or not self._asked.isdisjoint(requests.beyond)
+        requested = self._requested(pod.spec) if asks else ()
         if isinstance(requested, Unreadable) or not self._by_annotation or not pod.annotations:
             return requested
         found = list(requested)

@@ -31,6 +31,8 @@ class Demand:
 
 def requested(spec: PodSpec, name: str, resource: str) -> Demand | Unreadable | None:
     """Of this resource by its containers, under this name; another one stands for per cent. None: nothing."""
+    if name in spec.requests.beyond:
+        return Unreadable(REASON_REQUEST.format(name))
     units, percent = spec.requests.asked.get(name, 0), name != resource
     if units <= 0:
         return None

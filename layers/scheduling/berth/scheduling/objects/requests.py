@@ -12,6 +12,7 @@ from berth.scheduling.objects.reading import Object, an_object, name_or_empty, o
 from berth.scheduling.objects.resources import (
     CPU,
     MEMORY,
+    NATIVE,
     Amounts,
     ResourceList,
     add,
@@ -26,6 +27,7 @@ from berth.scheduling.quantity import Quantity
 # What a container counts as in scores when it asks for no cpu or memory, so that such pods do not pile up on one node.
 _DEFAULTS: ResourceList = {CPU: Quantity(100, -3), MEMORY: Quantity(200 * 1024 * 1024)}
 _NONE: ResourceList = {}
+_LARGEST = Quantity((1 << 63) - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Requests:
     placed: what it counts for on its node: the larger of spec and status while a resize is under way.
     non_zero_cpu, non_zero_memory: `placed`, with the defaults for containers that ask for none.
     scored: by container alone, with these defaults; what NodeResourcesFit scores.
+    beyond: resources of which it asks for more than 64 bits hold. kube-scheduler's number for them is any, 0 even.
     """
 
     asked: Amounts
@@ -43,6 +46,7 @@ class Requests:
     non_zero_cpu: int
     non_zero_memory: int
     scored: Amounts
+    beyond: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ def read_requests(spec: Object, status: Object) -> Requests:
         amount_of(CPU, non_zero),
         amount_of(MEMORY, non_zero),
         counted(_total(pod, _NONE, _DEFAULTS)),
+        frozenset(name for name, amount in asked.items() if name not in NATIVE and amount.exceeds(_LARGEST)),
     )
 
 
