@@ -45,6 +45,7 @@ test: setup ## Run all tests that need neither Docker nor Go
 .PHONY: soak
 soak: tools ## Histories in virtual time (N=2000), and concurrent binds against the AWS emulator (BINDS=60000, tried about twice each)
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
+	$(BIN)/python -m tests.simulation.cut_short
 	$(BIN)/python -m tests.soak --binds $(or $(BINDS),60000)
 
 .PHONY: spec

@@ -1,4 +1,4 @@
-"""`python -m tests.soak [--binds N] [--workers N] [--seed N]`: binds against the emulator, and every bind cut short."""
+"""`python -m tests.soak [--binds N] [--workers N] [--seed N]`: binds against the emulator, some of them cut short."""
 
 from __future__ import annotations
 
