@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 
-from berth_cli.certificates.directory import CertificateDirectory
 from tests.builders.certificates import self_signed
 
-from .berth_serve import BerthServe, MutualTLS
 from .cluster import Cluster
 from .control_plane import ControlPlane
 from .doctor import berth_doctor
+from .guarded import DAY, Guarded, guarded_serve
 from .kubernetes_api import KubernetesApi
 from .label_priority import priority
 from .manifests import apply_manifests
@@ -24,31 +22,12 @@ from .scheduler_config import berth_scheduler_config, mounted
 
 NAME = "berth-guarded"
 NAMESPACE = "kube-system"
-DAY = timedelta(days=1)
-
-
-@dataclass(frozen=True)
-class Guarded:
-    """A `berth serve` that asks for certificates."""
-
-    url_prefix: str
-    server_certificate: Path
-    directory: CertificateDirectory
-
-    def options(self, certificate: Path, key: Path) -> list[str]:
-        return [f"--ca={self.server_certificate}", f"--tls-client-cert={certificate}", f"--tls-client-key={key}"]
 
 
 @pytest.fixture(scope="module")
 def guarded(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    home = tmp_path_factory.mktemp("guarded")
-    certificate, key = self_signed(home, "server")
-    directory = CertificateDirectory(home / "certificates")
-    directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)
-    own = directory.files(directory.issue("e2e", datetime.now(UTC), DAY))
-    tls = MutualTLS(certificate, key, directory.authority_file, directory.allow_list_file, *own)
-    with BerthServe(control_plane.kubeconfig(), home, tls=tls) as berth:
-        yield Guarded(berth.url_prefix, certificate, directory)
+    with guarded_serve(control_plane, tmp_path_factory.mktemp("guarded")) as guarded:
+        yield guarded
 
 
 def test_the_printed_manifests_schedule_and_doctor_finds_nothing_wrong(

@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from berth_cli.certificates.directory import CertificateDirectory
 from berth_cli.certificates.record import Issued
-from tests.builders.certificates import self_signed
 
-from .berth_serve import BerthServe, MutualTLS
 from .cluster import Cluster
 from .control_plane import ControlPlane, RunScheduler
+from .guarded import DAY, Guarded, guarded_serve
 from .label_priority import priority
-from .scheduler_configuration import ClientTLS, ExtenderConfiguration, filter_prioritize_bind
-
-DAY = timedelta(days=1)
-
-
-@dataclass(frozen=True)
-class Guarded:
-    """A `berth serve` that asks for certificates, and the directory they come from."""
-
-    url_prefix: str
-    server_certificate: Path
-    directory: CertificateDirectory
-
-    def extender(self, client: Issued | None, directory: CertificateDirectory | None = None) -> ExtenderConfiguration:
-        """For a scheduler that has this certificate."""
-        certificate, key = (None, None) if client is None else (directory or self.directory).files(client)
-        tls = ClientTLS(ca_file=self.server_certificate, certificate=certificate, key=key)
-        return replace(filter_prioritize_bind(self.url_prefix), tls=tls)
 
 
 @pytest.fixture(scope="module")
 def guarded(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    home = tmp_path_factory.mktemp("mutual-tls")
-    certificate, key = self_signed(home, "server")
-    directory = CertificateDirectory(home / "certificates")
-    directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)
-    own = directory.files(directory.issue("e2e", datetime.now(UTC), DAY))
-    tls = MutualTLS(certificate, key, directory.authority_file, directory.allow_list_file, *own)
-    with BerthServe(control_plane.kubeconfig(), home, tls=tls) as berth:
-        yield Guarded(berth.url_prefix, certificate, directory)
+    with guarded_serve(control_plane, tmp_path_factory.mktemp("guarded")) as guarded:
+        yield guarded
 
 
 def test_a_scheduler_with_a_certificate_on_the_list_places_pods(

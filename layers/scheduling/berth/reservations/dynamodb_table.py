@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -41,6 +42,13 @@ if TYPE_CHECKING:
 
 _OF_NO_LATER_EPOCH = "#epoch <= :mine"
 _EPOCH = {"#epoch": "epoch"}
+
+
+@dataclass(slots=True)
+class _Refused:
+    """Whether, and on what, the condition of a write did not hold."""
+
+    by: NotWritten | None = None
 
 
 class DynamoDBLedgerTable(LedgerTable):
@@ -87,18 +95,14 @@ class DynamoDBLedgerTable(LedgerTable):
         }
         none = {"ConditionExpression": "attribute_not_exists(pk)"}
         condition: Any = blank if over_blank else none
-        try:
+        with self._conditional() as refused:
             self._client.put_item(
                 TableName=self._table,
                 Item=node_item(ledger),
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 **condition,
             )
-        except ClientError as error:
-            return self._not_written(error)
-        except BotoCoreError as error:
-            raise self._told.unavailable(error) from error
-        return Written(ledger)
+        return refused.by or Written(ledger)
 
     def blank(self, node: str, epoch: int) -> Written | NotWritten:
         return self._updated(
@@ -110,7 +114,7 @@ class DynamoDBLedgerTable(LedgerTable):
         )
 
     def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
-        try:
+        with self._conditional() as refused:
             answer = self._client.delete_item(
                 TableName=self._table,
                 Key=node_key(node),
@@ -120,11 +124,7 @@ class DynamoDBLedgerTable(LedgerTable):
                 ReturnValues="ALL_OLD",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        except ClientError as error:
-            return self._not_written(error)
-        except BotoCoreError as error:
-            raise self._told.unavailable(error) from error
-        return Written(self._read(answer["Attributes"]))
+        return refused.by or Written(self._read(answer["Attributes"]))
 
     def put_open(self, reservation: OpenReservation) -> None:
         mark: dict[str, Any] = {"releaseRequested": {"BOOL": True}} if reservation.release_requested else {}
@@ -172,7 +172,7 @@ class DynamoDBLedgerTable(LedgerTable):
         values: dict[str, Any] = {":mine": {"S": marker.nonce}}
         if seen is not None:
             values[":seen"] = {"S": seen.nonce}
-        try:
+        with self._conditional(read=False) as refused:
             self._client.put_item(
                 TableName=self._table,
                 Item=marker_item(marker),
@@ -180,30 +180,29 @@ class DynamoDBLedgerTable(LedgerTable):
                 ExpressionAttributeNames={"#n": "nonce"},
                 ExpressionAttributeValues=values,
             )
-        except ClientError as error:
-            self._told.refused(error)
-            return False
-        except BotoCoreError as error:
-            raise self._told.unavailable(error) from error
-        return True
+        return refused.by is None
 
     def _updated(self, **request: Any) -> Written | NotWritten:
-        try:
+        with self._conditional() as refused:
             answer = self._client.update_item(
                 TableName=self._table,
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 **request,
             )
+        return refused.by or Written(self._read(answer["Attributes"]))
+
+    @contextmanager
+    def _conditional(self, *, read: bool = True) -> Iterator[_Refused]:
+        """A write whose condition may not hold. read: what it did not hold on is a node's ledger."""
+        refused = _Refused()
+        try:
+            yield refused
         except ClientError as error:
-            return self._not_written(error)
+            found = self._told.refused(error)
+            refused.by = NotWritten(self._read(found) if found is not None and read else None)
         except BotoCoreError as error:
             raise self._told.unavailable(error) from error
-        return Written(self._read(answer["Attributes"]))
-
-    def _not_written(self, error: ClientError) -> NotWritten:
-        found = self._told.refused(error)
-        return NotWritten(None if found is None else self._read(found))
 
     def _read(self, item: Item) -> NodeLedger:
         with self._sound():

@@ -1,0 +1,50 @@
+"""A `berth serve` that asks for client certificates, with a directory of `berth certificates` beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from berth_cli.certificates.directory import CertificateDirectory
+from berth_cli.certificates.record import Issued
+from tests.builders.certificates import self_signed
+
+from .berth_serve import BerthServe, MutualTLS
+from .control_plane import ControlPlane
+from .scheduler_configuration import ClientTLS, ExtenderConfiguration, filter_prioritize_bind
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """Where it is, the certificate it shows, and the directory that its clients' come from."""
+
+    url_prefix: str
+    server_certificate: Path
+    directory: CertificateDirectory
+
+    def extender(self, client: Issued | None, directory: CertificateDirectory | None = None) -> ExtenderConfiguration:
+        """For a scheduler that has this certificate."""
+        certificate, key = (None, None) if client is None else (directory or self.directory).files(client)
+        tls = ClientTLS(ca_file=self.server_certificate, certificate=certificate, key=key)
+        return replace(filter_prioritize_bind(self.url_prefix), tls=tls)
+
+    def options(self, certificate: Path, key: Path) -> list[str]:
+        """For a command that has this certificate."""
+        return [f"--ca={self.server_certificate}", f"--tls-client-cert={certificate}", f"--tls-client-key={key}"]
+
+
+@contextmanager
+def guarded_serve(control_plane: ControlPlane, home: Path) -> Iterator[Guarded]:
+    """It runs until the block ends."""
+    certificate, key = self_signed(home, "server")
+    directory = CertificateDirectory(home / "certificates")
+    directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)
+    own = directory.files(directory.issue("e2e", datetime.now(UTC), DAY))
+    tls = MutualTLS(certificate, key, directory.authority_file, directory.allow_list_file, *own)
+    with BerthServe(control_plane.kubeconfig(), home, tls=tls) as berth:
+        yield Guarded(berth.url_prefix, certificate, directory)
