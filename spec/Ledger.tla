@@ -213,27 +213,31 @@ Reserve(b) ==
              [] e.state = "reserved" /\ e.attempt = k.attempt ->
                     /\ Keep(b, [k EXCEPT !.step = "send", !.made = TRUE])
                     /\ UNCHANGED item
-             [] e.state = "reserved" /\ e.attempt # k.attempt /\ e.n = k.ask ->
+             [] e.state = "reserved" /\ e.attempt # k.attempt ->
                     /\ Keep(b, [k EXCEPT !.step = "take", !.seen = e.attempt])
                     /\ UNCHANGED item
-             [] e.state = "reserved" /\ e.attempt # k.attempt /\ e.n # k.ask ->
-                    IF Mistake("shares-replaced") /\ i.avail >= k.ask - e.n
-                    THEN /\ item' = [item EXCEPT ![k.n] = With(i, k.p, mine)]
-                         /\ Keep(b, [k EXCEPT !.step = "send"])
-                    ELSE Keep(b, Idle) /\ UNCHANGED item
              [] e.state = "bound" -> Keep(b, [k EXCEPT !.step = "check"]) /\ UNCHANGED item
              [] OTHER -> Keep(b, [k EXCEPT !.step = "unopen"]) /\ UNCHANGED item
         /\ UNCHANGED <<api, open, flight, late, watching, expiry, calls>>
 
+\* The entry with its new owner.  What it holds does not shrink: a Binding for the pod as it was may be on its way.
+Taken(e, attempt, ask) ==
+    [state |-> "reserved", attempt |-> IF Mistake("takeover-keeps-attempt") THEN e.attempt ELSE attempt,
+     n |-> IF Mistake("shares-replaced") THEN ask ELSE Max(e.n, ask)]
+
 TakeOver(b) ==
     LET k == binder[b]
-        e == item[k.n].entries[k.p]
+        i == item[k.n]
+        e == i.entries[k.p]
+        taken == Taken(e, k.attempt, k.ask)
     IN  /\ k.step = "take"
-        /\ IF Reserved(k.n, k.p) /\ e.attempt = k.seen
-           THEN /\ item' = IF Mistake("takeover-keeps-attempt") THEN item
-                           ELSE [item EXCEPT ![k.n].entries[k.p].attempt = k.attempt]
-                /\ Keep(b, [k EXCEPT !.step = "send", !.seen = NoAttempt])
-           ELSE Keep(b, [k EXCEPT !.step = "reserve", !.seen = NoAttempt]) /\ UNCHANGED item
+        /\ CASE ~(Reserved(k.n, k.p) /\ e.attempt = k.seen) ->
+                    Keep(b, [k EXCEPT !.step = "reserve", !.seen = NoAttempt]) /\ UNCHANGED item
+             [] OTHER ->
+                    IF Suffices(i, taken.n - e.n)
+                    THEN /\ item' = [item EXCEPT ![k.n] = With(i, k.p, taken)]
+                         /\ Keep(b, [k EXCEPT !.step = "send", !.seen = NoAttempt])
+                    ELSE Keep(b, [k EXCEPT !.step = "unopen"]) /\ UNCHANGED item
         /\ UNCHANGED <<api, open, flight, late, watching, expiry, calls>>
 
 \* Sends one of these two writes and waits no longer.
@@ -254,8 +258,9 @@ ArriveLate ==
              CASE late.kind = "reserve" /\ e.state = None /\ Suffices(i, late.ask) ->
                       [item EXCEPT ![late.n] =
                           With(i, late.p, [state |-> "reserved", attempt |-> late.attempt, n |-> late.ask])]
-               [] late.kind = "take" /\ Reserved(late.n, late.p) /\ e.attempt = late.seen ->
-                      [item EXCEPT ![late.n].entries[late.p].attempt = late.attempt]
+               [] late.kind = "take" /\ Reserved(late.n, late.p) /\ e.attempt = late.seen
+                  /\ Suffices(i, Taken(e, late.attempt, late.ask).n - e.n) ->
+                      [item EXCEPT ![late.n] = With(i, late.p, Taken(e, late.attempt, late.ask))]
                [] OTHER -> item
         /\ late' = NoLate
         /\ UNCHANGED <<api, open, binder, flight, watching, expiry, calls>>
@@ -364,8 +369,10 @@ Confirm(w, p, n, forgets) ==
     IN  /\ Fenced(w, n)
         /\ e.state = "reserved"
         /\ On(View(w).pods[p], n) \/ (Mistake("confirm-without-check") /\ ~Untraced(p, n))
-        /\ Write(w, n, [item[n] EXCEPT !.entries[p].state = "bound",
-                            !.entries[p].attempt = IF Mistake("expiry-of-any-state") THEN @ ELSE NoAttempt])
+        /\ Write(w, n, Balanced(item[n], [item[n].entries EXCEPT
+               ![p] = [state |-> "bound", attempt |-> IF Mistake("expiry-of-any-state") THEN e.attempt ELSE NoAttempt,
+                       \* What it holds is what the pod asks for: a take-over may have left more.
+                       n |-> IF On(View(w).pods[p], n) THEN pod[p].ask ELSE e.n]], item[n].capacity))
         /\ open' = IF forgets THEN Forget(p, n, e.attempt, Mistake("open-of-another-forgotten")) ELSE open
         /\ UNCHANGED <<api, binder, flight, late, watching, expiry, calls>>
 
