@@ -30,7 +30,7 @@ def surroundings(
 ) -> Iterator[Path]:
     """Make them for one invocation, so that none sees what another did; yields the file for `--env-vars`.
 
-    `authentication`: what the authorizer is set up for.
+    `authentication`: what the authorizer is set up for; the verbs tell failures by status unless it is basic.
     """
     name = uuid.uuid4().hex
     with DumpedApiServer(dump, host) as api_server:
@@ -57,7 +57,7 @@ def _record(emulator: Emulator, name: str, authentication: str) -> dict[str, str
     if authentication == "mtls":
         emulator.client("ssm").put_parameter(Name=name, Value=ALLOW_LIST.read_text(), Type="String")
         return {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": name}
-    return {}
+    return {"BERTH_AUTHENTICATION": "mtls"}
 
 
 def _publish(emulator: Emulator, dump: Path, table_name: str) -> None:
