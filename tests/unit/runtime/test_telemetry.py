@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Any, ClassVar
 
 import orjson
 import pytest
 
+from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome, FailureOutcome, FilterOutcome
-from berth.runtime.telemetry import Telemetry
+from berth.runtime.telemetry import Sizes, Telemetry
 from tests.fakes.log_lines import LogLines
 
 
@@ -67,18 +69,62 @@ def test_a_line_carries_nothing_of_the_call_before(log_lines: LogLines) -> None:
     assert [(line["pod"], line["detail"]) for line in log_lines.all()] == [("ml/first", "d"), ("", "")]
 
 
+def described(entry: dict[str, Any]) -> dict[str, tuple[str, list[list[str]]]]:
+    """Each metric's unit and the sets of dimensions that it is seen by; all of them have values in the line."""
+    directives = entry["_aws"]["CloudWatchMetrics"]
+    assert {directive["Namespace"] for directive in directives} == {"Berth"}
+    assert all(name in entry for directive in directives for names in directive["Dimensions"] for name in names)
+    return {
+        metric["Name"]: (metric["Unit"], directive["Dimensions"])
+        for directive in directives
+        for metric in directive["Metrics"]
+    }
+
+
 def test_calls_and_duration_are_metrics_by_verb_and_outcome(metrics: pytest.CaptureFixture[str]) -> None:
     Telemetry("bind").ended(BindOutcome.BOUND, pod="ml/p", detail="", milliseconds=12.5, failed=False)
     [entry] = printed(metrics)
-    [directive] = entry["_aws"]["CloudWatchMetrics"]
-    assert directive["Namespace"] == "Berth"
-    [dimensions] = directive["Dimensions"]
-    assert {"verb", "outcome"} <= set(dimensions)
-    assert {(metric["Name"], metric["Unit"]) for metric in directive["Metrics"]} == {
-        ("Calls", "Count"),
-        ("Duration", "Milliseconds"),
-    }
+    by = [["stack", "verb", "outcome"], ["stack", "verb"]]
+    assert described(entry) == {"Calls": ("Count", by), "Duration": ("Milliseconds", by)}
     assert (entry["verb"], entry["outcome"], entry["Calls"], entry["Duration"]) == ("bind", "bound", [1.0], [12.5])
+
+
+def test_two_stacks_in_one_account_are_told_apart(
+    metrics: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for stack in ("berth-one", "berth-two"):
+        monkeypatch.setenv("BERTH_STACK", stack)
+        Telemetry("bind").ended(BindOutcome.BOUND, pod="", detail="", milliseconds=1, failed=False)
+    assert [entry["stack"] for entry in printed(metrics)] == ["berth-one", "berth-two"]
+
+
+def test_the_sizes_of_request_and_answer_are_metrics_by_verb(metrics: pytest.CaptureFixture[str]) -> None:
+    Telemetry("filter").ended(
+        FilterOutcome.FEASIBLE, pod="", detail="", milliseconds=1, failed=False, sizes=Sizes(request=90_000, answer=7)
+    )
+    [entry] = printed(metrics)
+    assert described(entry)["RequestSize"] == described(entry)["AnswerSize"] == ("Bytes", [["stack", "verb"]])
+    assert (entry["RequestSize"], entry["AnswerSize"]) == ([90_000.0], [7.0])
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counted"),
+    [
+        pytest.param(FailureOutcome.INTERNAL, {"Failures"}, id="a failure of whatever name is one metric"),
+        pytest.param(AuthorizerOutcome.WRONG_CREDENTIALS, {"Denials"}, id="so is a denial of whatever name"),
+        pytest.param(AuthorizerOutcome.UNAVAILABLE, {"Failures"}, id="an authorizer without a record has failed"),
+        pytest.param(FilterOutcome.NONE_FEASIBLE, set(), id="what a policy decides is neither"),
+        pytest.param(BindOutcome.INSUFFICIENT, set(), id="nor is what a ledger decides"),
+    ],
+)
+def test_what_an_alarm_looks_at_is_one_metric_of_the_stack(
+    metrics: pytest.CaptureFixture[str], outcome: StrEnum, counted: set[str]
+) -> None:
+    Telemetry("verb").ended(outcome, pod="", detail="", milliseconds=1, failed=bool(counted))
+    [entry] = printed(metrics)
+    found = described(entry)
+    assert found.keys() - {"Calls", "Duration"} == counted
+    assert all(entry[name] == [1.0] and ["stack"] in found[name][1] for name in counted)
 
 
 def test_no_dimension_has_as_many_values_as_there_are_pods(metrics: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
-"""The log line and the metrics of a call.
+"""The log line of a call.
 
-They have the form that Powertools gives them, and are written without its general ways, which with 100 names in a
-request took half of the whole call.
+It has the form that Powertools gives it, and is written without its general ways, which with 100 names in a request
+took half of the whole call.
 """
 
 from __future__ import annotations
@@ -9,23 +9,11 @@ from __future__ import annotations
 import logging
 import os
 from datetime import UTC, datetime
-from enum import StrEnum
 
 import orjson
 from aws_lambda_powertools import Logger
 
 SERVICE = "berth"
-NAMESPACE = "Berth"
-CALLS = "Calls"
-DURATION = "Duration"
-VERB = "verb"
-OUTCOME = "outcome"
-
-_DIRECTIVE = {
-    "Namespace": NAMESPACE,
-    "Dimensions": [[VERB, OUTCOME, "service"]],
-    "Metrics": [{"Name": CALLS, "Unit": "Count"}, {"Name": DURATION, "Unit": "Milliseconds"}],
-}
 
 
 class CallLog:
@@ -57,16 +45,3 @@ class CallLog:
                     handler.stream.flush()
                 finally:
                     handler.release()
-
-
-def print_metrics(verb: str, outcome: StrEnum, milliseconds: float, now: float) -> None:
-    """Calls and duration, by verb and outcome, as CloudWatch finds them in a log (Embedded Metric Format)."""
-    line = {
-        "_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": [_DIRECTIVE]},
-        VERB: verb,
-        OUTCOME: outcome,
-        "service": SERVICE,
-        CALLS: [1.0],
-        DURATION: [float(milliseconds)],
-    }
-    print(orjson.dumps(line).decode())

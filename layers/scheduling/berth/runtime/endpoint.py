@@ -11,7 +11,7 @@ from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.reply import Reply
 from berth.extender.wire import pod_named_in
 from berth.runtime.http_event import HTTPAnswer, HTTPEvent, body_of, http_answer
-from berth.runtime.telemetry import Telemetry
+from berth.runtime.telemetry import Sizes, Telemetry
 from berth.runtime.warm_up_event import is_warm_up
 
 INTERNAL_ERROR = "Berth failed unexpectedly; the function's log has the cause"
@@ -50,6 +50,7 @@ class Endpoint:
             detail=reply.detail,
             milliseconds=(perf_counter() - started) * 1000,
             failed=isinstance(reply.outcome, FailureOutcome),
+            sizes=None if isinstance(body, Failure) else Sizes(len(body), len(reply.body)),
         )
         return http_answer(reply.status, reply.body)
 

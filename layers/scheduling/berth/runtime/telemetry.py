@@ -6,15 +6,29 @@ Nothing here is shared between calls.
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 
 from aws_lambda_powertools import Logger, Tracer
 
-from berth.runtime.call_log import OUTCOME, SERVICE, VERB, CallLog, print_metrics
+from berth.runtime.call_log import SERVICE, CallLog
+from berth.runtime.metrics import BYTES, COUNT, MILLISECONDS, OUTCOME, VERB, Metrics, group
+
+CALLS = group([[VERB, OUTCOME], [VERB]], {"Calls": COUNT, "Duration": MILLISECONDS})
+SIZES = group([[VERB]], {"RequestSize": BYTES, "AnswerSize": BYTES})
+FAILURES = group([[VERB], []], {"Failures": COUNT})
+DENIALS = group([[]], {"Denials": COUNT})
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of a request's and an answer's body, in bytes (a request that is text: in characters)."""
+
+    request: int
+    answer: int
 
 
 class Telemetry:
@@ -24,7 +38,7 @@ class Telemetry:
         self._verb = verb
         self._logger = Logger(service=SERVICE, logger_formatter=None)
         self._log = CallLog(self._logger)
-        self._measured = os.environ.get("POWERTOOLS_METRICS_DISABLED", "").lower() not in ("true", "1")
+        self._metrics = Metrics()
         # Off unless the template's parameter Tracing is Active; then the X-Ray SDK is imported, here and not before.
         self._tracer = Tracer(service=SERVICE, auto_patch=False)
 
@@ -37,7 +51,16 @@ class Telemetry:
         with self._tracer.provider.in_subsegment(name=f"## {self._verb}"):
             yield
 
-    def ended(self, outcome: StrEnum, *, pod: str, detail: str, milliseconds: float, failed: bool) -> None:
+    def ended(
+        self,
+        outcome: StrEnum,
+        *,
+        pod: str,
+        detail: str,
+        milliseconds: float,
+        failed: bool,
+        sizes: Sizes | None = None,
+    ) -> None:
         """Tell how a call ended, within `traced`. Failures are warnings; what the policy decided is information."""
         now = time.time()
         self._log.write(
@@ -52,11 +75,25 @@ class Telemetry:
             },
             now,
         )
-        if self._measured:
-            print_metrics(self._verb, outcome, milliseconds, now)
+        self._measure(outcome, milliseconds, sizes, now)
         if not self._tracer.disabled:
             self._tracer.put_annotation(VERB, self._verb)
             self._tracer.put_annotation(OUTCOME, outcome)
+
+    def _measure(self, outcome: StrEnum, milliseconds: float, sizes: Sizes | None, now: float) -> None:
+        groups = [CALLS]
+        values = {"Calls": [1.0], "Duration": [float(milliseconds)]}
+        if sizes is not None:
+            groups.append(SIZES)
+            values |= {"RequestSize": [float(sizes.request)], "AnswerSize": [float(sizes.answer)]}
+        # An alarm looks at one metric: what it is to notice is one, whatever it is called.
+        if outcome.startswith("failure-"):
+            groups.append(FAILURES)
+            values["Failures"] = [1.0]
+        elif outcome.startswith("denied-"):
+            groups.append(DENIALS)
+            values["Denials"] = [1.0]
+        self._metrics.emit(groups, {VERB: self._verb, OUTCOME: outcome}, values, now)
 
     def unexpected(self, pod: str) -> None:
         """An exception that no one foresaw, with its stack trace. Call it while it is being handled."""
