@@ -10,7 +10,7 @@ from berth.runtime.http_event import HTTPAnswer, HTTPEvent
 from berth.runtime.settings import PolicySettings
 
 settings = PolicySettings.from_environ(os.environ)
-cache = node_cache(settings)
+cache = node_cache(settings, "filter")
 answer = partial(answer_filter, cache=cache)
 endpoint = Endpoint("filter", answer, failed, warm_up=cache.catch_up)
 

@@ -10,7 +10,7 @@ from berth.runtime.http_event import HTTPAnswer, HTTPEvent
 from berth.runtime.settings import PolicySettings
 
 settings = PolicySettings.from_environ(os.environ)
-cache = node_cache(settings)
+cache = node_cache(settings, "filter_onlyone")
 answer = partial(answer_filter_onlyone, cache=cache)
 endpoint = Endpoint("filter_onlyone", answer, failed, warm_up=cache.catch_up)
 

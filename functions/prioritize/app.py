@@ -10,7 +10,7 @@ from berth.runtime.http_event import HTTPAnswer, HTTPEvent
 from berth.runtime.settings import PolicySettings
 
 settings = PolicySettings.from_environ(os.environ)
-cache = node_cache(settings)
+cache = node_cache(settings, "prioritize")
 tell = failed_silently if settings.password_in_url else failed
 answer = partial(answer_prioritize, cache=cache, failed=tell)
 endpoint = Endpoint("prioritize", answer, tell, warm_up=cache.catch_up)

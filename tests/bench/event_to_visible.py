@@ -52,7 +52,7 @@ def _seconds() -> Iterator[float]:
         kubernetes.nodes = [labelled_object(f"node-{index}", "0") for index in range(NODES)]
         source = local_stack.from_kubeconfig(kubeconfig_for(kubernetes.host, Path(folder)))
         stack = local_stack.start(BerthConfiguration(), source)
-        cache = node_cache(PolicySettings.from_environ(os.environ))
+        cache = node_cache(PolicySettings.from_environ(os.environ), "bench")
         stack.watch()
         with watching(stack.follow):
             for number in range(1, EVENTS + 1):

@@ -14,7 +14,7 @@ from berth.extender import preempt, prioritize
 from berth.nodecache.configurations import Configurations
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
-from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.nodecache.warm_node_cache import Seen, WarmNodeCache
 from berth.reservations.table import LedgerTable
 from berth.runtime.endpoint import Endpoint
 from berth.scheduling.configuration import BerthConfiguration
@@ -75,7 +75,10 @@ class Verbs:
             self.cluster.publish_nodes(nodes)
         reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
         configurations = Configurations(self.store, lambda: configuration or BerthConfiguration())
-        self.cache = WarmNodeCache(self.table, reader, configurations, self.clock, self.warnings.append, ledger)
+        self.seen: list[Seen] = []
+        self.cache = WarmNodeCache(
+            self.table, reader, configurations, self.clock, self.warnings.append, ledger, self.seen.append
+        )
         self._endpoints = {
             "filter": Endpoint("filter", partial(filtering.answer_filter, cache=self.cache), filtering.failed),
             "filter_onlyone": Endpoint(

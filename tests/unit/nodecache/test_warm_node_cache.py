@@ -8,6 +8,7 @@ import pytest
 
 from berth.extender.ports import CacheUnavailable
 from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.warm_node_cache import Seen
 from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.freshness import WhenStale
 from berth.scheduling.snapshot import Snapshot
@@ -50,6 +51,24 @@ def test_a_change_costs_one_query_more() -> None:
     verbs.table.calls.clear()
     assert dict(snapshot_of(verbs).nodes["n1"].labels) == dict(labelled("n1", "20").labels)
     assert verbs.table.calls == ["head", "log"]
+
+
+def test_a_call_tells_how_old_the_data_is_and_how_far_it_was_behind() -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    snapshot_of(verbs)
+    for priority in ("20", "30"):
+        verbs.cluster.publish_nodes([labelled("n1", priority)])
+    verbs.clock.advance(3)
+    snapshot_of(verbs)
+    snapshot_of(verbs)
+    assert verbs.seen == [Seen(age=0.0, lag=None), Seen(age=3.0, lag=2), Seen(age=3.0, lag=0)]
+
+
+def test_how_old_it_is_is_told_of_what_is_too_old_to_decide_on_too() -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    verbs.clock.set_wall(500)
+    unavailable(verbs)
+    assert [seen.age for seen in verbs.seen] == [500.0]
 
 
 @pytest.mark.parametrize(

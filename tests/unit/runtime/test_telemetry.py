@@ -6,28 +6,15 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import orjson
 import pytest
 
 from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome, FailureOutcome, FilterOutcome
 from berth.runtime.telemetry import Sizes, Telemetry
 from tests.fakes.log_lines import LogLines
-
-
-@pytest.fixture
-def metrics(
-    log_lines: LogLines, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> pytest.CaptureFixture[str]:
-    """What is printed; log lines go elsewhere."""
-    monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
-    return capsys
-
-
-def printed(metrics: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    return [orjson.loads(line) for line in metrics.readouterr().out.splitlines()]
+from tests.unit.runtime.metric_lines import described, printed
 
 
 def test_a_decision_is_one_line_of_information_with_constant_keys(log_lines: LogLines) -> None:
@@ -67,18 +54,6 @@ def test_a_line_carries_nothing_of_the_call_before(log_lines: LogLines) -> None:
     telemetry.ended(FailureOutcome.BAD_REQUEST, pod="ml/first", detail="d", milliseconds=0, failed=True)
     telemetry.ended(FailureOutcome.INTERNAL, pod="", detail="", milliseconds=0, failed=True)
     assert [(line["pod"], line["detail"]) for line in log_lines.all()] == [("ml/first", "d"), ("", "")]
-
-
-def described(entry: dict[str, Any]) -> dict[str, tuple[str, list[list[str]]]]:
-    """Each metric's unit and the sets of dimensions that it is seen by; all of them have values in the line."""
-    directives = entry["_aws"]["CloudWatchMetrics"]
-    assert {directive["Namespace"] for directive in directives} == {"Berth"}
-    assert all(name in entry for directive in directives for names in directive["Dimensions"] for name in names)
-    return {
-        metric["Name"]: (metric["Unit"], directive["Dimensions"])
-        for directive in directives
-        for metric in directive["Metrics"]
-    }
 
 
 def test_calls_and_duration_are_metrics_by_verb_and_outcome(metrics: pytest.CaptureFixture[str]) -> None:

@@ -38,6 +38,19 @@ class _Look:
     reservations: Sequence[OpenReservation] | None
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How fresh a call found the cache. age: of the data, in seconds. lag: how many versions had been published since
+    this environment looked last; None for its first look, which loads all there is."""
+
+    age: float
+    lag: int | None
+
+
+def _nobody(_: Seen) -> None:
+    return None
+
+
 class WarmNodeCache(NodeCache):
     """Safe to share between threads."""
 
@@ -49,14 +62,17 @@ class WarmNodeCache(NodeCache):
         clock: Clock,
         warn: Callable[[str], None],
         ledger: LedgerTable | None = None,
+        seen: Callable[[Seen], None] = _nobody,
     ) -> None:
-        """`warn` is told of troubles that the call survived. ledger: where reservations lie, if there are any."""
+        """`warn` is told of troubles that the call survived. ledger: where reservations lie, if there are any.
+        seen: told by every call that reads what is published; it is to raise nothing."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
         self._clock = clock
         self._warn = warn
         self._ledger = ledger
+        self._seen = seen
         self._last: _Look | None = None
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
 
@@ -93,12 +109,15 @@ class WarmNodeCache(NodeCache):
 
     def _cluster(self, look: _Look, configured: Configured) -> Snapshot | CacheUnavailable:
         rules, head = configured.node_cache, look.head
+        before = self._reader.version
         try:
             snapshot = self._reader.at(head).snapshot
         except NothingPublished as error:
             return CacheUnavailable(str(error), rules.when_stale)
         observed_at = head.pointer.observation.observed_at if head and head.pointer else 0.0
-        if self._clock.wall() - observed_at > rules.max_staleness:
+        age = self._clock.wall() - observed_at
+        self._seen(Seen(age, max(0, self._reader.version - before) if before else None))
+        if age > rules.max_staleness:
             return CacheUnavailable(_stale(observed_at, rules.max_staleness), rules.when_stale)
         return self._assuming(snapshot, look.reservations) if look.reservations else snapshot
 

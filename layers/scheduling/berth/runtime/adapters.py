@@ -19,6 +19,7 @@ from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.reservations.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.table import LedgerTable
+from berth.runtime.cache_metrics import CacheMetrics
 from berth.runtime.settings import LedgerSettings, PolicySettings
 
 if TYPE_CHECKING:
@@ -48,12 +49,14 @@ def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdap
     return CacheAdapters(client, table, store, Configurations(store, settings.deployed))
 
 
-def node_cache(settings: PolicySettings) -> WarmNodeCache:
-    """The node cache, as the verbs read it."""
+def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
+    """The node cache, as this verb reads it."""
     adapters = cache_adapters(settings)
     reader = NodeCacheReader(adapters.table, SnapshotView(), time.sleep)
     ledger = ledger_table(settings, adapters.client)
-    return WarmNodeCache(adapters.table, reader, adapters.configurations, SystemClock(), log.warning, ledger)
+    return WarmNodeCache(
+        adapters.table, reader, adapters.configurations, SystemClock(), log.warning, ledger, CacheMetrics(verb).seen
+    )
 
 
 def ledger_table(settings: LedgerSettings, client: DynamoDBClient) -> LedgerTable | None:

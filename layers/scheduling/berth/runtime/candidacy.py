@@ -36,6 +36,7 @@ from berth.runtime.cluster import Connection
 from berth.runtime.reconciling import BackgroundReconciler
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.warm_up import LambdaClient, WarmUp
+from berth.runtime.watcher_metrics import WatcherMetrics
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
@@ -80,12 +81,14 @@ class Candidacy:
         self._adapters = adapters
         self._connection = connection
         self._clock = SystemClock()
+        self._metrics = WatcherMetrics(self._clock.wall)
         self._identity = new_identity("watcher")
         self._standby = Standby(self._elector(STANDBY_KEY, run.handover(HORIZON_SECONDS), LeaderCallbacks()))
 
     def stand(self, configured: Configured, is_past: Callable[[], bool]) -> WatcherRun:
         """Until the run or the configuration is past, or until there is nothing to do."""
         with ExitStack() as ending:
+            ending.callback(self._metrics.close)
             queue = BackgroundQueue(self._connection.queue(configured.node_cache.wake_up), log.warning)
             ending.callback(queue.close)
             warm_up = WarmUp(_lambda, self._run.settings.warm_up_functions, self._clock.monotonic, log.warning)
@@ -98,8 +101,10 @@ class Candidacy:
 
             def on_published(changes: list[Change]) -> None:
                 publication = watcher.publication
-                if reconciler is not None and publication is not None:
-                    reconciler.published(changes, publication)
+                if publication is not None:
+                    self._metrics.published(len(changes), publication.observed_at)
+                    if reconciler is not None:
+                        reconciler.published(changes, publication)
                 wake_up.published(changes, watcher.objects)
                 warm_up.published()
 
@@ -134,6 +139,10 @@ class Candidacy:
             log.warning("managedResources are configured, and BERTH_LEDGER_TABLE is not set: nothing is counted")
             return None
 
+        def report(event: Event) -> None:
+            report_reservations(event)
+            self._metrics.happened(event)
+
         def begin(epoch: int) -> Reconciler:
             return Reconciler(
                 table,
@@ -144,7 +153,7 @@ class Candidacy:
                 wall=self._clock.wall,
                 monotonic=self._clock.monotonic,
                 new_id=lambda: uuid4().hex,
-                report=report_reservations,
+                report=report,
                 made_room=made_room,
             )
 
@@ -160,6 +169,7 @@ class Candidacy:
 
     def _became_leader(self, record: BecameLeader) -> None:
         log.info(str(record))
+        self._metrics.became_leader()
         self._standby.leave()
         try:
             self._adapters.store.restore()

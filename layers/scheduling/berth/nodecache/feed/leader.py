@@ -37,6 +37,11 @@ class Publication:
     is_all: bool
     positions: Mapping[str, Position]
 
+    @property
+    def observed_at(self) -> float:
+        """Of all resources the oldest, in seconds since the epoch."""
+        return min((position.observed_at for position in self.positions.values()), default=0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:

@@ -1,0 +1,25 @@
+"""Metrics as CloudWatch reads them, from what was printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+
+def printed(metrics: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    """Each line, decoded."""
+    return [orjson.loads(line) for line in metrics.readouterr().out.splitlines()]
+
+
+def described(entry: dict[str, Any]) -> dict[str, tuple[str, list[list[str]]]]:
+    """Each metric's unit and the sets of dimensions that it is seen by; all of them have values in the line."""
+    directives = entry["_aws"]["CloudWatchMetrics"]
+    assert {directive["Namespace"] for directive in directives} == {"Berth"}
+    assert all(name in entry for directive in directives for names in directive["Dimensions"] for name in names)
+    return {
+        metric["Name"]: (metric["Unit"], directive["Dimensions"])
+        for directive in directives
+        for metric in directive["Metrics"]
+    }

@@ -1,0 +1,25 @@
+"""How fresh the verbs find the node cache, as metrics."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.nodecache.warm_node_cache import Seen
+from berth.runtime.cache_metrics import CacheMetrics
+from tests.unit.runtime.metric_lines import described, printed
+
+
+def test_age_and_lag_are_metrics_of_the_verb_and_the_age_of_the_stack(metrics: pytest.CaptureFixture[str]) -> None:
+    CacheMetrics("filter").seen(Seen(age=1.5, lag=3))
+    [line] = printed(metrics)
+    assert described(line) == {
+        "CacheAge": ("Seconds", [["stack", "verb"], ["stack"]]),
+        "VersionLag": ("Count", [["stack", "verb"]]),
+    }
+    assert (line["verb"], line["CacheAge"], line["VersionLag"]) == ("filter", [1.5], [3.0])
+
+
+def test_an_environment_s_first_look_is_behind_nothing(metrics: pytest.CaptureFixture[str]) -> None:
+    CacheMetrics("filter").seen(Seen(age=1.5, lag=None))
+    [line] = printed(metrics)
+    assert "VersionLag" not in described(line)

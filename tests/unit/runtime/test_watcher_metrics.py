@@ -1,0 +1,84 @@
+"""What the watcher does, as metrics of its stack."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from berth.reservations.events import Event, Happening
+from berth.runtime.watcher_metrics import INTERVAL_SECONDS, WatcherMetrics
+from tests.unit.lease.clocks import EnvironmentClock
+from tests.unit.runtime.metric_lines import described, printed
+
+BY_STACK = [["stack"]]
+
+
+@pytest.fixture
+def clock() -> EnvironmentClock:
+    return EnvironmentClock()
+
+
+@pytest.fixture
+def watcher(clock: EnvironmentClock, metrics: object) -> WatcherMetrics:
+    return WatcherMetrics(clock.wall)
+
+
+def test_the_first_publication_is_told_at_once_for_a_periodic_watcher_has_no_other(
+    watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
+) -> None:
+    watcher.published(5000, clock.wall() - 2)
+    [line] = printed(metrics)
+    assert described(line) == {
+        "Publications": ("Count", BY_STACK),
+        "Changes": ("Count", BY_STACK),
+        "PublishedAge": ("Seconds", BY_STACK),
+    }
+    assert (line["Publications"], line["Changes"], line["PublishedAge"]) == ([1.0], [5000.0], [2.0])
+
+
+def test_publications_are_summed_up_and_no_minute_that_has_one_is_without_a_line(
+    watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(120):
+        watcher.published(2, clock.wall() - 1)
+        clock.advance(0.5)
+    watcher.close()
+    lines = printed(metrics)
+    assert sum(line["Publications"][0] for line in lines) == 120
+    assert sum(line["Changes"][0] for line in lines) == 240
+    assert 60 / INTERVAL_SECONDS <= len(lines) <= 60 / INTERVAL_SECONDS + 2
+
+
+def test_the_oldest_of_what_was_published_counts(
+    watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
+) -> None:
+    watcher.published(1, clock.wall())
+    for age in (1, 40, 3):
+        watcher.published(0, clock.wall() - age)
+    watcher.close()
+    assert [line["PublishedAge"] for line in printed(metrics)] == [[0.0], [40.0]]
+
+
+def test_what_becomes_of_reservations_is_counted_by_name_and_not_by_node_or_pod(
+    watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]
+) -> None:
+    for happening in (Happening.CONFIRMED, Happening.OWED, Happening.CONFIRMED):
+        watcher.happened(Event(happening, "n1", "ml/train-0"))
+    watcher.close()
+    lines = printed(metrics)
+    assert Counter({line["happening"]: line["Reservations"][0] for line in lines}) == {"confirmed": 2, "owed": 1}
+    assert all(described(line) == {"Reservations": ("Count", [["stack", "happening"], ["stack"]])} for line in lines)
+    assert not {"n1", "ml/train-0"} & {value for line in lines for value in line.values() if isinstance(value, str)}
+
+
+def test_a_lease_transition_is_counted(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
+    watcher.became_leader()
+    [line] = printed(metrics)
+    assert described(line) == {"LeaseTransitions": ("Count", BY_STACK)}
+    assert line["LeaseTransitions"] == [1.0]
+
+
+def test_where_nothing_happened_nothing_is_told(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
+    watcher.close()
+    assert printed(metrics) == []
