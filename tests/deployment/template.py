@@ -82,9 +82,9 @@ class Deployment:
             case {"Fn::If": [condition, then, otherwise]}:
                 return self.value(then if self._holds(condition) else otherwise)
             case {"Fn::FindInMap": [name, first, second]}:
-                return self._template["Mappings"][name][self.value(first)][second]
+                return self._template["Mappings"][name][str(self.value(first))][second]
             case {"Fn::Equals": [one, other]}:
-                return self.value(one) == self.value(other)
+                return str(self.value(one)) == str(self.value(other))  # a number is text to CloudFormation
             case {"Fn::Not": [condition]}:
                 return not self.value(condition)
             case dict():

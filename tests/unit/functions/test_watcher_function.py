@@ -15,6 +15,7 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Pointer
 from berth_cli.run_time import RunTime
 from tests.fakes.log_lines import LogLines
+from tests.unit.runtime.metric_lines import printed
 
 EVENT = {"mode": "periodic"}
 SECONDS = 20.0
@@ -78,6 +79,25 @@ def test_it_tells_when_it_became_the_leader(
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
     handler(EVENT, RunTime(SECONDS))
     assert any("became leader in epoch 0" in str(line["message"]) for line in log_lines.all())
+
+
+def test_it_counts_what_it_publishes_and_that_it_leads(
+    load_function: Load,
+    table: DynamoDBCacheTable,
+    tmp_path: Path,
+    log_lines: LogLines,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
+    path = dump(tmp_path, {"name": "n1"}, {"name": "n2"})
+    handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
+    handler(EVENT, RunTime(SECONDS))
+    values: dict[str, Any] = {}
+    for line in printed(capsys):
+        values |= line
+    assert (values["Publications"], values["Changes"], values["LeaseTransitions"]) == ([1.0], [2.0], [1.0])
+    assert 0 <= values["PublishedAge"][0] < SECONDS
 
 
 def test_a_cluster_that_cannot_be_read_is_an_outcome_and_a_warning(
