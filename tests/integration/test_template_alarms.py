@@ -1,10 +1,12 @@
-"""Alarms as template.yaml has them: on metrics that there are, told to whom it says, and documented."""
+"""Alarms and dashboard as template.yaml has them: on metrics that there are, told to whom it says, and documented."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
+import orjson
 import pytest
 
 from berth.authentication.outcomes import AuthorizerOutcome
@@ -119,3 +121,55 @@ def test_every_alarm_has_cause_and_remedy_and_every_documented_alarm_is_there(te
 def test_two_stacks_in_an_account_have_alarms_of_their_own(template: dict[str, Any]) -> None:
     for logical_id, alarm in of_type(template, ALARM).items():
         assert alarm["AlarmName"] == {"Fn::Sub": f"${{AWS::StackName}}-{logical_id.removesuffix('Alarm')}"}
+
+
+def widgets(template: dict[str, Any]) -> list[dict[str, Any]]:
+    [dashboard] = of_type(template, "AWS::CloudWatch::Dashboard").values()
+    found: list[dict[str, Any]] = orjson.loads(dashboard["DashboardBody"]["Fn::Sub"])["widgets"]
+    return found
+
+
+def test_the_dashboard_shows_metrics_that_there_are_and_of_this_stack(template: dict[str, Any]) -> None:
+    shown: set[str] = set()
+    for widget in widgets(template):
+        for metric in widget["properties"].get("metrics", []):
+            if isinstance(metric[0], dict):
+                search = re.search(
+                    r"\{Berth,([\w,]+)\} stack=\"\$\{AWS::StackName\}\" MetricName=\"(\w+)\"", metric[0]["expression"]
+                )
+                assert search is not None
+                name, dimensions = search[2], tuple(search[1].split(","))
+            elif metric[0] == "Berth":
+                name, dimensions = metric[1], tuple(metric[2:-1:2])
+                assert metric[3] == "${AWS::StackName}"
+            else:
+                continue
+            assert (name, dimensions) in emitted()
+            shown.add(name)
+    assert shown == {name for name, _ in emitted()}
+
+
+def test_the_dashboard_shows_every_alarm_that_is_there_in_all_modes(template: dict[str, Any]) -> None:
+    [shown] = [widget["properties"]["alarms"] for widget in widgets(template) if widget["type"] == "alarm"]
+    periodic = deployed(template, WatcherMode="periodic")
+    assert {arn.rpartition(":${AWS::StackName}-")[2] for arn in shown} == {
+        name.removesuffix("Alarm") for name in periodic
+    }
+
+
+def test_no_widget_covers_another(template: dict[str, Any]) -> None:
+    cells = [
+        (x, y)
+        for widget in widgets(template)
+        for x in range(widget["x"], widget["x"] + widget["width"])
+        for y in range(widget["y"], widget["y"] + widget["height"])
+    ]
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) < 24
+
+
+def test_the_dashboard_shows_every_function(template: dict[str, Any]) -> None:
+    functions = of_type(template, "AWS::Serverless::Function")
+    for title in ("Errors", "Throttles", "Concurrent executions"):
+        [widget] = [each for each in widgets(template) if each["properties"]["title"] == title]
+        assert [metric[3] for metric in widget["properties"]["metrics"]] == [f"${{{name}}}" for name in functions]
