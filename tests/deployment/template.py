@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+NO_VALUE = {"Ref": "AWS::NoValue"}
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
 
@@ -15,7 +16,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def _intrinsic(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, object]:
-    name = suffix if suffix == "Ref" else f"Fn::{suffix}"
+    name = suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}"
     if isinstance(node, yaml.ScalarNode):
         return {name: loader.construct_scalar(node)}
     assert isinstance(node, yaml.SequenceNode)
@@ -75,7 +76,9 @@ class Deployment:
         ]
 
     def value(self, written: Any) -> Any:
-        """With `Fn::If`, `Fn::FindInMap`, `Fn::Equals`, `Fn::Not` and references to parameters replaced."""
+        """With `Fn::If`, `Fn::FindInMap`, `Fn::Equals`, `Fn::Not`, `Fn::And` and references to parameters replaced.
+
+        What is `AWS::NoValue` then is not there."""
         match written:
             case {"Ref": name} if name in self._parameters:
                 return self._parameters[name]
@@ -87,10 +90,15 @@ class Deployment:
                 return str(self.value(one)) == str(self.value(other))  # a number is text to CloudFormation
             case {"Fn::Not": [condition]}:
                 return not self.value(condition)
+            case {"Fn::And": conditions}:
+                return all(self.value(condition) for condition in conditions)
+            case {"Condition": str(name), **rest} if not rest:
+                return self._holds(name)
             case dict():
-                return {key: self.value(value) for key, value in written.items()}
+                found = {key: self.value(value) for key, value in written.items()}
+                return {key: value for key, value in found.items() if value != NO_VALUE}
             case list():
-                return [self.value(value) for value in written]
+                return [each for each in map(self.value, written) if each != NO_VALUE]
         return written
 
     def _holds(self, condition: str | None) -> bool:

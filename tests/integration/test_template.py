@@ -12,9 +12,10 @@ from berth.reservations.dynamodb_item import OPEN
 from berth.runtime.authorizer_settings import AuthorizerSettings
 from berth.runtime.environment import Settings
 from berth.runtime.settings import BindSettings, PolicySettings, WatcherSettings
-from tests.deployment.template import TEMPLATE, of_type, read_template
+from tests.deployment.template import TEMPLATE, Deployment, of_type, read_template
 
 PROJECT = TEMPLATE.parent
+TABLE = "AWS::DynamoDB::Table"
 
 VERBS = {
     "FilterFunction": "filter",
@@ -111,11 +112,7 @@ def test_functions_stand_in_the_order_of_the_verbs(functions: dict[str, dict[str
 def test_a_function_may_do_no_more_than_it_does(
     functions: dict[str, dict[str, Any]], function: str, allowed: list[tuple[set[str], object]]
 ) -> None:
-    statements = [
-        _with_a_secret(statement)
-        for policy in functions[function].get("Policies", [])
-        for statement in policy["Statement"]
-    ]
+    statements = _statements(functions[function])
     assert [(_actions(statement), statement["Resource"]) for statement in statements] == allowed
     assert all(statement["Effect"] == "Allow" for statement in statements)
 
@@ -126,33 +123,24 @@ def test_a_function_may_do_no_more_than_it_does(
 def test_who_decides_sees_of_the_ledger_only_which_pods_are_being_bound(
     functions: dict[str, dict[str, Any]], function: str
 ) -> None:
-    [on_the_ledger] = [
-        statement
-        for policy in functions[function]["Policies"]
-        for statement in policy["Statement"]
-        if statement["Resource"] == LEDGER
-    ]
+    [on_the_ledger] = [statement for statement in _statements(functions[function]) if statement["Resource"] == LEDGER]
     assert on_the_ledger["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [OPEN]}}
 
 
 def test_nobody_may_scan(functions: dict[str, dict[str, Any]]) -> None:
-    granted = [
-        _actions(_with_a_secret(statement))
-        for properties in functions.values()
-        for policy in properties.get("Policies", [])
-        for statement in policy["Statement"]
-    ]
+    granted = [_actions(statement) for properties in functions.values() for statement in _statements(properties)]
     assert all("dynamodb:Scan" not in actions and "dynamodb:*" not in actions for actions in granted)
 
 
-def _with_a_secret(statement: dict[str, Any]) -> dict[str, Any]:
-    """The statement where the cluster is given by a secret."""
-    if "Fn::If" not in statement:
-        return statement
-    condition, then, _ = statement["Fn::If"]
-    assert condition in ("HasKubeconfigSecret", "UsesBasic")
-    granted: dict[str, Any] = then
-    return granted
+def _statements(function: dict[str, Any]) -> list[dict[str, Any]]:
+    """Those of its role where the cluster is given by a secret and tables have DynamoDB's own key."""
+    found: list[dict[str, Any]] = []
+    for statement in (statement for policy in function["Policies"] for statement in policy["Statement"]):
+        condition, then, _ = statement.get("Fn::If", ("", statement, None))
+        assert condition in ("", "HasKubeconfigSecret", "UsesBasic", "HasTableKey")
+        if condition != "HasTableKey":
+            found.append(then)
+    return found
 
 
 def _actions(statement: dict[str, Any]) -> set[str]:
@@ -281,7 +269,7 @@ def test_the_watcher_is_started_every_minute_and_never_late_or_twice(functions: 
     watcher = functions["WatcherFunction"]
     [event] = watcher["Events"].values()
     assert event["Type"] == "ScheduleV2"
-    assert event["Properties"] == {
+    assert {name: value for name, value in event["Properties"].items() if name != "PermissionsBoundary"} == {
         "ScheduleExpression": "rate(1 minute)",
         "FlexibleTimeWindow": {"Mode": "OFF"},
         "RetryPolicy": once,
@@ -290,9 +278,8 @@ def test_the_watcher_is_started_every_minute_and_never_late_or_twice(functions: 
 
 
 def test_the_cache_is_disposable(template: dict[str, Any]) -> None:
-    table = template["Resources"]["CacheTable"]
-    assert table["DeletionPolicy"] == "Delete"
-    assert table["Properties"] == {
+    assert template["Resources"]["CacheTable"]["DeletionPolicy"] == "Delete"
+    assert Deployment(template).resources(TABLE)["CacheTable"] == {
         "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [
             {"AttributeName": "pk", "AttributeType": "S"},

@@ -1,0 +1,169 @@
+"""What an operator may choose in template.yaml, and what is deployed for it.
+
+The emulator enforces neither concurrency nor throttling, boundaries nor keys: for these the template is all there is.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.deployment.template import Deployment, of_type, read_template
+
+BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
+KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
+BOUND = {"PermissionsBoundary": BOUNDARY}
+PARAMETERS = read_template()["Parameters"]
+FREE = {"EksClusterName", "EksCertificateAuthority", "DomainName", "TruststoreVersion"}
+"""Names and blobs of somebody else's making."""
+
+
+@pytest.fixture(scope="module")
+def template() -> dict[str, Any]:
+    return read_template()
+
+
+def functions(template: dict[str, Any], **parameters: str) -> dict[str, dict[str, Any]]:
+    deployment = Deployment(template, Authentication="basic", **parameters)
+    everywhere = deployment.value(template["Globals"]["Function"])
+    return {
+        name: everywhere | properties for name, properties in deployment.resources("AWS::Serverless::Function").items()
+    }
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_parameter_says_what_it_is_what_it_may_be_and_what_it_is_if_not_given(name: str) -> None:
+    parameter = PARAMETERS[name]
+    assert parameter["Description"]
+    assert "Default" in parameter or name == "Authentication"
+    assert name in FREE or parameter.keys() & {"AllowedValues", "AllowedPattern", "MinValue"}
+    if "AllowedPattern" in parameter:
+        assert re.fullmatch(parameter["AllowedPattern"], parameter["Default"])
+    if "AllowedValues" in parameter and "Default" in parameter:
+        assert parameter["Default"] in parameter["AllowedValues"]
+    if "MinValue" in parameter:
+        assert parameter["MinValue"] <= parameter["Default"] <= parameter["MaxValue"]
+
+
+def test_every_parameter_is_in_a_group_of_the_console_s_form(template: dict[str, Any]) -> None:
+    groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    assert sorted(name for group in groups for name in group["Parameters"]) == sorted(PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "reserved"),
+    [
+        pytest.param({}, "3", id="the leader, the one in waiting and this minute's start"),
+        pytest.param({"WatcherReservedConcurrency": "5"}, "5", id="more"),
+        pytest.param({"WatcherReservedConcurrency": "0"}, "None", id="none, where the account has none to keep"),
+        pytest.param({"WatcherMode": "periodic"}, "None", id="none for a periodic one, which lasts for seconds"),
+    ],
+)
+def test_concurrency_is_kept_for_the_watcher_and_for_no_other(
+    template: dict[str, Any], parameters: dict[str, str], reserved: str
+) -> None:
+    found = functions(template, **parameters)
+    assert str(found["WatcherFunction"].get("ReservedConcurrentExecutions")) == reserved
+    assert not any("ReservedConcurrentExecutions" in found[name] for name in found.keys() - {"WatcherFunction"})
+
+
+def test_it_is_never_less_than_a_leader_a_standby_and_a_start_need(template: dict[str, Any]) -> None:
+    """Of 1 or 2, a standby would keep the next leader from starting."""
+    assert min(set(PARAMETERS["WatcherReservedConcurrency"]["AllowedValues"]) - {0}) == 3
+
+
+def test_the_api_s_limits_are_far_above_what_a_scheduler_sends_and_can_be_raised(template: dict[str, Any]) -> None:
+    def limits(**parameters: str) -> object:
+        [stage] = (
+            Deployment(template, Authentication="basic", **parameters).resources("AWS::ApiGatewayV2::Stage").values()
+        )
+        return stage["DefaultRouteSettings"]
+
+    assert limits() == {"ThrottlingRateLimit": 2000, "ThrottlingBurstLimit": 2000}
+    assert limits(ApiRateLimit="9000", ApiBurstLimit="4000") == {
+        "ThrottlingRateLimit": "9000",
+        "ThrottlingBurstLimit": "4000",
+    }
+
+
+def test_the_access_log_has_nothing_that_a_credential_could_stand_in(template: dict[str, Any]) -> None:
+    deployment = Deployment(template, Authentication="basic")
+    [stage] = deployment.resources("AWS::ApiGatewayV2::Stage").values()
+    fields = orjson.loads(stage["AccessLogSettings"]["Format"])
+    assert set(fields.values()) == {
+        "$context.requestId",
+        "$context.requestTime",
+        "$context.identity.sourceIp",
+        "$context.identity.clientCert.serialNumber",
+        "$context.routeKey",
+        "$context.status",
+        "$context.responseLength",
+        "$context.responseLatency",
+        "$context.integrationLatency",
+        "$context.integrationStatus",
+        "$context.error.responseType",
+    }
+    assert "\n" not in stage["AccessLogSettings"]["Format"]
+    assert deployment.resources("AWS::Logs::LogGroup")["AccessLogGroup"]["RetentionInDays"] == 30
+
+
+def test_without_it_there_is_no_group_either(template: dict[str, Any]) -> None:
+    deployment = Deployment(template, Authentication="basic", AccessLog="Disabled")
+    [stage] = deployment.resources("AWS::ApiGatewayV2::Stage").values()
+    assert "AccessLogSettings" not in stage
+    assert "AccessLogGroup" not in deployment.resources("AWS::Logs::LogGroup")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "boundary"),
+    [
+        pytest.param({}, None, id="none by default"),
+        pytest.param({"PermissionsBoundaryArn": BOUNDARY}, BOUNDARY, id="where the account asks for one"),
+    ],
+)
+def test_a_boundary_bounds_every_role_the_schedule_s_too(
+    template: dict[str, Any], parameters: dict[str, str], boundary: str | None
+) -> None:
+    found = functions(template, **parameters)
+    assert {properties.get("PermissionsBoundary") for properties in found.values()} == {boundary}
+    [schedule] = found["WatcherFunction"]["Events"].values()
+    assert schedule["Properties"].get("PermissionsBoundary") == boundary
+
+
+def test_roles_have_the_path_that_is_asked_for(template: dict[str, Any]) -> None:
+    assert {properties["RolePath"] for properties in functions(template).values()} == {"/"}
+    assert {properties["RolePath"] for properties in functions(template, RolePath="/berth/").values()} == {"/berth/"}
+
+
+def test_tables_have_dynamodb_s_own_key_or_the_one_that_is_given(template: dict[str, Any]) -> None:
+    own = Deployment(template).resources("AWS::DynamoDB::Table")
+    given = Deployment(template, TableKeyArn=KEY).resources("AWS::DynamoDB::Table")
+    assert own.keys() == given.keys() == {"CacheTable", "LedgerTable"}
+    assert all("SSESpecification" not in table for table in own.values())
+    specification = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}
+    assert all(table["SSESpecification"] == specification for table in given.values())
+
+
+def test_whoever_has_to_do_with_a_table_may_use_its_key_through_dynamodb_and_nobody_else(
+    template: dict[str, Any],
+) -> None:
+    key = {
+        "Effect": "Allow",
+        "Action": ["kms:Decrypt", "kms:DescribeKey"],
+        "Resource": KEY,
+        "Condition": {"StringEquals": {"kms:ViaService": {"Fn::Sub": "dynamodb.${AWS::Region}.${AWS::URLSuffix}"}}},
+    }
+    for given in (KEY, ""):
+        for properties in functions(template, TableKeyArn=given).values():
+            statements = [statement for policy in properties["Policies"] for statement in policy["Statement"]]
+            on_a_table = any("Table.Arn" in str(statement["Resource"]) for statement in statements)
+            assert [each for each in statements if "kms" in str(each)] == ([key] if given and on_a_table else [])
+
+
+def test_the_ledger_cannot_be_deleted_by_mistake(template: dict[str, Any]) -> None:
+    """What is given out stands nowhere else; there is no parameter for it."""
+    ledger = of_type(template, "AWS::DynamoDB::Table")["LedgerTable"]
+    assert ledger["DeletionProtectionEnabled"] is True
