@@ -269,12 +269,22 @@ def test_the_watcher_is_started_every_minute_and_never_late_or_twice(functions: 
     watcher = functions["WatcherFunction"]
     [event] = watcher["Events"].values()
     assert event["Type"] == "ScheduleV2"
-    assert {name: value for name, value in event["Properties"].items() if name != "PermissionsBoundary"} == {
+    assert event["Properties"] == {
+        "RoleArn": {"Fn::GetAtt": "ScheduleRole.Arn"},
         "ScheduleExpression": "rate(1 minute)",
         "FlexibleTimeWindow": {"Mode": "OFF"},
         "RetryPolicy": once,
     }
     assert watcher["EventInvokeConfig"] == once
+
+
+def test_the_schedule_may_start_the_watcher_and_no_more(template: dict[str, Any]) -> None:
+    [role] = of_type(template, "AWS::IAM::Role").values()
+    [trust] = role["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
+    [policy] = role["Policies"]
+    [statement] = policy["PolicyDocument"]["Statement"]
+    assert (statement["Action"], statement["Resource"]) == ("lambda:InvokeFunction", {"Ref": "WatcherFunction.Alias"})
 
 
 def test_the_cache_is_disposable(template: dict[str, Any]) -> None:

@@ -15,7 +15,6 @@ from tests.deployment.template import Deployment, of_type, read_template
 
 BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
-BOUND = {"PermissionsBoundary": BOUNDARY}
 PARAMETERS = read_template()["Parameters"]
 FREE = {"EksClusterName", "EksCertificateAuthority", "DomainName", "TruststoreVersion"}
 """Names and blobs of somebody else's making."""
@@ -32,6 +31,11 @@ def functions(template: dict[str, Any], **parameters: str) -> dict[str, dict[str
     return {
         name: everywhere | properties for name, properties in deployment.resources("AWS::Serverless::Function").items()
     }
+
+
+def schedule_role(template: dict[str, Any], **parameters: str) -> dict[str, Any]:
+    """SAM would make one without a path."""
+    return Deployment(template, Authentication="basic", **parameters).resources("AWS::IAM::Role")["ScheduleRole"]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
@@ -129,13 +133,13 @@ def test_a_boundary_bounds_every_role_the_schedule_s_too(
 ) -> None:
     found = functions(template, **parameters)
     assert {properties.get("PermissionsBoundary") for properties in found.values()} == {boundary}
-    [schedule] = found["WatcherFunction"]["Events"].values()
-    assert schedule["Properties"].get("PermissionsBoundary") == boundary
+    assert schedule_role(template, **parameters).get("PermissionsBoundary") == boundary
 
 
 def test_roles_have_the_path_that_is_asked_for(template: dict[str, Any]) -> None:
-    assert {properties["RolePath"] for properties in functions(template).values()} == {"/"}
-    assert {properties["RolePath"] for properties in functions(template, RolePath="/berth/").values()} == {"/berth/"}
+    for path, parameters in [("/", {}), ("/berth/", {"RolePath": "/berth/"})]:
+        assert {properties["RolePath"] for properties in functions(template, **parameters).values()} == {path}
+        assert schedule_role(template, **parameters)["Path"] == path
 
 
 def test_tables_have_dynamodb_s_own_key_or_the_one_that_is_given(template: dict[str, Any]) -> None:
