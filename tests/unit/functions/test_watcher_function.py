@@ -13,6 +13,8 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.nodecache.feed.changes import unpack
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Pointer
+from berth.nodecache.feed.leader import Pace
+from berth.runtime.candidacy import MARGIN_SECONDS
 from berth_cli.run_time import RunTime
 from tests.fakes.log_lines import LogLines
 from tests.unit.runtime.metric_lines import printed
@@ -98,6 +100,24 @@ def test_it_counts_what_it_publishes_and_that_it_leads(
         values |= line
     assert (values["Publications"], values["Changes"], values["LeaseTransitions"]) == ([1.0], [2.0], [1.0])
     assert 0 <= values["PublishedAge"][0] < SECONDS
+
+
+def test_what_it_published_last_is_counted_before_it_ends(
+    load_function: Load,
+    table: DynamoDBCacheTable,
+    tmp_path: Path,
+    log_lines: LogLines,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
+    path = dump(tmp_path, {"name": "n1"})
+    handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
+    # Two heartbeats, too soon after the first publication for a line of their own.
+    done = handler({"mode": "continuous"}, RunTime(MARGIN_SECONDS + 2 * Pace().heartbeat + 0.2))
+    counted = [line["Publications"][0] for line in printed(capsys) if "Publications" in line]
+    assert len(counted) == 2
+    assert sum(counted) == done["publications"] > 1
 
 
 def test_a_cluster_that_cannot_be_read_is_an_outcome_and_a_warning(
