@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -365,6 +365,15 @@ def test_programs_get_an_answer_for_each_line() -> None:
     assert answers[1]["error"].startswith("the line is no JSON")
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """It works in children, too, where a shell that runs the tests in the background has switched it off for all."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_ends_it_with_nothing_but_a_word(dump: Write) -> None:
     many = {"kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": 20_000, "template": {"spec": {}}}}
     process = subprocess.Popen(
