@@ -47,7 +47,8 @@ LEDGERS_SECONDS = 180
 ALL_RUN_SECONDS = 300
 STAY_SECONDS = 5
 REPLACED_SECONDS = 15
-LEDGER_SECONDS = 10
+# How long the watcher may take to follow, where the emulator runs a process for each concurrent call.
+LEDGER_SECONDS = 60
 
 
 class Berth(Protocol):
