@@ -24,6 +24,10 @@ START_SECONDS = 60
 # Without the last two it would listen on all addresses for MQTT and SFTP, whatever BIND_HOST says.
 LISTEN_NOWHERE_ELSE = {"IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0"}
 
+# The account's limit. For each concurrent call the emulator unpacks the function's layers and starts a process, all on
+# this machine: of 160 calls let in at once, none would answer within a caller's patience, and retries come on top.
+CONCURRENT_EXECUTIONS = 16
+
 
 class ListensTooWidely(Exception):
     """The emulator listens on an address that it was not given."""
@@ -89,6 +93,7 @@ class Emulator:
             "GATEWAY_PORT": str(self._port),
             "TMPDIR": str(self._directory),
             "AUTH": "true",
+            "LAMBDA_ACCOUNT_CONCURRENCY": str(CONCURRENT_EXECUTIONS),
             **LISTEN_NOWHERE_ELSE,
         }
         return [f"{name}={value}" for name, value in variables.items()]

@@ -44,11 +44,10 @@ managedResources:
 # A new table's are made after what may have been under way has ended, and the API server has told of pods after that;
 # where nothing happens it does so once a minute.
 LEDGERS_SECONDS = 180
-ALL_RUN_SECONDS = 300
+ALL_RUN_SECONDS = 120
 STAY_SECONDS = 5
 REPLACED_SECONDS = 15
-# How long the watcher may take to follow, where the emulator runs a process for each concurrent call.
-LEDGER_SECONDS = 60
+LEDGER_SECONDS = 10
 
 
 class Berth(Protocol):
