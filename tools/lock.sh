@@ -3,13 +3,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# lock <requirements without suffix> <option>...
+# compile <file to write> <source or option>...
+compile() {
+  echo "$1"
+  .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --output-file "$@"
+}
+
+# lock <requirements without suffix> <source or option>...
 lock() {
   local requirements=$1
   shift
-  echo "$requirements.txt"
-  .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-    "$requirements.in" --output-file "$requirements.txt" "$@"
+  compile "$requirements.txt" "$requirements.in" "$@"
 }
 
 # lock_layer <layer> "<packages that it leaves out>" <option>...
@@ -23,7 +27,10 @@ lock_layer() {
 }
 
 lock requirements/uv "$@"
-lock requirements/dev "$@"
+lock requirements/dev pyproject.toml "$@"
+
+# What the command has where it is installed: what pyproject.toml asks for, in the versions that the tests ran with.
+compile requirements/cli.txt pyproject.toml --constraint requirements/dev.txt "$@"
 
 # The runtime has boto3 and what it needs, compiled to byte-code: 17 MB less to fetch at a cold start, and nothing here
 # needs a newer one. (The X-Ray SDK of the tracer asks for botocore.)

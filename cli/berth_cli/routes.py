@@ -12,8 +12,7 @@ from pathlib import Path
 
 import yaml
 
-PROJECT = Path(__file__).resolve().parents[2]
-TEMPLATE = PROJECT / "template.yaml"
+from berth_cli.project_files import TEMPLATE
 
 
 @dataclass(frozen=True, slots=True)

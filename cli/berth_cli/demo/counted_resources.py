@@ -24,7 +24,7 @@ from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
 from berth_cli.demo.scheduler import PendingPod, Scheduler
 from berth_cli.demo.view import View
 from berth_cli.embedded_dynamodb import LEDGER_TABLE
-from berth_cli.routes import PROJECT
+from berth_cli.project_files import PROJECT
 from berth_cli.simulate.admission import PriorityClasses
 from berth_cli.simulate.documents import contents, objects
 from berth_cli.simulate.manifests import read_manifests

@@ -18,7 +18,7 @@ from berth.scheduling.status import Status, unresolvable
 from berth_cli.demo.cluster_file import write_dump
 from berth_cli.demo.extender_client import ExtenderClient, Manifest
 from berth_cli.demo.view import View
-from berth_cli.routes import PROJECT
+from berth_cli.project_files import PROJECT
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import read_cluster
 from berth_cli.simulate.control_loop import ControlLoop, Outcome

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from berth_cli.routes import PROJECT, read_api
+from berth_cli.project_files import PROJECT
+from berth_cli.routes import read_api
 
 TEMPLATE = """
 Globals: {Function: {Handler: app.handler}}

@@ -1,0 +1,107 @@
+"""`python -m tests.wheel DIRECTORY`: builds the wheel into it, installs it elsewhere, and uses it there."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import urllib3
+
+from berth import __version__
+from tests.deployment.sam import PROJECT
+from tests.e2e.child_process import ChildProcess
+from tests.integration.test_demo import OUTCOMES
+
+from .installed import Installed, build, install
+
+CLUSTER = PROJECT / "events" / "cluster.yaml"
+FIXTURE = PROJECT / "events" / "filter" / "cache-mode"
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/scheduler")
+START_SECONDS = 60
+IN_FOLDER = ("sh", "-c", 'cd "$0" && exec env -u PYTHONPATH "$@"')
+
+IMPORT_ALL = """
+import importlib, pkgutil, berth, berth_cli
+print(berth_cli.__file__)
+for package in (berth, berth_cli):
+    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(module.name)
+"""
+
+
+def version(berth: Installed) -> None:
+    """The command and the distribution say the version that the package says."""
+    assert berth.run("--version") == f"berth, version {__version__}\n"
+    assert berth.python("import importlib.metadata as it; print(it.version('berth'))") == f"{__version__}\n"
+
+
+def modules(berth: Installed) -> None:
+    """Every module finds what it imports, and none is this folder's."""
+    assert Path(berth.python(IMPORT_ALL).strip()).is_relative_to(berth.environment)
+
+
+def demo(berth: Installed) -> None:
+    """All stories are played: their examples and the functions are there."""
+    told = [line.strip() for line in berth.run("demo").splitlines()]
+    assert [line for line in OUTCOMES if line not in told] == []
+
+
+def simulate(berth: Installed) -> None:
+    """A dump's pods are placed."""
+    assert "1 of 1 pods placed" in berth.run("simulate", "--cluster", PROJECT / "examples" / "cluster.yaml")
+
+
+def configuration(berth: Installed) -> None:
+    """The schema is the documented one."""
+    assert berth.run("config", "schema") == (PROJECT / "docs" / "configuration.schema.json").read_text()
+    berth.run("config", "check", PROJECT / "examples" / "configuration.yaml")
+
+
+def scheduler_config(berth: Installed) -> None:
+    """A scheduler's configuration is printed."""
+    printed = berth.run("scheduler-config", "--url", "http://127.0.0.1:8080/scheduler")
+    assert "kind: KubeSchedulerConfiguration" in printed
+
+
+def serve(berth: Installed) -> None:
+    """filter answers over HTTP as its fixture says."""
+    event = json.loads(FIXTURE.with_suffix(".json").read_text())
+    expected = json.loads(FIXTURE.with_suffix(".expected.json").read_text())
+    log = berth.folder / "serve.log"
+    server = ChildProcess([*IN_FOLDER, berth.folder, berth.command, "serve", "--cluster", CLUSTER, "--port", "0"], log)
+    try:
+        server.wait_until(lambda: ADDRESS.search(log.read_text()) is not None, seconds=START_SECONDS)
+        (address,) = ADDRESS.findall(log.read_text())
+        answer = urllib3.request("POST", f"{address}/filter", body=event["body"], retries=False)
+    finally:
+        server.stop()
+    assert (answer.status, answer.json()) == (expected["statusCode"], expected["body"])
+
+
+USES: tuple[Callable[[Installed], None], ...] = (
+    version,
+    modules,
+    configuration,
+    scheduler_config,
+    simulate,
+    serve,
+    demo,
+)
+
+
+def main(directory: Path) -> None:
+    wheel = build(directory)
+    print(f"{wheel.relative_to(PROJECT) if wheel.is_relative_to(PROJECT) else wheel}: {wheel.stat().st_size:,} bytes")
+    with tempfile.TemporaryDirectory(prefix="berth-wheel-") as elsewhere:
+        berth = install(wheel, Path(elsewhere))
+        for use in USES:
+            use(berth)
+            print(f"{use.__name__}: {use.__doc__}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).resolve())
