@@ -64,11 +64,15 @@ bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORM
 	@touch $@
 
 .PHONY: tools
-tools: setup .tools/sam/.ready .tools/ministack/.ready ## Set up sam and the AWS emulator under .tools
+tools: setup .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready ## Set up sam, the AWS emulator and checkov under .tools
 
 .PHONY: validate
 validate: tools ## sam validate --lint
 	.tools/sam/bin/sam validate --lint --region us-east-1
+
+.PHONY: scan
+scan: tools ## A policy scanner on the template as CloudFormation gets it; its exceptions are in tools/checkov/policy.yaml
+	$(BIN)/python -m tests.policy_scan
 
 .PHONY: build
 build: tools ## sam build, for Lambda (python3.13 on arm64), and the tests of what is built
@@ -99,6 +103,11 @@ e2e: tools $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against 
 .PHONY: sam-local
 sam-local: tools ## Every fixture through sam local invoke, in Docker (FIXTURES="filter/cache-mode …" for some)
 	@$(BIN)/python -m tests.sam_local $(FIXTURES)
+
+# ------------------------------------------------------------------------------------------------------------- delivery
+.PHONY: wheel
+wheel: setup ## Build the wheel into dist, install it somewhere else, and use every command that needs no account there
+	$(BIN)/python -m tests.wheel dist
 
 # -------------------------------------------------------------------------------------------------------------- quality
 .PHONY: lint

@@ -42,3 +42,4 @@ lock_layer kubernetes "pydantic pydantic-core annotated-types typing-extensions 
 
 lock tools/sam/requirements "$@"
 lock tools/ministack/requirements "$@"
+lock tools/checkov/requirements "$@"
