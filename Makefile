@@ -64,7 +64,7 @@ bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORM
 	@touch $@
 
 .PHONY: tools
-tools: setup .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready ## Set up sam, the AWS emulator and checkov under .tools
+tools: setup .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready ## Set up sam, the AWS emulator and what looks for weaknesses under .tools
 
 .PHONY: validate
 validate: tools ## sam validate --lint
@@ -109,12 +109,20 @@ sam-local: tools ## Every fixture through sam local invoke, in Docker (FIXTURES=
 wheel: setup ## Build the wheel into dist, install it somewhere else, and use every command that needs no account there
 	$(BIN)/python -m tests.wheel dist
 
+.PHONY: sbom
+sbom: setup .tools/supply_chain/.ready ## Bills of materials (CycloneDX) of the layers and of the command, in dist
+	$(BIN)/python -m tools.supply_chain.sbom dist
+
+.PHONY: audit
+audit: setup .tools/supply_chain/.ready ## Known vulnerabilities in what is locked (AUDIT=--required fails where nobody can be asked)
+	$(BIN)/python -m tools.supply_chain.audit $(AUDIT)
+
 # -------------------------------------------------------------------------------------------------------------- quality
 .PHONY: lint
 lint: setup ## Format check, lint, types, and the arrows between the packages
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy layers/scheduling/berth cli/berth_cli tests
+	$(BIN)/mypy layers/scheduling/berth cli/berth_cli tests tools/supply_chain
 	@for handler in functions/*/app.py; do $(BIN)/mypy $$handler; done
 	$(BIN)/lint-imports --no-cache
 

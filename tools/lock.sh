@@ -43,3 +43,4 @@ lock_layer kubernetes "pydantic pydantic-core annotated-types typing-extensions 
 lock tools/sam/requirements "$@"
 lock tools/ministack/requirements "$@"
 lock tools/checkov/requirements "$@"
+lock tools/supply_chain/requirements "$@"
