@@ -16,7 +16,7 @@ from berth.nodecache.feed.changes import Change, pack, unpack
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.objects import Pod, PodSpec, read_node, read_pods, trimmed_node, trimmed_pod
 from berth.scheduling.objects.cluster import read_objects
-from berth.scheduling.objects.pod_fields import compact_pod
+from berth.scheduling.objects.compact_pod import compact_pod
 from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot import Snapshot

@@ -28,7 +28,7 @@ from berth.cluster.watch.resources import (
 from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.framework import FilterPlugin
 from berth.scheduling.objects import NodeInfo, Pod, read_node
-from berth.scheduling.objects.pod_fields import decoded_shared_part
+from berth.scheduling.objects.compact_pod import decoded_shared_part
 from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.registry import REGISTRY
 from berth.scheduling.status import SUCCESS, Status

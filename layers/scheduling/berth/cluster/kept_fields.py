@@ -38,7 +38,9 @@ from berth.cluster.watch.resources import (
 )
 from berth.nodecache.feed.events import KubernetesObject
 from berth.scheduling.objects import trimmed_node
-from berth.scheduling.objects.pod_fields import compact_pod, is_placed, without_images
+from berth.scheduling.objects.compact_pod import compact_pod
+from berth.scheduling.objects.picking import picked
+from berth.scheduling.objects.pod_fields import is_placed, without_images
 from berth.scheduling.policy import Policy
 
 FORM = 1
@@ -134,13 +136,13 @@ def _only(
     status: tuple[str, ...] = (),
     top: tuple[str, ...] = (),
 ) -> KubernetesObject:
-    kept = _picked(found, top)
+    kept = picked(found, top)
     for part, names in (("metadata", ("name", "namespace", *metadata)), ("spec", spec), ("status", status)):
         value = found.get(part)
-        picked = _picked(value, names) if isinstance(value, dict) else value
+        some = picked(value, names) if isinstance(value, dict) else value
         # A part of the wrong type stays, for the reading to name.
-        if names and picked not in (None, {}):
-            kept[part] = picked
+        if names and some not in (None, {}):
+            kept[part] = some
     return kept
 
 
@@ -167,7 +169,3 @@ def _is_rejected(status: KubernetesObject, reasons: frozenset[str]) -> bool:
         if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
             return condition.get("status") == "False" and tells_any(condition.get("message"), reasons)
     return False
-
-
-def _picked(found: KubernetesObject, names: tuple[str, ...]) -> KubernetesObject:
-    return {name: found[name] for name in names if found.get(name) is not None}

@@ -7,7 +7,7 @@ from sys import intern
 from types import MappingProxyType
 
 from berth.scheduling.objects.node import NOTHING, NodeInfo
-from berth.scheduling.objects.pod_fields import picked_annotations
+from berth.scheduling.objects.picking import picked_annotations
 from berth.scheduling.objects.reading import (
     Malformed,
     Object,

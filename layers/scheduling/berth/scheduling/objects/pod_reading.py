@@ -9,11 +9,12 @@ from weakref import WeakValueDictionary
 
 import orjson
 
+from berth.scheduling.objects.compact_pod import SHARED, decoded_shared_part
 from berth.scheduling.objects.containers import read_host_ports, read_images
 from berth.scheduling.objects.node_affinity import read_node_affinity
 from berth.scheduling.objects.pod import Controller, LabelSet, Pod, PodSpec
 from berth.scheduling.objects.pod_affinity import read_pod_affinity
-from berth.scheduling.objects.pod_fields import SHARED, controller_of, decoded_shared_part, is_placed, shared_part
+from berth.scheduling.objects.pod_fields import controller_of, is_placed, shared_part
 from berth.scheduling.objects.reading import (
     NO_ANNOTATIONS,
     Malformed,
