@@ -12,8 +12,9 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.objects.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.pod_topology_spread import filtering, scoring
-from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME, ZONE, Rules, spread_of
+from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME, ZONE, Rules
 from berth.scheduling.plugins.pod_topology_spread.filtering import NAME
+from berth.scheduling.plugins.pod_topology_spread.spread import spread_of
 from berth.scheduling.selectors import NOTHING, Invalid, is_label_key
 from berth.scheduling.snapshot import Snapshot
 from berth.scheduling.status import Status, undecidable

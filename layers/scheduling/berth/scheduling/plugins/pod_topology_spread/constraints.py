@@ -1,17 +1,12 @@
-"""Which constraints hold for a pod, and which nodes and pods they count."""
+"""Which constraints hold for a pod: its own, or the defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from berth.scheduling.history import Step
-from berth.scheduling.objects import LabelSet, NodeInfo, Pod
-from berth.scheduling.objects.taints import tolerated
+from berth.scheduling.objects import Pod
 from berth.scheduling.objects.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
-from berth.scheduling.objects.workloads import Workloads
-from berth.scheduling.plugins.node_affinity import required_of
-from berth.scheduling.pod_counter import pod_counter
 from berth.scheduling.selectors import Invalid, LabelSelector, equals
 from berth.scheduling.snapshot import Snapshot
 
@@ -29,6 +24,18 @@ class Constraint:
     min_domains: int
     honor_affinity: bool
     honor_taints: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Where a pod's constraints come from: which of its own count, and what holds for pods without any.
+
+    system_defaults: the defaults are kube-scheduler's own; they put up with nodes that lack a topology key.
+    """
+
+    action: UnsatisfiableConstraintAction
+    defaults: tuple[TopologySpreadConstraint, ...]
+    system_defaults: bool
 
 
 def constraints_of(
@@ -73,142 +80,3 @@ def _with_action(
             )
         )
     return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Where a pod's constraints come from: which of its own count, and what holds for pods without any.
-
-    system_defaults: the defaults are kube-scheduler's own; they put up with nodes that lack a topology key.
-    """
-
-    action: UnsatisfiableConstraintAction
-    defaults: tuple[TopologySpreadConstraint, ...]
-    system_defaults: bool
-
-
-def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | Invalid:
-    """The constraints of this pod. Invalid when a selector cannot be parsed."""
-    constraints = constraints_of(pod, rules.action, rules.defaults, snapshot)
-    return constraints if isinstance(constraints, Invalid) else Spread(pod, rules, snapshot.workloads, constraints)
-
-
-class Spread:
-    """The constraints of pods of one shape, and what they count on a node."""
-
-    def __init__(self, pod: Pod, rules: Rules, workloads: Workloads, constraints: tuple[Constraint, ...]) -> None:
-        self.pod, self.constraints = pod, constraints
-        self._rules, self._workloads = rules, workloads
-        self.requires_all = bool(pod.spec.topology_spread) or not rules.system_defaults
-        self._required = required_of(pod)
-        self._keys = frozenset(each.topology_key for each in constraints)
-        self._counters = [pod_counter(frozenset((pod.namespace,)), each.selector) for each in constraints]
-        alike = len({id(counter) for counter in self._counters}) == 1 and not constraints[0].selector.everything
-        self._shared = self._counters[0] if alike else None
-        self._all = list(range(len(constraints)))
-        self._policies = any(each.honor_affinity or each.honor_taints for each in constraints)
-        # A score takes what is on a node from the node itself.
-        soft = rules.action is UnsatisfiableConstraintAction.SCHEDULE_ANYWAY
-        self._counted = [
-            (index, each.topology_key)
-            for index, each in enumerate(constraints)
-            if not soft or each.topology_key != HOSTNAME
-        ]
-
-    def at(self, snapshot: Snapshot) -> Spread:
-        """The same for a later snapshot: itself, unless the pod's workloads or the labels seen make another one."""
-        defaulted = not self.pod.spec.topology_spread and snapshot.workloads is not self._workloads
-        if not defaulted and not any(counter.worn for counter in self._counters):
-            return self
-        again = spread_of(self.pod, self._rules, snapshot)
-        if isinstance(again, Invalid):
-            return self
-        again.see(snapshot)
-        return again
-
-    def selects_itself(self, index: int) -> bool:
-        """Whether the pod is one of those that the constraint spreads."""
-        return self.constraints[index].selector.matches(self.pod.labels)
-
-    def matches(self, index: int, label_set: LabelSet) -> bool:
-        """Whether a pod with these labels counts for the constraint. Even `{}` matches here."""
-        return self._counters[index].matches(label_set)
-
-    def covers(self, node: NodeInfo) -> bool:
-        """Whether the node has all topology keys."""
-        return node.labels.keys() >= self._keys
-
-    def included(self, node: NodeInfo) -> list[int]:
-        """The constraints, by index, whose policies include the node."""
-        if not self._policies or (self._required is None and not node.taints):
-            return self._all
-        found = []
-        matches: bool | None = None
-        for index, each in enumerate(self.constraints):
-            if each.honor_affinity and self._required is not None:
-                if matches is None:
-                    matches = self._required.matches(node)
-                if not matches:
-                    continue
-            if each.honor_taints and node.taints and self._is_repelled_by(node):
-                continue
-            found.append(index)
-        return found
-
-    def see(self, snapshot: Snapshot) -> None:
-        """Match the pods of a whole snapshot at once."""
-        for counter in self._counters:
-            counter.matches_one_of(snapshot.census)
-
-    def count(self, index: int, node: NodeInfo, *, seen: bool = False) -> int:
-        """How many pods on the node count: not those that are being deleted. A selector `{}` counts nothing."""
-        if self.constraints[index].selector.everything:
-            return 0
-        return self._counters[index].count_running(node.usage, seen=seen)
-
-    def domains(self, node: NodeInfo, *, seen: bool = False) -> list[tuple[int, str, int]]:
-        """Constraint, topology value and number of pods, for each constraint that counts the node.
-
-        seen: whether it is a node of a snapshot that the counters have seen.
-        """
-        labels = node.labels
-        if self.requires_all and not labels.keys() >= self._keys:
-            return []
-        included = self.included(node)
-        if self._shared is not None and included is self._all:
-            # As it mostly is: one selector for all constraints, and no policy that leaves the node out.
-            number = self._shared.count_running(node.usage, seen=seen)
-            return [(index, labels.get(key, ""), number) for index, key in self._counted]
-        # A node without the label is the domain of the empty value, where it counts at all.
-        return [
-            (index, labels.get(key, ""), self.count(index, node, seen=seen))
-            for index, key in self._counted
-            if index in included
-        ]
-
-    def concern(self, step: Step, snapshot: Snapshot) -> Collection[str]:
-        """The nodes of a step that may count otherwise after it. All pods that came with it have been seen then."""
-        if not self.constraints:
-            return ()
-        for node in [snapshot.nodes[name] for name in step.reset if name in snapshot.nodes]:
-            for counter in self._counters:
-                counter.see(node.usage.label_sets)
-        # Most constraints of a pod have the same selector, and so one counter.
-        counters = dict.fromkeys(self._counters)
-        return step.reset.union(
-            *(
-                moved.by_label_set[found]
-                for moved in step.moved
-                for counter in counters
-                for found in counter.matching(moved.by_label_set)
-            )
-        )
-
-    def counts_alike(self, before: NodeInfo, after: NodeInfo) -> bool:
-        """Whether a node that had pods come or go, and did not change itself, counts as it did."""
-        if self._shared is None or before.labels is not after.labels or before.taints is not after.taints:
-            return False
-        return self._shared.count_running(before.usage) == self._shared.count_running(after.usage)
-
-    def _is_repelled_by(self, node: NodeInfo) -> bool:
-        return any(taint.forbids and not tolerated(taint, self.pod.spec.tolerations) for taint in node.taints)

@@ -11,7 +11,8 @@ from berth.scheduling.framework import MAX_NODE_SCORE, ClusterScore
 from berth.scheduling.history import Step
 from berth.scheduling.node_numbers import Kinds, NodeNumbers
 from berth.scheduling.objects import NodeInfo
-from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME, Spread
+from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME
+from berth.scheduling.plugins.pod_topology_spread.spread import Spread
 from berth.scheduling.positions import Located
 from berth.scheduling.snapshot import Snapshot
 
