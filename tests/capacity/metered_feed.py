@@ -16,9 +16,9 @@ from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Observation
+from berth.nodecache.feed.objects_view import ObjectsView
 from berth.nodecache.feed.progress import Position
 from berth.nodecache.feed.reader import NodeCacheReader
-from berth.nodecache.feed.watcher import ObjectsView
 from berth.nodecache.feed.writer import Writer
 from tests.capacity.item_size import item_size, read_units, write_units
 from tests.capacity.sizes import pod_changes

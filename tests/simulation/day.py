@@ -20,7 +20,8 @@ from berth.lease.record import Fence
 from berth.lease.standby import Standby
 from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import LogItem, LogWrite
-from berth.nodecache.feed.watcher import Watcher, WatcherOutcome
+from berth.nodecache.feed.watcher import Watcher
+from berth.nodecache.feed.watcher_run import WatcherOutcome
 from berth.nodecache.feed.writer import Retention
 from berth.runtime.candidacy import HORIZON_SECONDS, MARGIN_SECONDS, NAP_SECONDS
 from tests.simulation.ambush import Ambush

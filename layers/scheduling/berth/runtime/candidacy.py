@@ -27,7 +27,8 @@ from berth.nodecache.background_queue import BackgroundQueue
 from berth.nodecache.configurations import Configured
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.table import TableUnavailable
-from berth.nodecache.feed.watcher import Watcher, WatcherRun
+from berth.nodecache.feed.watcher import Watcher
+from berth.nodecache.feed.watcher_run import WatcherRun
 from berth.nodecache.wake_up import WakeUp
 from berth.reservations.events import WORTH_A_LOOK, Event
 from berth.reservations.reconciler import Reconciler

@@ -7,7 +7,7 @@ import time
 from berth.nodecache.cluster import ClusterUnavailable
 from berth.nodecache.configurations import ConfigurationInvalid, Configurations, Configured
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
-from berth.nodecache.feed.watcher import WatcherOutcome, WatcherRun
+from berth.nodecache.feed.watcher_run import WatcherOutcome, WatcherRun
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.candidacy import Candidacy, Run
 from berth.runtime.cluster import connect

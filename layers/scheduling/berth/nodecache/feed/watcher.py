@@ -13,9 +13,7 @@ Not guaranteed: that somebody leads. After a crash nobody does until the next ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Mapping
 
 from berth.lease.clock import Clock
 from berth.lease.elector import LeaderElector
@@ -26,73 +24,14 @@ from berth.nodecache.feed.changes import Change, Key, Object, Unfit
 from berth.nodecache.feed.cluster import Cluster
 from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Pointer
 from berth.nodecache.feed.leader import Leader, Pace, Publication
+from berth.nodecache.feed.objects_view import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, Deposed, TableUnavailable
+from berth.nodecache.feed.watcher_run import WatcherOutcome, WatcherRun
 from berth.nodecache.feed.writer import NotLeading, Outranked, Retention
 
 _PUNCTUAL = 0.01
 _NAMED = 10
-
-
-class WatcherOutcome(StrEnum):
-    """How one run of the watcher ended."""
-
-    NOT_NEEDED = "not-needed"
-    HANDED_OVER = "handed-over"
-    DEPOSED = "deposed"
-    NEVER_LED = "never-led"
-    CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
-    TABLE_UNAVAILABLE = "failure-table-unavailable"
-    CONFIGURATION_INVALID = "failure-configuration-invalid"
-
-
-@dataclass(frozen=True, slots=True)
-class WatcherRun:
-    """What one run did. `reason`: of a failure, or the last trouble overcome.
-
-    Left out of what is published: `oversized` and `unencodable` objects, the first few of them named in `left_out` with
-    the reason, and `nameless` ones (how often one was told of).
-    """
-
-    outcome: WatcherOutcome
-    publications: int = 0
-    objects: int = 0
-    oversized: int = 0
-    reason: str = ""
-    unencodable: int = 0
-    nameless: int = 0
-    left_out: tuple[str, ...] = ()
-    nodes: int = 0
-
-    @property
-    def failed(self) -> bool:
-        """Whether somebody should look at it."""
-        return self.outcome.startswith("failure-") or bool(self.left_out or self.nameless)
-
-    @property
-    def told(self) -> str:
-        """All of it in one line, for a log."""
-        parts = [self.reason] if self.reason else []
-        if self.publications:
-            parts.append(f"{self.publications} publications, {self.objects} objects of them {self.nodes} nodes")
-        if self.nameless:
-            parts.append(f"left out {self.nameless} without a name")
-        return "; ".join((*parts, *(f"left out {each}" for each in self.left_out)))
-
-
-class ObjectsView:
-    """The reader's state for a watcher: the objects themselves. Nobody else reads it, so it is changed in place."""
-
-    def empty(self) -> dict[Key, Object]:
-        return {}
-
-    def applied(self, state: dict[Key, Object], changes: Iterable[Change]) -> dict[Key, Object]:
-        for resource, key, kept in changes:
-            if kept is None:
-                state.pop((resource, key), None)
-            else:
-                state[resource, key] = kept
-        return state
 
 
 class Watcher:
