@@ -25,9 +25,10 @@ from berth.nodecache.feed.head import Observation
 from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
 from berth.nodecache.feed.leader import Leader
 from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import LogItem, LogWrite, TableUnavailable
 from berth.nodecache.feed.watcher import Watcher
-from berth.nodecache.feed.writer import Retention, Writer
+from berth.nodecache.feed.writer import Writer
 
 Break = Callable[[pytest.MonkeyPatch], None]
 BEYOND = 5_000

@@ -19,10 +19,10 @@ from berth.lease.outcomes import LeaderCallbacks
 from berth.lease.record import Fence
 from berth.lease.standby import Standby
 from berth.nodecache.feed.head import Head
+from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import Watcher
 from berth.nodecache.feed.watcher_run import WatcherOutcome
-from berth.nodecache.feed.writer import Retention
 from berth.runtime.candidacy import HORIZON_SECONDS, MARGIN_SECONDS, NAP_SECONDS
 from tests.simulation.ambush import Ambush
 from tests.simulation.cluster import ApiServer, SimulatedCluster

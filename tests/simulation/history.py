@@ -16,9 +16,9 @@ from berth.lease.elector import LeaderElector
 from berth.lease.in_memory_lock import InMemoryLeaseLock
 from berth.nodecache.feed import changes
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import Watcher
-from berth.nodecache.feed.writer import Retention
 from tests.simulation.ambush import Ambush
 from tests.simulation.cluster import RESOURCES, ApiServer, SimulatedCluster
 from tests.simulation.schedule import MINUTE, Schedule, Starts

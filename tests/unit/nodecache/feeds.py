@@ -15,9 +15,11 @@ from berth.lease.record import Fence, Lease, LeaseSpec
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.head import Head, Observation, Pointer
 from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
+from berth.nodecache.feed.leadership import Leadership
 from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import Deposed, LogItem, LogWrite, TableUnavailable
-from berth.nodecache.feed.writer import Leadership, Retention, Writer
+from berth.nodecache.feed.writer import Writer
 from tests.fakes.cache_tables import CountingCacheTable
 from tests.unit.lease.clocks import EnvironmentClock
 

@@ -24,11 +24,13 @@ from berth.nodecache.feed.changes import Change, Key, Object, Unfit
 from berth.nodecache.feed.cluster import Cluster
 from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Pointer
 from berth.nodecache.feed.leader import Leader, Pace, Publication
+from berth.nodecache.feed.leadership import NotLeading
 from berth.nodecache.feed.objects_view import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import CacheTable, Deposed, TableUnavailable
 from berth.nodecache.feed.watcher_run import WatcherOutcome, WatcherRun
-from berth.nodecache.feed.writer import NotLeading, Outranked, Retention
+from berth.nodecache.feed.writer import Outranked
 
 _PUNCTUAL = 0.01
 _NAMED = 10

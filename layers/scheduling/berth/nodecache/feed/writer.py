@@ -14,54 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from berth import __version__
 from berth.lease.clock import Clock, Instant
 from berth.lease.record import Fence
 from berth.nodecache.feed.changes import Change, Key, Object, Packed, Unfit, pack
 from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.leadership import Leadership, NotLeading
+from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
-
-
-class Leadership(Protocol):
-    """What the elector knows, as far as a publication needs it."""
-
-    def fence(self) -> Fence | None:
-        """What a publication now is conditional on; None: nothing may be published now."""
-
-    def renewed(self, fence: Fence, at: Instant) -> Fence | None:
-        """A publication under this fence, sent at that time, was written: it is a renewal."""
-
-    def refused(self, fence: Fence) -> None:
-        """A publication under this fence was refused."""
-
-
-class NotLeading(Exception):
-    """Nothing may be published now: the lease has run out, or its record has to be read first."""
 
 
 class Outranked(Deposed):
     """A version of this writer's is taken by another, of this epoch or a later one: it can never publish again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Retention:
-    """How long what is written stays, and when a snapshot takes the log's place. Seconds and bytes.
-
-    `lifetime`: after that the table may drop a log item or a chunk. `compaction_age`: so old a snapshot may become, and
-    so old what is not published yet; the rest of the lifetime is for readers and for times without a watcher.
-    `least_log_bytes`: below that a log is not worth a snapshot, however small the cluster. `retry`: between two
-    attempts to write one.
-    """
-
-    lifetime: float = 24 * 3600.0
-    least_log_bytes: int = 256 * 1024
-    retry: float = 30.0
-
-    @property
-    def compaction_age(self) -> float:
-        return self.lifetime / 4
 
 
 @dataclass(slots=True)
@@ -161,7 +126,7 @@ class Writer:
         pointer = self.pointer
         if pointer is None or not self.is_settled:
             return False
-        if not self._compaction_is_due(pointer) or not self._may_compact_again():
+        if not self._retention.is_compaction_due(pointer, self._clock.wall()) or not self._may_compact_again():
             return False
         # Readers that have come to the last snapshot go on with the log: it is still there for a grace period.
         following = replace(
@@ -185,14 +150,6 @@ class Writer:
     def is_settled(self) -> bool:
         """Whether all changes that were handed over are published, and known to be."""
         return not self._unpublished and self._in_doubt is None
-
-    def _compaction_is_due(self, pointer: Pointer) -> bool:
-        if pointer.snapshot is None:
-            return pointer.version > 0
-        outgrown = pointer.log_bytes > max(pointer.snapshot.size, self._retention.least_log_bytes)
-        # By a clock that is off either way: a snapshot of the future is as good as an old one.
-        age = abs(self._clock.wall() - pointer.snapshot.written_at)
-        return outgrown or age > self._retention.compaction_age
 
     def _may_compact_again(self) -> bool:
         now = self._clock.monotonic()
