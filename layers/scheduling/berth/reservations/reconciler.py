@@ -11,23 +11,21 @@ short.
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from berth.reservations.entry import Entry, OpenReservation
+from berth.reservations.entry import OpenReservation
 from berth.reservations.events import Event, Happening, Report
 from berth.reservations.expiry import Expired, Expiry, ExpiryOutcome
 from berth.reservations.node_reconciliation import NodeReconciliation, Outranked
+from berth.reservations.open_reservations import OpenReservations, id_of
 from berth.reservations.pods import ReservedPods
 from berth.reservations.rebuild import LATE_SECONDS, Rebuild
 from berth.reservations.roll import Roll
-from berth.reservations.table import LedgerTable, Marker, MarkerState, TableUnavailable
+from berth.reservations.table import LedgerTable, MarkerState, TableUnavailable
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
-
-_Id = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,6 @@ class Reconciler:
         self._table = table
         self._roll = Roll(counting)
         self._epoch = epoch
-        self._wall = wall
         self._monotonic = monotonic
         self._report = report
         self._made_room = made_room
@@ -84,16 +81,11 @@ class Reconciler:
             report=self._told,
             unbound=lambda: self._roll.unbound,
         )
+        self._open = OpenReservations(wall, monotonic)
         self._concerned: dict[str, None] = {}
         self._to_sweep: deque[str] = deque()
         self._to_expire: deque[OpenReservation] = deque()
         self._to_close: deque[OpenReservation] = deque()
-        self._first_seen: dict[_Id, float] = {}
-        self._on_node: dict[_Id, float] = {}
-        """By what moment a pod was found on the node that was not published there."""
-        self._untraced: dict[_Id, OpenReservation] = {}
-        """Entries that were met without an open reservation."""
-        self._marker: Marker | None = None
         self._observed_at = 0.0
         self._has_learned = False
         self._poll_at = self._sweep_at = self._resume_at = self._rebuild_at = monotonic()
@@ -173,7 +165,7 @@ class Reconciler:
         else:
             reconciled = self._node.visit(node)
             for entry in reconciled.reserved:
-                self._trace(node, entry)
+                self._open.note_entry(node, entry)
             if reconciled.blank:
                 self._rebuild.add(node)
             if reconciled.unfinished:
@@ -181,22 +173,12 @@ class Reconciler:
                 self._to_sweep.append(node)
         self._concerned.pop(node, None)
 
-    def _trace(self, node: str, entry: Entry) -> None:
-        reservation = OpenReservation(entry.pod, node, entry.attempt, entry.shares, entry.since)
-        self._untraced[_id(reservation)] = reservation
-        self._first_seen.setdefault(_id(reservation), self._monotonic())
-
     def _poll(self) -> None:
         """Look at the marker and at all open reservations."""
         self._rebuild.heed(self._table.marker(), sorted(self._roll.nodes))
         now = self._monotonic()
-        found = {_id(each): each for each in self._table.open_reservations()}
-        for each in found.keys() & self._untraced.keys():
-            del self._untraced[each]
-        known = found | self._untraced
-        self._first_seen = {each: self._first_seen.get(each, now) for each in known}
-        self._on_node = {each: at for each, at in self._on_node.items() if each in known}
-        waiting = {_id(each) for each in (*self._to_expire, *self._to_close)}
+        known = self._open.note(self._table.open_reservations(), now)
+        waiting = {id_of(each) for each in (*self._to_expire, *self._to_close)}
         for each, reservation in known.items():
             if each in waiting or self._rebuild.concerns(reservation.node):
                 continue
@@ -204,28 +186,21 @@ class Reconciler:
                 # The node's ledger is brought to what is published, and then this goes.
                 self._concerned[reservation.node] = None
                 self._to_close.append(reservation)
-            elif reservation.release_requested or self._is_old(reservation):
+            elif reservation.release_requested or self._open.age(reservation) >= self._pace.expiry:
                 self._to_expire.append(reservation)
-
-    def _is_old(self, reservation: OpenReservation) -> bool:
-        """By its own time or by ours: one that was made by a clock ahead of ours would never be."""
-        age = self._wall() - reservation.since
-        seen = self._monotonic() - self._first_seen[_id(reservation)]
-        return max(age, seen) >= self._pace.expiry
 
     def _expire(self, reservation: OpenReservation) -> None:
         if self._rebuild.concerns(reservation.node):
             return
-        key = _id(reservation)
-        if self._on_node.get(key, math.inf) < self._observed_at:
+        if self._open.was_on_node_before(reservation, self._observed_at):
             # It has been published by now that the pod is there, and it is not on the roll: nothing of it is counted.
             done = self._expiry.release(reservation)
         else:
             done = self._expiry.expire(reservation)
         if done.outcome is ExpiryOutcome.ON_NODE:
-            self._on_node.setdefault(key, self._wall())
+            self._open.note_on_node(reservation)
         if done.outcome.is_over:
-            self._untraced.pop(key, None)
+            self._open.forget(reservation)
         self._tell_expired(reservation, done)
 
     def _tell_expired(self, reservation: OpenReservation, done: Expired) -> None:
@@ -243,14 +218,10 @@ class Reconciler:
 
     def _close(self, reservation: OpenReservation) -> None:
         self._expiry.close(reservation)
-        self._untraced.pop(_id(reservation), None)
+        self._open.forget(reservation)
 
     def _told(self, event: Event) -> None:
         """What pods end is published, and wakes the queue then; but only now can be reserved what they held."""
         self._report(event)
         if event.happening in (Happening.RELEASED, Happening.RESIZED, Happening.CREATED, Happening.REBUILT):
             self._made_room()
-
-
-def _id(reservation: OpenReservation) -> _Id:
-    return reservation.pod.uid, reservation.node, reservation.attempt
