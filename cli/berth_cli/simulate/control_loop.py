@@ -16,7 +16,7 @@ from berth.scheduling.changes import Changes
 from berth.scheduling.evaluation import Evaluation
 from berth.scheduling.evaluations import Evaluations
 from berth.scheduling.framework import MAX_NODE_SCORE
-from berth.scheduling.managed_resources.counting import Insufficient
+from berth.scheduling.managed_resources.insufficient import Insufficient
 from berth.scheduling.nominations import nominated_verdicts
 from berth.scheduling.objects import Pod
 from berth.scheduling.positions import Located

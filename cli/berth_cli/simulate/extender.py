@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.managed_resources.device_annotation import devices_in
+from berth.scheduling.managed_resources.insufficient import Insufficient
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable
 from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.agreement import Agreement, Proposal

@@ -14,7 +14,8 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Binding, Created, FoundPod, NotHeld, PodBinder, Refused, Reservations, Unanswered
 from berth.extender.settled import CONFLICT, NOT_FOUND, Ending, settled_by
-from berth.scheduling.managed_resources.counting import Counting, Demand
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import read_pod
 from berth.scheduling.objects.reading import Unreadable
 

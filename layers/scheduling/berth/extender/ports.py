@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 from berth.extender.outcomes import BindOutcome
 from berth.scheduling.freshness import WhenStale
-from berth.scheduling.managed_resources.counting import Counting, Demand
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot import Snapshot
 

@@ -13,7 +13,9 @@ from berth.reservations.ledger import Ledger, LedgerOutcome, LedgerResult
 from berth.reservations.node_ledger import NodeLedger
 from berth.reservations.table import TableUnavailable
 from berth.reservations.table_calls import TableCalls, TooLate
-from berth.scheduling.managed_resources.counting import Counting, Demand, Insufficient
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.insufficient import Insufficient
 
 TRIES = 10
 """Races for one device, or with another bind of the same pod, that a reservation loses before it gives up."""

@@ -15,7 +15,8 @@ from berth.reservations.entry import EntryState
 from berth.reservations.ledger import Ledger
 from berth.reservations.table import LedgerTable, TableUnavailable
 from berth.reservations.table_calls import TableCalls, TooLate
-from berth.scheduling.managed_resources.counting import Counting, Demand
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
 
 TOO_LATE = "the deadline was over before the ledger of counted resources was written"
 

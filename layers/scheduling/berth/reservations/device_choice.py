@@ -7,8 +7,10 @@ from zlib import crc32
 
 from berth.reservations.entry import Shares
 from berth.reservations.node_ledger import NodeLedger
-from berth.scheduling.managed_resources.counting import Counting, Demand, Insufficient
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.managed_resources.device_annotation import device_of
+from berth.scheduling.managed_resources.insufficient import Insufficient
 
 ANY_AFTER = 2
 """Races lost before any device with room will do."""

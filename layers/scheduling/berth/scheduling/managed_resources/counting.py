@@ -6,13 +6,11 @@ Nothing reads anything but its arguments: filter, bind and the watcher count ali
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 from berth.scheduling.managed_resources.amounts import NoAmount
 from berth.scheduling.managed_resources.capacity import capacity_of
 from berth.scheduling.managed_resources.configuration import ManagedResource, Packing
-from berth.scheduling.managed_resources.demand import Demand, annotated, requested
+from berth.scheduling.managed_resources.demand import Demand, DemandReader
 from berth.scheduling.managed_resources.device_annotation import (
     Shares,
     annotation_of,
@@ -21,34 +19,10 @@ from berth.scheduling.managed_resources.device_annotation import (
     index_in,
     pool_of,
 )
+from berth.scheduling.managed_resources.insufficient import Insufficient
 from berth.scheduling.objects.node import NodeInfo
-from berth.scheduling.objects.pod import Pod, PodSpec
+from berth.scheduling.objects.pod import Pod
 from berth.scheduling.objects.reading import Unreadable
-
-__all__ = ["Counting", "Demand", "Insufficient", "Shares", "insufficient", "left"]
-
-
-@dataclass(frozen=True, slots=True)
-class Insufficient:
-    """Not enough is left of these resources. never: of one of them there was never enough."""
-
-    resources: tuple[str, ...]
-    never: bool
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """One for each."""
-        return tuple(map(insufficient, self.resources))
-
-    @property
-    def text(self) -> str:
-        """The reasons as the pod's event shows them."""
-        return ", ".join(self.reasons)
-
-
-def insufficient(resource: str) -> str:
-    """Why not, as NodeResourcesFit says it: constant (fact 17)."""
-    return f"Insufficient {resource}"
 
 
 class Counting:
@@ -56,14 +30,7 @@ class Counting:
 
     def __init__(self, resources: Iterable[ManagedResource] = ()) -> None:
         self._resources = {each.name: each for each in resources}
-        self._by_request = {
-            name: each for each in self._resources.values() if each.requests is None for name in each.names
-        }
-        self._by_annotation = {
-            name: each.requests.pod_annotation for name, each in self._resources.items() if each.requests is not None
-        }
-        self._asked = frozenset(self._by_request)
-        self._known: WeakKeyDictionary[PodSpec, tuple[Demand, ...] | Unreadable] = WeakKeyDictionary()
+        self._demands = DemandReader(self._resources.values())
 
     @property
     def counts(self) -> bool:
@@ -90,7 +57,7 @@ class Counting:
     def pod_annotations(self) -> frozenset[str]:
         """The annotations of pods that are read."""
         devices = {annotation_of(name) for name in self._resources if self._has_devices(name)}
-        return frozenset(devices.union(self._by_annotation.values()))
+        return frozenset(devices.union(self._demands.annotations))
 
     @property
     def node_annotations(self) -> frozenset[str]:
@@ -103,24 +70,8 @@ class Counting:
         return frozenset(key for key in found if key is not None)
 
     def demands(self, pod: Pod) -> tuple[Demand, ...] | Unreadable:
-        """What the pod asks for; empty: nothing that is counted. Unreadable names what cannot be read of it.
-
-        By the rules of Kubernetes: the larger of the containers' sum and any init container. A pod that gives both an
-        amount and per cent asks for the amount.
-        """
-        requests = pod.spec.requests
-        asks = not self._asked.isdisjoint(requests.asked) or not self._asked.isdisjoint(requests.beyond)
-        requested = self._requested(pod.spec) if asks else ()
-        if isinstance(requested, Unreadable) or not self._by_annotation or not pod.annotations:
-            return requested
-        found = list(requested)
-        for name, key in self._by_annotation.items():
-            demand = annotated(pod, name, key)
-            if isinstance(demand, Unreadable):
-                return demand
-            if demand is not None:
-                found.append(demand)
-        return tuple(found)
+        """What the pod asks for; empty: nothing that is counted."""
+        return self._demands.of(pod)
 
     def capacity(self, node: NodeInfo) -> Mapping[str, int]:
         """What the node has, by pool, amounts above 0. Of what cannot be read it has nothing (see `unreadable`)."""
@@ -181,7 +132,7 @@ class Counting:
         """What the pods of a node hold together, by pool."""
         used: dict[str, int] = {}
         unplaced = []
-        asked, annotated = self._asked, bool(self._by_annotation)
+        asked, annotated = self._demands.requests, bool(self._demands.annotations)
         for pod in pods:
             if asked.isdisjoint(pod.spec.requests.asked) and pod.assumed_shares is None and not annotated:
                 # Most pods of a cluster hold nothing counted, and the first sight of a shape asks all of them.
@@ -221,24 +172,6 @@ class Counting:
     def annotations(self, shares: Shares) -> Mapping[str, str]:
         """What the Binding carries: by resource with devices, the number of the pod's."""
         return {annotation_of(resource): str(index) for resource, index in devices_in(shares).items()}
-
-    def _requested(self, spec: PodSpec) -> tuple[Demand, ...] | Unreadable:
-        """By the containers. Thousands of pods share a spec, and every sight of a new shape asks all of them."""
-        known = self._known.get(spec)
-        if known is None:
-            known = self._known[spec] = self._read(spec)
-        return known
-
-    def _read(self, spec: PodSpec) -> tuple[Demand, ...] | Unreadable:
-        found: dict[str, Demand] = {}
-        for name, each in self._by_request.items():
-            demand = requested(spec, name, each.name)
-            if isinstance(demand, Unreadable):
-                return demand
-            if demand is not None:
-                # A resource's own name is before that for per cent of it.
-                found.setdefault(each.name, demand)
-        return tuple(found.values())
 
     def _has_devices(self, resource: str) -> bool:
         return self._resources[resource].devices is not None

@@ -1,10 +1,13 @@
-"""What a pod asks for, in its containers or in an annotation."""
+"""What a pod asks for of what is counted, in its containers or in an annotation."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from berth.scheduling.managed_resources.amounts import NoAmount, amount_in, bounded
+from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.objects.pod import Pod, PodSpec
 from berth.scheduling.objects.reading import Unreadable
 
@@ -29,7 +32,64 @@ class Demand:
         return -(-size * self.amount // PERCENT) if self.percent else self.amount
 
 
-def requested(spec: PodSpec, name: str, resource: str) -> Demand | Unreadable | None:
+class DemandReader:
+    """For the resources of one configuration. It remembers what specs ask for, and nothing else; threads may share it.
+
+    requests: the names in requests, annotations: those of pods, by which something is asked for.
+    """
+
+    def __init__(self, resources: Iterable[ManagedResource]) -> None:
+        self._by_request: dict[str, ManagedResource] = {}
+        self._by_annotation: dict[str, str] = {}
+        for each in resources:
+            if each.requests is None:
+                self._by_request |= dict.fromkeys(each.names, each)
+            else:
+                self._by_annotation[each.name] = each.requests.pod_annotation
+        self.requests = frozenset(self._by_request)
+        self.annotations = frozenset(self._by_annotation.values())
+        self._known: WeakKeyDictionary[PodSpec, tuple[Demand, ...] | Unreadable] = WeakKeyDictionary()
+
+    def of(self, pod: Pod) -> tuple[Demand, ...] | Unreadable:
+        """What the pod asks for; empty: nothing that is counted. Unreadable names what cannot be read of it.
+
+        By the rules of Kubernetes: the larger of the containers' sum and any init container. A pod that gives both an
+        amount and per cent asks for the amount.
+        """
+        requests = pod.spec.requests
+        asks = not self.requests.isdisjoint(requests.asked) or not self.requests.isdisjoint(requests.beyond)
+        by_containers = self._requested(pod.spec) if asks else ()
+        if isinstance(by_containers, Unreadable) or not self.annotations or not pod.annotations:
+            return by_containers
+        found = list(by_containers)
+        for name, key in self._by_annotation.items():
+            demand = _annotated(pod, name, key)
+            if isinstance(demand, Unreadable):
+                return demand
+            if demand is not None:
+                found.append(demand)
+        return tuple(found)
+
+    def _requested(self, spec: PodSpec) -> tuple[Demand, ...] | Unreadable:
+        """By the containers. Thousands of pods share a spec, and every sight of a new shape asks all of them."""
+        known = self._known.get(spec)
+        if known is None:
+            known = self._known[spec] = self._read(spec)
+        return known
+
+    def _read(self, spec: PodSpec) -> tuple[Demand, ...] | Unreadable:
+        found: dict[str, Demand] = {}
+        for name, each in self._by_request.items():
+            demand = _requested(spec, name, each.name)
+            if isinstance(demand, Unreadable):
+                return demand
+            if demand is not None:
+                # A resource's own name is before that for per cent of it.
+                found.setdefault(each.name, demand)
+        return tuple(found.values())
+
+
+def _requested(spec: PodSpec, name: str, resource: str) -> Demand | Unreadable | None:
     """Of this resource by its containers, under this name; another one stands for per cent. None: nothing."""
     if name in spec.requests.beyond:
         return Unreadable(REASON_REQUEST.format(name))
@@ -44,7 +104,7 @@ def requested(spec: PodSpec, name: str, resource: str) -> Demand | Unreadable | 
     return Demand(resource, amount, percent)
 
 
-def annotated(pod: Pod, name: str, key: str) -> Demand | Unreadable | None:
+def _annotated(pod: Pod, name: str, key: str) -> Demand | Unreadable | None:
     """By its annotation `key`. None: nothing."""
     if key not in pod.annotations:
         return None

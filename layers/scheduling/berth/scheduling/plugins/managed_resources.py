@@ -16,8 +16,9 @@ from typing import Self
 from pydantic import Field
 
 from berth.scheduling.framework import FilterPlugin, Prepared, ScorePlugin
-from berth.scheduling.managed_resources.counting import Counting, Demand, Insufficient, insufficient, left
-from berth.scheduling.managed_resources.demand import REASON_ANNOTATION, REASON_PERCENT, REASON_REQUEST
+from berth.scheduling.managed_resources.counting import Counting, left
+from berth.scheduling.managed_resources.demand import REASON_ANNOTATION, REASON_PERCENT, REASON_REQUEST, Demand
+from berth.scheduling.managed_resources.insufficient import Insufficient, insufficient
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import Share, least_allocated, most_allocated
