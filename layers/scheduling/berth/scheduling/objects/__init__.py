@@ -6,7 +6,8 @@ from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.node_reading import LABELS_NOT_STRINGS, read_node, read_nodes, trimmed_node
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
 from berth.scheduling.objects.pod_fields import trimmed_pod
-from berth.scheduling.objects.pod_reading import label_set, pod_spec, read_pod, read_pods
+from berth.scheduling.objects.pod_reading import label_set, read_pod, read_pods
+from berth.scheduling.objects.pod_spec_reading import pod_spec
 from berth.scheduling.objects.priority_class import PriorityClass, read_priority_class
 from berth.scheduling.objects.reading import Unreadable
 from berth.scheduling.objects.workloads import Workload, Workloads, read_workload
