@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 from berth.lease.config import HandOver, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
@@ -97,6 +98,14 @@ class Contender:
 
     def _new_leader(self, identity: str) -> None:
         self.events.append(("leader", identity))
+
+
+def leading(store: LeaseStore, **options: Any) -> Contender:
+    """A leader in epoch 0, whose calls so far do not count."""
+    alpha = Contender(store, "alpha", **options)
+    alpha.lead()
+    alpha.calls()
+    return alpha
 
 
 def pass_time(seconds: float, *contenders: Contender) -> None:

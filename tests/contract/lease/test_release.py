@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
@@ -11,30 +10,13 @@ from berth.lease.config import HandOver
 from berth.lease.outcomes import ElectionOutcome, ReleaseOutcome
 from berth.lease.run import run
 from tests.unit.lease.clocks import AT
-from tests.unit.lease.contenders import Contender, holder, pass_time
-from tests.unit.lease.dynamodb_stores import MotoStore
+from tests.unit.lease.contenders import Contender, holder, leading, pass_time
 from tests.unit.lease.faults import Fault
-from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease
-
-STORES = {"in memory": InMemoryStore, "moto": MotoStore}
+from tests.unit.lease.stores import LeaseStore, stored_lease
 
 HELD = ElectionOutcome.HELD
 NOT_NEEDED = ElectionOutcome.NOT_NEEDED
 BECAME_LEADER = ElectionOutcome.BECAME_LEADER
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest) -> LeaseStore:
-    """An empty one."""
-    return STORES[request.param]()
-
-
-def leading(store: LeaseStore, **options: Any) -> Contender:
-    """A leader in epoch 0, whose calls so far do not count."""
-    alpha = Contender(store, "alpha", **options)
-    alpha.lead()
-    alpha.calls()
-    return alpha
 
 
 class TestUpstreamRelease:

@@ -12,21 +12,13 @@ from berth.lease.config import HandOver, LeaderElectionConfig
 from berth.lease.outcomes import ElectionOutcome
 from tests.unit.lease.clocks import AT, EnvironmentClock
 from tests.unit.lease.contenders import Contender, holder, pass_time
-from tests.unit.lease.dynamodb_stores import MotoStore
 from tests.unit.lease.faults import Fault
-from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease
+from tests.unit.lease.stores import LeaseStore, stored_lease
 
-STORES = {"in memory": InMemoryStore, "moto": MotoStore}
 YEAR = 365 * 24 * 3600.0
 
 BECAME_LEADER = ElectionOutcome.BECAME_LEADER
 HELD = ElectionOutcome.HELD
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest) -> LeaseStore:
-    """An empty one."""
-    return STORES[request.param]()
 
 
 class TestUpstreamAcquire:

@@ -12,19 +12,11 @@ import pytest
 from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.record import ATTRIBUTES, NO_RECORD, Fence, Lease, LeaseSpec
 from tests.unit.lease.clocks import AT
-from tests.unit.lease.dynamodb_stores import MotoStore
 from tests.unit.lease.faults import Fault
-from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease
+from tests.unit.lease.stores import LeaseStore, stored_lease
 
-STORES = {"in memory": InMemoryStore, "moto": MotoStore}
 SPEC = LeaseSpec("alpha", 15, acquire_time=AT, renew_time=AT, lease_transitions=0)
 OTHERS: dict[str, object] = {"version": Decimal(7), "snapshotId": "s-7", "observedAt": Decimal("1699999999.5")}
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest) -> LeaseStore:
-    """An empty one."""
-    return STORES[request.param]()
 
 
 def created(store: LeaseStore, spec: LeaseSpec = SPEC) -> Lease:

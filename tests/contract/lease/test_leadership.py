@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
 from berth.lease.config import LeaderElectionConfig
 from berth.lease.outcomes import ElectionOutcome, ReleaseOutcome
 from tests.unit.lease.clocks import AT
-from tests.unit.lease.contenders import Contender, holder, pass_time
-from tests.unit.lease.dynamodb_stores import MotoStore
+from tests.unit.lease.contenders import Contender, holder, leading, pass_time
 from tests.unit.lease.faults import Fault
-from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease
-
-STORES = {"in memory": InMemoryStore, "moto": MotoStore}
+from tests.unit.lease.stores import LeaseStore, stored_lease
 
 RENEWED = ElectionOutcome.RENEWED
 RENEWAL_FAILED = ElectionOutcome.RENEWAL_FAILED
 DEADLINE = ElectionOutcome.RENEW_DEADLINE_EXCEEDED
 DEPOSED = ElectionOutcome.DEPOSED
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest) -> LeaseStore:
-    """An empty one."""
-    return STORES[request.param]()
-
-
-def leading(store: LeaseStore, **options: Any) -> Contender:
-    """A leader in epoch 0, whose calls so far do not count."""
-    alpha = Contender(store, "alpha", **options)
-    alpha.lead()
-    alpha.calls()
-    return alpha
 
 
 class TestUpstreamRenewal:

@@ -11,16 +11,7 @@ from berth.lease.outcomes import ElectionOutcome
 from berth.lease.record import Fence
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.contenders import Contender, holder
-from tests.unit.lease.dynamodb_stores import MotoStore
-from tests.unit.lease.stores import InMemoryStore, LeaseStore
-
-STORES = {"in memory": InMemoryStore, "moto": MotoStore}
-
-
-@pytest.fixture(params=STORES)
-def store(request: pytest.FixtureRequest) -> LeaseStore:
-    """An empty one."""
-    return STORES[request.param]()
+from tests.unit.lease.stores import LeaseStore
 
 
 def takes_over(store: LeaseStore, identity: str) -> Contender:
