@@ -20,6 +20,7 @@ from berth.nodecache.feed.objects_view import ObjectsView
 from berth.nodecache.feed.progress import Position
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.writer import Writer
+from tests.builders.tables import create_cache_table
 from tests.capacity.item_size import item_size, read_units, write_units
 from tests.capacity.sizes import pod_changes
 from tests.unit.lease.clocks import EnvironmentClock
@@ -127,15 +128,7 @@ class Feed:
 def feed_on_a_table() -> Iterator[Feed]:
     """On the embedded DynamoDB that boto3's default session leads to."""
     client: DynamoDBClient = boto3.client("dynamodb")
-    client.create_table(
-        TableName=TABLE,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "N"},
-        ],
-    )
+    create_cache_table(client, TABLE)
     try:
         yield Feed(client)
     finally:

@@ -21,6 +21,7 @@ from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from tests.builders.tables import create_cache_table
 from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.unit.lease.clocks import EnvironmentClock
 
@@ -57,15 +58,7 @@ def kept(request: pytest.FixtureRequest, dynamodb: DynamoDBClient) -> Iterator[K
         )
         return
     client: DynamoDBClient = boto3.client("dynamodb")
-    client.create_table(
-        TableName=TABLE,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "N"},
-        ],
-    )
+    create_cache_table(client, TABLE)
     yield Kept(
         DynamoDBConfigurationStore(client, TABLE),
         DynamoDBCacheTable(client, TABLE),

@@ -17,6 +17,7 @@ from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
 from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
 from berth.nodecache.feed.progress import Position
 from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
+from tests.builders.tables import create_cache_table
 
 _NUMBERS = count(1)
 AT = 1_800_000_000.0
@@ -60,15 +61,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
         return
     dynamodb = request.getfixturevalue("dynamodb")
     name = f"feed-contract-{next(_NUMBERS)}"
-    dynamodb.create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "N"},
-        ],
-    )
+    create_cache_table(dynamodb, name)
     yield Store(DynamoDBCacheTable(dynamodb, name), DynamoDBLeaseLock(dynamodb, name))
     dynamodb.delete_table(TableName=name)
 

@@ -16,6 +16,7 @@ from berth.nodecache.feed.head import Pointer
 from berth.nodecache.feed.leader import Pace
 from berth.runtime.candidacy import MARGIN_SECONDS
 from berth_cli.run_time import RunTime
+from tests.builders.tables import create_cache_table
 from tests.fakes.log_lines import LogLines
 from tests.unit.runtime.metric_lines import printed
 
@@ -28,15 +29,7 @@ Load = Callable[..., Callable[..., Any]]
 @pytest.fixture
 def table(dynamodb: DynamoDBClient) -> Iterator[DynamoDBCacheTable]:
     """A cache table of the function's own, empty."""
-    dynamodb.create_table(
-        TableName=TABLE,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "N"},
-        ],
-    )
+    create_cache_table(dynamodb, TABLE)
     yield DynamoDBCacheTable(dynamodb, TABLE)
     dynamodb.delete_table(TableName=TABLE)
 

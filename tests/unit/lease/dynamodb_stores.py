@@ -25,6 +25,7 @@ from berth.lease.dynamodb_item import HEAD_KEY, renewal
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.lock import LeaseLock, Unavailable
 from berth.lease.record import Fence, Lease, LeaseSpec
+from tests.builders.tables import create_cache_table
 
 from .faults import ERROR_CODES, Fault, Faults
 from .stores import Attributes, LeaseStore, ObservedLock, Outcome
@@ -42,15 +43,7 @@ class DynamoDBStore(LeaseStore):
     def __init__(self, client: DynamoDBClient) -> None:
         self.client = client
         self.table = f"lease-contract-{next(_NUMBERS)}"
-        client.create_table(
-            TableName=self.table,
-            BillingMode="PAY_PER_REQUEST",
-            KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-            AttributeDefinitions=[
-                {"AttributeName": "pk", "AttributeType": "S"},
-                {"AttributeName": "sk", "AttributeType": "N"},
-            ],
-        )
+        create_cache_table(client, self.table)
 
     def lock(self) -> ObservedLock:
         faults = Faults()

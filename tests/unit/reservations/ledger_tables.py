@@ -15,6 +15,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.reservations.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.in_memory_table import InMemoryLedgerTable
 from berth.reservations.table import LedgerTable
+from tests.builders.tables import create_ledger_table
 
 IN_MEMORY, MOTO, MINISTACK = "in memory", "moto", "ministack"
 ALL = (IN_MEMORY, MOTO, MINISTACK)
@@ -53,13 +54,5 @@ def emulator_client(endpoint_url: str, *, connections: int = 10) -> DynamoDBClie
 def new_table(client: DynamoDBClient) -> str:
     """A ledger table as template.yaml has it; its name."""
     name = f"ledger-{next(_NUMBERS)}-{uuid4().hex[:8]}"
-    client.create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": "S"},
-        ],
-    )
+    create_ledger_table(client, name)
     return name
