@@ -14,6 +14,7 @@ from berth_cli.routes import read_api
 from berth_cli.run_time import RunTime
 
 WATCHER = "WatcherFunction"
+BINDER = "BindFunction"
 SCHEDULED: Mapping[str, object] = {"source": "aws.scheduler"}
 LISTING: Mapping[str, object] = {"mode": "periodic"}
 LISTING_SECONDS = 20.0
@@ -42,9 +43,10 @@ def start(
     cluster: Mapping[str, str],
     log_level: str = "WARNING",
     allow_list: Path | None = None,
+    binder: Mapping[str, str] | None = None,
 ) -> LocalStack:
-    """`cluster`: the BERTH_ variables that name the cluster (see runtime.settings). With `allow_list` the authorizer is
-    asked before every call; without it nobody is asked who they are."""
+    """`cluster`: the BERTH_ variables that name the cluster (see runtime.settings); `binder`: those that bind is told
+    instead. With `allow_list` the authorizer is asked before every call; without it nobody is asked who they are."""
     EmbeddedDynamoDB().install()
     set_environment(
         {
@@ -59,7 +61,12 @@ def start(
         }
     )
     api = read_api()
-    handlers = {function: load_handler(function) for function in api.functions.values() if function != api.authorizer}
+    own = {BINDER: binder}
+    handlers = {
+        function: load_handler(function, own.get(function.logical_id))
+        for function in api.functions.values()
+        if function != api.authorizer
+    }
     return LocalStack(
         Gateway(
             {route: handlers[function] for route, function in api.routes.items()},

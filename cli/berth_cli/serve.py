@@ -48,6 +48,11 @@ class _Door:
 @click.option(
     "--kubeconfig", type=click.Path(path_type=Path), help="A live cluster: the watcher and bind talk to its API server."
 )
+@click.option(
+    "--binder-kubeconfig",
+    type=click.Path(path_type=Path),
+    help="The same cluster as another user, for bind; --kubeconfig is the watcher's then (examples/rbac.yaml).",
+)
 @click.option("--profile", help="A shipped profile, such as label-priority.")
 @click.option("--config", type=click.Path(path_type=Path), help="A BerthConfiguration document (YAML).")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
@@ -66,6 +71,7 @@ class _Door:
 def serve(
     cluster: Path | None,
     kubeconfig: Path | None,
+    binder_kubeconfig: Path | None,
     profile: str | None,
     config: Path | None,
     host: str,
@@ -83,6 +89,8 @@ def serve(
     """
     if (cluster is None) == (kubeconfig is None):
         raise click.UsageError("give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)")
+    if binder_kubeconfig is not None and (kubeconfig is None or not binder_kubeconfig.is_file()):
+        raise click.UsageError("--binder-kubeconfig is a file, and goes with --kubeconfig")
     door = _Door(host, port, tls_cert, tls_key, client_ca, allow_list)
     door.check()
     configuration = load_configuration(config, profile)
@@ -92,11 +100,13 @@ def serve(
             f"{source} is not a file; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
         )
     with suppress(KeyboardInterrupt):
-        _serve(configuration, source, live=kubeconfig is not None, door=door, verbose=verbose)
+        _serve(configuration, source, binder_kubeconfig, live=kubeconfig is not None, door=door, verbose=verbose)
     click.echo("stopped")
 
 
-def _serve(configuration: BerthConfiguration, source: Path, *, live: bool, door: _Door, verbose: bool) -> None:
+def _serve(
+    configuration: BerthConfiguration, source: Path, binder: Path | None, *, live: bool, door: _Door, verbose: bool
+) -> None:
     """Until Ctrl-C: uvicorn stops in good order, and then passes the signal on."""
     # Only now: these imports take most of the start-up time, and a mistyped option should be told at once.
     from berth_cli import local_stack, server
@@ -114,6 +124,7 @@ def _serve(configuration: BerthConfiguration, source: Path, *, live: bool, door:
         local_stack.from_kubeconfig(source) if live else local_stack.from_dump(source),
         log_level="INFO" if verbose else "WARNING",
         allow_list=door.allow_list,
+        binder=None if binder is None else local_stack.from_kubeconfig(binder),
     )
     first = stack.watch()
     if first["reason"] and not live:

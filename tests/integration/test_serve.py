@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from berth_cli.server import KEEP_ALIVE_SECONDS
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
-from tests.builders.kubeconfigs import kubeconfig_for
+from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
 from tests.builders.nodes import labelled_object, node_object
 from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
 from tests.fakes.api_server import KubernetesOnLoopback, kubernetes_on_loopback
@@ -239,6 +240,25 @@ def test_a_live_cluster_is_listed_bound_in_and_woken(kubernetes: KubernetesOnLoo
     eventually(lambda: woken() > before, PATIENCE)
     caller.close()
     assert served.ctrl_c() == (0, "stopped\n", "")
+
+
+def test_bind_may_be_another_user_than_the_watcher(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+    binder = tmp_path / "binder"
+    binder.write_text(yaml.safe_dump(kubeconfig(kubernetes.host, {"token": "of-bind"})))
+    served = start(
+        "--kubeconfig", str(kubeconfig_for(kubernetes.host, tmp_path)), f"--binder-kubeconfig={binder}", "--port=0"
+    )
+    caller = Caller(served.port)
+    assert caller.post("/scheduler/bind", body_of(binding())).json == {"Error": ""}
+    eventually(lambda: any(request.query.get("watch") for request in kubernetes.requests), PATIENCE)
+    caller.close()
+    assert served.ctrl_c()[0] == 0
+    told = {(request.path.endswith("/binding"), request.headers["Authorization"]) for request in kubernetes.requests}
+    assert told == {(True, "Bearer of-bind"), (False, "Bearer token-1")}
+
+
+def test_another_user_for_bind_goes_with_a_live_cluster(dump: Path) -> None:
+    assert "goes with --kubeconfig" in refused("--cluster", str(dump), "--binder-kubeconfig", str(dump))
 
 
 def test_a_live_cluster_that_is_away_at_first_is_waited_for(tmp_path: Path) -> None:
