@@ -17,7 +17,9 @@ from tests.e2e.loopback import HOST, free_port
 from .listening import listening_addresses
 from .sam import PROJECT
 
+PYTHON = PROJECT / ".tools" / "ministack" / "bin" / "python"
 COMMAND = PROJECT / ".tools" / "ministack" / "bin" / "ministack"
+LAUNCHER = Path(__file__).with_name("ministack_with_leading_keys.py")
 REGION = "eu-central-1"
 START_SECONDS = 60
 
@@ -49,7 +51,7 @@ class Emulator:
     def __enter__(self) -> Self:
         self._directory.mkdir(exist_ok=True)
         self._process = ChildProcess(
-            ["env", *self._variables(), COMMAND], self._directory / f"ministack-{self._port}.log"
+            ["env", *self._variables(), PYTHON, "-P", LAUNCHER], self._directory / f"ministack-{self._port}.log"
         )
         try:
             self._process.wait_until(self._is_ready, seconds=START_SECONDS)
@@ -75,17 +77,35 @@ class Emulator:
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
         }
 
-    def client(self, service: str) -> Any:
-        """A boto3 client of one of the account's services."""
-        session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
+    def client(self, service: str, *, role: str = "") -> Any:
+        """A boto3 client of one of the account's services, as its root, or as a role that trusts it."""
+        who = ("test", "test", None)
+        if role:
+            arn = self.client("iam").get_role(RoleName=role)["Role"]["Arn"]
+            given = self.client("sts").assume_role(RoleArn=arn, RoleSessionName="tests")["Credentials"]
+            who = (given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
+        session = boto3.Session(*who, region_name=REGION)
         client: Any = session.client(service, endpoint_url=self.endpoint_url)
         return client
+
+    @property
+    def account(self) -> str:
+        """Its number, for policies that trust its root."""
+        number: str = self.client("sts").get_caller_identity()["Account"]
+        return number
 
     def create_secret(self, name: str, value: Mapping[str, object]) -> str:
         """Store `value` as JSON in Secrets Manager and return the secret's ARN."""
         secret = self.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(value))
         arn: str = secret["ARN"]
         return arn
+
+    def create_kubeconfigs(self, watcher: Mapping[str, object], binder: Mapping[str, object]) -> dict[str, str]:
+        """Store them and return the stack's parameters that name them."""
+        return {
+            "WatcherKubeconfigSecretArn": self.create_secret("watcher-kubeconfig", watcher),
+            "BinderKubeconfigSecretArn": self.create_secret("binder-kubeconfig", binder),
+        }
 
     def _variables(self) -> list[str]:
         variables = {
