@@ -10,6 +10,12 @@ import yaml
 NO_VALUE = {"Ref": "AWS::NoValue"}
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 
+KUBECONFIGS = {
+    f"{user}KubeconfigSecretArn": f"arn:aws:secretsmanager:eu-central-1:123456789012:secret:berth/{user}-AbCdEf"
+    for user in ("Watcher", "Binder")
+}
+"""Parameters that give the stack a cluster."""
+
 
 class _Loader(yaml.SafeLoader):
     """`!Ref x` is `{"Ref": x}`, `!GetAtt x` is `{"Fn::GetAtt": x}`."""
@@ -42,11 +48,16 @@ def of_type(template: dict[str, Any], resource_type: str) -> dict[str, dict[str,
 
 
 class Deployment:
-    """What a template comes to with these parameters: conditions, mappings and rules, as far as it uses them."""
+    """What a template comes to with these parameters: conditions, mappings and rules, as far as it uses them.
+
+    With KUBECONFIGS, unless the parameters say something of the cluster: without one nothing is deployed.
+    """
 
     def __init__(self, template: dict[str, Any], **parameters: str) -> None:
         self._template = template
         self._parameters = {name: found.get("Default", "") for name, found in template["Parameters"].items()}
+        if not parameters.keys() & {*KUBECONFIGS, "EksClusterName"}:
+            self._parameters |= KUBECONFIGS
         self._parameters |= parameters
 
     def resources(self, resource_type: str) -> dict[str, dict[str, Any]]:

