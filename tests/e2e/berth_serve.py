@@ -48,13 +48,17 @@ class MutualTLS:
 
 
 class BerthServe:
-    """Starts the command in `directory`, with this document, and stops it by Ctrl-C."""
+    """Starts the command in `directory`, with this document, and stops it by Ctrl-C.
+
+    `kubeconfig`: the watcher's, and bind's where `binder` is not given.
+    """
 
     def __init__(
         self,
         kubeconfig: Path,
         directory: Path,
         *,
+        binder: Path | None = None,
         port: int | None = None,
         document: str = CONFIGURATION,
         command: Sequence[str | Path] = (COMMAND,),
@@ -63,6 +67,7 @@ class BerthServe:
         self._tls = tls
         self._port = port or free_port()
         self._kubeconfig = kubeconfig
+        self._binder = binder
         self._configuration = directory / "berth.yaml"
         self._document = document
         self._command = command
@@ -78,6 +83,7 @@ class BerthServe:
                 f"--host={HOST}",
                 f"--port={self._port}",
                 f"--kubeconfig={self._kubeconfig}",
+                *([f"--binder-kubeconfig={self._binder}"] if self._binder else []),
                 f"--config={self._configuration}",
                 *(self._tls.options if self._tls else ()),
             ],

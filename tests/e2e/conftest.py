@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from .berth_serve import BerthServe
 from .cluster import Cluster
 from .control_plane import BINARY, ControlPlane, RunScheduler
 from .extender import Extender, ExtenderCache
+from .identities import identities, serve
 from .kubernetes_api import KubernetesApi
 from .recording_proxy import RecordingProxy
 from .scheduler_configuration import ExtenderConfiguration, scheduler_configuration
@@ -22,11 +22,11 @@ StartExtender = Callable[[ControlPlane, Path], AbstractContextManager[Extender]]
 
 
 def _serve(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[Extender]:
-    return BerthServe(control_plane.kubeconfig(), directory)
+    return serve(control_plane, directory)
 
 
 def _stack(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[Extender]:
-    return DeployedStack(control_plane.credentials(), directory)
+    return DeployedStack(identities(control_plane), directory)
 
 
 # Everything that can serve Berth's verbs; each test of `extender` runs on all of them.

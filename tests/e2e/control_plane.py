@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol, Self
 
 from .child_process import ChildProcess
-from .kubernetes_api import ApiError, Credentials, KubernetesApi, answers_readyz
+from .kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi, answers_readyz
 from .loopback import HOST, free_port
 from .scheduler_configuration import ExtenderConfiguration, SchedulerConfiguration
 
@@ -20,7 +20,16 @@ BINARY = Path(__file__).parents[2] / ".build" / "controlplane"
 ADMIN = "admin"
 SCHEDULER = "system:kube-scheduler"
 # The static users and their groups: RBAC is on, so the scheduler has the role it has in any cluster.
-GROUPS = {ADMIN: "system:masters", SCHEDULER: ""}
+# The last two are as an EKS cluster knows the functions' roles: by the groups of their access entries.
+EKS_WATCHER, EKS_BINDER = "eks-watcher", "eks-binder"
+GROUPS = {ADMIN: "system:masters", SCHEDULER: "", EKS_WATCHER: "berth-watcher", EKS_BINDER: "berth-binder"}
+
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}],
+}
 
 START_SECONDS = 60
 
@@ -32,10 +41,12 @@ class RunScheduler(Protocol):
 
 
 class ControlPlane:
-    """Starts etcd and kube-apiserver in `directory`, and ends whatever it started."""
+    """Starts etcd and kube-apiserver in `directory`, and ends whatever it started. audited: every request is kept."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, audited: bool = False) -> None:
         self._directory = directory
+        self._audit_log = directory / "audit.log"
+        self._audited = audited
         self._certificates = directory / "certificates"
         self._etcd_url = f"http://{HOST}:{free_port()}"
         self._server = f"https://{HOST}:{free_port()}"
@@ -63,6 +74,10 @@ class ControlPlane:
         api = KubernetesApi(self.credentials())
         request = api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", {"spec": {}})
         return replace(self.credentials(), token=request["status"]["token"])
+
+    def audit(self) -> list[JsonObject]:
+        """The requests so far, as audit events."""
+        return [json.loads(line) for line in self._audit_log.read_text().splitlines()]
 
     def kubeconfig(self, credentials: Credentials | None = None) -> Path:
         """A kubeconfig file with these credentials, or the administrator's."""
@@ -126,6 +141,9 @@ class ControlPlane:
         tokens.write_text("\n".join(lines))
         # Made by the API server before it reads its service account keys: one key serves both.
         key = self._certificates / "apiserver.key"
+        audit_policy = self._directory / "audit-policy.json"
+        _write(audit_policy, AUDIT_POLICY)
+        audit = [f"--audit-policy-file={audit_policy}", f"--audit-log-path={self._audit_log}"]
         apiserver = ChildProcess(
             [
                 BINARY,
@@ -145,6 +163,7 @@ class ControlPlane:
                 "--service-cluster-ip-range=10.0.0.0/24",
                 # There is no controller that would give a pod its service account or a new node its readiness.
                 "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+                *(audit if self._audited else ()),
             ],
             log=self._directory / "kube-apiserver.log",
         )

@@ -12,8 +12,9 @@ from berth_cli.certificates.directory import CertificateDirectory
 from berth_cli.certificates.record import Issued
 from tests.builders.certificates import self_signed
 
-from .berth_serve import BerthServe, MutualTLS
+from .berth_serve import MutualTLS
 from .control_plane import ControlPlane
+from .identities import serve
 from .scheduler_configuration import ClientTLS, ExtenderConfiguration, filter_prioritize_bind
 
 DAY = timedelta(days=1)
@@ -46,5 +47,5 @@ def guarded_serve(control_plane: ControlPlane, home: Path) -> Iterator[Guarded]:
     directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)
     own = directory.files(directory.issue("e2e", datetime.now(UTC), DAY))
     tls = MutualTLS(certificate, key, directory.authority_file, directory.allow_list_file, *own)
-    with BerthServe(control_plane.kubeconfig(), home, tls=tls) as berth:
+    with serve(control_plane, home, tls=tls) as berth:
         yield Guarded(berth.url_prefix, certificate, directory)

@@ -31,6 +31,11 @@ def apply_manifests(api: KubernetesApi, documents: Sequence[JsonObject]) -> None
         api.apply(_path(document), document)
 
 
+def delete_manifests(api: KubernetesApi, documents: Sequence[JsonObject]) -> None:
+    for document in documents:
+        api.delete(_path(document))
+
+
 def _path(document: JsonObject) -> str:
     version, metadata = document["apiVersion"], document["metadata"]
     group = f"/apis/{version}" if "/" in version else f"/api/{version}"

@@ -6,7 +6,6 @@ import json
 import secrets
 import subprocess
 import time
-from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cached_property
@@ -19,7 +18,7 @@ from tests.deployment.emulator import Emulator
 
 from .berth_serve import COMMAND
 from .endpoint import Endpoint
-from .kubernetes_api import Credentials
+from .identities import Identities
 
 # Every minute, anywhere within it; and a cold start.
 SCHEDULE_SECONDS = 150
@@ -33,8 +32,8 @@ class DeployedStack:
     continuously.
     """
 
-    def __init__(self, credentials: Credentials, directory: Path, parameters: Mapping[str, str] | None = None) -> None:
-        self._kubeconfig = _kubeconfig(credentials)
+    def __init__(self, identities: Identities, directory: Path, parameters: Mapping[str, str] | None = None) -> None:
+        self._identities = identities
         self._directory = directory
         self._parameters = parameters or {}
         self._emulator = Emulator(directory / "account")
@@ -81,9 +80,9 @@ class DeployedStack:
         """The variables of a command that is to talk to the stack's account."""
         return self._emulator.environment()
 
-    def client(self, service: str) -> Any:
-        """A boto3 client of the account that it is deployed to."""
-        return self._emulator.client(service)
+    def client(self, service: str, *, role: str = "") -> Any:
+        """A boto3 client of the account that it is deployed to, as its root or as this role."""
+        return self._emulator.client(service, role=role)
 
     def name(self, logical_id: str) -> str:
         """What one of its resources is called there."""
@@ -130,7 +129,9 @@ class DeployedStack:
         machine = sam.Machine.this()
         template = sam.build(self._directory / "build", machine)
         parameters = {
-            "KubeconfigSecretArn": self._emulator.create_secret("kubeconfig", self._kubeconfig),
+            **self._emulator.create_kubeconfigs(
+                watcher=self._identities.watcher.kubeconfig(), binder=self._identities.binder.kubeconfig()
+            ),
             "Authentication": "basic",
             **machine.parameters,
             **self._parameters,
@@ -143,21 +144,3 @@ class DeployedStack:
         )
         physical_id: str = resource["StackResourceDetail"]["PhysicalResourceId"]
         return physical_id
-
-
-def _kubeconfig(credentials: Credentials) -> dict[str, object]:
-    """With the certificate authority inside: a secret has no files beside it."""
-    authority = b64encode(Path(credentials.ca_file).read_bytes()).decode()
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [
-            {
-                "name": "e2e",
-                "cluster": {"server": credentials.server, "certificate-authority-data": authority},
-            }
-        ],
-        "users": [{"name": "berth", "user": {"token": credentials.token}}],
-        "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": "berth"}}],
-        "current-context": "e2e",
-    }

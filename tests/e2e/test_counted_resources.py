@@ -16,10 +16,10 @@ import pytest
 
 from berth.reservations.dynamodb_table import DynamoDBLedgerTable
 
-from .berth_serve import BerthServe
 from .cluster import Cluster, Pod
 from .control_plane import ControlPlane, RunScheduler
 from .endpoint import Endpoint
+from .identities import counted_resources, identities, serve
 from .kubernetes_api import JsonObject, KubernetesApi
 from .label_priority import none_available
 from .scheduler_configuration import filter_prioritize_bind
@@ -65,8 +65,8 @@ class Serve:
 
     def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
         self._file = directory / "ledger.json"
-        self._berth = BerthServe(
-            control_plane.kubeconfig(),
+        self._berth = serve(
+            control_plane,
             directory,
             document=CONFIGURATION,
             command=(sys.executable, "-m", "tests.e2e.serve_with_ledger", self._file),
@@ -93,7 +93,7 @@ class Stack:
     """The deployed stack. Its ledger is new: the watcher makes it before anything can be reserved."""
 
     def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
-        self._stack = DeployedStack(control_plane.credentials(), directory)
+        self._stack = DeployedStack(identities(control_plane), directory)
         self._log = directory / "watcher.log"
 
     def __enter__(self) -> Stack:
@@ -122,6 +122,12 @@ class Stack:
 
 
 SERVED: dict[str, Callable[[ControlPlane, Path], AbstractContextManager[Berth]]] = {"serve": Serve, "stack": Stack}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _rights(control_plane: ControlPlane) -> Iterator[None]:
+    with counted_resources(control_plane):
+        yield
 
 
 @pytest.fixture(scope="module", params=SERVED)

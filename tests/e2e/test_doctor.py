@@ -12,10 +12,10 @@ import yaml
 from .berth_serve import BerthServe
 from .control_plane import ControlPlane
 from .doctor import Diagnosis, berth_doctor
+from .identities import RBAC, serve
 from .kubernetes_api import KubernetesApi
 from .manifests import apply_manifests, read_manifests
 from .scheduler_config import berth_scheduler_config
-from .test_examples import RBAC
 
 NAMESPACE = "kube-system"
 NAME = "berth-examined"
@@ -36,7 +36,7 @@ def api(control_plane: ControlPlane) -> KubernetesApi:
 
 @pytest.fixture(scope="module")
 def berth(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
-    with BerthServe(control_plane.kubeconfig(), tmp_path_factory.mktemp("serve")) as berth:
+    with serve(control_plane, tmp_path_factory.mktemp("serve")) as berth:
         yield berth
 
 

@@ -12,13 +12,13 @@ from .berth_serve import BerthServe
 from .cluster import Cluster
 from .control_plane import ControlPlane, RunScheduler
 from .extender import ExtenderCache
+from .identities import serve
 from .kubernetes_api import JsonObject, KubernetesApi
 from .label_priority import NO_LABEL, none_available, priority
 from .manifests import apply_manifests, read_manifests
 from .scheduler_configuration import filter_prioritize_bind
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-RBAC = EXAMPLES / "rbac.yaml"
 SECOND_SCHEDULER = EXAMPLES / "scheduler" / "second-scheduler.yaml"
 OWN_SCHEDULER = EXAMPLES / "scheduler" / "configuration.yaml"
 
@@ -38,15 +38,9 @@ def api(control_plane: ControlPlane) -> KubernetesApi:
 
 
 @pytest.fixture
-def berth(control_plane: ControlPlane, api: KubernetesApi, tmp_path: Path) -> Iterator[BerthServe]:
-    """Berth with the documented rights and no others.
-
-    The manifest has a service account for each function; `berth serve` is all functions, with the rights of all.
-    """
-    account = {"kind": "ServiceAccount", "name": "berth-watcher", "namespace": NAMESPACE}
-    apply_manifests(api, [_bound_to(account, document) for document in read_manifests(RBAC)])
-    credentials = control_plane.service_account(NAMESPACE, account["name"])
-    with BerthServe(control_plane.kubeconfig(credentials), tmp_path) as berth:
+def berth(control_plane: ControlPlane, tmp_path: Path) -> Iterator[BerthServe]:
+    """Berth with the documented rights and no others."""
+    with serve(control_plane, tmp_path) as berth:
         yield berth
 
 
@@ -94,8 +88,3 @@ def test_the_clusters_own_scheduler_takes_the_example(
 
     with control_plane.scheduler(configuration):
         assert cluster.wait_until_assigned(cluster.create_pod("web")) == node
-
-
-def _bound_to(account: dict[str, str], document: JsonObject) -> JsonObject:
-    """The same document, and if it binds a role, it binds it to `account`."""
-    return {**document, "subjects": [account]} if "subjects" in document else document

@@ -11,6 +11,7 @@ from .berth_serve import BerthServe
 from .cluster import Cluster, Pod
 from .control_plane import ControlPlane, RunScheduler
 from .extender import PROBE, ExtenderCache
+from .identities import counted_resources, serve
 from .label_priority import none_available
 from .recording_proxy import RecordingProxy
 from .scheduler_configuration import ExtenderConfiguration, Mode
@@ -31,9 +32,15 @@ managedResources: [{{name: {LICENCE}}}]
 ASKING = {"containers": [{"name": "app", "resources": {"requests": {LICENCE: "1"}}}]}
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _rights(control_plane: ControlPlane) -> Iterator[None]:
+    with counted_resources(control_plane):
+        yield
+
+
 @pytest.fixture(scope="module")
 def licences(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
-    with BerthServe(control_plane.kubeconfig(), tmp_path_factory.mktemp("licences"), document=DOCUMENT) as berth:
+    with serve(control_plane, tmp_path_factory.mktemp("licences"), document=DOCUMENT) as berth:
         yield berth
 
 

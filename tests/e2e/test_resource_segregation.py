@@ -11,6 +11,7 @@ from .berth_serve import BerthServe
 from .cluster import Cluster
 from .control_plane import ControlPlane, RunScheduler
 from .extender import ExtenderCache
+from .identities import serve
 from .label_priority import none_available
 from .recording_proxy import RecordingProxy
 from .scheduler_configuration import Mode, filter_prioritize_bind
@@ -28,14 +29,14 @@ DECISIVE = 13
 
 @pytest.fixture(scope="module")
 def required(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
-    with BerthServe(control_plane.kubeconfig(), tmp_path_factory.mktemp("required"), document=REQUIRED) as berth:
+    with serve(control_plane, tmp_path_factory.mktemp("required"), document=REQUIRED) as berth:
         yield berth
 
 
 @pytest.fixture(scope="module")
 def preferred(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
     assert PREFERRED != REQUIRED
-    with BerthServe(control_plane.kubeconfig(), tmp_path_factory.mktemp("preferred"), document=PREFERRED) as berth:
+    with serve(control_plane, tmp_path_factory.mktemp("preferred"), document=PREFERRED) as berth:
         yield berth
 
 

@@ -18,6 +18,7 @@ from .berth_serve import BerthServe
 from .cluster import Cluster
 from .control_plane import ControlPlane
 from .extender import ExtenderCache
+from .identities import serve
 from .kubernetes_api import KubernetesApi
 from .label_priority import priority
 from .manifests import apply_manifests
@@ -31,7 +32,7 @@ LICENCE = ManagedResource("example.com/licence")
 
 @pytest.fixture(scope="module")
 def berth(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BerthServe]:
-    with BerthServe(control_plane.kubeconfig(), tmp_path_factory.mktemp("serve")) as berth:
+    with serve(control_plane, tmp_path_factory.mktemp("serve")) as berth:
         yield berth
 
 

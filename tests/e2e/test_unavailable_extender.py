@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from .berth_serve import BerthServe
 from .cluster import Cluster
 from .control_plane import ControlPlane, RunScheduler
+from .identities import serve
 from .label_priority import priority
 from .loopback import HOST, free_port
 from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
@@ -33,7 +33,7 @@ def test_a_pod_waits_for_an_extender_that_is_not_ignorable(
     mode: Mode, cluster: Cluster, control_plane: ControlPlane, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     node = cluster.create_node("node", priority(10))
-    berth = BerthServe(control_plane.kubeconfig(), tmp_path)
+    berth = serve(control_plane, tmp_path)
     run_scheduler(filter_onlyone_bind(berth.url_prefix, mode=mode))
 
     pod = cluster.create_pod("web")

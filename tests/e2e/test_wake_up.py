@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from .berth_serve import BerthServe
 from .cluster import Cluster, Pod
 from .control_plane import ControlPlane, RunScheduler
 from .extender import Extender, ExtenderCache
+from .identities import serve
 from .kubernetes_api import KubernetesApi
 from .label_priority import NO_LABEL, none_available, priority
 from .scheduler_configuration import filter_prioritize_bind
@@ -108,7 +108,7 @@ def test_a_pod_whose_place_becomes_free_is_placed(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     """By a rule that Berth decides on its own cache: the end of the pod wakes the waiting one before Berth knows."""
-    with BerthServe(control_plane.kubeconfig(), tmp_path, document=ANTI_AFFINITY) as berth:
+    with serve(control_plane, tmp_path, document=ANTI_AFFINITY) as berth:
         node = cluster.create_node("node")
         running = cluster.create_pod("running", node=node, labels={"app": "web"})
         run_scheduler(filter_prioritize_bind(berth.url_prefix))

@@ -1,0 +1,57 @@
+"""Berth's two users in the cluster, with the rights of examples/ and no others: a verb that is missing shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .berth_serve import BerthServe
+from .control_plane import ControlPlane
+from .kubernetes_api import Credentials, KubernetesApi
+from .manifests import apply_manifests, delete_manifests, read_manifests
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RBAC = EXAMPLES / "rbac.yaml"
+COUNTED_RESOURCES = EXAMPLES / "rbac-counted-resources.yaml"
+
+NAMESPACE = "kube-system"
+WATCHER, BINDER = "berth-watcher", "berth-binder"
+
+
+@dataclass(frozen=True)
+class Identities:
+    """Who Berth is at the API server."""
+
+    watcher: Credentials
+    binder: Credentials
+
+
+def identities(control_plane: ControlPlane) -> Identities:
+    """Applies the manifests as they stand, as often as it is asked."""
+    apply_manifests(KubernetesApi(control_plane.credentials()), read_manifests(RBAC))
+    return Identities(
+        watcher=control_plane.service_account(NAMESPACE, WATCHER),
+        binder=control_plane.service_account(NAMESPACE, BINDER),
+    )
+
+
+@contextmanager
+def counted_resources(control_plane: ControlPlane) -> Iterator[None]:
+    """Until the block ends the watcher has the rights for them, too."""
+    api, manifests = KubernetesApi(control_plane.credentials()), read_manifests(COUNTED_RESOURCES)
+    apply_manifests(api, manifests)
+    try:
+        yield
+    finally:
+        delete_manifests(api, manifests)
+
+
+def serve(control_plane: ControlPlane, directory: Path, **options: Any) -> BerthServe:
+    """`berth serve` with a kubeconfig for each of them; options: those of BerthServe."""
+    found = identities(control_plane)
+    return BerthServe(
+        control_plane.kubeconfig(found.watcher), directory, binder=control_plane.kubeconfig(found.binder), **options
+    )

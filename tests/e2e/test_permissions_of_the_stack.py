@@ -1,0 +1,156 @@
+"""Each role of the deployed stack, tried: what tests/deployment/permissions.py says is allowed, and nothing else is.
+
+`dynamodb:LeadingKeys` is not ministack's own (tests/deployment/ministack_with_leading_keys.py). That what is allowed is
+enough is shown by all the other tests: their stack has no other roles.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from itertools import product
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from berth.reservations.dynamodb_item import OPEN
+from tests.deployment.permissions import (
+    BINDER_SECRET,
+    CACHE,
+    CONFIGURATION,
+    GRANTS,
+    HEAD,
+    LEDGER,
+    MARKER,
+    STANDBY,
+    WATCHER_SECRET,
+    Grant,
+)
+
+from .stack import DeployedStack
+
+NEVER = "attribute_exists(pk) AND attribute_not_exists(pk)"
+"""The stack is in use: what is allowed to write, writes nothing."""
+
+TABLES = {
+    "CacheTable": (
+        CACHE,
+        {"N": "0"},
+        (HEAD, STANDBY, CONFIGURATION, "log#of-another", "snapshot#of-another#0", "other"),
+    ),
+    "LedgerTable": (LEDGER, {"S": "nobody"}, (OPEN, MARKER, "node#nobody", "other")),
+}
+ACTIONS = ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")
+SECRETS = {"watcher-kubeconfig": WATCHER_SECRET, "binder-kubeconfig": BINDER_SECRET}
+
+pytestmark = pytest.mark.parametrize("extender", ["stack"], indirect=True)
+
+
+@pytest.fixture
+def stack(extender: Any) -> DeployedStack:
+    assert isinstance(extender, DeployedStack)
+    return extender
+
+
+@contextmanager
+def as_function(stack: DeployedStack, function: str) -> Iterator[Callable[[str], Any]]:
+    """Clients of its role: until the block ends it trusts the account, not Lambda alone."""
+    role, iam = stack.name(f"{function}Role"), stack.client("iam")
+    trust = iam.get_role(RoleName=role)["Role"]["AssumeRolePolicyDocument"]
+    account = stack.client("sts").get_caller_identity()["Account"]
+    mine = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": account}}
+    wider = {**trust, "Statement": [*trust["Statement"], mine]}
+    iam.update_assume_role_policy(RoleName=role, PolicyDocument=json.dumps(wider))
+    try:
+        yield lambda service: stack.client(service, role=role)
+    finally:
+        iam.update_assume_role_policy(RoleName=role, PolicyDocument=json.dumps(trust))
+
+
+def _allowed(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except ClientError as error:
+        return "AccessDenied" not in error.response["Error"]["Code"]
+    return True
+
+
+def _on_an_item(client: Any, action: str, table: str, key: str, sort_key: dict[str, str]) -> object:
+    item = {"pk": {"S": key}, "sk": sort_key}
+    match action:
+        case "GetItem":
+            return client.get_item(TableName=table, Key=item)
+        case "Query":
+            values = {":pk": {"S": key}}
+            return client.query(TableName=table, KeyConditionExpression="pk = :pk", ExpressionAttributeValues=values)
+        case "PutItem":
+            return client.put_item(TableName=table, Item=item, ConditionExpression=NEVER)
+        case "UpdateItem":
+            return client.update_item(
+                TableName=table, Key=item, UpdateExpression="REMOVE nothing", ConditionExpression=NEVER
+            )
+    return client.delete_item(TableName=table, Key=item, ConditionExpression=NEVER)
+
+
+def _granted(function: str, action: str, resource: object, key: str = "") -> bool:
+    def covers(grant: Grant) -> bool:
+        named = not key or any(fnmatchcase(key, pattern) for pattern in grant.keys)
+        return action in grant.actions and grant.resource == str(resource) and named
+
+    return any(map(covers, GRANTS[function]))
+
+
+@pytest.mark.parametrize("function", GRANTS)
+def test_a_function_does_with_an_item_what_it_may_and_nothing_else(stack: DeployedStack, function: str) -> None:
+    tried = found = 0
+    with as_function(stack, function) as client:
+        dynamodb = client("dynamodb")
+        for logical_id, (resource, sort_key, keys) in TABLES.items():
+            table = stack.name(logical_id)
+            for action, key in product(ACTIONS, keys):
+                allowed = _allowed(lambda: _on_an_item(dynamodb, action, table, key, sort_key))  # noqa: B023
+                assert allowed == _granted(function, f"dynamodb:{action}", resource, key), (logical_id, action, key)
+                tried, found = tried + 1, found + allowed
+    assert tried == len(ACTIONS) * 10
+    assert found < tried / 2
+
+
+@pytest.mark.parametrize("function", GRANTS)
+@pytest.mark.parametrize("logical_id", TABLES)
+def test_nobody_reads_a_table_whole_or_changes_it(stack: DeployedStack, function: str, logical_id: str) -> None:
+    table = stack.name(logical_id)
+    key = {"pk": {"S": HEAD}, "sk": TABLES[logical_id][1]}
+    with as_function(stack, function) as client:
+        dynamodb = client("dynamodb")
+        assert not _allowed(lambda: dynamodb.scan(TableName=table))
+        assert not _allowed(lambda: dynamodb.execute_statement(Statement=f'SELECT * FROM "{table}"'))
+        assert not _allowed(lambda: dynamodb.batch_get_item(RequestItems={table: {"Keys": [key]}}))
+        assert not _allowed(
+            lambda: dynamodb.transact_get_items(TransactItems=[{"Get": {"TableName": table, "Key": key}}])
+        )
+        assert not _allowed(lambda: dynamodb.describe_table(TableName=table))
+        assert not _allowed(lambda: dynamodb.delete_table(TableName=table))
+
+
+@pytest.mark.parametrize("function", GRANTS)
+def test_a_function_reads_its_own_secret_and_no_other(stack: DeployedStack, function: str) -> None:
+    with as_function(stack, function) as client:
+        secrets = client("secretsmanager")
+        for name, resource in SECRETS.items():
+            allowed = _allowed(lambda: secrets.get_secret_value(SecretId=name))  # noqa: B023
+            assert allowed == _granted(function, "secretsmanager:GetSecretValue", resource), name
+        password = _allowed(lambda: secrets.get_secret_value(SecretId=stack.name("PasswordSecret")))
+        assert password == (function == "AuthorizerFunction")
+        assert not _allowed(lambda: secrets.put_secret_value(SecretId="binder-kubeconfig", SecretString="{}"))
+
+
+@pytest.mark.parametrize("function", GRANTS)
+def test_nobody_calls_bind_or_starts_the_watcher(stack: DeployedStack, function: str) -> None:
+    """That the watcher calls the others is seen by what they hold."""
+    with as_function(stack, function) as client:
+        for called in ("BindFunction", "WatcherFunction", "HealthzFunction"):
+            name = stack.name(called)
+            assert not _allowed(lambda: client("lambda").invoke(FunctionName=name, Qualifier="live"))  # noqa: B023

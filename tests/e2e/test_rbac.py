@@ -1,0 +1,267 @@
+"""examples/rbac.yaml at the API server: every right that it gives is used, and one verb more is refused."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from berth.cluster import kubeconfig
+from berth.cluster.api_server import ApiServer
+from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
+from berth.reservations.entry import PodKey
+from berth.reservations.pods import Found, Touched
+
+from .cluster import Cluster
+from .control_plane import EKS_BINDER, EKS_WATCHER, ControlPlane, RunScheduler
+from .identities import (
+    BINDER,
+    COUNTED_RESOURCES,
+    NAMESPACE,
+    RBAC,
+    WATCHER,
+    Identities,
+    counted_resources,
+    identities,
+    serve,
+)
+from .kubernetes_api import ApiError, JsonObject, KubernetesApi
+from .label_priority import NO_LABEL, none_available, priority
+from .manifests import read_manifests
+from .scheduler_configuration import filter_prioritize_bind
+
+LICENCE = "example.com/licence"
+EVERYTHING = f"""\
+profile: everything
+definitions:
+  everything:
+    plugins:
+      enabled: [{{name: NodePriorityLabel}}, {{name: PodTopologySpread}}, {{name: ManagedResources}}]
+managedResources: [{{name: {LICENCE}}}]
+"""
+"""A configuration that needs every right there is."""
+
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+WAKE = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities"
+PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
+RBAC_SECONDS = 20
+
+
+@dataclass(frozen=True, order=True)
+class Right:
+    """A verb on a resource, with its subresource; name: where it is on one object only."""
+
+    verb: str
+    group: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+
+    def review(self) -> JsonObject:
+        resource, _, subresource = self.resource.partition("/")
+        attributes = {
+            "verb": self.verb,
+            "group": self.group,
+            "resource": resource,
+            "subresource": subresource,
+            "namespace": self.namespace,
+            "name": self.name,
+        }
+        spec = {"resourceAttributes": {key: value for key, value in attributes.items() if value}}
+        return {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec}
+
+
+def documented(user: str, *files: Path) -> set[Right]:
+    """What the files give the user's service account."""
+    documents = [document for file in files for document in read_manifests(file)]
+    granted = {
+        (document["roleRef"]["kind"], document["roleRef"]["name"])
+        for document in documents
+        if document["kind"].endswith("RoleBinding")
+        and any(subject["kind"] == "ServiceAccount" and subject["name"] == user for subject in document["subjects"])
+    }
+    return {
+        Right(verb, group, resource, document["metadata"].get("namespace", ""), name)
+        for document in documents
+        if (document["kind"], document["metadata"]["name"]) in granted
+        for rule in document["rules"]
+        for verb in rule["verbs"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for name in rule.get("resourceNames", [""])
+    }
+
+
+WATCHER_RIGHTS, BINDER_RIGHTS = documented(WATCHER, RBAC), documented(BINDER, RBAC)
+COUNTED_RIGHTS = documented(WATCHER, COUNTED_RESOURCES)
+
+
+@pytest.fixture(scope="module")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A cluster of its own, which keeps every request."""
+    with ControlPlane(tmp_path_factory.mktemp("control-plane"), audited=True) as control_plane:
+        yield control_plane
+
+
+@pytest.fixture(scope="module")
+def users(control_plane: ControlPlane) -> Identities:
+    return identities(control_plane)
+
+
+def _used(control_plane: ControlPlane, user: str) -> tuple[set[Right], list[str]]:
+    """What a user did, as far as it was allowed, and what it was not; rights on one name have their name."""
+    used, refused = set(), []
+    for event in control_plane.audit():
+        found = event.get("objectRef", {})
+        if event["user"]["username"] != f"system:serviceaccount:{NAMESPACE}:{user}" or "resource" not in found:
+            continue
+        resource = "/".join(part for part in (found["resource"], found.get("subresource", "")) if part)
+        if event["annotations"]["authorization.k8s.io/decision"] != "allow":
+            refused.append(f"{event['verb']} {resource}")
+        one = resource in ("namespaces", "csistoragecapacities") and event["verb"] in ("get", "patch")
+        namespace = NAMESPACE if resource == "csistoragecapacities" else ""
+        used.add(
+            Right(event["verb"], found.get("apiGroup", ""), resource, namespace, found["name"]) if one
+            else Right(event["verb"], found.get("apiGroup", ""), resource)
+        )  # fmt: skip
+    return used, refused
+
+
+def test_every_right_is_used_and_none_is_missing(
+    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    with counted_resources(control_plane), serve(control_plane, tmp_path, document=EVERYTHING) as berth:
+        node = cluster.create_node("node", extended={LICENCE: "1"})
+        run_scheduler(filter_prioritize_bind(berth.url_prefix))
+        pod = cluster.create_pod("web", extended={LICENCE: "1"})
+        cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 1}))
+        cluster.relabel(node, priority(10))
+        assert cluster.wait_until_assigned(pod) == node
+        # As the watcher does with a pod whose bind came to nothing.
+        watcher = kubeconfig.from_file(control_plane.kubeconfig(identities(control_plane).watcher))
+        reserved = KubernetesReservedPods(ApiServer(watcher, time.time), time.time)
+        uid = KubernetesApi(control_plane.credentials()).get(f"{PODS}/{pod.name}")["metadata"]["uid"]
+        found = reserved.find(PodKey("default", pod.name, uid))
+        assert isinstance(found, Found)
+        assert isinstance(reserved.touch(PodKey("default", pod.name, uid), found.resource_version), Touched)
+
+    assert _used(control_plane, WATCHER) == (WATCHER_RIGHTS | COUNTED_RIGHTS, [])
+    assert _used(control_plane, BINDER) == (BINDER_RIGHTS, [])
+
+
+def _allowed(api: KubernetesApi, right: Right) -> bool:
+    return api.create(REVIEWS, right.review())["status"]["allowed"] is True
+
+
+@pytest.mark.parametrize("known_by", ["service account", "group"])
+@pytest.mark.parametrize(
+    ("user", "rights"),
+    [pytest.param(WATCHER, WATCHER_RIGHTS, id="watcher"), pytest.param(BINDER, BINDER_RIGHTS, id="binder")],
+)
+def test_a_service_account_and_a_role_of_eks_have_the_same_rights(
+    control_plane: ControlPlane, users: Identities, known_by: str, user: str, rights: set[Right]
+) -> None:
+    accounts = {WATCHER: users.watcher, BINDER: users.binder}
+    eks = {WATCHER: EKS_WATCHER, BINDER: EKS_BINDER}
+    api = KubernetesApi(accounts[user] if known_by == "service account" else control_plane.credentials(eks[user]))
+    others = (WATCHER_RIGHTS | BINDER_RIGHTS | COUNTED_RIGHTS) - rights
+    deadline = time.monotonic() + RBAC_SECONDS
+    while (found := {right for right in rights | others if _allowed(api, right)}) != rights:
+        assert time.monotonic() < deadline, found ^ rights
+
+
+Request = Callable[[KubernetesApi], object]
+POD: JsonObject = {"metadata": {"name": "x"}}
+
+
+def _refused(right: Right, request: Request) -> object:
+    return pytest.param(right, request, id=f"{right.verb} {right.resource} {right.name}".strip())
+
+
+ON_PODS = [
+    _refused(Right("create", "", "pods", "default"), lambda api: api.create(PODS, POD)),
+    _refused(Right("delete", "", "pods", "default", "x"), lambda api: api.delete(f"{PODS}/x")),
+    _refused(Right("patch", "", "pods", "default", "x"), lambda api: api.patch(f"{PODS}/x", POD)),
+    _refused(Right("patch", "", "pods/status", "default", "x"), lambda api: api.patch(f"{PODS}/x/status", POD)),
+    _refused(Right("create", "", "pods/eviction", "default", "x"), lambda api: api.create(f"{PODS}/x/eviction", POD)),
+    _refused(Right("create", "", "pods/exec", "default", "x"), lambda api: api.create(f"{PODS}/x/exec", POD)),
+    _refused(Right("get", "", "pods/log", "default", "x"), lambda api: api.get(f"{PODS}/x/log")),
+]
+ON_OTHERS = [
+    _refused(
+        Right("get", "", "secrets", NAMESPACE, "x"), lambda api: api.get("/api/v1/namespaces/kube-system/secrets/x")
+    ),
+    _refused(Right("list", "", "secrets"), lambda api: api.get("/api/v1/secrets")),
+    _refused(Right("list", "", "configmaps"), lambda api: api.get("/api/v1/configmaps")),
+    _refused(Right("patch", "", "nodes", name="x"), lambda api: api.patch(f"{NODES}/x", {})),
+    _refused(Right("delete", "", "nodes", name="x"), lambda api: api.delete(f"{NODES}/x")),
+    _refused(Right("get", "", "namespaces", name="default"), lambda api: api.get("/api/v1/namespaces/default")),
+    _refused(
+        Right("create", "", "serviceaccounts/token", NAMESPACE, BINDER),
+        lambda api: api.create(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{BINDER}/token", {"spec": {}}),
+    ),
+    _refused(
+        Right("create", "rbac.authorization.k8s.io", "clusterrolebindings"),
+        lambda api: api.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {}),
+    ),
+    _refused(Right("create", "storage.k8s.io", "csistoragecapacities", NAMESPACE), lambda api: api.create(WAKE, {})),
+    _refused(
+        Right("delete", "storage.k8s.io", "csistoragecapacities", NAMESPACE, "berth-wake"),
+        lambda api: api.delete(f"{WAKE}/berth-wake"),
+    ),
+    _refused(
+        Right("patch", "storage.k8s.io", "csistoragecapacities", NAMESPACE, "another"),
+        lambda api: api.patch(f"{WAKE}/another", {}),
+    ),
+]
+OF_THE_WATCHER_S = [
+    _refused(Right("list", "", "pods"), lambda api: api.get("/api/v1/pods")),
+    _refused(
+        Right("watch", "", "pods"), lambda api: next(api.watch("/api/v1/pods", {"resourceVersion": "0"}, seconds=1))
+    ),
+    _refused(Right("list", "", "nodes"), lambda api: api.get(NODES)),
+    _refused(Right("get", "", "namespaces", name="kube-system"), lambda api: api.get("/api/v1/namespaces/kube-system")),
+    _refused(
+        Right("patch", "storage.k8s.io", "csistoragecapacities", NAMESPACE, "berth-wake"),
+        lambda api: api.apply(f"{WAKE}/berth-wake", read_manifests(RBAC)[-3]),
+    ),
+]
+OF_BIND_S = [
+    _refused(Right("get", "", "pods", "default", "x"), lambda api: api.get(f"{PODS}/x")),
+    _refused(
+        Right("create", "", "pods/binding", "default", "x"), lambda api: api.create(f"{PODS}/x/binding", {"target": {}})
+    ),
+]
+
+
+def _is_refused(api: KubernetesApi, right: Right, request: Request) -> None:
+    assert not _allowed(api, right)
+    with pytest.raises(ApiError) as refusal:
+        request(api)
+    assert refusal.value.status == 403, refusal.value
+
+
+@pytest.mark.parametrize(("right", "request_"), [*ON_PODS, *ON_OTHERS, *OF_THE_WATCHER_S])
+def test_what_bind_must_not_do_is_refused(users: Identities, right: Right, request_: Request) -> None:
+    _is_refused(KubernetesApi(users.binder), right, request_)
+
+
+@pytest.mark.parametrize(("right", "request_"), [*ON_PODS, *ON_OTHERS, *OF_BIND_S])
+def test_what_the_watcher_must_not_do_is_refused(users: Identities, right: Right, request_: Request) -> None:
+    _is_refused(KubernetesApi(users.watcher), right, request_)
+
+
+def test_with_counted_resources_the_watcher_changes_pods_and_still_makes_and_deletes_none(
+    control_plane: ControlPlane, users: Identities
+) -> None:
+    api = KubernetesApi(users.watcher)
+    with counted_resources(control_plane):
+        deadline = time.monotonic() + RBAC_SECONDS
+        while not all(_allowed(api, right) for right in COUNTED_RIGHTS):
+            assert time.monotonic() < deadline
+        for right in (Right("create", "", "pods", "default"), Right("delete", "", "pods", "default", "x")):
+            assert not _allowed(api, right)
+        assert not _allowed(KubernetesApi(users.binder), Right("patch", "", "pods", "default", "x"))
