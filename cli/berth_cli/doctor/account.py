@@ -47,10 +47,11 @@ class FunctionState:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a role must be allowed to do."""
+    """What a role must be allowed to do. partition: of a table's item."""
 
     name: str
     resource: str
+    partition: str
 
 
 class Account(ABC):

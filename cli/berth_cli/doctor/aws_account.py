@@ -72,7 +72,17 @@ class AWSAccount(Account):
             arn = client.get_role(RoleName=role)["Role"]["Arn"]
             for action in actions:
                 [result] = client.simulate_principal_policy(
-                    PolicySourceArn=arn, ActionNames=[action.name], ResourceArns=[action.resource]
+                    PolicySourceArn=arn,
+                    ActionNames=[action.name],
+                    ResourceArns=[action.resource],
+                    # Without it the simulation is of a request that names no item.
+                    ContextEntries=[
+                        {
+                            "ContextKeyName": "dynamodb:LeadingKeys",
+                            "ContextKeyValues": [action.partition],
+                            "ContextKeyType": "stringList",
+                        }
+                    ],
                 )["EvaluationResults"]
                 if result["EvalDecision"] != "allowed":
                     denied.append(action)

@@ -48,8 +48,8 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option(
     "--kubeconfig", type=_FILE, help="The cluster; its user's rights are checked, unless the next two are given."
 )
-@click.option("--watcher-kubeconfig", type=_FILE, help="As the watcher; by default the stack's secret.")
-@click.option("--binder-kubeconfig", type=_FILE, help="As bind; by default the stack's secret.")
+@click.option("--watcher-kubeconfig", type=_FILE, help="As the watcher; by default what the stack's secret has.")
+@click.option("--binder-kubeconfig", type=_FILE, help="As bind; by default what the stack's other secret has.")
 @click.option(
     "--tls-client-cert", "certificate", type=_FILE, help="The scheduler's client certificate, where it is here."
 )

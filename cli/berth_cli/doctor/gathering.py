@@ -90,8 +90,15 @@ def gather(named: Named) -> Inputs:
     address = _address(gathering, named, stack)
     side = _side(gathering, named, reader, address)
     endpoint, shown = _endpoint(gathering, named, side, address, stack)
-    watcher = _access(gathering, named, named.watcher_kubeconfig) or _of_secret(gathering, named, stack) or reader
-    binder = _access(gathering, named, named.binder_kubeconfig) or _of_secret(gathering, named, stack) or reader
+    watcher, binder = (
+        _access(gathering, named, path)
+        if path is not None
+        else _of_secret(gathering, named, stack, parameter) or reader
+        for path, parameter in (
+            (named.watcher_kubeconfig, "WatcherKubeconfigSecretArn"),
+            (named.binder_kubeconfig, "BinderKubeconfigSecretArn"),
+        )
+    )
     parameters = {} if stack is None else stack.parameters
     account: Account | None = None if stack is None else AWSAccount(stack)
     return Inputs(
@@ -140,10 +147,12 @@ def _access(gathering: _Gathering, named: Named, path: Path | None) -> ClusterAc
     )
 
 
-def _of_secret(gathering: _Gathering, named: Named, stack: DeployedStack | None) -> ClusterAccess | None:
-    """The kubeconfig that the stack's functions use, unless one is given for them, or who asks may not read it."""
-    secret = "" if stack is None else stack.parameters.get("KubeconfigSecretArn", "")
-    if stack is None or not secret or named.watcher_kubeconfig or named.binder_kubeconfig:
+def _of_secret(
+    gathering: _Gathering, named: Named, stack: DeployedStack | None, parameter: str
+) -> ClusterAccess | None:
+    """The kubeconfig that one of the stack's functions uses, unless who asks may not read it."""
+    secret = "" if stack is None else stack.parameters.get(parameter, "")
+    if stack is None or not secret:
         return None
     try:
         client = boto3.client("secretsmanager", region_name=stack.region, config=LIMITS)

@@ -18,16 +18,20 @@ TABLE, LEASE, SCHEDULE, FUNCTIONS, ROLES = (
 GRACE_SECONDS = 150.0
 """A watcher that died is followed by the one that the schedule starts next: a minute, a cold start, a listing."""
 
-_READ, _WRITE = ("dynamodb:GetItem", "dynamodb:Query"), ("dynamodb:PutItem", "dynamodb:UpdateItem")
-ON_TABLE: Mapping[str, tuple[str, ...]] = {
-    "FilterFunction": _READ,
-    "FilterOnlyOneFunction": _READ,
-    "PrioritizeFunction": _READ,
-    "PreemptFunction": _READ,
-    "HealthzFunction": _READ[:1],
-    "WatcherFunction": _READ + _WRITE,
+_GET, _QUERY, _PUT, _UPDATE = (f"dynamodb:{verb}" for verb in ("GetItem", "Query", "PutItem", "UpdateItem"))
+_LOG, _SNAPSHOT = "log#any", "snapshot#any#0"
+_LOOK = ((_GET, "head"), (_GET, "configuration"))
+_FOLLOW = (*_LOOK, (_GET, _SNAPSHOT), (_QUERY, _LOG))
+ON_TABLE: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "FilterFunction": _FOLLOW,
+    "FilterOnlyOneFunction": _FOLLOW,
+    "PrioritizeFunction": _FOLLOW,
+    "PreemptFunction": _FOLLOW,
+    "BindFunction": _LOOK,
+    "HealthzFunction": _LOOK,
+    "WatcherFunction": (*_FOLLOW, (_PUT, _LOG), (_PUT, _SNAPSHOT), (_UPDATE, "head")),
 }
-"""What each function does with the cache table."""
+"""What each function does with the cache table, and with which partition of it."""
 
 
 def table(account: Account) -> Iterator[Finding]:
@@ -118,7 +122,7 @@ def roles(account: Account) -> Iterator[Finding]:
     try:
         arn = account.table_arn()
         denied = {
-            function: account.denied(function, [Action(name, arn) for name in actions])
+            function: account.denied(function, [Action(name, arn, partition) for name, partition in actions])
             for function, actions in ON_TABLE.items()
         }
     except AccountUnavailable as error:
@@ -126,6 +130,8 @@ def roles(account: Account) -> Iterator[Finding]:
         return
     for function, actions in denied.items():
         for action in actions:
-            yield failed(ROLES, f"{function} may not {action.name} on the table", "deploy the stack again")
+            yield failed(
+                ROLES, f"{function} may not {action.name} {action.partition} in the table", "deploy the stack again"
+            )
     if not any(denied.values()):
         yield ok(ROLES, "the functions may do with the table what they have to")

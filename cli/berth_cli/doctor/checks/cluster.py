@@ -21,18 +21,20 @@ WATCHER, BINDER, WAKE_UP, SAME = (
     CheckName.SAME_CLUSTER,
 )
 REMEDY = "apply examples/rbac.yaml, and bind its roles to that user"
+COUNTED_REMEDY = "apply examples/rbac-counted-resources.yaml, and bind its role to that user"
 
+COUNTED_RIGHTS = (Right("get", "pods"), Right("patch", "pods"))
 BINDER_RIGHTS = (Right("get", "pods"), Right("create", "pods", subresource="binding"))
 
 
 def watcher_rights(configuration: BerthConfiguration) -> list[Right]:
-    """What examples/rbac.yaml gives the watcher, as far as this configuration needs it."""
+    """What examples/rbac.yaml and rbac-counted-resources.yaml give it, as far as this configuration needs it."""
     watched = resources(Needs.of(configuration.policy()))
     counted = managed(configuration)
     rights = [Right(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
     rights.append(Right("get", "namespaces", name="kube-system"))
     if counted.resources or counted.by_annotation:
-        rights += [Right("get", "pods"), Right("patch", "pods")]
+        rights += COUNTED_RIGHTS
     if configuration.node_cache.wake_up is WakeUp.POD:
         rights.append(Right("patch", "pods", subresource="status"))
     return rights
@@ -47,7 +49,8 @@ def rights(check: CheckName, access: ClusterAccess, wanted: Sequence[Right]) -> 
         yield failed(check, str(error), "see whether the kubeconfig is the one that the functions use")
         return
     for right in missing:
-        yield failed(check, f"{user} may not {right}", REMEDY)
+        remedy = COUNTED_REMEDY if check is WATCHER and right in COUNTED_RIGHTS else REMEDY
+        yield failed(check, f"{user} may not {right}", remedy)
     if not missing:
         yield ok(check, f"{user} has all {len(wanted)} rights")
 

@@ -95,7 +95,7 @@ def test_functions(state: FunctionState, result: Result, told: str) -> None:
 def test_a_role_that_may_not_write_is_named() -> None:
     account = FakeAccount(forbidden=lambda function, action: action.name == "dynamodb:UpdateItem")
     found = list(roles(account))
-    assert [each.told for each in found] == ["WatcherFunction may not dynamodb:UpdateItem on the table"]
+    assert [each.told for each in found] == ["WatcherFunction may not dynamodb:UpdateItem head in the table"]
     expect(roles(FakeAccount()), "roles", OK, "what they have to")
 
 

@@ -9,7 +9,14 @@ import yaml
 
 from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.freshness import WakeUp
-from berth_cli.doctor.checks.cluster import BINDER_RIGHTS, rights, same_cluster, wake_up, watcher_rights
+from berth_cli.doctor.checks.cluster import (
+    BINDER_RIGHTS,
+    COUNTED_REMEDY,
+    rights,
+    same_cluster,
+    wake_up,
+    watcher_rights,
+)
 from berth_cli.doctor.cluster_access import Right
 from berth_cli.doctor.finding import CheckName, Result
 from tests.conftest import PROJECT
@@ -18,8 +25,12 @@ from tests.unit.cli.doctor.reading import expect
 
 FAILED, OK, SKIPPED = Result.FAILED, Result.OK, Result.SKIPPED
 RBAC = PROJECT / "examples" / "rbac.yaml"
+COUNTED = PROJECT / "examples" / "rbac-counted-resources.yaml"
 DEFAULT = BerthConfiguration()
 SPREADING = BerthConfiguration(profile="full")
+COUNTING = BerthConfiguration.model_validate(
+    {"profile": "managed-resources", "managedResources": [{"name": "example.com/licence"}]}
+)
 
 
 def documented(role: str, path: Path = RBAC) -> set[str]:
@@ -40,9 +51,16 @@ def asked(wanted: list[Right]) -> set[str]:
 
 
 def test_what_is_checked_is_what_the_example_gives() -> None:
-    only_when_counted = {"get /pods ", "patch /pods "}
-    assert asked(watcher_rights(SPREADING)) == documented("berth-watcher") - only_when_counted
+    assert asked(watcher_rights(SPREADING)) == documented("berth-watcher")
     assert asked(list(BINDER_RIGHTS)) == documented("berth-binder")
+
+
+def test_counted_resources_need_what_their_own_example_gives() -> None:
+    own = documented("berth-watcher-counted-resources", COUNTED)
+    assert asked(watcher_rights(COUNTING)) - asked(watcher_rights(DEFAULT)) == own
+    access = FakeAccess(forbidden=lambda right: right.verb in ("get", "patch") and right.resource == "pods")
+    found = list(rights(CheckName.WATCHER_RIGHTS, access, watcher_rights(COUNTING)))
+    assert {finding.remedy for finding in found} == {COUNTED_REMEDY}
 
 
 def test_controllers_are_needed_for_spreading_alone() -> None:
