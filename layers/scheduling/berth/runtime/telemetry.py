@@ -6,6 +6,7 @@ Nothing here is shared between calls.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,13 +40,12 @@ class Telemetry:
         self._logger = Logger(service=SERVICE, logger_formatter=None)
         self._log = CallLog(self._logger)
         self._metrics = Metrics()
-        # Off unless the template's parameter Tracing is Active; then the X-Ray SDK is imported, here and not before.
-        self._tracer = Tracer(service=SERVICE, auto_patch=False)
+        self._tracer = _tracer()
 
     @contextmanager
     def traced(self) -> Iterator[None]:
         """The call as a subsegment of the function's trace; nothing while tracing is off."""
-        if self._tracer.disabled:
+        if self._tracer is None:
             yield
             return
         with self._tracer.provider.in_subsegment(name=f"## {self._verb}"):
@@ -76,7 +76,7 @@ class Telemetry:
             now,
         )
         self._measure(outcome, milliseconds, sizes, now)
-        if not self._tracer.disabled:
+        if self._tracer is not None:
             self._tracer.put_annotation(VERB, self._verb)
             self._tracer.put_annotation(OUTCOME, outcome)
 
@@ -98,3 +98,12 @@ class Telemetry:
     def unexpected(self, pod: str) -> None:
         """An exception that no one foresaw, with its stack trace. Call it while it is being handled."""
         self._logger.exception("unexpected exception", verb=self._verb, pod=pod)
+
+
+def _tracer() -> Tracer | None:
+    """None where tracing is off. Powertools' tracer would import the X-Ray SDK all the same: a tenth of a cold start,
+    with a clock and an identity in it, which an image of the process (SnapStart) would have for all."""
+    if os.environ.get("POWERTOOLS_TRACE_DISABLED", "").lower() in ("true", "1"):
+        return None
+    tracer = Tracer(service=SERVICE, auto_patch=False)
+    return None if tracer.disabled else tracer
