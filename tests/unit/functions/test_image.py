@@ -1,0 +1,131 @@
+"""What an image of a function would hold (SnapStart): nothing that has to be unique, no clock, no connection.
+
+Lambda takes it when a version is published, after the import, and starts every environment from it, for weeks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT
+
+VARIABLES = {
+    "AWS_DEFAULT_REGION": "eu-central-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+    "POWERTOOLS_TRACE_DISABLED": "true",
+    "BERTH_CACHE_TABLE": "cache",
+    "BERTH_LEDGER_TABLE": "ledger",
+    "BERTH_KUBECONFIG_SECRET": "secret",
+    "BERTH_PASSWORD_SECRET": "password",
+    "BERTH_AUTHENTICATION": "basic",
+    **{f"BERTH_{verb}_VERSION": "arn" for verb in ("FILTER", "FILTER_ONLYONE", "PRIORITIZE", "BIND", "PREEMPT")},
+}
+KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+
+EXCEPTIONS = {
+    "dateutil time.localtime": "which zone the machine is in: UTC everywhere",
+    "logging time.time": "for relativeCreated, which no line of ours has",
+    "multiprocessing posix.urandom": "a key for processes that nobody starts",
+    "platform posix.uname": "for the user agent",
+    "random Random.seed": "botocore spreads its retries by it, the first ones alike in all environments",
+}
+"""What libraries do, and why it may be the same in all environments."""
+
+
+def run(*command: str, **variables: str) -> list[str]:
+    """The lines of a Python process that has these variables and no others of AWS or Berth."""
+    surroundings = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BERTH_"))}
+    found = subprocess.run(
+        [sys.executable, *command],
+        env=surroundings | VARIABLES | variables,
+        cwd=PROJECT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return found.stdout.splitlines()
+
+
+def recorded(*handlers: Path) -> set[tuple[Path, str]]:
+    """By handler: the package that asked, and for what. One process imports all of them."""
+    lines = run("-m", "tests.fakes.import_recorder", *map(str, handlers), **KEYS)
+    return {(Path(handler), asked) for handler, _, asked in (line.partition(" ") for line in lines)}
+
+
+def test_importing_a_handler_asks_for_nothing_that_is_different_each_time() -> None:
+    asked = recorded(*sorted(PROJECT.glob("functions/*/app.py")))
+    assert {each for each in asked if each[1] not in EXCEPTIONS} == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        pytest.param("import time; started = time.monotonic()", "time.monotonic", id="a clock"),
+        pytest.param("from time import time as now; now()", "time.time", id="under another name"),
+        pytest.param("from datetime import *; datetime.now()", "datetime.now", id="a date"),
+        pytest.param("import random; random.random()", "Random.random", id="randomness"),
+        pytest.param("import uuid; uuid.uuid4()", "posix.urandom", id="an identity"),
+        pytest.param("import secrets; secrets.token_hex()", "Random.getrandbits|posix.urandom", id="a secret"),
+        pytest.param("import os; os.getpid()", "posix.getpid", id="a process id"),
+        pytest.param(
+            "import socket; socket.socket().connect_ex(('127.0.0.1', 9))", "socket.connect_ex", id="a connection"
+        ),
+    ],
+)
+def test_it_would_be_seen(tmp_path: Path, line: str, seen: str) -> None:
+    handler = tmp_path / "app.py"
+    handler.write_text(line)
+    names = {what.partition(" ")[2] for _, what in recorded(handler)}
+    assert names & set(seen.split("|"))
+
+
+@pytest.fixture
+def credentials_endpoint() -> Iterator[str]:
+    """Where a function with SnapStart finds its role's credentials, instead of in its environment."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            expiry = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+            names = {"AccessKeyId": "id", "SecretAccessKey": "key", "Token": "token", "Expiration": expiry}
+            body = json.dumps(names).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+def test_credentials_in_the_image_are_renewed_when_they_are_old(credentials_endpoint: str) -> None:
+    """By wall time, before each call that they sign: an image is restored after they have expired."""
+    program = """
+import datetime, importlib.util, sys
+spec = importlib.util.spec_from_file_location("app", "functions/filter/app.py")
+app = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(app)
+credentials = app.cache._table._client._request_signer._credentials
+print(type(credentials).__name__, credentials.refresh_needed())
+later = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1)
+credentials._time_fetcher = lambda: later
+print(credentials.refresh_needed())
+"""
+    told = run("-c", program, AWS_CONTAINER_CREDENTIALS_FULL_URI=credentials_endpoint)
+    assert told == ["RefreshableCredentials False", "True"]

@@ -1,0 +1,101 @@
+"""A process that is restored from an image of it (SnapStart), or thawed, much later: it looks before it answers.
+
+The wall clock is right again; the monotonic one may have stood still, gone on, or be another machine's.
+"""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from berth.nodecache.configurations import Configurations
+from berth.nodecache.counted_in_force import CountedInForce
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.reservations.bind import LedgerReservations
+from berth.reservations.in_memory_table import InMemoryLedgerTable
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.snapshot import Snapshot
+from tests.builders.nodes import labelled
+from tests.fakes.cache_tables import CountingCacheTable
+from tests.fakes.configuration_store import InMemoryConfigurationStore
+from tests.fakes.published import PublishedCluster
+from tests.unit.lease.clocks import EnvironmentClock
+
+HOUR = 3600.0
+MONOTONIC = [
+    pytest.param(0.0, id="the monotonic clock stood still"),
+    pytest.param(HOUR, id="it went on"),
+    pytest.param(-90.0, id="it is another machine's, and behind"),
+]
+
+
+class RestoredClock(EnvironmentClock):
+    """The clocks of the environment in the image, and then those of a restored one."""
+
+    def restore(self, monotonic: float) -> None:
+        """An hour later, with another monotonic clock."""
+        self.set_wall(HOUR)
+        self._monotonic += monotonic
+
+
+class Image:
+    """An environment that had answered when the image was taken, and the cluster that went on without it."""
+
+    def __init__(self, **node_cache: object) -> None:
+        self.cluster = PublishedCluster()
+        self.cluster.publish_nodes([labelled("n1", "10")])
+        self.clock = RestoredClock()
+        self.table = CountingCacheTable(self.cluster.table)
+        document = BerthConfiguration.model_validate({"nodeCache": node_cache})
+        configurations = Configurations(InMemoryConfigurationStore(self.cluster.item), lambda: document)
+        reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
+        self.cache = WarmNodeCache(self.table, reader, configurations, self.clock, pytest.fail)
+        reservations = LedgerReservations(InMemoryLedgerTable(), lambda: "id", time.time, call_seconds=1)
+        self.counted = CountedInForce(self.table, configurations, reservations, self.clock, pytest.fail)
+        assert isinstance(self.cache.current().cluster, Snapshot)
+        self.counted.current()
+        self.table.calls.clear()
+
+    def restore(self, monotonic: float) -> None:
+        """An hour later."""
+        self.cluster.clock.advance(HOUR)
+        self.clock.restore(monotonic)
+
+
+@pytest.mark.parametrize("monotonic", MONOTONIC)
+@pytest.mark.parametrize(
+    "node_cache",
+    [
+        pytest.param({}, id="as configured by default"),
+        pytest.param({"minHeadReadInterval": 30}, id="where the head is not read for each call"),
+    ],
+)
+def test_the_head_is_read_before_the_first_answer(monotonic: float, node_cache: dict[str, object]) -> None:
+    image = Image(**node_cache)
+    image.restore(monotonic)
+    image.cluster.publish_nodes([labelled("n1", "20")])
+    found = image.cache.current().cluster
+    assert image.table.calls[0] == "head"
+    assert isinstance(found, Snapshot)
+    assert dict(found.nodes["n1"].labels) == dict(labelled("n1", "20").labels)
+
+
+@pytest.mark.parametrize("monotonic", MONOTONIC)
+def test_what_the_image_holds_is_as_old_as_it_is_and_too_old_to_decide_on(monotonic: float) -> None:
+    """Nothing was published since: the age is that of the data, and no process's."""
+    image = Image()
+    image.restore(monotonic)
+    assert "older than maxStaleness" in str(image.cache.current().cluster)
+
+
+@pytest.mark.parametrize("monotonic", MONOTONIC)
+def test_bind_looks_what_is_counted_before_its_first_bind(monotonic: float) -> None:
+    image = Image()
+    image.counted.current()
+    assert image.table.calls == []
+    image.restore(monotonic)
+    image.counted.current()
+    assert image.table.calls == ["head"]
