@@ -61,18 +61,16 @@ def start(
         }
     )
     api = read_api()
-    own = {BINDER: binder}
+    watcher, own = api.functions[WATCHER], {BINDER: binder}
     handlers = {
-        function: load_handler(function, own.get(function.logical_id))
-        for function in api.functions.values()
-        if function != api.authorizer
+        function: load_handler(function, own.get(function.logical_id)) for function in {*api.routes.values(), watcher}
     }
     return LocalStack(
         Gateway(
             {route: handlers[function] for route, function in api.routes.items()},
             authorizer=None if allow_list is None or api.authorizer is None else load_handler(api.authorizer),
         ),
-        handlers[api.functions[WATCHER]],
+        handlers[watcher],
     )
 
 

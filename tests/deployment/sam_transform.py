@@ -1,16 +1,35 @@
-"""AWS::Serverless-2016-10-31 as SAM's own translator has it: a template in, the processed one out, both JSON.
+"""`python sam_transform.py TEMPLATE PARAMETERS`, with sam's own Python: what the SAM transform makes of a template.
 
-Run by the emulator's interpreter, which has the translator (`.tools/ministack/bin/python`).
+It imports nothing of ours: sam's pins and ours exclude each other.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
-from samtranslator.public.translator import ManagedPolicyLoader  # type: ignore[import-not-found]
 from samtranslator.translator.transform import transform  # type: ignore[import-not-found]
+from samtranslator.yaml_helper import yaml_parse  # type: ignore[import-not-found]
+
+
+class NoManagedPolicies:
+    """Berth names none."""
+
+    def load(self) -> dict[str, str]:
+        """ARNs by name."""
+        return {}
+
+
+def main(template: str, parameters: str) -> None:
+    """Print the processed template as JSON."""
+    document = yaml_parse(Path(template).read_text())
+    for resource in document["Resources"].values():
+        # `sam package` puts the addresses of what it has uploaded there.
+        for name in {"CodeUri", "ContentUri"} & resource.get("Properties", {}).keys():
+            resource["Properties"][name] = "s3://bucket/key"
+    print(json.dumps(transform(document, json.loads(parameters), NoManagedPolicies())))
+
 
 if __name__ == "__main__":
-    # Without IAM to ask: the template names no managed policy.
-    json.dump(transform(json.load(sys.stdin), {}, ManagedPolicyLoader(None)), sys.stdout)
+    main(*sys.argv[1:])

@@ -10,6 +10,7 @@ import pytest
 
 from berth.runtime.authorizer_settings import AuthorizerSettings
 from berth.runtime.environment import Settings
+from berth.runtime.pre_traffic_settings import PreTrafficSettings
 from berth.runtime.settings import BindSettings, PolicySettings, WatcherSettings
 from tests.deployment.template import TEMPLATE, Deployment, of_type, read_template
 
@@ -28,6 +29,7 @@ FUNCTIONS = {
     "WatcherFunction": "watcher",
     "HealthzFunction": "healthz",
     "AuthorizerFunction": "authorizer",
+    "PreTrafficFunction": "pre_traffic",
 }
 
 SWITCHES = {
@@ -72,6 +74,7 @@ def test_functions_stand_in_the_order_of_the_verbs(functions: dict[str, dict[str
         ("WatcherFunction", WatcherSettings),
         ("HealthzFunction", PolicySettings),
         ("AuthorizerFunction", AuthorizerSettings),
+        ("PreTrafficFunction", PreTrafficSettings),
     ],
 )
 def test_a_function_is_told_what_its_settings_read(
@@ -90,6 +93,7 @@ def test_a_parameter_reaches_the_alias_through_the_version_s_description(
     described = set(re.findall(r"\$\{(\w+)\}", functions[function]["VersionDescription"]["Fn::Sub"]))
     everywhere = template["Globals"]["Function"]
     used = _references([everywhere["Environment"], everywhere["Tracing"], functions[function].get("Environment")])
+    used |= {"WarmStart"} if "SnapStart" in functions[function] else set()  # through a condition
     # A version's description holds 256 characters; a cluster that has another certificate authority is another cluster.
     assert described == used & set(template["Parameters"]) - {"EksCertificateAuthority"}
     assert functions[function]["AutoPublishAliasAllProperties"] is True
@@ -177,7 +181,9 @@ def test_sam_local_sees_the_routes(template: dict[str, Any], functions: dict[str
     assert "Fn::If" not in str(of_type(template, "AWS::ApiGatewayV2::Route"))
 
 
-def test_the_watcher_is_started_every_minute_and_never_late_or_twice(functions: dict[str, dict[str, Any]]) -> None:
+def test_the_watcher_is_started_every_minute_and_never_late_or_twice(
+    template: dict[str, Any], functions: dict[str, dict[str, Any]]
+) -> None:
     once = {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
     watcher = functions["WatcherFunction"]
     [event] = watcher["Events"].values()
@@ -188,11 +194,11 @@ def test_the_watcher_is_started_every_minute_and_never_late_or_twice(functions: 
         "FlexibleTimeWindow": {"Mode": "OFF"},
         "RetryPolicy": once,
     }
-    assert watcher["EventInvokeConfig"] == once
+    assert template["Globals"]["Function"]["EventInvokeConfig"] == once
 
 
 def test_the_schedule_may_start_the_watcher_and_no_more(template: dict[str, Any]) -> None:
-    [role] = of_type(template, "AWS::IAM::Role").values()
+    role = of_type(template, "AWS::IAM::Role")["ScheduleRole"]
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
     assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
     [policy] = role["Policies"]

@@ -1,0 +1,16 @@
+"""Invoked by CodeDeploy before the first call goes to a new version of a verb."""
+
+import os
+
+import boto3
+
+from berth.runtime.pre_traffic import CALLS, PreTrafficHook, PreTrafficReport
+from berth.runtime.pre_traffic_settings import PreTrafficSettings
+
+settings = PreTrafficSettings.from_environ(os.environ)
+hook = PreTrafficHook(settings.versions, boto3.client("lambda", config=CALLS), boto3.client("codedeploy"))
+
+
+def handler(event: object, context: object) -> PreTrafficReport:
+    """What CodeDeploy is told; whoever invokes it by hand gets it as the answer only."""
+    return hook.handle(event)

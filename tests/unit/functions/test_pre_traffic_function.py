@@ -1,0 +1,164 @@
+"""The pre-traffic hook: every verb's new version is asked, and CodeDeploy is told whether all of them can decide."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import boto3
+import orjson
+import pytest
+from botocore.exceptions import ClientError
+from botocore.stub import Stubber
+
+from berth.runtime.pre_traffic import PreTrafficHook
+from berth.runtime.pre_traffic_probes import NAME, NOTHING_LOADED
+from berth.runtime.settings import SettingsInvalid
+from tests.fakes.log_lines import LogLines
+
+Load = Callable[..., Callable[..., Any]]
+Handler = Callable[..., Any]
+
+VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
+VERSIONS = {verb: f"arn:aws:lambda:us-east-1:123456789012:function:{verb}:7" for verb in VERBS}
+EVENT = {"DeploymentId": "d-ABC", "LifecycleEventHookExecutionId": "exec-1"}
+TOLD = {"deploymentId": "d-ABC", "lifecycleEventHookExecutionId": "exec-1"}
+STALE = '{"nodeCache": {"maxStaleness": 0.001}}'
+
+
+class Published:
+    """Lambda with these handlers for the versions; what it was asked."""
+
+    def __init__(self, handlers: Mapping[str, Handler]) -> None:
+        self._handlers = {VERSIONS[verb]: handler for verb, handler in handlers.items()}
+        self.asked: list[str] = []
+
+    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> Mapping[str, object]:  # noqa: N803
+        assert InvocationType == "RequestResponse"
+        self.asked.append(FunctionName)
+        answer = self._handlers[FunctionName](orjson.loads(Payload), None)
+        if isinstance(answer, Exception):
+            raise answer
+        if answer is None:
+            return {"FunctionError": "Unhandled", "Payload": io.BytesIO(b'{"errorMessage": "s3cret"}')}
+        return {"StatusCode": 200, "Payload": io.BytesIO(orjson.dumps(answer))}
+
+
+@pytest.fixture
+def codedeploy() -> Iterator[tuple[Any, Stubber]]:
+    client: Any = boto3.client("codedeploy", region_name="us-east-1", aws_access_key_id="x", aws_secret_access_key="x")
+    with Stubber(client) as stubber:
+        yield client, stubber
+
+
+@pytest.fixture
+def handlers(load_function: Load, cluster_dump: str) -> dict[str, Handler]:
+    """The real ones, as new environments, on the session's stack."""
+    return {verb: load_function(verb, {"BERTH_CLUSTER_DUMP": cluster_dump} if verb == "bind" else {}) for verb in VERBS}
+
+
+def handled(published: Published, codedeploy: tuple[Any, Stubber], status: str) -> dict[str, Any]:
+    """The hook's answer; CodeDeploy expects to be told this status, once."""
+    client, stubber = codedeploy
+    stubber.add_response("put_lifecycle_event_hook_execution_status", {}, {**TOLD, "status": status})
+    report = PreTrafficHook(VERSIONS, published, client).handle(EVENT)
+    stubber.assert_no_pending_responses()
+    return dict(report)
+
+
+def test_versions_that_load_the_snapshot_and_decide_are_let_in(
+    handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
+) -> None:
+    published = Published(handlers)
+    assert handled(published, codedeploy, "Succeeded") == {"status": "Succeeded", "defects": []}
+    assert published.asked == [VERSIONS[verb] for verb in VERBS for _ in range(1 if verb == "bind" else 2)]
+
+
+def test_bind_is_asked_without_a_pod_so_nothing_is_bound(
+    handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber], log_lines: LogLines
+) -> None:
+    handled(Published(handlers), codedeploy, "Succeeded")
+    [bind] = [line for line in log_lines.all() if line["verb"] == "bind"]
+    assert (bind["outcome"], bind["detail"]) == ("failure-bad-request", "the binding request has no valid PodName")
+    assert {line["pod"] for line in log_lines.all()} == {"", f"default/{NAME}"}
+
+
+@pytest.mark.parametrize(
+    ("verb", "variables", "defect"),
+    [
+        pytest.param("filter", {"BERTH_CACHE_TABLE": "absent"}, NOTHING_LOADED, id="no table"),
+        pytest.param("filter_onlyone", {"BERTH_CONFIGURATION": STALE}, "older than maxStaleness", id="a stale cache"),
+        pytest.param("prioritize", {"BERTH_CONFIGURATION": '{"profile": "none"}'}, NOTHING_LOADED, id="no profile"),
+        pytest.param(
+            "prioritize",
+            {"BERTH_CONFIGURATION": STALE, "BERTH_AUTHENTICATION": "basic"},
+            "failed without saying why",
+            id="a failure that is not told, behind basic",
+        ),
+        pytest.param("prioritize", {"BERTH_CONFIGURATION": STALE}, "status 500", id="a failure told by status"),
+        pytest.param("preempt", {"BERTH_CONFIGURATION": STALE}, "status 500", id="preempt's, too"),
+        pytest.param("bind", {"BERTH_KUBECONFIG": "/absent"}, "/absent", id="no cluster to bind in"),
+    ],
+)
+def test_a_version_that_cannot_decide_is_kept_out_and_named(
+    load_function: Load,
+    handlers: dict[str, Handler],
+    codedeploy: tuple[Any, Stubber],
+    verb: str,
+    variables: dict[str, str],
+    defect: str,
+) -> None:
+    published = Published({**handlers, verb: load_function(verb, variables)})
+    [told] = handled(published, codedeploy, "Failed")["defects"]
+    assert told.startswith(f"{verb}: ")
+    assert defect in told
+
+
+@pytest.mark.parametrize(
+    ("answer", "defect"),
+    [
+        pytest.param(None, "it ended by an error (Unhandled); see its log", id="an import that fails"),
+        pytest.param(
+            ClientError({"Error": {"Code": "ResourceConflictException", "Message": "Pending"}}, "Invoke"),
+            "it cannot be invoked: ",
+            id="a version that is not there yet",
+        ),
+        pytest.param({"message": "hello"}, "its answer is none of the API's", id="another function"),
+        pytest.param({"statusCode": 200, "body": "<html>"}, "its answer is none of the API's", id="no JSON"),
+    ],
+)
+def test_whatever_else_comes_back_keeps_it_out_and_nothing_secret_is_repeated(
+    handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber], log_lines: LogLines, answer: object, defect: str
+) -> None:
+    published = Published({**handlers, "bind": lambda *_: answer})
+    report = handled(published, codedeploy, "Failed")
+    assert report["defects"][0].startswith(f"bind: {defect}")
+    [line] = [line for line in log_lines.all() if line["verb"] == "pre_traffic"]
+    assert (line["level"], line["outcome"], line["detail"]) == ("WARNING", "Failed", report["defects"][0])
+    assert "s3cret" not in str(log_lines.all())
+
+
+def test_whoever_invokes_it_by_hand_is_answered_and_codedeploy_is_not_told(
+    handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
+) -> None:
+    client, _ = codedeploy
+    assert PreTrafficHook(VERSIONS, Published(handlers), client).handle({}) == {"status": "Succeeded", "defects": []}
+
+
+def test_a_report_that_does_not_get_through_is_an_error_of_the_function(
+    handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
+) -> None:
+    client, stubber = codedeploy
+    stubber.add_client_error("put_lifecycle_event_hook_execution_status", "ThrottlingException")
+    with pytest.raises(ClientError):
+        PreTrafficHook(VERSIONS, Published(handlers), client).handle(EVENT)
+
+
+def test_it_starts_without_calling_anybody(load_function: Load) -> None:
+    load_function("pre_traffic", {f"BERTH_{verb.upper()}_VERSION": arn for verb, arn in VERSIONS.items()})
+
+
+def test_it_does_not_start_without_all_the_versions(load_function: Load) -> None:
+    with pytest.raises(SettingsInvalid, match="BERTH_BIND_VERSION"):
+        load_function("pre_traffic", {"BERTH_FILTER_VERSION": VERSIONS["filter"]})
