@@ -20,6 +20,7 @@ def main() -> None:
         cold_load,
         event_to_visible,
         first_sight,
+        functions,
         growth,
         head_read,
         memory,
@@ -32,7 +33,7 @@ def main() -> None:
     from tests.bench.figures import shown
 
     verbs, cache = (warm, first_sight, preempt), (growth, memory, head_read, units, event_to_visible)
-    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load):
+    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load, functions):
         for family in module.families():
             progress(f"measuring {family.name}")
             for figure in family.figures(arguments.prefix):

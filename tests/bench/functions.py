@@ -1,0 +1,224 @@
+"""What memory and processor time each function takes: where docs/capacity.md has the functions' MemorySize from.
+
+Each is loaded in a process of its own, as Lambda loads it, with a cluster of 5,000 nodes and 150,000 pods in the cache,
+and with none. Times are of the processor, at full speed: Lambda gives a share of one, MemorySize / 1,769 MB, and all of
+one while a function starts. The table is in memory; what DynamoDB and an API server would take is no part of it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pickle
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import orjson
+
+from tests.bench.figures import Family, Figure
+
+PROJECT = Path(__file__).resolve().parents[2]
+PROFILES = ("label-priority", "full")
+READERS = ("filter", "filter_onlyone", "prioritize", "preempt")
+SHAPES, CALLS, CANDIDATES = 50, 200, 500
+ENVIRONMENT = {
+    "AWS_DEFAULT_REGION": "eu-central-1",
+    "AWS_ACCESS_KEY_ID": "none",
+    "AWS_SECRET_ACCESS_KEY": "none",
+    "POWERTOOLS_TRACE_DISABLED": "true",
+    "POWERTOOLS_LOG_LEVEL": "CRITICAL",
+    "POWERTOOLS_METRICS_DISABLED": "true",
+    "BERTH_CACHE_TABLE": "cache",
+}
+
+Measured = dict[str, float]
+
+
+def families() -> Iterator[Family]:
+    """One."""
+    yield Family("function", figures)
+
+
+def figures() -> Iterator[Figure]:
+    """imports: until the first event can be handled. first: that event, for which the snapshot is loaded. call: those
+    that follow. memory: the most that there was."""
+    from berth.nodecache.feed.changes import pack
+    from tests.bench.cold_load import kept
+
+    with TemporaryDirectory() as directory:
+        clusters = {"5000": Path(directory) / "cluster", "0": Path(directory) / "none"}
+        clusters["5000"].write_bytes(pickle.dumps(pack(list(kept())).items))
+        clusters["0"].write_bytes(pickle.dumps([]))
+        for nodes, chunks in clusters.items():
+            for profile in PROFILES if nodes != "0" else PROFILES[:1]:
+                for verb in READERS:
+                    yield from _figures(f"function.{verb}.{profile}.{nodes}", verb, chunks, profile)
+            yield from _figures(f"function.healthz.{nodes}", "healthz", chunks)
+            yield from _figures(f"function.watcher.{nodes}", "watcher", chunks)
+        for function in ("bind", "authorizer", "pre_traffic"):
+            yield from _figures(f"function.{function}", function, clusters["0"])
+
+
+def _figures(name: str, function: str, chunks: Path, profile: str = "label-priority") -> Iterator[Figure]:
+    run = subprocess.run(
+        [sys.executable, "-m", __name__, function, chunks, profile],
+        check=True,
+        capture_output=True,
+        cwd=PROJECT,
+        env={name: value for name, value in os.environ.items() if not name.startswith("BERTH_")} | ENVIRONMENT,
+    )
+    measured: Measured = json.loads(run.stdout)
+    units = {"imports": "s", "first": "s", "call": "ms", "slowest": "ms", "memory": "MB"}
+    for what, value in measured.items():
+        yield Figure(f"{name}.{what}", value, units[what])
+
+
+def measure(function: str, chunks: list[bytes], profile: str) -> Measured:
+    """In this process, which has done nothing else."""
+    os.environ["BERTH_CONFIGURATION"] = json.dumps({"profile": profile})
+    return {**dict.fromkeys(READERS, _reader), **_OTHERS}[function](function, chunks)
+
+
+def _reader(verb: str, chunks: list[bytes]) -> Measured:
+    from tests.bench import cluster
+    from tests.bench.calls import event
+    from tests.bench.large_cluster import NODES, node_name
+
+    imports, app = _timed(lambda: _loaded(verb, chunks))
+    names = [node_name(index) for index in range(NODES)] if chunks else []
+    pods = [cluster.pod_manifest(index) for index in range(SHAPES)]
+    if verb == "preempt":
+        first, _ = _timed(lambda: app.handler({"source": "berth.warm-up"}, None))
+        nodes = list(app.cache.current().cluster.nodes.values())[:CANDIDATES]
+        victims = {node.name: {"Pods": [{"UID": node.pods[-1].uid}], "NumPDBViolations": 0} for node in nodes}
+        bodies = [{"Pod": pod, "NodeNameToVictims": None, "NodeNameToMetaVictims": victims} for pod in pods]
+        events = [orjson.dumps({"body": orjson.dumps(body).decode()}) for body in bodies]
+    else:
+        as_verb: Any = verb
+        events = [event(as_verb, pod, names) for pod in pods]
+        first, _ = _timed(lambda: _called(app, events[0]))
+    return {"imports": imports, "first": first, **_calls(app, events)}
+
+
+def _healthz(function: str, chunks: list[bytes]) -> Measured:
+    imports, app = _timed(lambda: _loaded(function, chunks))
+    first, _ = _timed(lambda: _called(app, b"{}"))
+    return {"imports": imports, "first": first, **_calls(app, [b"{}"])}
+
+
+def _watcher(function: str, chunks: list[bytes]) -> Measured:
+    """What it holds that goes on from its predecessor's snapshot, and writes the next one. Pages of a list, 500 objects
+    each, are no part of it."""
+    from berth.nodecache.feed.changes import Change, pack, unpack
+
+    os.environ["BERTH_KUBECONFIG"] = "/absent"
+    imports, _ = _timed(lambda: _loaded(function, chunks))
+    first, objects = _timed(lambda: {(change.resource, change.key): change.object for change in unpack(chunks)})
+    call, _ = _timed(lambda: pack(Change(resource, key, found) for (resource, key), found in objects.items()))
+    return {"imports": imports, "first": first, "call": call * 1000, "memory": _megabytes()}
+
+
+def _bind(function: str, chunks: list[bytes]) -> Measured:
+    """Refused for want of a cluster that listens: the client is there, and its connection is refused."""
+    from tests.builders.kubeconfigs import kubeconfig_for
+
+    with TemporaryDirectory() as directory:
+        os.environ["BERTH_KUBECONFIG"] = str(kubeconfig_for("http://127.0.0.1:9", Path(directory)))
+        os.environ["BERTH_LEDGER_TABLE"] = "ledger"
+        imports, app = _timed(lambda: _loaded(function, chunks))
+        body = {"PodName": "train-0", "PodNamespace": "ml", "PodUID": "uid", "Node": "n10"}
+        event = orjson.dumps({"body": orjson.dumps(body).decode()})
+        first, _ = _timed(lambda: _called(app, event))
+        return {"imports": imports, "first": first, **_calls(app, [event])}
+
+
+def _authorizer(function: str, chunks: list[bytes]) -> Measured:
+    events = PROJECT / "events"
+    os.environ |= {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(events / "allow-list")}
+    imports, app = _timed(lambda: _loaded(function, chunks))
+    event = (events / "authorizer/mtls.json").read_bytes()
+    first, _ = _timed(lambda: _called(app, event))
+    return {"imports": imports, "first": first, **_calls(app, [event])}
+
+
+def _pre_traffic(function: str, chunks: list[bytes]) -> Measured:
+    verbs = ("FILTER", "FILTER_ONLYONE", "PRIORITIZE", "BIND", "PREEMPT")
+    os.environ |= {f"BERTH_{verb}_VERSION": "arn" for verb in verbs}
+    imports, _ = _timed(lambda: _loaded(function, chunks))
+    return {"imports": imports, "memory": _megabytes()}
+
+
+_OTHERS: Mapping[str, Callable[[str, list[bytes]], Measured]] = {
+    "healthz": _healthz,
+    "watcher": _watcher,
+    "bind": _bind,
+    "authorizer": _authorizer,
+    "pre_traffic": _pre_traffic,
+}
+
+
+def _loaded(function: str, chunks: list[bytes]) -> Any:
+    """The handler's module, its table in memory."""
+    if function not in ("authorizer", "pre_traffic"):
+        from berth.runtime import adapters
+
+        table = _table(chunks)
+        setattr(adapters, "DynamoDBCacheTable", lambda *_: table)  # noqa: B010  a name that it only imports
+    spec = importlib.util.spec_from_file_location("app", PROJECT / "functions" / function / "app.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _table(chunks: list[bytes]) -> object:
+    """Of a watcher that has published the snapshot a moment ago."""
+    from berth.lease.in_memory_lock import InMemoryItem
+    from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
+    from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
+    from berth.nodecache.feed.progress import Position
+
+    now = time.time()
+    snapshot = SnapshotPointer("snapshot", 1, 1, len(chunks), sum(map(len, chunks)), now)
+    observation = Observation("cluster", {"pods": Position("1", now, now)})
+    pointer = Pointer(1, 1, snapshot, 1, 0, observation, now, "bench")
+    table = InMemoryCacheTable(InMemoryItem({"uid": "cache", "pointer": pointer}))
+    table.put_chunks("snapshot", chunks, now)
+    return table
+
+
+def _calls(app: Any, events: list[bytes]) -> Measured:
+    """Each event some times, by turns: shapes of pods that are new at first and known afterwards."""
+    by_turns = [events[index % len(events)] for index in range(CALLS)]
+    taken = [_timed(partial(_called, app, event))[0] for event in by_turns]
+    return {"call": median(taken) * 1000, "slowest": max(taken) * 1000, "memory": _megabytes()}
+
+
+def _called(app: Any, event: bytes) -> bytes:
+    return orjson.dumps(app.handler(orjson.loads(event), None))
+
+
+def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    started = time.process_time()
+    found = call()
+    return time.process_time() - started, found
+
+
+def _megabytes() -> float:
+    """The most that this process has had in memory since it began; what getrusage says began with its parent."""
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) * 1024 / 1e6
+
+
+if __name__ == "__main__":
+    _, name, path, chosen = sys.argv
+    print(json.dumps(measure(name, pickle.loads(Path(path).read_bytes()), chosen)))
