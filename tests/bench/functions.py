@@ -1,8 +1,8 @@
 """What memory and processor time each function takes: where docs/capacity.md has the functions' MemorySize from.
 
 Each is loaded in a process of its own, as Lambda loads it, with a cluster of 5,000 nodes and 150,000 pods in the cache,
-and with none. Times are of the processor, at full speed: Lambda gives a share of one, MemorySize / 1,769 MB, and all of
-one while a function starts. The table is in memory; what DynamoDB and an API server would take is no part of it.
+and with none. Times are of the processor, at full speed: Lambda gives a share of one, MemorySize / 1,769 MB. The table
+is in memory; what DynamoDB and an API server would take is no part of it.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ def measure(function: str, chunks: list[bytes], profile: str) -> Measured:
 
 
 def _reader(verb: str, chunks: list[bytes]) -> Measured:
+    imports, app = _timed(lambda: _loaded(verb, chunks))  # before what follows imports a part of it
     from tests.bench import cluster
     from tests.bench.calls import event
     from tests.bench.large_cluster import NODES, node_name
 
-    imports, app = _timed(lambda: _loaded(verb, chunks))
     names = [node_name(index) for index in range(NODES)] if chunks else []
     pods = [cluster.pod_manifest(index) for index in range(SHAPES)]
     if verb == "preempt":
