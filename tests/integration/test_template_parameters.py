@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.deployment.template import Deployment, of_type, read_template
+from tests.deployment.template import Deployment, read_template
 
 BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
@@ -165,9 +165,3 @@ def test_whoever_has_to_do_with_a_table_may_use_its_key_through_dynamodb_and_nob
             statements = [statement for policy in properties["Policies"] for statement in policy["Statement"]]
             on_a_table = any("Table.Arn" in str(statement["Resource"]) for statement in statements)
             assert [each for each in statements if "kms" in str(each)] == ([key] if given and on_a_table else [])
-
-
-def test_the_ledger_cannot_be_deleted_by_mistake(template: dict[str, Any]) -> None:
-    """What is given out stands nowhere else; there is no parameter for it."""
-    ledger = of_type(template, "AWS::DynamoDB::Table")["LedgerTable"]
-    assert ledger["DeletionProtectionEnabled"] is True
