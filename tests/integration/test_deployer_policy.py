@@ -1,0 +1,329 @@
+"""docs/deployer-policy.json: enough to create, update and delete the stack, and not much more.
+
+What each type of resource takes is what CloudFormation's own schema of the type says of its handlers, as far as the
+template uses it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from fnmatch import fnmatchcase
+from typing import Any
+
+import pytest
+
+from tests.deployment.template import TEMPLATE
+from tests.deployment.transform import transformed
+
+POLICY = TEMPLATE.parent / "docs/deployer-policy.json"
+PRIVATE = {"VpcSubnetIds": "subnet-0123456789abcdef0", "VpcSecurityGroupIds": "sg-0123456789abcdef0"}
+STACKS = {
+    "basic": {"Authentication": "basic"},
+    "mtls": {"Authentication": "mtls"},
+    "all that there is": {"Tracing": "Active", "DeploymentPreference": "Canary10Percent5Minutes", **PRIVATE},
+}
+
+AN_API = "arn:aws:apigateway:REGION::/apis/a1b2c3d4e5"
+AN_ALARM = "arn:aws:cloudwatch:REGION:ACCOUNT:alarm:STACK-CacheStale"
+AN_APPLICATION = "arn:aws:codedeploy:REGION:ACCOUNT:application:STACK-ServerlessDeploymentApplication-0A1B2C3D4E5F"
+A_DASHBOARD = "arn:aws:cloudwatch::ACCOUNT:dashboard/STACK"
+A_DEPLOYMENT_GROUP = "arn:aws:codedeploy:REGION:ACCOUNT:deploymentgroup:STACK-ServerlessDeployment-0A1B/STACK-Bind-0A1B"
+A_DOMAIN = "arn:aws:apigateway:REGION::/domainnames/berth.example.com"
+A_FUNCTION = "arn:aws:lambda:REGION:ACCOUNT:function:STACK-BindFunction-0A1B2C3D4E5F"
+A_LAYER = "arn:aws:lambda:REGION:ACCOUNT:layer:STACK-kubernetes"
+A_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/lambda/STACK-bind:*"
+THE_API_S_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/vendedlogs/STACK-api:*"
+A_PARAMETER = "arn:aws:ssm:REGION:ACCOUNT:parameter/berth/STACK/allow-list"
+A_ROLE = "arn:aws:iam::ACCOUNT:role/STACK-BindFunctionRole-0A1B2C3D4E5F"
+A_SCHEDULE = "arn:aws:scheduler:REGION:ACCOUNT:schedule/default/STACK-WatcherFunctionEveryMinute-0A1B2C3D4E5F"
+A_SECRET = "arn:aws:secretsmanager:REGION:ACCOUNT:secret:PasswordSecret-0A1B2C3D4E5F-AbCdEf"
+A_TABLE = "arn:aws:dynamodb:REGION:ACCOUNT:table/STACK-LedgerTable-0A1B2C3D4E5F"
+THE_KEY = "arn:aws:kms:REGION:ACCOUNT:key/TABLE_KEY"
+THE_CODE = "arn:aws:s3:::BUCKET/STACK/0123456789abcdef0123456789abcdef"
+THE_TRUST_STORE = "arn:aws:s3:::TRUSTSTORE_BUCKET/truststore.pem"
+ANYTHING = "*"
+
+API_CALLS = "DELETE GET PATCH POST PUT"
+
+# By type: on what, and which actions of which service.
+NEEDED: dict[str, list[tuple[str, str, str]]] = {
+    "AWS::ApiGatewayV2::Api": [
+        ("arn:aws:apigateway:REGION::/apis", "apigateway", "GET POST"),
+        (AN_API, "apigateway", f"{API_CALLS} TagResource"),
+        ("arn:aws:apigateway:REGION::/tags/arn%3Aaws%3Aapigateway", "apigateway", "DELETE GET POST PUT"),
+    ],
+    "AWS::ApiGatewayV2::ApiMapping": [(f"{A_DOMAIN}/apimappings/a1b2c3", "apigateway", API_CALLS)],
+    "AWS::ApiGatewayV2::Authorizer": [(f"{AN_API}/authorizers/a1b2c3", "apigateway", API_CALLS)],
+    "AWS::ApiGatewayV2::DomainName": [
+        ("arn:aws:apigateway:REGION::/domainnames", "apigateway", "GET POST AddCertificateToDomain"),
+        (A_DOMAIN, "apigateway", f"{API_CALLS} AddCertificateToDomain RemoveCertificateFromDomain"),
+        (THE_TRUST_STORE, "s3", "GetObject GetObjectVersion"),
+        (
+            "arn:aws:iam::ACCOUNT:role/aws-service-role/ops.apigateway.amazonaws.com/AWSServiceRoleForAPIGateway",
+            "iam",
+            "CreateServiceLinkedRole",
+        ),
+    ],
+    "AWS::ApiGatewayV2::Integration": [(f"{AN_API}/integrations/a1b2c3", "apigateway", API_CALLS)],
+    "AWS::ApiGatewayV2::Route": [(f"{AN_API}/routes/a1b2c3", "apigateway", API_CALLS)],
+    "AWS::ApiGatewayV2::Stage": [
+        (f"{AN_API}/stages/$default", "apigateway", f"{API_CALLS} TagResource"),
+        (  # Configuring logging for an HTTP API
+            ANYTHING,
+            "logs",
+            "CreateLogDelivery DeleteLogDelivery DescribeResourcePolicies GetLogDelivery ListLogDeliveries "
+            "PutResourcePolicy UpdateLogDelivery",
+        ),
+    ],
+    "AWS::CloudWatch::Alarm": [
+        (AN_ALARM, "cloudwatch", "DeleteAlarms ListTagsForResource PutMetricAlarm TagResource UntagResource"),
+        ("arn:aws:cloudwatch:REGION:ACCOUNT:alarm:*", "cloudwatch", "DescribeAlarms"),
+    ],
+    "AWS::CloudWatch::Dashboard": [(A_DASHBOARD, "cloudwatch", "DeleteDashboards GetDashboard PutDashboard")],
+    "AWS::CodeDeploy::Application": [
+        (
+            AN_APPLICATION,
+            "codedeploy",
+            "CreateApplication DeleteApplication GetApplication ListTagsForResource TagResource UntagResource",
+        ),
+    ],
+    "AWS::CodeDeploy::DeploymentGroup": [
+        (
+            A_DEPLOYMENT_GROUP,
+            "codedeploy",
+            "CreateDeploymentGroup DeleteDeploymentGroup GetDeploymentGroup UpdateDeploymentGroup ListTagsForResource "
+            "TagResource UntagResource",
+        ),
+    ],
+    "AWS::DynamoDB::Table": [
+        (
+            A_TABLE,
+            "dynamodb",
+            "CreateTable DeleteTable DescribeContinuousBackups DescribeContributorInsights "
+            "DescribeKinesisStreamingDestination DescribeTable DescribeTimeToLive GetResourcePolicy ListTagsOfResource "
+            "TagResource UntagResource UpdateContinuousBackups UpdateTable UpdateTimeToLive",
+        ),
+        (THE_KEY, "kms", "CreateGrant DescribeKey"),
+    ],
+    "AWS::IAM::Role": [
+        (
+            A_ROLE,
+            "iam",
+            "AttachRolePolicy CreateRole DeleteRole DeleteRolePermissionsBoundary DeleteRolePolicy DetachRolePolicy "
+            "GetRole GetRolePolicy ListAttachedRolePolicies ListRolePolicies PutRolePermissionsBoundary PutRolePolicy "
+            "TagRole UntagRole UpdateAssumeRolePolicy UpdateRole UpdateRoleDescription",
+        ),
+    ],
+    "AWS::Lambda::Alias": [
+        (
+            A_FUNCTION,
+            "lambda",
+            "CreateAlias DeleteAlias DeleteProvisionedConcurrencyConfig GetAlias GetProvisionedConcurrencyConfig "
+            "PutProvisionedConcurrencyConfig UpdateAlias",
+        ),
+        (AN_APPLICATION, "codedeploy", "GetApplicationRevision RegisterApplicationRevision"),
+        (A_DEPLOYMENT_GROUP, "codedeploy", "CreateDeployment GetDeployment GetDeploymentGroup StopDeployment"),
+        (
+            "arn:aws:codedeploy:REGION:ACCOUNT:deploymentconfig:CodeDeployDefault.LambdaCanary10Percent5Minutes",
+            "codedeploy",
+            "GetDeploymentConfig",
+        ),
+    ],
+    "AWS::Lambda::EventInvokeConfig": [
+        (
+            A_FUNCTION,
+            "lambda",
+            "DeleteFunctionEventInvokeConfig GetFunctionEventInvokeConfig PutFunctionEventInvokeConfig "
+            "UpdateFunctionEventInvokeConfig",
+        ),
+    ],
+    "AWS::Lambda::Function": [
+        (
+            A_FUNCTION,
+            "lambda",
+            "CreateFunction DeleteFunction DeleteFunctionConcurrency GetFunction GetFunctionCodeSigningConfig "
+            "GetRuntimeManagementConfig ListTags PutFunctionConcurrency TagResource UntagResource UpdateFunctionCode "
+            "UpdateFunctionConfiguration",
+        ),
+        (f"{A_LAYER}:7", "lambda", "GetLayerVersion"),
+        (A_ROLE, "iam", "PassRole"),
+        (THE_CODE, "s3", "GetObject GetObjectVersion"),
+        (ANYTHING, "ec2", "DescribeNetworkInterfaces DescribeSecurityGroups DescribeSubnets DescribeVpcs"),
+    ],
+    "AWS::Lambda::LayerVersion": [
+        (A_LAYER, "lambda", "PublishLayerVersion"),
+        (f"{A_LAYER}:7", "lambda", "DeleteLayerVersion GetLayerVersion"),
+        (THE_CODE, "s3", "GetObject GetObjectVersion"),
+    ],
+    "AWS::Lambda::Permission": [(f"{A_FUNCTION}:live", "lambda", "AddPermission GetPolicy RemovePermission")],
+    "AWS::Lambda::Version": [
+        (
+            A_FUNCTION,
+            "lambda",
+            "DeleteFunction GetFunctionConfiguration GetProvisionedConcurrencyConfig GetRuntimeManagementConfig "
+            "PublishVersion",
+        ),
+    ],
+    "AWS::Logs::LogGroup": [
+        (
+            group,
+            "logs",
+            "CreateLogGroup DeleteLogGroup GetDataProtectionPolicy ListTagsForResource PutRetentionPolicy TagResource "
+            "UntagResource",
+        )
+        for group in (A_LOG_GROUP, THE_API_S_LOG_GROUP)
+    ]
+    + [("arn:aws:logs:REGION:ACCOUNT:log-group:*", "logs", "DescribeLogGroups")],
+    "AWS::SSM::Parameter": [
+        (A_PARAMETER, "ssm", "AddTagsToResource DeleteParameter GetParameters PutParameter RemoveTagsFromResource"),
+    ],
+    "AWS::Scheduler::Schedule": [
+        (A_SCHEDULE, "scheduler", "CreateSchedule DeleteSchedule GetSchedule UpdateSchedule"),
+        (A_ROLE, "iam", "PassRole"),
+    ],
+    "AWS::SecretsManager::Secret": [
+        (
+            A_SECRET,
+            "secretsmanager",
+            "CreateSecret DeleteSecret DescribeSecret GetSecretValue TagResource UntagResource UpdateSecret",
+        ),
+        (ANYTHING, "secretsmanager", "GetRandomPassword"),
+    ],
+}
+
+# What `sam deploy` and `sam delete` do themselves.
+OF_SAM = [
+    (
+        "arn:aws:cloudformation:REGION:ACCOUNT:stack/STACK/0a1b2c3d",
+        "cloudformation",
+        "CreateChangeSet DeleteChangeSet DeleteStack DescribeChangeSet DescribeStackEvents DescribeStacks "
+        "ExecuteChangeSet GetTemplate GetTemplateSummary ListStackResources TagResource UntagResource "
+        "UpdateTerminationProtection",
+    ),
+    ("arn:aws:cloudformation:REGION:aws:transform/Serverless-2016-10-31", "cloudformation", "CreateChangeSet"),
+    (
+        "arn:aws:cloudformation:REGION:ACCOUNT:stack/aws-sam-cli-managed-default/0a1b",
+        "cloudformation",
+        "DescribeStacks",
+    ),
+    (THE_CODE, "s3", "PutObject"),
+    ("arn:aws:s3:::BUCKET", "s3", "ListBucket"),
+]
+
+LARGEST_INLINE_POLICY_OF_A_ROLE = 10_240
+"""White space does not count. A managed policy may have 6,144."""
+
+
+@pytest.fixture(scope="module")
+def statements() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(POLICY.read_text())["Statement"]
+    return found
+
+
+def resource_types() -> list[str]:
+    return sorted({each["Type"] for given in STACKS.values() for each in transformed(**given)["Resources"].values()})
+
+
+def test_every_resource_can_be_created_updated_and_deleted(statements: list[dict[str, Any]]) -> None:
+    missing = {
+        (resource_type, action, resource)
+        for resource_type in resource_types()
+        for action, resource in _needed(NEEDED[resource_type])
+        if not _allowed(statements, action, resource)
+    }
+    assert missing == set()
+
+
+def test_sam_can_do_its_part(statements: list[dict[str, Any]]) -> None:
+    assert [each for each in _needed(OF_SAM) if not _allowed(statements, *each)] == []
+
+
+def test_no_action_is_granted_that_nothing_needs(statements: list[dict[str, Any]]) -> None:
+    needed = {action for uses in [*NEEDED.values(), OF_SAM] for action, _ in _needed(uses)}
+    granted = [action for statement in statements for action in _listed(statement["Action"])]
+    assert set(granted) == needed
+    assert not any("*" in action for action in granted)
+
+
+def test_only_what_iam_cannot_narrow_is_granted_everywhere(statements: list[dict[str, Any]]) -> None:
+    everywhere = {
+        action
+        for statement in statements
+        if "*" in _listed(statement["Resource"])
+        for action in _listed(statement["Action"])
+    }
+    assert {action.partition(":")[0] for action in everywhere} == {"ec2", "logs", "secretsmanager"}
+    assert all("Describe" in action for action in everywhere if action.startswith("ec2:"))
+    assert all("Delivery" in action or "Policies" in action or "Policy" in action or "Deliveries" in action
+               for action in everywhere if action.startswith("logs:"))  # fmt: skip
+    assert [action for action in everywhere if action.startswith("secretsmanager:")] == [
+        "secretsmanager:GetRandomPassword"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("action", "resource"),
+    [
+        pytest.param("dynamodb:DeleteTable", A_TABLE.replace("STACK", "other"), id="another stack's table"),
+        pytest.param("iam:PutRolePolicy", A_ROLE.replace("STACK", "admin"), id="a role that is not the stack's"),
+        pytest.param("lambda:UpdateFunctionCode", A_FUNCTION.replace("STACK", "other"), id="somebody else's function"),
+        pytest.param("dynamodb:GetItem", A_TABLE, id="what is in a table"),
+        pytest.param("lambda:InvokeFunction", A_FUNCTION, id="a call of a function"),
+        pytest.param("s3:PutObject", THE_TRUST_STORE, id="another trust store"),
+        pytest.param("ssm:PutParameter", A_PARAMETER.replace("STACK", "other"), id="another stack's allow-list"),
+    ],
+)
+def test_what_belongs_to_others_is_out_of_reach(statements: list[dict[str, Any]], action: str, resource: str) -> None:
+    assert not _allowed(statements, action, resource)
+
+
+def test_sam_can_attach_the_policies_that_it_attaches_and_no_others(statements: list[dict[str, Any]]) -> None:
+    attached = {
+        arn
+        for given in STACKS.values()
+        for resource in transformed(**given)["Resources"].values()
+        if resource["Type"] == "AWS::IAM::Role"
+        for arn in resource["Properties"].get("ManagedPolicyArns", [])
+    }
+    [attaching] = [each for each in statements if "iam:AttachRolePolicy" in _listed(each["Action"])]
+    assert set(attaching["Condition"]["ArnEquals"]["iam:PolicyARN"]) == attached
+
+
+def test_a_role_can_be_passed_to_the_services_that_take_one(statements: list[dict[str, Any]]) -> None:
+    trusted = {
+        service
+        for given in STACKS.values()
+        for resource in transformed(**given)["Resources"].values()
+        if resource["Type"] == "AWS::IAM::Role"
+        for statement in resource["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+        for service in _listed(statement["Principal"]["Service"])
+    }
+    [passing] = [each for each in statements if "iam:PassRole" in _listed(each["Action"])]
+    assert set(passing["Condition"]["StringEquals"]["iam:PassedToService"]) >= trusted
+
+
+def test_it_fits_into_a_role() -> None:
+    text = json.dumps(json.loads(POLICY.read_text()), separators=(",", ":"))
+    longest = {"STACK": 24, "ACCOUNT": 12, "REGION": 14, "TABLE_KEY": 36, "TRUSTSTORE_BUCKET": 63, "BUCKET": 63}
+    for placeholder, length in sorted(longest.items(), key=lambda each: -len(each[0])):
+        text = re.sub(rf"(?<![A-Z_]){placeholder}(?![A-Z_])", "x" * length, text)
+    assert len(text) <= LARGEST_INLINE_POLICY_OF_A_ROLE
+    assert not re.search(r"[A-Z]{5,}", re.sub(r'"[a-z]+:[A-Za-z]+"', "", text))
+
+
+def _needed(uses: list[tuple[str, str, str]]) -> list[tuple[str, str]]:
+    return [(f"{service}:{action}", on) for on, service, actions in uses for action in actions.split()]
+
+
+def _allowed(statements: list[dict[str, Any]], action: str, resource: str) -> bool:
+    """Conditions apart."""
+    return any(
+        action in _listed(statement["Action"])
+        and any(fnmatchcase(resource, pattern) for pattern in _listed(statement["Resource"]))
+        for statement in statements
+    )
+
+
+def _listed(found: str | list[str]) -> list[str]:
+    return [found] if isinstance(found, str) else found
