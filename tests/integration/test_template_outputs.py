@@ -1,0 +1,81 @@
+"""What the berth command reads of a deployed stack is there, whoever may call it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from berth_cli.certificates.command import OUTPUT as ALLOW_LIST
+from berth_cli.config.apply import OUTPUT as CONFIGURATION
+from berth_cli.deployed_stack import CACHE_TABLE_NAME, URL_PREFIX
+from berth_cli.reservations.command import OUTPUT as LEDGER
+from berth_cli.scheduler_config.passwords import SECRET_TYPE
+from tests.deployment.template import TEMPLATE, Deployment, read_template
+from tests.deployment.transform import transformed
+
+EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, CONFIGURATION, LEDGER}
+BY_MODE = {
+    "basic": EVERYWHERE | {"PasswordSecretArn"},  # docs/security.md
+    "mtls": EVERYWHERE | {ALLOW_LIST, "DomainNameTarget"},
+}
+MTLS = {"DomainName": "berth.example.com"}
+COMMANDS = TEMPLATE.parent / "cli/berth_cli"
+PARAMETER = re.compile(r'parameters(?:\.get\(|\[)"(\w+)"|"(\w+)" in (?:\w+\.)?parameters')
+
+
+@pytest.fixture(scope="module")
+def template() -> dict[str, Any]:
+    return read_template()
+
+
+@pytest.mark.parametrize("mode", BY_MODE)
+def test_a_stack_has_the_outputs_that_are_read(template: dict[str, Any], mode: str) -> None:
+    assert set(Deployment(template, Authentication=mode, **MTLS).outputs()) == BY_MODE[mode]
+
+
+@pytest.mark.parametrize(
+    ("mode", "prefix"),
+    [
+        pytest.param("basic", "${Api.ApiEndpoint}/scheduler", id="basic: the api's own address"),
+        pytest.param("mtls", "https://${DomainName}/scheduler", id="mtls: the domain's"),
+    ],
+)
+def test_the_address_is_a_url_prefix(template: dict[str, Any], mode: str, prefix: str) -> None:
+    found = Deployment(template, Authentication=mode, **MTLS).outputs()[URL_PREFIX]
+    assert found == {"Fn::Sub": prefix}
+
+
+def test_every_output_says_what_it_is(template: dict[str, Any]) -> None:
+    assert all(output["Description"] for output in template["Outputs"].values())
+
+
+def test_the_parameters_that_are_read_are_the_template_s(template: dict[str, Any]) -> None:
+    read = {next(filter(None, names)) for path in _modules() for names in PARAMETER.findall(path.read_text())}
+    assert {"Authentication", "HttpTimeoutSeconds", "Profile", "WatcherMode"} <= read
+    assert read <= set(template["Parameters"])
+
+
+def test_the_password_is_in_the_one_secret_that_a_stack_has(template: dict[str, Any]) -> None:
+    """`--password-from stack` looks for it by its type."""
+    assert list(Deployment(template, Authentication="basic").resources(SECRET_TYPE)) == ["PasswordSecret"]
+    assert not Deployment(template, Authentication="mtls").resources(SECRET_TYPE)
+
+
+def test_doctor_finds_functions_roles_and_schedule_by_their_types() -> None:
+    from berth_cli.doctor.aws_account import FUNCTION, ROLE, SCHEDULE
+    from berth_cli.doctor.checks import account
+
+    types = [resource["Type"] for resource in transformed()["Resources"].values()]
+    assert types.count(SCHEDULE) == 1
+    assert FUNCTION in types
+    assert ROLE in types
+    named = set(re.findall(r'"(\w+Function)":', Path(account.__file__).read_text()))
+    assert named
+    assert named <= set(transformed()["Resources"])
+
+
+def _modules() -> list[Path]:
+    return sorted(COMMANDS.rglob("*.py"))
