@@ -18,7 +18,7 @@ from tests.deployment.emulator import Emulator
 
 pytestmark = pytest.mark.build
 
-PARTS = ("template.yaml", "samconfig.toml", "functions", "layers")
+PARTS = ("template.yaml", "samconfig.toml", "functions", "layers", "LICENSE", "README.md")
 
 
 @dataclass(frozen=True)

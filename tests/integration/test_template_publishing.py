@@ -1,0 +1,60 @@
+"""What `sam package` and `sam publish` are told of the application."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+import pytest
+
+from tests.deployment.template import TEMPLATE, read_template
+from tests.deployment.transform import transformed
+
+PROJECT = TEMPLATE.parent
+
+# Of the resources that need an acknowledgement, those that a template has are of these types.
+ACKNOWLEDGED = {"AWS::IAM::Role": "CAPABILITY_IAM", "AWS::Lambda::Permission": "CAPABILITY_RESOURCE_POLICY"}
+
+
+@pytest.fixture(scope="module")
+def application() -> dict[str, Any]:
+    found: dict[str, Any] = read_template()["Metadata"]["AWS::ServerlessRepo::Application"]
+    return found
+
+
+def test_its_version_is_the_project_s(application: dict[str, Any]) -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    assert str(application["SemanticVersion"]) == project["version"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", str(application["SemanticVersion"]))
+
+
+def test_its_licence_is_the_project_s(application: dict[str, Any]) -> None:
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
+    licence = project["license"]
+    assert application["SpdxLicenseId"] == (licence["text"] if isinstance(licence, dict) else licence)
+
+
+@pytest.mark.parametrize("name", ["LicenseUrl", "ReadmeUrl"])
+def test_what_is_uploaded_with_it_is_there(application: dict[str, Any], name: str) -> None:
+    assert (PROJECT / application[name]).is_file()
+
+
+def test_names_are_such_as_the_repository_takes(application: dict[str, Any]) -> None:
+    """AWS SAM template Metadata section properties."""
+    assert re.fullmatch(r"[a-zA-Z0-9-]{1,140}", application["Name"])
+    assert re.fullmatch(r"[a-z0-9](([a-z0-9]|-(?!-))*[a-z0-9])?", application["Author"])
+    assert 1 <= len(application["Description"]) <= 256
+    assert len(application["Labels"]) <= 10
+    assert all(re.fullmatch(r"[a-zA-Z0-9+\-_:/@]{1,127}", label) for label in application["Labels"])
+
+
+def test_who_deploys_it_acknowledges_roles_without_names_and_permissions() -> None:
+    resources = transformed()["Resources"].values()
+    assert ACKNOWLEDGED.keys() <= {resource["Type"] for resource in resources}
+    assert not any("RoleName" in each["Properties"] for each in resources if each["Type"] == "AWS::IAM::Role")
+    assert not any(each["Type"] in NEEDS_MORE for each in resources)
+
+
+NEEDS_MORE = {"AWS::CloudFormation::Stack", "AWS::IAM::Group", "AWS::IAM::InstanceProfile"}
+"""Nested applications, and what else would have to be acknowledged."""
