@@ -12,13 +12,19 @@ from typing import Any
 
 import pytest
 
-from tests.deployment.template import TEMPLATE
+from .sam import PROJECT
+from .template import read_template
 
-PYTHON = TEMPLATE.parent / ".tools/sam/bin/python"
+PYTHON = PROJECT / ".tools" / "sam" / "bin" / "python"
+TRANSFORM = Path(__file__).with_name("sam_transform.py")
+REGION = "eu-central-1"
 
 
 def transformed(**parameters: str) -> dict[str, Any]:
-    """The processed template. Conditions and references to parameters are still in it; see `Deployment` for these."""
+    """The processed template. Conditions and references to parameters are still in it; see `Deployment` for these.
+
+    Skips the test where sam is not set up.
+    """
     if not PYTHON.exists():
         pytest.skip("sam is not installed: make tools")
     found: dict[str, Any] = json.loads(_transform(json.dumps({"Authentication": "basic", **parameters})))
@@ -27,11 +33,17 @@ def transformed(**parameters: str) -> dict[str, Any]:
 
 @cache
 def _transform(parameters: str) -> bytes:
+    template = read_template()
+    for resource in template["Resources"].values():
+        # `sam package` puts the addresses of what it has uploaded there.
+        for name in {"CodeUri", "ContentUri"} & resource.get("Properties", {}).keys():
+            resource["Properties"][name] = "s3://bucket/key"
     return subprocess.run(
-        [PYTHON, Path(__file__).with_name("sam_transform.py"), TEMPLATE, parameters],
+        [PYTHON, "-P", TRANSFORM],
+        input=json.dumps({"template": template, "parameters": json.loads(parameters)}).encode(),
         check=True,
-        capture_output=True,
-        env={"AWS_DEFAULT_REGION": "eu-central-1"},
+        stdout=subprocess.PIPE,
+        env={"AWS_DEFAULT_REGION": REGION},
     ).stdout
 
 

@@ -7,19 +7,18 @@ from typing import Any
 
 import pytest
 
+from tests.deployment.transform import transformed
 from tests.policy_scan import checkov
 from tests.policy_scan.__main__ import DOCUMENT
 from tests.policy_scan.exceptions import judge, read
-from tests.policy_scan.processed import PYTHON, process, resolved
+from tests.policy_scan.processed import resolved
 
-pytestmark = pytest.mark.skipif(
-    not (checkov.COMMAND.exists() and PYTHON.exists()), reason="needs checkov and sam: make tools"
-)
+pytestmark = pytest.mark.skipif(not checkov.COMMAND.exists(), reason="needs checkov: make tools")
 
 
 @pytest.fixture(scope="module")
 def processed() -> dict[str, Any]:
-    return process()
+    return transformed()
 
 
 def test_what_would_be_wrong_is_found(processed: dict[str, Any], tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_what_alarms_take_a_verb_back_is_what_its_new_version_can_cause() -> Non
             "Enabled": True,
             "Events": ["DEPLOYMENT_FAILURE", "DEPLOYMENT_STOP_ON_ALARM", "DEPLOYMENT_STOP_ON_REQUEST"],
         }
-        assert group["ServiceRoleArn"] == {"Fn::GetAtt": ["DeploymentRole", "Arn"]}
+        assert group["ServiceRoleArn"] == {"Fn::GetAtt": "DeploymentRole.Arn"}
 
 
 def test_an_alarm_can_go_off_while_the_shortest_canary_lasts() -> None:
@@ -92,11 +92,11 @@ def test_codedeploy_may_move_the_verbs_aliases_and_ask_the_hook_and_no_more() ->
     moves, asks, looks = policy["PolicyDocument"]["Statement"]
     assert moves["Action"] == ["lambda:GetAlias", "lambda:UpdateAlias", "lambda:GetProvisionedConcurrencyConfig"]
     assert moves["Resource"] == [
-        each for verb in VERBS for each in ({"Fn::GetAtt": [verb, "Arn"]}, {"Fn::Sub": f"${{{verb}.Arn}}:*"})
+        each for verb in VERBS for each in ({"Fn::GetAtt": f"{verb}.Arn"}, {"Fn::Sub": f"${{{verb}.Arn}}:*"})
     ]
     assert (asks["Action"], asks["Resource"]) == (
         "lambda:InvokeFunction",
-        {"Fn::GetAtt": ["PreTrafficFunction", "Arn"]},
+        {"Fn::GetAtt": "PreTrafficFunction.Arn"},
     )
     assert (looks["Action"], looks["Resource"]) == ("cloudwatch:DescribeAlarms", "*")
 

@@ -16,7 +16,8 @@ from berth_cli.scheduler_config.passwords import SECRET_TYPE
 from tests.deployment.template import TEMPLATE, Deployment, read_template
 from tests.deployment.transform import transformed
 
-EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, CONFIGURATION, LEDGER}
+ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/security.md
+EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, CONFIGURATION, LEDGER, *ROLES}
 BY_MODE = {
     "basic": EVERYWHERE | {"PasswordSecretArn"},  # docs/security.md
     "mtls": EVERYWHERE | {ALLOW_LIST, "DomainNameTarget"},

@@ -10,23 +10,21 @@ from typing import Any
 
 import pytest
 
-from tests.deployment.emulator import PYTHON
 from tests.deployment.permissions import BINDER_SECRET, CACHE, GRANTS, LEDGER, WATCHER_SECRET, Grant
-from tests.deployment.processed import processed_template
 from tests.deployment.template import KUBECONFIGS, Deployment, read_template
+from tests.deployment.transform import transformed
 
 LOGGING = "arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
 TRACING = "arn:aws:iam::aws:policy/AWSXrayWriteOnlyAccess"
 NETWORK = "arn:aws:iam::aws:policy/service-role/AWSLambdaVPCAccessExecutionRole"
 
+VERBS = ["FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction"]
 EKS = {"EksClusterName": "one", "EksEndpoint": "https://one.example", "EksCertificateAuthority": "eA=="}
 
 
 @pytest.fixture(scope="module")
 def processed() -> dict[str, Any]:
-    if not PYTHON.exists():
-        pytest.skip("SAM's translator is not set up: run `make tools`")
-    return processed_template()
+    return transformed()
 
 
 def roles(processed: dict[str, Any], **parameters: str) -> dict[str, dict[str, Any]]:
@@ -35,7 +33,9 @@ def roles(processed: dict[str, Any], **parameters: str) -> dict[str, dict[str, A
 
 
 def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
-    return [statement for policy in role["Policies"] for statement in policy["PolicyDocument"]["Statement"]]
+    """What it grants. What it denies takes nothing but network interfaces away: test_template_network.py."""
+    every = [statement for policy in role["Policies"] for statement in policy["PolicyDocument"]["Statement"]]
+    return [statement for statement in every if statement["Effect"] != "Deny"]
 
 
 def as_list(value: object) -> list[Any]:
@@ -58,6 +58,14 @@ def test_a_function_may_do_what_it_does_with_what_it_does_it_to_and_no_more(
 
 def test_there_is_no_other_function(processed: dict[str, Any]) -> None:
     assert roles(processed).keys() == GRANTS.keys()
+
+
+def test_the_pre_traffic_hook_asks_the_verbs_new_versions_and_tells_codedeploy(processed: dict[str, Any]) -> None:
+    asks, tells = statements(roles(processed, DeploymentPreference="Canary10Percent5Minutes")["PreTrafficFunction"])
+    assert asks["Action"] == "lambda:InvokeFunction"
+    assert asks["Resource"] == [{"Fn::Sub": f"${{{verb}.Arn}}:*"} for verb in VERBS]
+    assert tells["Action"] == "codedeploy:PutLifecycleEventHookExecutionStatus"
+    assert tells["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${AWS::StackName}-*/*")
 
 
 def test_an_authorizer_of_certificates_reads_the_allow_list_instead(processed: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from berth import __version__
 from tests.deployment.template import TEMPLATE, read_template
 from tests.deployment.transform import transformed
 
@@ -24,8 +25,7 @@ def application() -> dict[str, Any]:
 
 
 def test_its_version_is_the_project_s(application: dict[str, Any]) -> None:
-    project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
-    assert str(application["SemanticVersion"]) == project["version"]
+    assert str(application["SemanticVersion"]) == __version__
     assert re.fullmatch(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", str(application["SemanticVersion"]))
 
 

@@ -91,7 +91,7 @@ def test_a_runtime_without_images_is_refused_before_anything_is_deployed(
 def test_another_choice_is_another_version_for_an_image_is_of_a_version(function: str) -> None:
     versions = of_type(transformed(), "AWS::Lambda::Version").values()
     [description] = [each["Description"] for each in versions if each["FunctionName"] == {"Ref": function}]
-    assert "${WarmStart}" in description["Fn::Sub"]
+    assert "${WarmStart}" in str(description["Fn::Sub"])
 
 
 def test_no_event_is_delivered_late_or_again_whoever_sends_it() -> None:

@@ -7,18 +7,20 @@ import tempfile
 from pathlib import Path
 
 from tests.deployment.sam import PROJECT
+from tests.deployment.transform import transformed
 
 from . import checkov
 from .exceptions import judge, read
-from .processed import process, resolved
+from .processed import resolved
 
 DOCUMENT = PROJECT / "tools" / "checkov" / "policy.yaml"
 
 
 def main() -> int:
     scan = read(DOCUMENT)
-    processed = process()
-    templates = {name: resolved(processed, parameters) for name, parameters in scan.deployments.items()}
+    templates = {
+        name: resolved(transformed(**parameters), parameters) for name, parameters in scan.deployments.items()
+    }
     with tempfile.TemporaryDirectory() as directory:
         findings = checkov.scan(templates, Path(directory))
     wrong = list(judge(scan, findings))

@@ -1,31 +1,11 @@
-"""template.yaml after SAM's transform, and what it comes to with given parameters."""
+"""What the processed template comes to with given parameters."""
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from tests.deployment.sam import PROJECT
-from tests.deployment.template import TEMPLATE, Deployment
-
-PYTHON = PROJECT / ".tools" / "sam" / "bin" / "python"
-PROCESS = PROJECT / "tools" / "sam" / "process_template.py"
-
-
-def process(template: Path = TEMPLATE) -> dict[str, Any]:
-    """As `sam validate` has it transformed; conditions and references are still there."""
-    done = subprocess.run(
-        [PYTHON, PROCESS, template],
-        env={**os.environ, "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    processed: dict[str, Any] = json.loads(done.stdout)
-    return processed
+from tests.deployment.template import Deployment
 
 
 def resolved(processed: dict[str, Any], parameters: Mapping[str, str]) -> dict[str, Any]:
