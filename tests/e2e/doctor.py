@@ -7,28 +7,42 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+from click.testing import CliRunner
+
+from berth_cli.main import main
 
 from .berth_serve import COMMAND
 
 
+class Found(NamedTuple):
+    """A finding as it was printed."""
+
+    check: str
+    result: str
+    told: str
+    remedy: str
+
+
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was printed: check, result and text of each finding."""
+    """What was printed, and how the command ended."""
 
-    findings: list[tuple[str, str, str]]
+    findings: list[Found]
     exit_status: int
 
     @property
     def bad(self) -> dict[str, str]:
         """What failed or is a warning: check to text; several of one check are joined."""
         found: dict[str, str] = {}
-        for check, result, told in self.findings:
+        for check, result, told, _ in self.findings:
             if result in ("failed", "warning"):
                 found[check] = f"{found[check]}; {told}" if check in found else told
         return found
 
     def result(self, check: str) -> set[str]:
-        return {result for name, result, _ in self.findings if name == check}
+        return {each.result for each in self.findings if each.check == check}
 
 
 def berth_doctor(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> Diagnosis:
@@ -41,6 +55,16 @@ def berth_doctor(*arguments: str | Path, environment: Mapping[str, str] | None =
         check=False,
         env=environment,
     )
-    assert done.returncode in (0, 1), done.stderr
-    findings = json.loads(done.stdout)["findings"]
-    return Diagnosis([(each["check"], each["result"], each["told"]) for each in findings], done.returncode)
+    return _diagnosis(done.returncode, done.stdout, done.stderr)
+
+
+def doctor_in_process(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> Diagnosis:
+    """The same without a process of its own, which takes longer to start than most checks to be made."""
+    words = ["doctor", "-o", "json", *map(str, arguments)]
+    done = CliRunner().invoke(main, words, prog_name="berth", env=environment)
+    return _diagnosis(done.exit_code, done.stdout, done.stderr)
+
+
+def _diagnosis(exit_status: int, printed: str, errors: str) -> Diagnosis:
+    assert exit_status in (0, 1) and printed, errors  # noqa: PT018  one thing: it ran
+    return Diagnosis([Found(**each) for each in json.loads(printed)["findings"]], exit_status)

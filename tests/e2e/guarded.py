@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -40,12 +40,15 @@ class Guarded:
 
 
 @contextmanager
-def guarded_serve(control_plane: ControlPlane, home: Path) -> Iterator[Guarded]:
-    """It runs until the block ends."""
-    certificate, key = self_signed(home, "server")
+def guarded_serve(
+    control_plane: ControlPlane, home: Path, issue: Callable[[CertificateDirectory], object] = lambda directory: None
+) -> Iterator[Guarded]:
+    """It runs until the block ends. `issue`: what is done before it starts, and so before it reads the allow-list."""
+    certificate, key = self_signed(home, "server", ends=90 * DAY)
     directory = CertificateDirectory(home / "certificates")
     directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)
     own = directory.files(directory.issue("e2e", datetime.now(UTC), DAY))
+    issue(directory)
     tls = MutualTLS(certificate, key, directory.authority_file, directory.allow_list_file, *own)
     with serve(control_plane, home, tls=tls) as berth:
         yield Guarded(berth.url_prefix, certificate, directory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from base64 import b64decode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ from .kubernetes_api import JsonObject
 from .scheduler_configuration import SchedulerConfiguration
 
 
-def berth_scheduler_config(*arguments: str | Path) -> str:
+def berth_scheduler_config(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> str:
     """What the command prints."""
     command = [str(word) for word in (COMMAND, "scheduler-config", *arguments)]
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, env=environment
+    ).stdout
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,20 @@ _NOT_TOLD = (
 )
 
 
+_HEAD = {
+    "ContextKeyName": "dynamodb:LeadingKeys",
+    "ContextKeyType": "stringList",
+    "ContextKeyValues": ["head"],
+}
+
+
+def not_told_here(error: BaseException | None) -> bool:
+    """Whether it is about who asks, or what this account has, and not about what was asked for."""
+    if isinstance(error, ClientError):
+        return str(error.response.get("Error", {}).get("Code", "")) in _NOT_TOLD
+    return isinstance(error, BotoCoreError)
+
+
 class AWSAccount(Account):
     """As whoever runs the command. Clients are made for each question: questions come from several threads."""
 
@@ -75,14 +89,8 @@ class AWSAccount(Account):
                     PolicySourceArn=arn,
                     ActionNames=[action.name],
                     ResourceArns=[action.resource],
-                    # Without it the simulation is of a request that names no item.
-                    ContextEntries=[
-                        {
-                            "ContextKeyName": "dynamodb:LeadingKeys",
-                            "ContextKeyValues": [action.partition],
-                            "ContextKeyType": "stringList",
-                        }
-                    ],
+                    # A statement about some items of the table only is one for the head's, too.
+                    ContextEntries=[_HEAD],
                 )["EvaluationResults"]
                 if result["EvalDecision"] != "allowed":
                     denied.append(action)
@@ -113,8 +121,7 @@ def _asked(what: str) -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        code = str(error.response.get("Error", {}).get("Code", ""))
-        kind = NotToldHere if code in _NOT_TOLD else AccountUnavailable
+        kind = NotToldHere if not_told_here(error) else AccountUnavailable
         raise kind(f"{what} cannot be read: {error}") from error
     except BotoCoreError as error:
         raise AccountUnavailable(f"{what} cannot be read: {error}") from error

@@ -16,8 +16,9 @@ from berth_cli.doctor.checks.managed import managed_resources
 from berth_cli.doctor.checks.scheduler import entries, scheduler
 from berth_cli.doctor.checks.transport import transport
 from berth_cli.doctor.checks.verbs import ALL, verbs
+from berth_cli.doctor.checks.way_in import WayIn, barred
 from berth_cli.doctor.cluster_access import ClusterAccess
-from berth_cli.doctor.finding import CheckName, Finding, skipped
+from berth_cli.doctor.finding import CheckName, Finding, ok, skipped
 from berth_cli.doctor.inputs import Inputs
 from berth_cli.doctor.running import Check
 from berth_cli.managed_resources import managed
@@ -32,10 +33,19 @@ HOW = {
     CheckName.ACCOUNT: "give --stack NAME",
 }
 
+GIVEN_AND_NOT_TO_BE_HAD: Mapping[CheckName, frozenset[CheckName]] = {
+    CheckName.SCHEDULER: frozenset({CheckName.SCHEDULER, CheckName.KUBECONFIG}),
+    CheckName.MANAGED_RESOURCES: frozenset({CheckName.CONFIGURATION, CheckName.STACK}),
+    CheckName.ADDRESS: frozenset({CheckName.CREDENTIALS, CheckName.TLS_CONFIG, CheckName.STACK, CheckName.SCHEDULER}),
+    CheckName.CLUSTER: frozenset({CheckName.KUBECONFIG, CheckName.KUBECONFIG_SECRET}),
+    CheckName.ACCOUNT: frozenset({CheckName.STACK}),
+}
+"""The findings that already say why it is not here: nobody needs to be told to give it."""
+
 
 def checks(inputs: Inputs, wall: Callable[[], float]) -> list[Check]:
     """`wall`: seconds since the epoch."""
-    found = [Check(CheckName.CONFIGURATION, lambda: inputs.findings)]
+    found = [Check(CheckName.CONFIGURATION, lambda: _given(inputs))]
     found += _of_scheduler(inputs)
     found += _of_address(inputs, wall)
     found += _of_cluster(inputs)
@@ -46,7 +56,7 @@ def checks(inputs: Inputs, wall: Callable[[], float]) -> list[Check]:
 def _of_scheduler(inputs: Inputs) -> Iterator[Check]:
     side = inputs.side
     if side is None:
-        yield _not_given(CheckName.SCHEDULER)
+        yield from _not_given(CheckName.SCHEDULER, inputs)
         return
     yield Check(CheckName.SCHEDULER, lambda: list(scheduler(side, inputs.address)))
     if not side.ours:
@@ -55,7 +65,7 @@ def _of_scheduler(inputs: Inputs) -> Iterator[Check]:
     yield Check(CheckName.URL_PREFIX, lambda: list(transport(side)))
     configuration = inputs.configuration
     if configuration is None:
-        yield _not_given(CheckName.MANAGED_RESOURCES)
+        yield from _not_given(CheckName.MANAGED_RESOURCES, inputs)
     else:
         yield Check(CheckName.MANAGED_RESOURCES, lambda: list(managed_resources(side, managed(configuration))))
     binder = side.binder
@@ -66,34 +76,41 @@ def _of_scheduler(inputs: Inputs) -> Iterator[Check]:
 def _of_address(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
     endpoint = inputs.endpoint
     if endpoint is None:
-        # Told above, where what is needed to call it could not be had.
-        if not any(finding.check is CheckName.CREDENTIALS for finding in inputs.findings):
-            yield _not_given(CheckName.ADDRESS)
+        yield from _not_given(CheckName.ADDRESS, inputs)
         return
     named, timeout = _named_verbs(inputs), _timeout(inputs)
+    way_in = WayIn(lambda: barred(endpoint, named, by_certificate=bool(inputs.material.certificate)))
     yield Check(CheckName.SERVER_CERTIFICATE, lambda: list(server_certificate(endpoint, wall())))
     yield Check(CheckName.CLIENT_CERTIFICATE, lambda: list(client_certificate(endpoint, inputs.material, wall())))
-    yield Check(CheckName.VERBS, lambda: list(verbs(endpoint, named)))
+    yield Check(CheckName.VERBS, lambda: list(way_in.verbs(endpoint, lambda: verbs(endpoint, named))))
     yield Check(
         CheckName.HTTP_TIMEOUT,
-        lambda: list(latency(endpoint, named, _nodes(inputs.reader or inputs.watcher), timeout)),
+        lambda: way_in.past(
+            CheckName.HTTP_TIMEOUT,
+            lambda: latency(endpoint, named, _nodes(inputs.reader or inputs.watcher), timeout),
+        ),
         alone=True,
     )
-    yield Check(CheckName.CACHE, lambda: list(healthz(endpoint)))
+    yield Check(CheckName.CACHE, lambda: way_in.past(CheckName.CACHE, lambda: healthz(endpoint)))
 
 
 def _of_cluster(inputs: Inputs) -> Iterator[Check]:
     watcher, binder, configuration = inputs.watcher, inputs.binder, inputs.configuration or BerthConfiguration()
-    if watcher is None and binder is None:
-        yield _not_given(CheckName.CLUSTER)
-    if watcher is not None:
+    if watcher is None and binder is None and inputs.reader is None:
+        yield from _not_given(CheckName.CLUSTER, inputs)
+        return
+    if watcher is None:
+        yield _nobodys(cluster_checks.WATCHER, "watcher")
+    else:
         wanted = cluster_checks.watcher_rights(configuration)
         how = configuration.node_cache.wake_up
         yield Check(
             cluster_checks.WATCHER, lambda: list(cluster_checks.rights(cluster_checks.WATCHER, watcher, wanted))
         )
         yield Check(cluster_checks.WAKE_UP, lambda: list(cluster_checks.wake_up(watcher, how)))
-    if binder is not None:
+    if binder is None:
+        yield _nobodys(cluster_checks.BINDER, "binder")
+    else:
         wanted_by_bind = cluster_checks.BINDER_RIGHTS
         yield Check(
             cluster_checks.BINDER, lambda: list(cluster_checks.rights(cluster_checks.BINDER, binder, wanted_by_bind))
@@ -103,7 +120,7 @@ def _of_cluster(inputs: Inputs) -> Iterator[Check]:
 def _of_account(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
     account = inputs.account
     if account is None:
-        yield _not_given(CheckName.ACCOUNT)
+        yield from _not_given(CheckName.ACCOUNT, inputs)
         return
     yield Check(account_checks.TABLE, lambda: list(account_checks.table(account)))
     yield Check(account_checks.LEASE, lambda: _of_head(account, inputs, wall))
@@ -145,6 +162,21 @@ def _nodes(reader: ClusterAccess | None) -> list[str]:
         return []
 
 
-def _not_given(what: CheckName) -> Check:
-    finding: Sequence[Finding] = [skipped(what, "not given", HOW[what])]
-    return Check(what, lambda: finding)
+def _given(inputs: Inputs) -> list[Finding]:
+    found = list(inputs.findings)
+    if inputs.configuration is not None:
+        found.append(ok(CheckName.CONFIGURATION, f"it is valid, of the profile {inputs.configuration.profile}"))
+    return found
+
+
+def _not_given(what: CheckName, inputs: Inputs) -> Iterator[Check]:
+    told = {finding.check for finding in inputs.findings}
+    if not told & GIVEN_AND_NOT_TO_BE_HAD[what]:
+        finding: Sequence[Finding] = [skipped(what, "not given", HOW[what])]
+        yield Check(what, lambda: finding)
+
+
+def _nobodys(check: CheckName, identity: str) -> Check:
+    """Not those of whoever runs this: an administrator's rights say nothing about the function's."""
+    remedy = f"give --{identity}-kubeconfig FILE, or --{identity}-user NAME with an administrator's --kubeconfig"
+    return Check(check, lambda: [skipped(check, f"it is not known who the {identity} is", remedy)])

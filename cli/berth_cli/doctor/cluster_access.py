@@ -29,11 +29,11 @@ class ClusterAccess(ABC):
 
     @abstractmethod
     def user(self) -> str:
-        """As whom the API server knows us."""
+        """As whom the API server knows this user."""
 
     @abstractmethod
     def may(self, right: Right) -> bool:
-        """What a SelfSubjectAccessReview says."""
+        """What an access review says."""
 
     @abstractmethod
     def uid(self) -> str:
@@ -45,7 +45,7 @@ class ClusterAccess(ABC):
 
     @abstractmethod
     def touch(self) -> str:
-        """Try to wake the scheduler's queue, as a dry run; why it would fail, or nothing."""
+        """Why the scheduler's queue cannot be woken, or nothing; where it can be tried, it is tried as a dry run."""
 
     @abstractmethod
     def texts(self, namespace: str, name: str) -> dict[str, str]:

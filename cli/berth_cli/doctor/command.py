@@ -46,10 +46,12 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option("--region", help="The stack's region, where it is not the AWS configuration's.")
 @click.option("--config", type=_FILE, help="Berth's configuration; by default the one that the stack decides by.")
 @click.option(
-    "--kubeconfig", type=_FILE, help="The cluster; its user's rights are checked, unless the next two are given."
+    "--kubeconfig", type=_FILE, help="The cluster. Without --stack its user's rights are checked, as of `berth serve`."
 )
-@click.option("--watcher-kubeconfig", type=_FILE, help="As the watcher; by default what the stack's secret has.")
-@click.option("--binder-kubeconfig", type=_FILE, help="As bind; by default what the stack's other secret has.")
+@click.option("--watcher-kubeconfig", type=_FILE, help="As the watcher; by default the stack's secret.")
+@click.option("--binder-kubeconfig", type=_FILE, help="As bind; by default the stack's secret.")
+@click.option("--watcher-user", metavar="USER[,GROUP…]", help="Who the watcher is; asked about with --kubeconfig.")
+@click.option("--binder-user", metavar="USER[,GROUP…]", help="Who bind is; asked about with --kubeconfig.")
 @click.option(
     "--tls-client-cert", "certificate", type=_FILE, help="The scheduler's client certificate, where it is here."
 )
@@ -70,6 +72,8 @@ def doctor(
     kubeconfig: Path | None,
     watcher_kubeconfig: Path | None,
     binder_kubeconfig: Path | None,
+    watcher_user: str | None,
+    binder_user: str | None,
     certificate: Path | None,
     key: Path | None,
     ca: Path | None,
@@ -90,11 +94,14 @@ def doctor(
         raise click.UsageError("--scheduler-config and --scheduler-configmap exclude each other")
     if scheduler_configmap and not kubeconfig:
         raise click.UsageError("--scheduler-configmap needs --kubeconfig FILE")
+    if (watcher_user or binder_user) and not kubeconfig:
+        raise click.UsageError("--watcher-user and --binder-user need the --kubeconfig of an administrator")
     if (certificate is None) != (key is None):
         raise click.UsageError("--tls-client-cert and --tls-client-key go together")
     # Only now: the clients of AWS and Kubernetes take longer to import than a wrong option to be found.
     from berth_cli.doctor.checklist import checks
-    from berth_cli.doctor.gathering import Named, gather
+    from berth_cli.doctor.gathering import gather
+    from berth_cli.doctor.named import Named
     from berth_cli.doctor.report import as_json, exit_status, text
     from berth_cli.doctor.running import run
     from berth_cli.scheduler_config.address import NotAnAddress
@@ -113,6 +120,8 @@ def doctor(
         kubeconfig=kubeconfig,
         watcher_kubeconfig=watcher_kubeconfig,
         binder_kubeconfig=binder_kubeconfig,
+        watcher_user=watcher_user,
+        binder_user=binder_user,
         timeout=timeout,
     )
     try:

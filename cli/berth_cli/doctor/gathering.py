@@ -2,103 +2,38 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
-
-import boto3
-
-from berth.cluster import kubeconfig
-from berth.cluster.api_server import ApiServer
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.configurations import ConfigurationInvalid
 from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.configuration import load_configuration
-from berth_cli.deployed_stack import LIMITS, URL_PREFIX, DeployedStack, StackUnavailable, describe
+from berth_cli.deployed_stack import URL_PREFIX, DeployedStack, StackUnavailable, describe
 from berth_cli.doctor import scheduler_source
 from berth_cli.doctor.account import Account
+from berth_cli.doctor.attempts import Attempts
 from berth_cli.doctor.aws_account import AWSAccount
 from berth_cli.doctor.cluster_access import ClusterAccess
 from berth_cli.doctor.credentials import NO_MATERIAL, CredentialsAbsent, CredentialsUnreadable, TLSMaterial, material
 from berth_cli.doctor.endpoint import Endpoint
-from berth_cli.doctor.finding import CheckName, Finding, failed, skipped
+from berth_cli.doctor.finding import CheckName, failed, skipped
 from berth_cli.doctor.https_endpoint import HTTPSEndpoint
+from berth_cli.doctor.identities import BINDER, WATCHER, access, identity
 from berth_cli.doctor.inputs import Inputs
-from berth_cli.doctor.kubernetes_access import KubernetesAccess
-from berth_cli.doctor.scheduler_document import NotReadable
+from berth_cli.doctor.named import Named
 from berth_cli.doctor.side import SchedulerSide, scheduler_side, shown
 from berth_cli.scheduler_config.address import Basic, checked, url_prefix
 from berth_cli.scheduler_config.deployed import configuration_in_force
 from berth_cli.scheduler_config.passwords import STACK, NoPassword, basic
-from berth_cli.scheduler_config.tls import Files
-
-if TYPE_CHECKING:
-    from kubernetes.client import Configuration
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """What the command line names."""
-
-    scheduler_config: Path | None = None
-    scheduler_configmap: tuple[str, str] | None = None
-    stack: str | None = None
-    region: str | None = None
-    url: str | None = None
-    files: Files = Files()  # noqa: RUF009  frozen
-    user: str | None = None
-    password_from: str | None = None
-    config: Path | None = None
-    kubeconfig: Path | None = None
-    watcher_kubeconfig: Path | None = None
-    binder_kubeconfig: Path | None = None
-    timeout: float = 10.0
-
-    @property
-    def call_timeout(self) -> float:
-        """Less than a check has, so that a call that hangs is told as such."""
-        return self.timeout / 2
-
-
-@dataclass(slots=True)
-class _Gathering:
-    """Tries each thing once, and keeps why one could not be had."""
-
-    findings: list[Finding] = field(default_factory=list)
-
-    def attempt(self, check: CheckName, remedy: str, make: Callable[[], T]) -> T | None:
-        try:
-            return make()
-        except (
-            StackUnavailable,
-            ClusterUnavailable,
-            NotReadable,
-            scheduler_source.NotThere,
-        ) as error:
-            self.findings.append(failed(check, str(error), remedy))
-            return None
 
 
 def gather(named: Named) -> Inputs:
     """Raises click's exceptions for a BerthConfiguration that is not valid, and nothing else."""
-    gathering = _Gathering()
-    stack = _stack(gathering, named)
-    reader = _access(gathering, named, named.kubeconfig)
-    address = _address(gathering, named, stack)
-    side = _side(gathering, named, reader, address)
-    endpoint, shown = _endpoint(gathering, named, side, address, stack)
-    watcher, binder = (
-        _access(gathering, named, path)
-        if path is not None
-        else _of_secret(gathering, named, stack, parameter) or reader
-        for path, parameter in (
-            (named.watcher_kubeconfig, "WatcherKubeconfigSecretArn"),
-            (named.binder_kubeconfig, "BinderKubeconfigSecretArn"),
-        )
-    )
+    attempts = Attempts()
+    stack = _stack(attempts, named)
+    reader = access(attempts, named, named.kubeconfig)
+    address = _address(attempts, named, stack)
+    side = _side(attempts, named, reader, address)
+    endpoint, shown = _endpoint(attempts, named, side, address, stack)
+    watcher = identity(attempts, named, stack, WATCHER)
+    binder = identity(attempts, named, stack, BINDER)
     parameters = {} if stack is None else stack.parameters
     account: Account | None = None if stack is None else AWSAccount(stack)
     return Inputs(
@@ -106,27 +41,27 @@ def gather(named: Named) -> Inputs:
         address=address,
         endpoint=endpoint,
         material=shown,
-        configuration=_configuration(gathering, named, stack),
+        configuration=_configuration(attempts, named, stack),
         account=account,
         stack_timeout=float(parameters["HttpTimeoutSeconds"]) if "HttpTimeoutSeconds" in parameters else None,
         periodic=parameters.get("WatcherMode") == "periodic",
         reader=reader,
         watcher=watcher,
         binder=binder,
-        findings=tuple(dict.fromkeys(gathering.findings)),
+        findings=tuple(dict.fromkeys(attempts.findings)),
     )
 
 
-def _stack(gathering: _Gathering, named: Named) -> DeployedStack | None:
+def _stack(attempts: Attempts, named: Named) -> DeployedStack | None:
     name = named.stack
     if name is None:
         return None
-    return gathering.attempt(
+    return attempts.attempt(
         CheckName.STACK, "see whether name, region and credentials are right", lambda: describe(name, named.region)
     )
 
 
-def _address(gathering: _Gathering, named: Named, stack: DeployedStack | None) -> str:
+def _address(attempts: Attempts, named: Named, stack: DeployedStack | None) -> str:
     """As it was named, without credentials."""
     url = named.url
     if url is not None:
@@ -134,57 +69,26 @@ def _address(gathering: _Gathering, named: Named, stack: DeployedStack | None) -
         return url
     if stack is None:
         return ""
-    return gathering.attempt(CheckName.STACK, "name a stack of Berth's", lambda: stack.output(URL_PREFIX)) or ""
+    return attempts.attempt(CheckName.STACK, "name a stack of Berth's", lambda: stack.output(URL_PREFIX)) or ""
 
 
-def _access(gathering: _Gathering, named: Named, path: Path | None) -> ClusterAccess | None:
-    if path is None:
-        return None
-    return gathering.attempt(
-        CheckName.KUBECONFIG,
-        "give one that kubectl takes",
-        lambda: _kubernetes(kubeconfig.from_file(path), named.call_timeout),
-    )
-
-
-def _of_secret(
-    gathering: _Gathering, named: Named, stack: DeployedStack | None, parameter: str
-) -> ClusterAccess | None:
-    """The kubeconfig that one of the stack's functions uses, unless who asks may not read it."""
-    secret = "" if stack is None else stack.parameters.get(parameter, "")
-    if stack is None or not secret:
-        return None
-    try:
-        client = boto3.client("secretsmanager", region_name=stack.region, config=LIMITS)
-        return _kubernetes(kubeconfig.from_secret(client, secret), named.call_timeout)
-    except ClusterUnavailable as error:
-        gathering.findings.append(
-            skipped(CheckName.KUBECONFIG_SECRET, str(error), "give --watcher-kubeconfig and --binder-kubeconfig")
-        )
-        return None
-
-
-def _kubernetes(configuration: Configuration, timeout: float) -> ClusterAccess:
-    return KubernetesAccess(ApiServer(configuration, time.monotonic), timeout)
-
-
-def _side(gathering: _Gathering, named: Named, reader: ClusterAccess | None, address: str) -> SchedulerSide | None:
+def _side(attempts: Attempts, named: Named, reader: ClusterAccess | None, address: str) -> SchedulerSide | None:
     path, place = named.scheduler_config, named.scheduler_configmap
     check, remedy = (
         CheckName.SCHEDULER,
         "kube-scheduler does not start with it: take what `berth scheduler-config` prints",
     )
     if path is not None:
-        document = gathering.attempt(check, remedy, lambda: scheduler_source.from_file(path))
+        document = attempts.attempt(check, remedy, lambda: scheduler_source.from_file(path))
         return None if document is None else scheduler_side(str(path), document, address)
     if place is None or reader is None:
         return None
-    document = gathering.attempt(check, remedy, lambda: scheduler_source.from_cluster(reader, *place))
+    document = attempts.attempt(check, remedy, lambda: scheduler_source.from_cluster(reader, *place))
     return None if document is None else scheduler_side("/".join(place), document, address)
 
 
 def _endpoint(
-    gathering: _Gathering, named: Named, side: SchedulerSide | None, address: str, stack: DeployedStack | None
+    attempts: Attempts, named: Named, side: SchedulerSide | None, address: str, stack: DeployedStack | None
 ) -> tuple[Endpoint | None, TLSMaterial]:
     """Called as the scheduler calls it, where its configuration is known."""
     ours = side.ours if side is not None else ()
@@ -204,16 +108,26 @@ def _endpoint(
         remedy = (
             "to call Berth, give what the scheduler has: --ca, --tls-client-cert, --tls-client-key, --password-from"
         )
-        gathering.findings.append(skipped(CheckName.CREDENTIALS, str(error), remedy))
+        attempts.findings.append(skipped(CheckName.CREDENTIALS, str(error), remedy))
     except CredentialsUnreadable as error:
+        if ours and ours[0].tls_config is not None and ours[0].tls_config.has_half:
+            return None, NO_MATERIAL  # told by the check tlsConfig
         remedy = "kube-scheduler cannot use it either: take what `berth scheduler-config` prints"
-        gathering.findings.append(failed(CheckName.CREDENTIALS, str(error), remedy))
+        attempts.findings.append(failed(CheckName.CREDENTIALS, str(error), remedy))
     return None, NO_MATERIAL
 
 
-def _configuration(gathering: _Gathering, named: Named, stack: DeployedStack | None) -> BerthConfiguration | None:
+def _configuration(attempts: Attempts, named: Named, stack: DeployedStack | None) -> BerthConfiguration | None:
     if named.config is not None:
         return load_configuration(named.config, None)
     if stack is None:
         return None
-    return gathering.attempt(CheckName.CONFIGURATION, "apply it again", lambda: configuration_in_force(stack))
+    try:
+        return configuration_in_force(stack)
+    except StackUnavailable as error:
+        if isinstance(error.__cause__, ConfigurationInvalid):
+            found = failed(CheckName.CONFIGURATION, str(error), "apply a valid one: berth config apply")
+        else:
+            found = skipped(CheckName.CONFIGURATION, f"it cannot be read: see the check {CheckName.TABLE}")
+        attempts.findings.append(found)
+        return None

@@ -21,6 +21,7 @@ from berth_cli.doctor.side import shown
 
 _LOOPBACK = "127.0.0.1"
 _TELLING = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.TimeoutError)
+_BROKEN_OFF = (ssl.SSLError, ConnectionResetError, HTTPException)
 # X509_V_ERR_ of OpenSSL.
 _DISTRUST = {
     9: Distrust.NOT_YET_VALID,
@@ -116,9 +117,8 @@ class HTTPSEndpoint(Endpoint):
 def _pool(host: str, port: int, context: ssl.SSLContext | None, name: str) -> urllib3.HTTPConnectionPool:
     if context is None:
         return urllib3.HTTPConnectionPool(host, port, maxsize=4)
-    return urllib3.HTTPSConnectionPool(
-        host, port, maxsize=4, ssl_context=context, server_hostname=name, assert_hostname=name
-    )
+    # Not assert_hostname: with it urllib3 takes the check of the name out of the context, which others use, too.
+    return urllib3.HTTPSConnectionPool(host, port, maxsize=4, ssl_context=context, server_hostname=name)
 
 
 def _context(tls: TLSMaterial) -> ssl.SSLContext:
@@ -153,7 +153,7 @@ def _date(header: str | None) -> float | None:
 
 def _unanswered(error: Exception) -> Unanswered:
     innermost = _innermost(error)
-    return Unanswered(_cause(innermost), isinstance(innermost, ssl.SSLError | ConnectionResetError | HTTPException))
+    return Unanswered(_cause(innermost), isinstance(innermost, _BROKEN_OFF))
 
 
 def _innermost(error: Exception) -> Exception:

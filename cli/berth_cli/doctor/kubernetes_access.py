@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from collections.abc import Mapping
 
 from berth.cluster.api_server import APPLY, Answer, ApiServer, ApiServerUnreachable
 from berth.cluster.cluster_identity import cluster_uid
@@ -12,7 +13,7 @@ from berth_cli.doctor.cluster_access import ClusterAccess, Right
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _WHO_AM_I = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-_WAKE = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{NAME}"
+WAKE_OBJECT = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{NAME}"
 NOT_FOUND = 404
 
 
@@ -30,6 +31,9 @@ class KubernetesAccess(ClusterAccess):
         return str(info.get("username", "")) if isinstance(info, dict) else ""
 
     def may(self, right: Right) -> bool:
+        return self._reviewed(_REVIEWS, "SelfSubjectAccessReview", {}, right)
+
+    def _reviewed(self, path: str, kind: str, spec: Mapping[str, object], right: Right) -> bool:
         attributes = {
             "verb": right.verb,
             "group": right.group,
@@ -40,10 +44,10 @@ class KubernetesAccess(ClusterAccess):
         }
         review = {
             "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
+            "kind": kind,
+            "spec": {**spec, "resourceAttributes": {key: value for key, value in attributes.items() if value}},
         }
-        status = self._ok("POST", _REVIEWS, review).content.get("status")
+        status = self._ok("POST", path, review).content.get("status")
         return isinstance(status, dict) and status.get("allowed") is True
 
     def uid(self) -> str:
@@ -61,7 +65,7 @@ class KubernetesAccess(ClusterAccess):
             "storageClassName": NAME,
         }
         query = {"fieldManager": "berth", "force": "true", "dryRun": "All"}
-        answer = self._request("PATCH", _WAKE, body, query, APPLY)
+        answer = self._request("PATCH", WAKE_OBJECT, body, query, APPLY)
         return "" if answer.ok else answer.message
 
     def texts(self, namespace: str, name: str) -> dict[str, str]:

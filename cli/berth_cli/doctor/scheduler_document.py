@@ -42,6 +42,11 @@ class TLSConfig(BaseModel):
     def has_key(self) -> bool:
         return bool(self.key_file or self.key_data)
 
+    @property
+    def has_half(self) -> bool:
+        """A certificate without its key, or the other way round."""
+        return self.has_certificate is not self.has_key
+
 
 class ManagedResourceEntry(BaseModel):
     """One of `managedResources`."""

@@ -99,8 +99,11 @@ def functions(account: Account) -> Iterator[Finding]:
     """States that no alarm is for."""
     try:
         found = account.functions()
-    except AccountUnavailable as error:
+    except NotToldHere as error:
         yield skipped(FUNCTIONS, str(error), "ask with lambda:GetFunctionConfiguration and GetFunctionConcurrency")
+        return
+    except AccountUnavailable as error:
+        yield failed(FUNCTIONS, str(error), "deploy the stack again")
         return
     bad = [(each, cause) for each in found if (cause := _wrong(each))]
     for each, cause in bad:
@@ -121,12 +124,19 @@ def roles(account: Account) -> Iterator[Finding]:
     """What IAM's simulator says of each function's role and the table."""
     try:
         arn = account.table_arn()
+    except AccountUnavailable as error:
+        yield skipped(ROLES, str(error), f"see the check {TABLE}; ask with dynamodb:DescribeTable")
+        return
+    try:
         denied = {
             function: account.denied(function, [Action(name, arn, partition) for name, partition in actions])
             for function, actions in ON_TABLE.items()
         }
-    except AccountUnavailable as error:
+    except NotToldHere as error:
         yield skipped(ROLES, str(error), "ask with iam:SimulatePrincipalPolicy and iam:GetRole")
+        return
+    except AccountUnavailable as error:
+        yield failed(ROLES, str(error), "deploy the stack again")
         return
     for function, actions in denied.items():
         for action in actions:

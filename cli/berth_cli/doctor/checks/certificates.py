@@ -28,6 +28,8 @@ def server_certificate(endpoint: Endpoint, now: float) -> Iterator[Finding]:
     found = endpoint.certificate()
     if found is None:
         yield skipped(SERVER, "nothing is encrypted")
+    elif isinstance(found, Unanswered) and not found.broken_off:
+        yield skipped(SERVER, f"it cannot be seen ({found.cause}): see the check {CheckName.VERBS}")
     elif isinstance(found, Unanswered):
         yield failed(SERVER, f"{endpoint.address}: {found.cause}", "see whether it is Berth that listens there")
     elif found.distrust is not None:

@@ -22,7 +22,7 @@ def _transport(entry: Extender) -> Iterator[Finding]:
     yield _scheme(entry)
     if parts.scheme == "https":
         yield _verification(entry)
-    if tls is not None and tls.has_certificate is not tls.has_key:
+    if tls is not None and tls.has_half:
         yield failed(
             CheckName.TLS_CONFIG,
             "a client certificate without its key, or a key without its certificate: kube-scheduler does not start",

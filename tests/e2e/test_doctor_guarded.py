@@ -1,0 +1,33 @@
+"""`berth doctor` on a `berth serve` that asks for client certificates, with one thing broken at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from .broken import Broken, table
+from .broken_guarded import CASES, GuardedSetUp, guarded_set_up, issue_clients
+from .control_plane import ControlPlane
+from .doctor import berth_doctor, doctor_in_process
+from .guarded import guarded_serve
+
+
+@pytest.fixture(scope="module")
+def sound(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedSetUp]:
+    home = tmp_path_factory.mktemp("guarded")
+    with guarded_serve(control_plane, home, issue_clients) as guarded:
+        yield guarded_set_up(guarded, home)
+
+
+def test_what_scheduler_config_prints_for_it_is_sound(sound: GuardedSetUp) -> None:
+    diagnosis = berth_doctor(*sound.options, "--strict")
+    assert diagnosis.exit_status == 0, diagnosis.findings
+    for check in ("server-certificate", "client-certificate", "filterVerb", "verification", "httpTimeout", "cache"):
+        assert diagnosis.result(check) == {"ok"}, diagnosis.findings
+
+
+@table(CASES)
+def test_doctor_names_what_is_wrong_and_nothing_else(broken: Broken[GuardedSetUp], sound: GuardedSetUp) -> None:
+    with broken.breaking(sound) as options:
+        broken.check(doctor_in_process(*sound.options, *options))
