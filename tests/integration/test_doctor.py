@@ -128,3 +128,21 @@ def test_wrong_options(arguments: tuple[str, ...], told: str) -> None:
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert told in " ".join(done.stderr.split())
+
+
+def test_a_configuration_that_is_not_valid_is_a_finding(url: str, tmp_path: Path) -> None:
+    document = tmp_path / "berth.yaml"
+    document.write_text("profile: none-such\n")
+    done = run("--url", url, "--config", document, "-o", "json")
+    assert bad(done)["configuration"] == "failed"
+    assert done.exit_code == 1
+
+
+def test_ctrl_c_is_no_failure_of_the_set_up(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("berth_cli.doctor.running.run", interrupted)
+    done = run("--url", url)
+    assert (done.exit_code, done.stdout) == (130, "")
+    assert "before all checks were made" in done.stderr

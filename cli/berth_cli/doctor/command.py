@@ -9,6 +9,9 @@ from pathlib import Path
 
 import click
 
+INTERRUPTED = 130
+"""What a shell makes of SIGINT."""
+
 EPILOG = """\b
 Examples:
   berth doctor --url http://127.0.0.1:8080/scheduler --kubeconfig ~/.kube/config
@@ -16,7 +19,7 @@ Examples:
   berth doctor --scheduler-config scheduler.yaml --ca ca.crt --tls-client-cert tls.crt --tls-client-key tls.key
 
 \b
-Exit status: 0 nothing failed, 1 something did (with --strict: or is a warning), 2 wrong options.
+Exit status: 0 nothing failed, 1 something did (with --strict: or is a warning), 2 wrong options, 130 Ctrl-C.
 docs/operations.md has every check with its cause and its remedy.
 """
 
@@ -125,10 +128,13 @@ def doctor(
         timeout=timeout,
     )
     try:
-        inputs = gather(named)
+        findings = run(checks(gather(named), time.time), timeout)
     except NotAnAddress as error:
         raise click.BadParameter(str(error), param_hint="--url") from error
-    findings = run(checks(inputs, time.time), timeout)
+    except KeyboardInterrupt:
+        # click's own status for it is 1, which says here that something failed.
+        click.echo("ended before all checks were made", err=True)
+        sys.exit(INTERRUPTED)
     if output == "json":
         click.echo(as_json(findings))
     else:

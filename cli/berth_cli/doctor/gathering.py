@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import click
+
 from berth.nodecache.configurations import ConfigurationInvalid
 from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.configuration import load_configuration
@@ -25,7 +27,7 @@ from berth_cli.scheduler_config.passwords import STACK, NoPassword, basic
 
 
 def gather(named: Named) -> Inputs:
-    """Raises click's exceptions for a BerthConfiguration that is not valid, and nothing else."""
+    """Raises NotAnAddress, and nothing else."""
     attempts = Attempts()
     stack = _stack(attempts, named)
     reader = access(attempts, named, named.kubeconfig)
@@ -119,7 +121,11 @@ def _endpoint(
 
 def _configuration(attempts: Attempts, named: Named, stack: DeployedStack | None) -> BerthConfiguration | None:
     if named.config is not None:
-        return load_configuration(named.config, None)
+        try:
+            return load_configuration(named.config, None)
+        except click.ClickException as error:
+            attempts.findings.append(failed(CheckName.CONFIGURATION, error.message, "correct it: berth config check"))
+            return None
     if stack is None:
         return None
     try:

@@ -5,16 +5,33 @@ from __future__ import annotations
 import re
 
 from berth_cli.doctor.checklist import HOW
-from berth_cli.doctor.finding import CheckName
+from berth_cli.doctor.finding import CheckName, Result
 from tests.conftest import PROJECT
+from tests.unit.cli.doctor.test_every_check import CASES
 
+DOCUMENTED = {"failed": Result.FAILED, "warning": Result.WARNING}
 OPERATIONS = PROJECT / "docs" / "operations.md"
 
 
-def test_every_check_is_documented_and_every_documented_check_is_there() -> None:
+def results() -> dict[str, set[Result]]:
+    """What each check can end with, as it is documented; a check may stand in several rows."""
     _, _, checks = OPERATIONS.read_text().partition("### The scheduler's configuration")
-    rows = [line.split("|")[1] for line in checks.splitlines() if line.startswith("| `")]
-    documented = {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
+    found: dict[str, set[Result]] = {}
+    for row in (line.split("|") for line in checks.splitlines() if line.startswith("| `")):
+        for name in re.findall(r"`([\w-]+)`", row[1]):
+            found.setdefault(name, set()).update(DOCUMENTED[word.strip()] for word in row[2].split(","))
+    return found
+
+
+def test_each_result_that_was_seen_is_documented() -> None:
+    documented = results()
+    for case in CASES:
+        for check, said in case.names.items():
+            assert said.result in documented[check], (case.what, check)
+
+
+def test_every_check_is_documented_and_every_documented_check_is_there() -> None:
+    documented = results()
     # Families of which nothing was given are told by what to give.
-    assert documented == {name.value for name in CheckName} - {"address", "cluster", "account"}
+    assert documented.keys() == {name.value for name in CheckName} - {"address", "cluster", "account"}
     assert {"address", "cluster", "account"} <= HOW.keys()

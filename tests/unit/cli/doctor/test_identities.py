@@ -1,0 +1,111 @@
+"""As whom the watcher's and bind's rights are asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from berth_cli.deployed_stack import DeployedStack
+from berth_cli.doctor.attempts import Attempts
+from berth_cli.doctor.identities import BINDER, WATCHER, identity
+from berth_cli.doctor.kubernetes_access import KubernetesAccess
+from berth_cli.doctor.named import Named
+from berth_cli.doctor.subject_access import Subject, SubjectAccess, subject
+from tests.builders.kubeconfigs import kubeconfig_for
+
+REGION = "eu-central-1"
+SERVER = "http://127.0.0.1:1"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return kubeconfig_for(SERVER, tmp_path)
+
+
+def stack(**parameters: str) -> DeployedStack:
+    return DeployedStack("berth", REGION, parameters, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("jane", Subject("jane", ("system:authenticated",)), id="a user"),
+        pytest.param(
+            "arn:aws:sts::1:assumed-role/w/s, watchers",
+            Subject("arn:aws:sts::1:assumed-role/w/s", ("watchers", "system:authenticated")),
+            id="of an access entry, with its group",
+        ),
+        pytest.param(
+            "system:serviceaccount:kube-system:berth-watcher",
+            Subject(
+                "system:serviceaccount:kube-system:berth-watcher",
+                ("system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"),
+            ),
+            id="a service account has the groups of all and of its namespace",
+        ),
+    ],
+)
+def test_a_user_has_the_groups_that_the_api_server_gives(text: str, expected: Subject) -> None:
+    assert subject(text) == expected
+
+
+def test_without_a_stack_both_are_who_serve_is(file: Path) -> None:
+    named = Named(kubeconfig=file)
+    for which in (WATCHER, BINDER):
+        assert type(identity(Attempts(), named, None, which)) is KubernetesAccess
+
+
+def test_with_a_stack_an_administrators_rights_say_nothing(file: Path) -> None:
+    assert identity(Attempts(), Named(kubeconfig=file), stack(EksClusterName="production"), WATCHER) is None
+
+
+def test_a_user_that_is_named_is_asked_about_and_the_other_one_is_not(file: Path) -> None:
+    named = Named(kubeconfig=file, watcher_user="jane")
+    found = identity(Attempts(), named, stack(), WATCHER)
+    assert isinstance(found, SubjectAccess)
+    assert found.user() == "jane"
+    assert identity(Attempts(), named, stack(), BINDER) is None
+
+
+def test_its_own_kubeconfig_goes_first(file: Path) -> None:
+    named = Named(kubeconfig=file, watcher_user="jane", watcher_kubeconfig=file)
+    assert type(identity(Attempts(), named, stack(), WATCHER)) is KubernetesAccess
+
+
+def test_one_that_cannot_be_read_is_not_replaced_by_another(file: Path, tmp_path: Path) -> None:
+    attempts = Attempts()
+    named = replace(Named(kubeconfig=file), watcher_kubeconfig=tmp_path / "absent")
+    assert identity(attempts, named, None, WATCHER) is None
+    assert [finding.check for finding in attempts.findings] == ["kubeconfig"]
+
+
+@pytest.mark.parametrize(
+    ("secret", "result"),
+    [pytest.param("kubeconfig", "failed", id="no kubeconfig"), pytest.param("", "failed", id="no secret")],
+)
+def test_a_secret_that_the_function_cannot_use_either(
+    secret: str, result: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    with mock_aws():
+        client = boto3.client("secretsmanager", region_name=REGION)
+        arn = client.create_secret(Name="k", SecretString=secret)["ARN"] if secret else "absent"
+        attempts = Attempts()
+        assert identity(attempts, Named(), stack(WatcherKubeconfigSecretArn=arn), WATCHER) is None
+    [finding] = attempts.findings
+    assert (finding.check, finding.result) == ("kubeconfig-secret", result)
+
+
+def test_each_function_has_its_own_secret(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    with mock_aws():
+        client = boto3.client("secretsmanager", region_name=REGION)
+        arn = client.create_secret(Name="k", SecretString=file.read_text())["ARN"]
+        attempts = Attempts()
+        parameters = stack(WatcherKubeconfigSecretArn="absent", BinderKubeconfigSecretArn=arn)
+        assert identity(attempts, Named(), parameters, WATCHER) is None
+        assert identity(attempts, Named(), parameters, BINDER) is not None
