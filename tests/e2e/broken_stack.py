@@ -279,7 +279,7 @@ CASES: tuple[Broken[StackSetUp], ...] = (
     ),
     Broken(
         "a configuration that is not valid",
-        {CheckName.CONFIGURATION: Said("none-such", "berth config apply")},
+        {CheckName.CONFIGURATION: Said("profile: Input should be", "berth config apply")},
         _invalid_configuration,
     ),
     Broken(
