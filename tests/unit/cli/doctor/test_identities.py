@@ -7,10 +7,12 @@ from pathlib import Path
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from berth_cli.deployed_stack import DeployedStack
 from berth_cli.doctor.attempts import Attempts
+from berth_cli.doctor.aws_account import not_told_here
 from berth_cli.doctor.identities import BINDER, WATCHER, identity
 from berth_cli.doctor.kubernetes_access import KubernetesAccess
 from berth_cli.doctor.named import Named
@@ -109,3 +111,15 @@ def test_each_function_has_its_own_secret(file: Path, monkeypatch: pytest.Monkey
         parameters = stack(WatcherKubeconfigSecretArn="absent", BinderKubeconfigSecretArn=arn)
         assert identity(attempts, Named(), parameters, WATCHER) is None
         assert identity(attempts, Named(), parameters, BINDER) is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "skipped"),
+    [
+        pytest.param(ClientError({"Error": {"Code": "AccessDeniedException"}}, "Get"), True, id="who asks may not"),
+        pytest.param(ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "Get"), False, id="it is not there"),
+        pytest.param(None, False, id="it is there, and is no kubeconfig"),
+    ],
+)
+def test_what_says_nothing_about_the_stack_is_no_failure_of_it(error: ClientError | None, skipped: bool) -> None:
+    assert not_told_here(error) is skipped
