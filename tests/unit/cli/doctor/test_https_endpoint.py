@@ -85,6 +85,16 @@ def test_the_name_that_the_scheduler_is_told_to_expect_is_the_one_that_counts(se
     assert found.distrust is Distrust.OTHER_HOST
 
 
+def test_a_call_leaves_the_certificates_name_to_be_checked(serve: Serve, tmp_path: Path) -> None:
+    """Checks run side by side on one endpoint: what a call does must not change what another one finds."""
+    pair = self_signed(tmp_path, "server")
+    asked = endpoint(serve(pair, None), replace(trusting(pair), server_name="berth.example.com"))
+    assert isinstance(asked.healthz(), Unanswered)
+    found = asked.certificate()
+    assert isinstance(found, ServerCertificate)
+    assert found.distrust is Distrust.OTHER_HOST
+
+
 def test_a_client_certificate_opens_and_without_one_the_connection_is_broken_off(serve: Serve, tmp_path: Path) -> None:
     pair, client, other = (self_signed(tmp_path, name) for name in ("server", "client", "other"))
     url = serve(pair, client[0])
