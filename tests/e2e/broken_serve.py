@@ -12,15 +12,14 @@ import yaml
 
 from berth_cli.doctor.finding import CheckName, Result
 
-from .berth_serve import BerthServe
 from .broken import Broken, Options, Said
 from .broken_documents import Change, entry, one_more, top
 from .control_plane import ControlPlane
+from .identities import RBAC, counted_resources, identities, serve
 from .kubernetes_api import KubernetesApi
 from .loopback import HOST, free_port
 from .manifests import apply_manifests, read_manifests
 from .scheduler_config import berth_scheduler_config
-from .test_examples import RBAC
 from .time_shift import ahead
 
 NAMESPACE, NAME = "kube-system", "berth-examined"
@@ -63,13 +62,9 @@ class Served:
 @contextmanager
 def served(control_plane: ControlPlane, directory: Path) -> Iterator[Served]:
     """The documented rights, and what `berth scheduler-config` prints; it runs until the block ends."""
-    api = KubernetesApi(control_plane.credentials())
-    apply_manifests(api, read_manifests(RBAC))
-    watcher, binder = (
-        control_plane.kubeconfig(control_plane.service_account(NAMESPACE, name))
-        for name in ("berth-watcher", "berth-binder")
-    )
-    with BerthServe(control_plane.kubeconfig(), directory) as berth:
+    api, found = KubernetesApi(control_plane.credentials()), identities(control_plane)
+    watcher, binder = (control_plane.kubeconfig(each) for each in (found.watcher, found.binder))
+    with counted_resources(control_plane), serve(control_plane, directory) as berth:
         printed = berth_scheduler_config(
             f"--url={berth.url_prefix}", f"--second-scheduler={NAME}", "--http-timeout=29s"
         )

@@ -26,13 +26,6 @@ _NOT_TOLD = (
 )
 
 
-_HEAD = {
-    "ContextKeyName": "dynamodb:LeadingKeys",
-    "ContextKeyType": "stringList",
-    "ContextKeyValues": ["head"],
-}
-
-
 def not_told_here(error: BaseException | None) -> bool:
     """Whether it is about who asks, or what this account has, and not about what was asked for."""
     if isinstance(error, ClientError):
@@ -89,8 +82,14 @@ class AWSAccount(Account):
                     PolicySourceArn=arn,
                     ActionNames=[action.name],
                     ResourceArns=[action.resource],
-                    # A statement about some items of the table only is one for the head's, too.
-                    ContextEntries=[_HEAD],
+                    # Without it the simulation is of a request that names no item.
+                    ContextEntries=[
+                        {
+                            "ContextKeyName": "dynamodb:LeadingKeys",
+                            "ContextKeyValues": [action.partition],
+                            "ContextKeyType": "stringList",
+                        }
+                    ],
                 )["EvaluationResults"]
                 if result["EvalDecision"] != "allowed":
                     denied.append(action)

@@ -51,8 +51,8 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option(
     "--kubeconfig", type=_FILE, help="The cluster. Without --stack its user's rights are checked, as of `berth serve`."
 )
-@click.option("--watcher-kubeconfig", type=_FILE, help="As the watcher; by default the stack's secret.")
-@click.option("--binder-kubeconfig", type=_FILE, help="As bind; by default the stack's secret.")
+@click.option("--watcher-kubeconfig", type=_FILE, help="As the watcher; by default what the stack's secret has.")
+@click.option("--binder-kubeconfig", type=_FILE, help="As bind; by default what the stack's other secret has.")
 @click.option("--watcher-user", metavar="USER[,GROUP…]", help="Who the watcher is; asked about with --kubeconfig.")
 @click.option("--binder-user", metavar="USER[,GROUP…]", help="Who bind is; asked about with --kubeconfig.")
 @click.option(

@@ -69,7 +69,7 @@ def identity(attempts: Attempts, named: Named, stack: DeployedStack | None, whic
 
 def _of_secret(attempts: Attempts, named: Named, stack: DeployedStack, which: Identity) -> ClusterAccess | None:
     """The kubeconfig that the stack's function uses, if whoever asks may read it."""
-    secret = stack.parameters.get(which.parameter) or stack.parameters.get("KubeconfigSecretArn", "")
+    secret = stack.parameters.get(which.parameter, "")
     if not secret:
         return None
     check, options = CheckName.KUBECONFIG_SECRET, f"{which.option}-kubeconfig, or {which.option}-user with --kubeconfig"
