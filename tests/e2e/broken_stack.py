@@ -202,7 +202,7 @@ def _stopped_an_hour_ago(sound: StackSetUp) -> Iterator[Options]:
             )
     finally:
         sound.enable(True)
-    sound.start_watcher()
+        sound.start_watcher()
 
 
 def _an_hour_older(head: dict[str, Any]) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _no_table(sound: StackSetUp) -> Iterator[Options]:
         client.create_table(**kept, BillingMode="PAY_PER_REQUEST")
         specification = {"Enabled": True, "AttributeName": "expiresAt"}
         client.update_time_to_live(TableName=table, TimeToLiveSpecification=specification)
-    sound.start_watcher()
+        sound.start_watcher()
 
 
 CASES: tuple[Broken[StackSetUp], ...] = (
@@ -303,7 +303,7 @@ CASES: tuple[Broken[StackSetUp], ...] = (
         "no table",
         {
             CheckName.TABLE: Said("does not exist", "stack"),
-            CheckName.CACHE: Said("does not exist", "watcher's log"),
+            CheckName.CACHE: Said("node cache table", "watcher's log"),
         },
         _no_table,
         # They decide by what they have in memory, if they have looked since the case before.
