@@ -17,10 +17,11 @@ from berth.lease.in_memory_lock import InMemoryLeaseLock
 from berth.nodecache.feed import changes
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.retention import Retention
-from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.feed.watcher import Watcher
 from tests.simulation.ambush import Ambush
 from tests.simulation.cluster import RESOURCES, ApiServer, SimulatedCluster
+from tests.simulation.next_release import NextReleasesTable, ThisReleasesTable, decoded
 from tests.simulation.schedule import MINUTE, Schedule, Starts
 from tests.simulation.table import Faults, Network, SimulatedLock, SimulatedTable
 from tests.simulation.truth import ObjectsOnlyView, State, Truth
@@ -53,7 +54,9 @@ class Plan:
     """What a history is made of. Times are seconds. `readers`: environments; `threads`: of each; `cold`: how
     likely one is replaced by a new one after a call.
 
-    `lifetime`: of an item. A day in a hundred seconds: all that a day brings then comes within a history.
+    `upgrade`: for the middle third of the troubled time a later release is tried, whose items have this oldest reader:
+    more and more of watchers and environments are its, then it is rolled back. `lifetime`: of an item. A day in a
+    hundred seconds: all that a day brings then comes within a history.
     """
 
     seed: int
@@ -67,6 +70,7 @@ class Plan:
     cold: float = 0.02
     faults: Faults = field(default_factory=Faults)
     disturbances: Disturbances = Disturbances()
+    upgrade: int | None = None
 
     @classmethod
     def drawn(cls, seed: int) -> Plan:
@@ -129,6 +133,8 @@ class History:
         self.world = World(plan.seed)
         self.server = ApiServer(self.world)
         self.truth = Truth(self.world, self.server, plan.lifetime)
+        if plan.upgrade is not None:
+            self.truth.decoded = decoded
         self._retention = Retention(plan.lifetime, least_log_bytes=400, retry=plan.lifetime / 20)
         self._ambush = Ambush(self.world, lambda: self._stop_all_watchers(2.2 * plan.lifetime))
         self.truth.on_publication = self._ambush.published
@@ -161,8 +167,14 @@ class History:
     def new_id(self) -> str:
         return f"id-{next(self._ids)}"
 
-    def _table(self, network: Network) -> SimulatedTable:
-        return SimulatedTable(self.truth.table, network, self.plan.lifetime, self._ambush)
+    def _table(self, network: Network) -> CacheTable:
+        table = SimulatedTable(self.truth.table, network, self.plan.lifetime, self._ambush)
+        if self.plan.upgrade is None:
+            return table
+        tried = 3.0 * self.world.now / self.plan.troubled - 1.0
+        if 0.0 <= tried < 1.0 and self.world.random.random() < 0.3 + tried:
+            return NextReleasesTable(table, self.plan.upgrade)
+        return ThisReleasesTable(table)
 
     # ------------------------------------------------------------------------------------------------------ watchers
     def _start_watcher(self) -> None:
@@ -219,7 +231,7 @@ class History:
         for thread in range(self.plan.threads):
             self._threads.append(self.world.start(f"reader-{number}-{thread}", body))
 
-    def _new_reader(self) -> tuple[SimulatedTable, NodeCacheReader[State]]:
+    def _new_reader(self) -> tuple[CacheTable, NodeCacheReader[State]]:
         table = self._table(Network(self.world, self._faults))
         reader: NodeCacheReader[State] = NodeCacheReader(table, ObjectsOnlyView(), self.world.pause)  # type: ignore[arg-type]
         reader._catching_up = Mutex(self.world)  # type: ignore[assignment]

@@ -43,6 +43,7 @@ class Truth(Witness):
         self._states: dict[tuple[str, int], State] = {}
         self._items: dict[int, list[LogItem]] = {}
         self.on_publication: Callable[[str, int], None] = lambda uid, version: None
+        self.decoded: Callable[[bytes], bytes] = lambda data: data
         self._lease: Lease | None = None
         self._pointer: Pointer | None = None
         self._seen: dict[int, tuple[str, int, State]] = {}
@@ -104,13 +105,13 @@ class Truth(Witness):
         for each in items:
             self._items.setdefault(each.version, []).append(each)
         state = self._states.get((uid, known.version), {})
-        return ObjectsOnlyView().applied(dict(state), unpack(each.data for each in items))
+        return ObjectsOnlyView().applied(dict(state), unpack(self.decoded(each.data) for each in items))
 
     def _snapshot_state(self, pointer: Pointer) -> State:
         assert pointer.snapshot is not None
         chunks = self.table.chunks(pointer.snapshot)
         assert None not in chunks, "a chunk of the publication is missing"
-        return ObjectsOnlyView().applied({}, unpack(chunk for chunk in chunks if chunk is not None))
+        return ObjectsOnlyView().applied({}, unpack(self.decoded(chunk) for chunk in chunks if chunk is not None))
 
     def _check_positions(self, pointer: Pointer, state: State) -> None:
         """A successor resumes there: all until then must be published, and nothing after it."""

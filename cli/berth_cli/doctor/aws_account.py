@@ -11,7 +11,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from berth.lease.dynamodb_item import HEAD_KEY, read_item
 from berth.lease.record import MalformedLease
 from berth.nodecache.feed.dynamodb_errors import told
-from berth.nodecache.feed.dynamodb_head import FutureHead, MalformedHead, read_head
+from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
+from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.table import TableUnavailable
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, LIMITS, DeployedStack, StackUnavailable
 from berth_cli.doctor.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, NotToldHere, Schedule
@@ -45,10 +46,15 @@ class AWSAccount(Account):
         try:
             with told(table):
                 item = client.get_item(TableName=table, Key=HEAD_KEY, ConsistentRead=True).get("Item")
-            return None if item is None else HeadItem(read_item(item), read_head(item))
+            if item is None:
+                return None
+            head = read_head(item)
+            if not head.is_readable:
+                raise AccountUnavailable(FUTURE_SCHEMA)
+            return HeadItem(read_item(item), head)
         except (TableUnavailable, MalformedLease) as error:
             raise AccountUnavailable(str(error)) from error
-        except (MalformedHead, FutureHead) as error:
+        except MalformedHead as error:
             raise AccountUnavailable(f"node cache table {table}: the head item cannot be read: {error}") from error
 
     def schedules(self) -> list[Schedule]:

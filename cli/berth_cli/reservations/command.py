@@ -133,13 +133,23 @@ def _follow(ledger: LedgerTable, wait: float) -> None:
             raise click.ClickException(
                 f"after {wait:g} s it is not done; does the watcher run, with WatcherMode continuous?"
             )
-        ledgers = ledger.nodes()
-        line = f"{sum(each.avail is not None for each in ledgers)} of {len(ledgers)} nodes can be reserved on"
+        line = _progress(ledger)
         if line != told:
             click.echo(line)
             told = line
         time.sleep(POLL_SECONDS)
     click.echo(f"the ledger is ready: {len(ledger.nodes())} nodes")
+
+
+def _progress(ledger: LedgerTable) -> str:
+    from berth.reservations.table import TableUnavailable
+
+    try:
+        ledgers = ledger.nodes()
+    except TableUnavailable:
+        # An item that nobody can read may be why the ledger is made anew.
+        return "not all ledgers can be read yet"
+    return f"{sum(each.avail is not None for each in ledgers)} of {len(ledgers)} nodes can be reserved on"
 
 
 @contextmanager

@@ -290,10 +290,10 @@ def test_a_malformed_chunk_is_no_matter_to_a_warm_reader(store: Store) -> None:
 def test_a_newer_release_is_named_and_its_end_is_noticed(store: Store) -> None:
     reading = Reading(store)
     reading.read()
-    store.point(schema_version=SCHEMA_VERSION + 1, version=4)
+    store.point(oldest_reader=SCHEMA_VERSION + 1, version=4)
     with pytest.raises(NothingPublished, match=FUTURE_SCHEMA):
         reading.read()
-    store.point(schema_version=SCHEMA_VERSION, version=3)
+    store.point(oldest_reader=SCHEMA_VERSION, version=3)
     assert reading.read() == state_of(ONE, TWO, THREE)
 
 

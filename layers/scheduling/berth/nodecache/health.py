@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from berth.nodecache.configurations import ConfigurationInvalid, Configurations
-from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION
+from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.reader import NOTHING_PUBLISHED
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 
@@ -31,7 +31,7 @@ def health(
     if head is None or head.pointer is None:
         return _unavailable(NOTHING_PUBLISHED)
     pointer = head.pointer
-    if pointer.schema_version > SCHEMA_VERSION:
+    if not pointer.is_readable:
         return _unavailable(FUTURE_SCHEMA)
     now = wall()
     age = now - pointer.observation.observed_at

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from berth.extender.ports import Basis, CacheUnavailable, NodeCache
 from berth.lease.clock import Clock, Instant
 from berth.nodecache.configurations import ConfigurationInvalid, Configurations, Configured
-from berth.nodecache.feed.head import Head
+from berth.nodecache.feed.head import FUTURE_SCHEMA, Head
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
@@ -146,6 +146,8 @@ class WarmNodeCache(NodeCache):
         found = self._open_reservations(last) if reservations else None
         try:
             head = self._table.head_eventually() if rules.eventually_consistent else self._table.head()
+            if head is not None and not head.is_readable:
+                raise TableUnavailable(FUTURE_SCHEMA)
         except TableUnavailable as error:
             if last is None:
                 raise

@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     Attributes = dict[str, UniversalAttributeValueTypeDef]
 
 SCHEMA_VERSION = 1
+"""Of what this release writes. Raised by every change of an item."""
+
+OLDEST_READER = 1
+"""The oldest schema whose readers and writers may have to do with what this release writes. Raised where they would
+misread it or spoil it, and not before the release after the one that has learned to read it."""
 
 NODE_PREFIX = "node#"
 OPEN = "open"
@@ -63,6 +68,7 @@ def node_item(ledger: NodeLedger) -> Attributes:
     """The whole item, without `avail` where the ledger is blank."""
     item = node_key(ledger.node) | {
         "schema": number(SCHEMA_VERSION),
+        "oldestReader": number(OLDEST_READER),
         "capacity": amounts(ledger.capacity),
         "owed": amounts(ledger.owed),
         "entries": {"M": {uid: entry_value(entry) for uid, entry in ledger.entries.items()}},
@@ -99,6 +105,7 @@ def open_attributes(reservation: OpenReservation) -> Attributes:
 
 def marker_item(marker: Marker) -> Attributes:
     """With its key."""
+    # The same in every release: who cannot read the rest asks here for another.
     return MARKER_KEY | {
         "schema": number(SCHEMA_VERSION),
         "state": {"S": marker.state.value},
@@ -112,20 +119,28 @@ def marker_item(marker: Marker) -> Attributes:
 
 
 def read_node(item: Item) -> NodeLedger:
-    """Raises MalformedItem."""
+    """Raises MalformedItem. Of one that is blank nothing but its epoch has to be readable: it is to be made anew."""
     try:
-        if int(item["schema"]["N"]) > SCHEMA_VERSION:
-            raise MalformedItem(f"schema {item['schema']['N']} is a later release's")
-        return NodeLedger(
-            node=item["pk"]["S"].removeprefix(NODE_PREFIX),
-            capacity=_amounts(item["capacity"]),
-            avail=_amounts(item["avail"]) if "avail" in item else None,
-            owed=_amounts(item["owed"]),
-            entries={uid: _entry(uid, value["M"]) for uid, value in item["entries"]["M"].items()},
-            epoch=int(item["epoch"]["N"]),
-        )
-    except (KeyError, ValueError) as error:
+        return _node(item)
+    except (KeyError, ValueError, MalformedItem) as error:
+        if "avail" not in item and "epoch" in item:
+            return NodeLedger(item["pk"]["S"].removeprefix(NODE_PREFIX), avail=None, epoch=int(item["epoch"]["N"]))
+        if isinstance(error, MalformedItem):
+            raise
         raise MalformedItem(f"{type(error).__name__}: {error}") from error
+
+
+def _node(item: Item) -> NodeLedger:
+    if int(item.get("oldestReader", item["schema"])["N"]) > SCHEMA_VERSION:
+        raise MalformedItem(f"schema {item['schema']['N']} is a later release's")
+    return NodeLedger(
+        node=item["pk"]["S"].removeprefix(NODE_PREFIX),
+        capacity=_amounts(item["capacity"]),
+        avail=_amounts(item["avail"]) if "avail" in item else None,
+        owed=_amounts(item["owed"]),
+        entries={uid: _entry(uid, value["M"]) for uid, value in item["entries"]["M"].items()},
+        epoch=int(item["epoch"]["N"]),
+    )
 
 
 def read_open(item: Item) -> OpenReservation:

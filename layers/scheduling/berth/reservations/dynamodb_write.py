@@ -6,14 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from berth.reservations.dynamodb_item import entry_value, number
+from berth.reservations.dynamodb_item import SCHEMA_VERSION, entry_value, number
 from berth.reservations.node_write import NodeWrite, PoolChange
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
 # Placeholders throughout: DynamoDB reserves some 570 words, and pools and UIDs hold what no expression may.
-_ATTRIBUTES = {"#a": "avail", "#o": "owed", "#c": "capacity", "#e": "entries", "#t": "attempt", "#s": "state"}
+_ATTRIBUTES = {
+    "#a": "avail",
+    "#o": "owed",
+    "#c": "capacity",
+    "#e": "entries",
+    "#t": "attempt",
+    "#s": "state",
+    "#r": "oldestReader",
+}
 
 
 @dataclass(slots=True)
@@ -39,6 +47,8 @@ def expressions(change: NodeWrite) -> Expressions:
     pools = [(f"#p{index}", pool) for index, pool in enumerate(change.pools.values())]
     conditions = [
         "attribute_exists(#a)",
+        # Not of a later release whose items this one would spoil: bind writes before it reads.
+        f"(attribute_not_exists(#r) OR #r <= {built.value(number(SCHEMA_VERSION))})",
         *_entry_conditions(built, change),
         *(condition for name, pool in pools for condition in _pool_conditions(built, name, pool)),
     ]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from berth.nodecache.feed.head import SCHEMA_VERSION, Head, Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.head import Head, Observation, Pointer, SnapshotPointer
 from berth.nodecache.feed.progress import Position
 
 if TYPE_CHECKING:
@@ -20,10 +20,6 @@ MOST_CHUNKS = 10_000
 
 class MalformedHead(Exception):
     """An attribute is not what a writer puts there."""
-
-
-class FutureHead(Exception):
-    """A newer release's, which may have other attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +45,7 @@ def _attributes(pointer: Pointer) -> dict[str, UniversalAttributeValueTypeDef]:
     snapshot, observation = pointer.snapshot, pointer.observation
     return {
         "schemaVersion": _number(pointer.schema_version),
+        "oldestReader": _number(pointer.oldest_reader),
         "writerVersion": {"S": pointer.writer_version},
         "version": _number(pointer.version),
         "lastEpoch": _number(pointer.last_epoch),
@@ -83,7 +80,7 @@ def _position(position: Position) -> dict[str, UniversalAttributeValueTypeDef]:
 
 
 def read_head(item: Mapping[str, AttributeValueTypeDef]) -> Head:
-    """Raises MalformedHead and FutureHead."""
+    """Raises MalformedHead. What a newer release wrote for its own readers only has a pointer that is not readable."""
     try:
         return Head(
             uid=item["uid"]["S"] if "uid" in item else "",
@@ -95,23 +92,44 @@ def read_head(item: Mapping[str, AttributeValueTypeDef]) -> Head:
 
 
 def _read_pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
-    if int(item["schemaVersion"]["N"]) > SCHEMA_VERSION:
-        raise FutureHead
-    pointer = _pointer(item)
+    pointer = _outline(item)
+    if pointer.is_readable:
+        pointer = _pointer(item, pointer)
     snapshot = pointer.snapshot
     reached = snapshot.version if snapshot else 0
-    if not item["uid"]["S"] or not 0 <= pointer.compacted_version <= reached <= pointer.version:
+    if not item["uid"]["S"] or pointer.version < 0:
+        raise ValueError("the pointer names no version of an item")
+    if not pointer.is_readable:
+        return pointer
+    if not 0 <= pointer.compacted_version <= reached <= pointer.version:
         raise ValueError("the pointer contradicts itself")
     if snapshot is not None and not 0 <= snapshot.chunks <= MOST_CHUNKS:
         raise ValueError("the snapshot has no such number of chunks")
     return pointer
 
 
-def _pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
-    found = item["snapshot"]
+def _outline(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
+    """What every release writes in the same way: a watcher that cannot read the rest goes on from there."""
+    version, schema = int(item["version"]["N"]), item["schemaVersion"]
     return Pointer(
-        version=int(item["version"]["N"]),
+        version=version,
         last_epoch=int(item["lastEpoch"]["N"]),
+        snapshot=None,
+        compacted_version=version,
+        log_bytes=0,
+        observation=Observation("", {}),
+        heartbeat=0.0,
+        writer_version=item.get("writerVersion", {}).get("S", ""),
+        schema_version=int(schema["N"]),
+        # Where it is not said, nobody else reads it.
+        oldest_reader=int(item.get("oldestReader", schema)["N"]),
+    )
+
+
+def _pointer(item: Mapping[str, AttributeValueTypeDef], outline: Pointer) -> Pointer:
+    found = item["snapshot"]
+    return replace(
+        outline,
         snapshot=None if found.get("NULL") else _read_snapshot(found["M"]),
         compacted_version=int(item["compactedVersion"]["N"]),
         log_bytes=int(item["logBytes"]["N"]),
@@ -120,8 +138,6 @@ def _pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
             positions={name: _read_position(value["M"]) for name, value in item["positions"]["M"].items()},
         ),
         heartbeat=float(item["heartbeat"]["N"]),
-        writer_version=item["writerVersion"]["S"],
-        schema_version=int(item["schemaVersion"]["N"]),
     )
 
 

@@ -19,8 +19,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from berth.lease.dynamodb_item import HEAD_KEY, renewal
 from berth.lease.record import Fence
 from berth.nodecache.feed.dynamodb_errors import told, unavailable
-from berth.nodecache.feed.dynamodb_head import FutureHead, MalformedHead, pointer_update, read_head
-from berth.nodecache.feed.head import FUTURE_SCHEMA, Head, Pointer, SnapshotPointer
+from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
+from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite, TableUnavailable
 
 if TYPE_CHECKING:
@@ -57,8 +57,6 @@ class DynamoDBCacheTable(CacheTable):
                 f"node cache table {self._table}: the head item is malformed ({error}); "
                 "delete it and the next watcher publishes a new one"
             ) from error
-        except FutureHead as error:
-            raise TableUnavailable(f"node cache table {self._table}: {FUTURE_SCHEMA}") from error
 
     def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         items: list[LogItem] = []

@@ -13,9 +13,17 @@ from typing import NamedTuple
 from berth.nodecache.feed.progress import Position
 
 SCHEMA_VERSION = 1
-"""Raised when a reader of the previous release could not read what this one writes."""
+"""Of what this release writes: the head, the log, the snapshots, and what is in them. Raised by every change of it, so
+that readers know whether an attribute is this writer's, or was left on the head by an earlier one."""
 
-FUTURE_SCHEMA = "the node cache was written by a newer release; update this function"
+OLDEST_READER = 1
+"""The oldest schema whose readers understand what this release writes: what they do not know they need not know.
+Raised where they would misread it, and not before the release after the one that has learned to read it."""
+
+FUTURE_SCHEMA = (
+    "the node cache was written by a newer release, in a form that this one does not read; "
+    "deploy that release again, or wait for the watcher of this one to publish anew"
+)
 
 
 class Published(NamedTuple):
@@ -78,6 +86,12 @@ class Pointer:
     heartbeat: float
     writer_version: str
     schema_version: int = SCHEMA_VERSION
+    oldest_reader: int = OLDEST_READER
+
+    @property
+    def is_readable(self) -> bool:
+        """Else only version, epoch and schema mean anything here: those are the same in every release."""
+        return self.oldest_reader <= SCHEMA_VERSION
 
     @property
     def published(self) -> Published:
@@ -96,3 +110,8 @@ class Head:
     uid: str
     pointer: Pointer | None
     configuration_hash: str = ""
+
+    @property
+    def is_readable(self) -> bool:
+        """False: a newer release has published in a form that this one does not read."""
+        return self.pointer is None or self.pointer.is_readable

@@ -20,7 +20,7 @@ from typing import Generic, Protocol, TypeVar
 
 from berth.nodecache.feed.chain import leads
 from berth.nodecache.feed.changes import Change, CorruptItem, unpack
-from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Head, Pointer, Published
+from berth.nodecache.feed.head import FUTURE_SCHEMA, Head, Pointer, Published
 from berth.nodecache.feed.table import CacheTable
 
 ATTEMPTS = 5
@@ -169,7 +169,7 @@ class NodeCacheReader(Generic[S]):
 def _readable(head: Head | None) -> tuple[str, Pointer]:
     if head is None or head.pointer is None:
         raise NothingPublished(NOTHING_PUBLISHED)
-    if head.pointer.schema_version > SCHEMA_VERSION:
+    if not head.is_readable:
         raise NothingPublished(FUTURE_SCHEMA)
     return head.uid, head.pointer
 

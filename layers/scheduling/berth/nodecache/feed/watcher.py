@@ -22,7 +22,7 @@ from berth.lease.run import run
 from berth.nodecache.cluster import ClusterUnavailable
 from berth.nodecache.feed.changes import Change, Key, Object, Unfit
 from berth.nodecache.feed.cluster import Cluster
-from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Pointer
+from berth.nodecache.feed.head import Pointer
 from berth.nodecache.feed.leader import Leader, Pace, Publication
 from berth.nodecache.feed.leadership import NotLeading
 from berth.nodecache.feed.objects_view import ObjectsView
@@ -144,13 +144,10 @@ class Watcher:
         return self._leader
 
     def _published(self) -> tuple[Pointer | None, dict[Key, Object] | None]:
-        """What is published, and the state behind it where that can be read."""
+        """What is published, and the state behind it where this release can read it."""
         head = self._table.head()
         if head is None or head.pointer is None:
             return None, None
-        if head.pointer.schema_version > SCHEMA_VERSION:
-            # The newer release's readers could not read what this one would publish in its place.
-            raise TableUnavailable(FUTURE_SCHEMA)
         try:
             return head.pointer, self._reader.at(head)
         except NothingPublished:

@@ -19,7 +19,7 @@ from berth import __version__
 from berth.lease.clock import Clock, Instant
 from berth.lease.record import Fence
 from berth.nodecache.feed.changes import Change, Key, Object, Packed, Unfit, pack
-from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
+from berth.nodecache.feed.head import OLDEST_READER, SCHEMA_VERSION, Observation, Pointer, SnapshotPointer
 from berth.nodecache.feed.leadership import Leadership, NotLeading
 from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
@@ -209,7 +209,15 @@ class Writer:
         now = self._clock.wall()
         if self.pointer is None:
             return Pointer(0, 0, None, 0, 0, observation, now, __version__)
-        return replace(self.pointer, observation=observation, heartbeat=now, writer_version=__version__)
+        return replace(
+            self.pointer,
+            observation=observation,
+            heartbeat=now,
+            writer_version=__version__,
+            # What another release knew of besides is not kept up by this one.
+            schema_version=SCHEMA_VERSION,
+            oldest_reader=OLDEST_READER,
+        )
 
     def _fence(self) -> Fence:
         """Asked before every request: what was sent under a lease that has run out might expire unpublished."""

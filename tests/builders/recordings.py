@@ -1,0 +1,62 @@
+"""Items of a table in a file, as a release has left them there: DynamoDB's JSON, bytes in base64."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, Literal
+
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+_NUMBERS = count(1)
+
+Item = dict[str, Any]
+
+
+@contextmanager
+def table_of(client: DynamoDBClient, items: Iterable[Item], sort_key: Literal["N", "S"]) -> Iterator[str]:
+    """A table with these items and no others; its name."""
+    name = f"recorded-{next(_NUMBERS)}"
+    client.create_table(
+        TableName=name,
+        BillingMode="PAY_PER_REQUEST",
+        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+        AttributeDefinitions=[
+            {"AttributeName": "pk", "AttributeType": "S"},
+            {"AttributeName": "sk", "AttributeType": sort_key},
+        ],
+    )
+    for item in items:
+        client.put_item(TableName=name, Item=item)
+    yield name
+    client.delete_table(TableName=name)
+
+
+def items_of(client: DynamoDBClient, table: str) -> list[Item]:
+    """All there are, by key."""
+    found: list[Item] = [dict(item) for item in client.scan(TableName=table, ConsistentRead=True)["Items"]]
+    return sorted(found, key=lambda item: (item["pk"]["S"], str(item["sk"])))
+
+
+def recorded(release: str, table: str) -> list[Item]:
+    """What that release left in a table (cache, ledger)."""
+    found: list[Item] = json.loads((RECORDED / release / f"{table}.json").read_text(), object_hook=_with_bytes)
+    return found
+
+
+def record(release: str, table: str, items: list[Item]) -> None:
+    """Write the file."""
+    path = RECORDED / release / f"{table}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(items, indent=2, default=lambda data: base64.b64encode(data).decode()) + "\n")
+
+
+def _with_bytes(found: dict[str, Any]) -> dict[str, Any]:
+    if found.keys() == {"B"}:
+        return {"B": base64.b64decode(found["B"])}
+    return found

@@ -1,0 +1,319 @@
+"""What another release left in the cache table, one release before or after this one; see docs/operations.md."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+import orjson
+import pytest
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.cluster.kept_fields import Needs, trims
+from berth.extender.ports import CacheUnavailable
+from berth.lease.clock import Instant
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.lock import Written
+from berth.lease.record import Fence, Lease, LeaseSpec
+from berth.nodecache.configurations import Configurations
+from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Head, Observation
+from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.feed.watcher import ObjectsView
+from berth.nodecache.feed.writer import Leadership, Writer
+from berth.nodecache.health import HealthOutcome, health
+from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot import Snapshot
+from tests.builders.nodes import labelled
+from tests.builders.pods import pod_object
+from tests.builders.recordings import Item, items_of, recorded, table_of
+from tests.fakes.verbs import Verbs
+from tests.unit.lease.clocks import EnvironmentClock
+
+RELEASE = "0.1.0"
+AT = 1_800_000_000.0
+
+NODE = {
+    "metadata": {"name": "gpu-1", "labels": {"example.com/priority": "7"}},
+    "spec": {"taints": [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]},
+    "status": {
+        "allocatable": {"cpu": "8", "memory": "64Gi", "pods": "110"},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    },
+}
+OTHER_NODE = {**NODE, "metadata": {"name": "cpu-1", "labels": {}}, "spec": {"unschedulable": True}}
+BUDGET = {
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"selector": {"matchLabels": {"app": "web"}}},
+    "status": {"disruptionsAllowed": 1},
+}
+
+
+class _Held(Leadership):
+    """The lease, for as long as nobody else takes it."""
+
+    def __init__(self, fence: Fence) -> None:
+        self._fence = fence
+
+    def fence(self) -> Fence | None:
+        return self._fence
+
+    def renewed(self, fence: Fence, at: Instant) -> Fence | None:
+        self._fence = replace(fence, resource_version=fence.next_resource_version)
+        return self._fence
+
+    def refused(self, fence: Fence) -> None:
+        raise AssertionError("nobody else leads")
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A table, as this release reads and writes it."""
+
+    client: DynamoDBClient
+    name: str
+
+    @property
+    def table(self) -> DynamoDBCacheTable:
+        return DynamoDBCacheTable(self.client, self.name)
+
+    def head(self) -> Head:
+        found = self.table.head()
+        assert found is not None
+        return found
+
+    def writer(self, holder: str, clock: EnvironmentClock, ids: Iterator[str]) -> Writer:
+        """Of a leader that has just taken the lease, and knows what is published."""
+        lock = DynamoDBLeaseLock(self.client, self.name, lambda: next(ids))
+        found, head = lock.get(), self.table.head()
+        assert found is None or isinstance(found, Lease)
+        epoch = 0 if found is None else found.spec.lease_transitions + 1
+        spec = LeaseSpec(holder, 15, clock.wall(), clock.wall(), epoch, clock.wall() + 840)
+        written = lock.create(spec) if found is None else lock.update(found, spec)
+        assert isinstance(written, Written)
+        fence = Fence(holder, epoch, written.lease.uid, written.lease.resource_version)
+        pointer = None if head is None else head.pointer
+        return Writer(self.table, _Held(fence), pointer, epoch, clock, lambda: next(ids))
+
+    def objects(self) -> Mapping[Key, Object]:
+        """All that is published, as a watcher reads it."""
+        return dict(NodeCacheReader(self.table, ObjectsView(), lambda _: None).at(self.head()))
+
+    def snapshot(self) -> Snapshot:
+        """The cluster, as a cold verb reads it."""
+        return cold(self).at(self.head()).snapshot
+
+
+def cold(cache: Cache) -> NodeCacheReader[CachedCluster]:
+    return NodeCacheReader(cache.table, SnapshotView(), lambda _: None)
+
+
+def kept(policy: Policy) -> list[Change]:
+    """What a watcher keeps of a small cluster."""
+    reduced = {resource.name: trim for resource, trim in trims(Needs.of(policy)).items()}
+    running = pod_object("web-0", "shop", "uid-web-0", node_name="gpu-1", requests={"cpu": "2"})
+    pending = pod_object("web-1", "shop", "uid-web-1", requests={"cpu": "3"})
+    objects: list[tuple[str, str, dict[str, object]]] = [
+        ("nodes", "gpu-1", NODE),
+        ("nodes", "cpu-1", OTHER_NODE),
+        ("pods", "shop/web-0", running),
+        ("pods", "shop/web-1", pending),
+        ("poddisruptionbudgets", "shop/web", BUDGET),
+        ("priorityclasses", "urgent", {"metadata": {"name": "urgent"}, "value": 1000}),
+        ("namespaces", "shop", {"metadata": {"name": "shop", "labels": {"team": "a"}}}),
+    ]
+    return [Change(resource, key, reduced[resource](content)) for resource, key, content in objects]
+
+
+def write_today(cache: Cache) -> None:
+    """A snapshot of all but the last object, one log item, a configuration."""
+    clock, ids = EnvironmentClock(AT), (f"id-{number}" for number in count(1))
+    changes = kept(BerthConfiguration().policy())
+    observation = Observation("cluster-1", {each.resource: Position(f"42@{each.resource}", AT, AT) for each in changes})
+    leader = cache.writer("watcher-1", clock, ids)
+    leader.replace(changes[:-1], {(each.resource, each.key): each.object or {} for each in changes[:-1]}, observation)
+    leader.flush(changes[-1:], observation)
+    DynamoDBConfigurationStore(cache.client, cache.name).apply('{"profile": "label-priority"}')
+
+
+def unpacked(items: list[Item]) -> list[Item]:
+    """Without what another zlib, or another version number, makes different."""
+    found = []
+    for item in items:
+        plain = dict(item)
+        if "data" in plain:
+            plain["data"] = orjson.loads(zlib.decompress(bytes(plain["data"]["B"])))
+        if "snapshot" in plain:
+            plain["snapshot"] = {"M": {key: value for key, value in plain["snapshot"]["M"].items() if key != "size"}}
+        for varying in ("writerVersion", "logBytes"):
+            plain.pop(varying, None)
+        found.append(plain)
+    return found
+
+
+@pytest.fixture
+def cache_of(dynamodb: DynamoDBClient) -> Iterator[Callable[[list[Item]], Cache]]:
+    """Makes a cache of such items."""
+    with table_of(dynamodb, (), "N") as name:
+
+        def filled(items: list[Item]) -> Cache:
+            for item in items:
+                dynamodb.put_item(TableName=name, Item=item)
+            return Cache(dynamodb, name)
+
+        yield filled
+
+
+Filled = Callable[[list[Item]], Cache]
+
+
+# -------------------------------------------------------------------------------------------------- this very release
+def test_this_release_still_writes_what_was_recorded_of_it(cache_of: Filled, dynamodb: DynamoDBClient) -> None:
+    """Who fails here has changed the format: raise SCHEMA_VERSION, and record it beside the one there is."""
+    cache = cache_of([])
+    write_today(cache)
+    assert unpacked(items_of(dynamodb, cache.name)) == unpacked(recorded(RELEASE, "cache"))
+
+
+def test_what_was_recorded_is_read(cache_of: Filled) -> None:
+    cache = cache_of(recorded(RELEASE, "cache"))
+    snapshot = cache.snapshot()
+    assert {name: dict(node.labels) for name, node in snapshot.nodes.items()} == {
+        "gpu-1": {"example.com/priority": "7"},
+        "cpu-1": {},
+    }
+    assert snapshot.nodes["cpu-1"].unschedulable
+    assert [taint.key for taint in snapshot.nodes["gpu-1"].taints] == ["gpu"]
+    assert [pod.name for pod in snapshot.nodes["gpu-1"].pods] == ["web-0"]
+    assert dict(snapshot.namespaces["shop"]) == {"team": "a"}
+    assert [budget.name for budget in snapshot.disruption_budgets] == ["web"]
+    head = cache.head()
+    assert head.pointer is not None
+    assert head.pointer.observation.cluster_uid == "cluster-1"
+    configured = Configurations(DynamoDBConfigurationStore(cache.client, cache.name), BerthConfiguration)
+    assert configured.at(head.configuration_hash).policy.counting.counts is False
+
+
+# --------------------------------------------------------------------------------------------------- the release after
+def later(items: list[Item], *, oldest_reader: int) -> list[Item]:
+    """As the next release might have written it: more of everything that may become more."""
+    return [_later(dict(item), oldest_reader) for item in items]
+
+
+def _later(item: dict[str, Any], oldest_reader: int) -> Item:
+    item["ofTheNextRelease"] = {"M": {"nested": {"L": [{"N": "1"}]}}}
+    if "schemaVersion" in item:
+        item["schemaVersion"], item["oldestReader"] = {"N": str(SCHEMA_VERSION + 1)}, {"N": str(oldest_reader)}
+        position = {"resourceVersion": {"S": "1"}, "observedAt": {"N": str(AT)}, "listedAt": {"N": str(AT)}}
+        positions = {name: {"M": value["M"] | {"more": {"S": "x"}}} for name, value in item["positions"]["M"].items()}
+        item["positions"] = {"M": positions | {"resourceclaims": {"M": position}}}
+        item["snapshot"] = {"M": item["snapshot"]["M"] | {"encoding": {"S": "zlib"}}}
+    if "data" in item:
+        rows = orjson.loads(zlib.decompress(bytes(item["data"]["B"])))
+        more = [[kind, key, found and {**found, "more": {"deep": [1]}}] for kind, key, found in rows]
+        more.append(["resourceclaims", "shop/claim", {"metadata": {"name": "claim", "namespace": "shop"}}])
+        item["data"] = {"B": zlib.compress(orjson.dumps(more))}
+    return item
+
+
+def test_what_the_next_release_adds_is_ignored(cache_of: Filled, dynamodb: DynamoDBClient) -> None:
+    items = recorded(RELEASE, "cache")
+    with table_of(dynamodb, items, "N") as name:
+        expected = Cache(dynamodb, name).snapshot()
+    found = cache_of(later(items, oldest_reader=SCHEMA_VERSION)).snapshot()
+    assert {name: (dict(node.labels), node.taints) for name, node in found.nodes.items()} == {
+        name: (dict(node.labels), node.taints) for name, node in expected.nodes.items()
+    }
+    assert [pod.name for pod in found.nodes["gpu-1"].pods] == ["web-0"]
+    assert found.nodes["gpu-1"].free == expected.nodes["gpu-1"].free
+
+
+def test_a_watcher_of_this_release_goes_on_from_there_and_says_which_release_it_is(cache_of: Filled) -> None:
+    """What the next release left on the head is nobody's from then on: its own readers see it by the number."""
+    cache = cache_of(later(recorded(RELEASE, "cache"), oldest_reader=SCHEMA_VERSION))
+    before, objects, reader = cache.head().pointer, cache.objects(), cold(cache)
+    reader.at(cache.head())
+    assert before is not None
+    writer = cache.writer("watcher-2", EnvironmentClock(AT + 60), (f"later-{number}" for number in count(1)))
+    writer.flush([Change("nodes", "cpu-1", None)], before.observation)
+    after = cache.head().pointer
+    assert after is not None
+    assert (after.schema_version, after.version) == (SCHEMA_VERSION, before.version + 1)
+    assert cache.objects().keys() == objects.keys() - {("nodes", "cpu-1")}
+    assert set(reader.at(cache.head()).snapshot.nodes) == {"gpu-1"}
+
+
+@pytest.fixture
+def unreadable(cache_of: Filled) -> Cache:
+    """What the next release wrote for its own readers only: all but the outline is different."""
+    items = later(recorded(RELEASE, "cache"), oldest_reader=SCHEMA_VERSION + 1)
+    for item in items:
+        if "data" in item:
+            item["data"] = {"B": b"\x28\xb5\x2f\xfd another encoding"}
+        if "snapshot" in item:
+            for other in ("snapshot", "positions", "observedAt", "compactedVersion", "heartbeat", "logBytes"):
+                del item[other]
+            item["snapshots"] = {"L": []}
+    return cache_of(items)
+
+
+def test_what_is_not_for_this_release_is_named_and_not_read(unreadable: Cache) -> None:
+    with pytest.raises(NothingPublished, match=FUTURE_SCHEMA):
+        unreadable.snapshot()
+    configurations = Configurations(DynamoDBConfigurationStore(unreadable.client, unreadable.name), BerthConfiguration)
+    outcome, told = health(unreadable.table, configurations, lambda: AT)
+    assert (outcome, told["reason"]) == (HealthOutcome.UNAVAILABLE, FUTURE_SCHEMA)
+
+
+def test_a_watcher_of_this_release_publishes_anew_behind_it(unreadable: Cache) -> None:
+    """A roll-back. The version goes on, so that no warm reader, of either release, takes itself to be ahead."""
+    before = unreadable.head().pointer
+    assert before is not None
+    writer = unreadable.writer("watcher-2", EnvironmentClock(AT + 60), (f"later-{number}" for number in count(1)))
+    node = Change("nodes", "gpu-1", {"metadata": {"name": "gpu-1"}})
+    writer.replace([node], {("nodes", "gpu-1"): node.object or {}}, Observation("cluster-1", {}))
+    after = unreadable.head().pointer
+    assert after is not None
+    assert after.is_readable
+    assert (after.version, after.compacted_version) == (before.version + 1, before.version + 1)
+    assert set(unreadable.snapshot().nodes) == {"gpu-1"}
+
+
+def test_a_warm_verb_goes_on_with_what_it_has_until_that_is_too_old() -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    assert isinstance(verbs.cache.current().cluster, Snapshot)
+    head = verbs.cluster.table.head()
+    assert head is not None
+    assert head.pointer is not None
+    foreign = replace(head.pointer, oldest_reader=SCHEMA_VERSION + 1, version=head.pointer.version + 9)
+    verbs.cluster.item.update(lambda item: True, {"pointer": foreign})
+    assert isinstance(verbs.cache.current().cluster, Snapshot)
+    verbs.clock.advance(181)
+    assert isinstance(verbs.cache.current().cluster, CacheUnavailable)
+
+
+@pytest.mark.parametrize("attribute", ["schemaVersion", "lastEpoch"])
+def test_without_the_outline_the_head_is_malformed(cache_of: Filled, attribute: str) -> None:
+    items = recorded(RELEASE, "cache")
+    for item in items:
+        item.pop(attribute, None)
+    with pytest.raises(TableUnavailable, match=f"malformed .*{attribute}.*delete it"):
+        cache_of(items).table.head()
+
+
+# -------------------------------------------------------------------------------------------------- the release before
+def test_what_an_earlier_writer_did_not_say_is_assumed(cache_of: Filled) -> None:
+    """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
+    items = recorded(RELEASE, "cache")
+    for item in items:
+        item.pop("oldestReader", None)
+    assert set(cache_of(items).snapshot().nodes) == {"gpu-1", "cpu-1"}

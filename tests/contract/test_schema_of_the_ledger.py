@@ -1,0 +1,185 @@
+"""What another release left in the ledger, one release before or after this one; see docs/operations.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import pytest
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.reservations.dynamodb_item import SCHEMA_VERSION
+from berth.reservations.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.entry import Entry, EntryState, OpenReservation, PodKey
+from berth.reservations.ledger import Ledger, LedgerOutcome, created
+from berth.reservations.table import LedgerTable, Marker, MarkerState, TableUnavailable
+from tests.builders.recordings import Item, items_of, recorded, table_of
+from tests.fakes.counted_cluster import SLOT
+from tests.unit.reservations.reconciling import NODE, Watching
+
+RELEASE = "0.1.0"
+AT = 1_800_000_000.5
+DEVICE = "nvidia.com/gpumem#0"
+
+RUNNING = Entry(PodKey("ml", "train-0", "uid-0"), EntryState.BOUND, "a0", {SLOT: 2, DEVICE: 3000}, AT)
+BEING_BOUND = Entry(PodKey("ml", "train-1", "uid-1"), EntryState.RESERVED, "a1", {SLOT: 1}, AT)
+NEXT = Entry(PodKey("ml", "train-2", "uid-2"), EntryState.RESERVED, "a2", {SLOT: 5}, AT)
+LEDGER = created(NODE, {SLOT: 8, DEVICE: 8000}, {each.pod.uid: each for each in (RUNNING, BEING_BOUND)}, epoch=4)
+BLANK = replace(created("node-b", {SLOT: 2}, {}, epoch=4), avail=None)
+OPEN = OpenReservation(BEING_BOUND.pod, NODE, "a1", BEING_BOUND.shares, AT)
+MARKER = Marker(MarkerState.READY, 4, AT, "n1")
+
+Filled = Callable[[list[Item]], LedgerTable]
+
+
+def write_today(client: DynamoDBClient, name: str) -> None:
+    """A node with pods, one that is rebuilt, a bind under way, the marker."""
+    table = DynamoDBLedgerTable(client, name)
+    table.create(LEDGER)
+    table.create(BLANK)
+    table.put_open(OPEN)
+    table.put_marker(MARKER, None)
+
+
+@pytest.fixture
+def ledger_of(dynamodb: DynamoDBClient) -> Iterator[Filled]:
+    """Makes a table of such items."""
+    with table_of(dynamodb, (), "S") as name:
+
+        def filled(items: list[Item]) -> LedgerTable:
+            for item in items:
+                dynamodb.put_item(TableName=name, Item=item)
+            return DynamoDBLedgerTable(dynamodb, name)
+
+        yield filled
+
+
+def later(items: list[Item], *, oldest_reader: int) -> list[Item]:
+    """As the next release might have written it: more of everything that may become more."""
+    found = []
+    for item in items:
+        more = {**item, "ofTheNextRelease": {"M": {"nested": {"L": [{"N": "1"}]}}}}
+        if "schema" in item:
+            more["schema"] = {"N": str(SCHEMA_VERSION + 1)}
+        if "entries" in item:
+            more["oldestReader"] = {"N": str(oldest_reader)}
+            entries = {uid: {"M": value["M"] | {"zone": {"S": "a"}}} for uid, value in item["entries"]["M"].items()}
+            more["entries"] = {"M": entries}
+        found.append(more)
+    return found
+
+
+def node_item(client: DynamoDBClient, table: str) -> Item:
+    return next(item for item in items_of(client, table) if item["pk"]["S"] == f"node#{NODE}")
+
+
+# -------------------------------------------------------------------------------------------------- this very release
+def test_this_release_still_writes_what_was_recorded_of_it(dynamodb: DynamoDBClient) -> None:
+    """Who fails here has changed the format: raise SCHEMA_VERSION, and record it beside the one there is."""
+    with table_of(dynamodb, (), "S") as name:
+        write_today(dynamodb, name)
+        assert items_of(dynamodb, name) == recorded(RELEASE, "ledger")
+
+
+def assert_is_read(table: LedgerTable) -> None:
+    assert table.node(NODE) == LEDGER
+    assert table.node("node-b") == BLANK
+    assert table.open_reservations() == [OPEN]
+    assert table.marker() == MARKER
+
+
+def test_what_was_recorded_is_read(ledger_of: Filled) -> None:
+    assert_is_read(ledger_of(recorded(RELEASE, "ledger")))
+
+
+# --------------------------------------------------------------------------------------------------- the release after
+def test_what_the_next_release_adds_is_ignored(ledger_of: Filled) -> None:
+    assert_is_read(ledger_of(later(recorded(RELEASE, "ledger"), oldest_reader=SCHEMA_VERSION)))
+
+
+def test_a_bind_of_this_release_reserves_beside_a_watcher_of_the_next(dynamodb: DynamoDBClient) -> None:
+    """What it does not know it leaves alone."""
+    with table_of(dynamodb, later(recorded(RELEASE, "ledger"), oldest_reader=SCHEMA_VERSION), "S") as name:
+        ledger = Ledger(DynamoDBLedgerTable(dynamodb, name))
+        assert ledger.reserve(NODE, NEXT).done
+        short = ledger.reserve(NODE, replace(NEXT, pod=PodKey("ml", "x", "uid-x"), attempt="a3", shares={SLOT: 1}))
+        assert short.outcome is LedgerOutcome.SHORT
+        item = node_item(dynamodb, name)
+        assert item["schema"] == {"N": str(SCHEMA_VERSION + 1)}
+        assert "ofTheNextRelease" in item
+        assert item["entries"]["M"]["uid-1"]["M"]["zone"] == {"S": "a"}
+
+
+def test_a_watcher_of_this_release_confirms_what_the_next_one_reserved(ledger_of: Filled) -> None:
+    table = ledger_of(later(recorded(RELEASE, "ledger"), oldest_reader=SCHEMA_VERSION))
+    bound = replace(BEING_BOUND, state=EntryState.BOUND)
+    assert Ledger(table).settle(LEDGER, bound, epoch=5).done
+    found = table.node(NODE)
+    assert found is not None
+    assert found.entries["uid-1"] == bound
+
+
+@pytest.fixture
+def unreadable() -> list[Item]:
+    """What only the next release's own readers understand: the entries are kept in another way."""
+    items = later(recorded(RELEASE, "ledger"), oldest_reader=SCHEMA_VERSION + 1)
+    for item in items:
+        if "avail" in item:
+            item["entries"] = {"M": {"uid-0": {"S": "bound/a0/2"}}}
+    return items
+
+
+OPERATIONS: Mapping[str, Callable[[Ledger], object]] = {
+    "bind reserves": lambda ledger: ledger.reserve(NODE, NEXT),
+    "bind or watcher releases": lambda ledger: ledger.release(NODE, BEING_BOUND),
+    "the watcher confirms": lambda ledger: ledger.settle(LEDGER, replace(NEXT, state=EntryState.BOUND), epoch=5),
+    "the watcher looks": lambda ledger: ledger.table.node(NODE),
+}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
+def test_what_is_not_for_this_release_is_named_and_not_written(
+    unreadable: list[Item], dynamodb: DynamoDBClient, operation: Callable[[Ledger], object]
+) -> None:
+    with table_of(dynamodb, unreadable, "S") as name:
+        before = items_of(dynamodb, name)
+        with pytest.raises(TableUnavailable, match=r"schema 2 is a later release's.*berth reservations rebuild"):
+            operation(Ledger(DynamoDBLedgerTable(dynamodb, name)))
+        assert items_of(dynamodb, name) == before
+
+
+def test_a_rebuild_replaces_what_is_not_for_this_release(unreadable: list[Item], ledger_of: Filled) -> None:
+    """A roll-back, with `berth reservations rebuild`: the pods that run are entered, and reserving begins again."""
+    table = ledger_of([item for item in unreadable if item["pk"]["S"] != "node#node-b"])
+    watching = Watching(ready=False, table=table)
+    watching.clock.advance(AT)
+    watching.node(8)
+    watching.cluster.create_pod("train-0", 2)
+    watching.cluster.place("train-0", NODE)
+    watching.publish()
+    for _ in range(4):
+        watching.lead()  # so that the next one's epoch is not before the one that stands there
+    assert table.put_marker(Marker(MarkerState.REBUILDING, 4, AT, "operator"), MARKER)
+    leader = watching.lead()
+    for _ in range(6):
+        watching.run(leader, 10)
+        watching.publish(leader)
+    marker = table.marker()
+    assert marker is not None
+    assert marker.state is MarkerState.READY
+    found = table.node(NODE)
+    assert found is not None
+    assert found.avail == {SLOT: 6}
+    assert [entry.pod.name for entry in found.entries.values()] == ["train-0"]
+
+
+# -------------------------------------------------------------------------------------------------- the release before
+def test_what_an_earlier_writer_did_not_say_is_assumed(dynamodb: DynamoDBClient) -> None:
+    """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
+    items = recorded(RELEASE, "ledger")
+    for item in items:
+        item.pop("oldestReader", None)
+    with table_of(dynamodb, items, "S") as name:
+        table = DynamoDBLedgerTable(dynamodb, name)
+        assert table.node(NODE) == LEDGER
+        assert Ledger(table).reserve(NODE, NEXT).done

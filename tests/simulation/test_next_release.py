@@ -1,0 +1,68 @@
+"""A release is tried beside this one and rolled back, watchers and readers one after the other: nobody is misled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from berth.nodecache.feed.head import SCHEMA_VERSION, Head, Observation, Pointer
+from berth.nodecache.feed.reader import NothingPublished
+from berth.nodecache.feed.writer import Writer
+from tests.simulation.history import History, Plan
+
+HISTORIES = 20
+UNTIL_CAUGHT = 60
+ADDITIVE, INCOMPATIBLE = SCHEMA_VERSION, SCHEMA_VERSION + 1
+
+
+def history(seed: int, oldest_reader: int) -> History:
+    # Environments come and go, for that is how releases do.
+    plan = Plan.drawn(seed)
+    return History(replace(plan, upgrade=oldest_reader, cold=max(plan.cold, 0.1)))
+
+
+@pytest.mark.parametrize(
+    "oldest_reader",
+    [
+        pytest.param(ADDITIVE, id="what it writes is read by this one too"),
+        pytest.param(INCOMPATIBLE, id="what it writes would mislead this one"),
+    ],
+)
+def test_an_upgrade_that_is_rolled_back_misleads_nobody(oldest_reader: int) -> None:
+    for seed in range(HISTORIES):
+        history(seed, oldest_reader).run()
+
+
+def schema_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Head, "is_readable", property(lambda self: True))
+
+
+def schema_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watcher says of what it writes what its predecessor said."""
+    following = Writer._following
+
+    def as_before(self: Writer, observation: Observation) -> Pointer:
+        found = following(self, observation)
+        if self.pointer is None:
+            return found
+        return replace(found, oldest_reader=self.pointer.oldest_reader)
+
+    monkeypatch.setattr(Writer, "_following", as_before)
+
+
+@pytest.mark.parametrize("broken", [schema_is_not_looked_at, schema_is_handed_on])
+def test_without_these_rules_somebody_is(
+    broken: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch)
+    assert any(_is_caught(seed) for seed in range(UNTIL_CAUGHT))
+
+
+def _is_caught(seed: int) -> bool:
+    try:
+        history(seed, INCOMPATIBLE).run()
+    except (AssertionError, NothingPublished):
+        return True
+    return False
