@@ -13,6 +13,12 @@ from typing import Any, Literal
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 RECORDED = Path(__file__).parents[1] / "recorded"
+RELEASES = sorted(
+    (path.name for path in RECORDED.iterdir() if (path / "cache.json").exists()),
+    key=lambda release: tuple(map(int, release.split("."))),
+)
+"""Those that are recorded, the latest one last."""
+
 _NUMBERS = count(1)
 
 Item = dict[str, Any]

@@ -35,11 +35,11 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot import Snapshot
 from tests.builders.nodes import labelled
 from tests.builders.pods import pod_object
-from tests.builders.recordings import Item, items_of, recorded, table_of
+from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_of
 from tests.fakes.verbs import Verbs
 from tests.unit.lease.clocks import EnvironmentClock
 
-RELEASE = "0.1.0"
+LATEST = RELEASES[-1]
 AT = 1_800_000_000.0
 
 NODE = {
@@ -178,14 +178,15 @@ Filled = Callable[[list[Item]], Cache]
 
 # -------------------------------------------------------------------------------------------------- this very release
 def test_this_release_still_writes_what_was_recorded_of_it(cache_of: Filled, dynamodb: DynamoDBClient) -> None:
-    """Who fails here has changed the format: raise SCHEMA_VERSION, and record it beside the one there is."""
+    """Who fails here has changed the format: raise SCHEMA_VERSION, and add it: python -m tests.recorded RELEASE."""
     cache = cache_of([])
     write_today(cache)
-    assert unpacked(items_of(dynamodb, cache.name)) == unpacked(recorded(RELEASE, "cache"))
+    assert unpacked(items_of(dynamodb, cache.name)) == unpacked(recorded(LATEST, "cache"))
 
 
-def test_what_was_recorded_is_read(cache_of: Filled) -> None:
-    cache = cache_of(recorded(RELEASE, "cache"))
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_was_recorded_is_read(release: str, cache_of: Filled) -> None:
+    cache = cache_of(recorded(release, "cache"))
     snapshot = cache.snapshot()
     assert {name: dict(node.labels) for name, node in snapshot.nodes.items()} == {
         "gpu-1": {"example.com/priority": "7"},
@@ -226,7 +227,7 @@ def _later(item: dict[str, Any], oldest_reader: int) -> Item:
 
 
 def test_what_the_next_release_adds_is_ignored(cache_of: Filled, dynamodb: DynamoDBClient) -> None:
-    items = recorded(RELEASE, "cache")
+    items = recorded(LATEST, "cache")
     with table_of(dynamodb, items, "N") as name:
         expected = Cache(dynamodb, name).snapshot()
     found = cache_of(later(items, oldest_reader=SCHEMA_VERSION)).snapshot()
@@ -239,7 +240,7 @@ def test_what_the_next_release_adds_is_ignored(cache_of: Filled, dynamodb: Dynam
 
 def test_a_watcher_of_this_release_goes_on_from_there_and_says_which_release_it_is(cache_of: Filled) -> None:
     """What the next release left on the head is nobody's from then on: its own readers see it by the number."""
-    cache = cache_of(later(recorded(RELEASE, "cache"), oldest_reader=SCHEMA_VERSION))
+    cache = cache_of(later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION))
     before, objects, reader = cache.head().pointer, cache.objects(), cold(cache)
     reader.at(cache.head())
     assert before is not None
@@ -255,7 +256,7 @@ def test_a_watcher_of_this_release_goes_on_from_there_and_says_which_release_it_
 @pytest.fixture
 def unreadable(cache_of: Filled) -> Cache:
     """What the next release wrote for its own readers only: all but the outline is different."""
-    items = later(recorded(RELEASE, "cache"), oldest_reader=SCHEMA_VERSION + 1)
+    items = later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION + 1)
     for item in items:
         if "data" in item:
             item["data"] = {"B": b"\x28\xb5\x2f\xfd another encoding"}
@@ -303,7 +304,7 @@ def test_a_warm_verb_goes_on_with_what_it_has_until_that_is_too_old() -> None:
 
 @pytest.mark.parametrize("attribute", ["schemaVersion", "lastEpoch"])
 def test_without_the_outline_the_head_is_malformed(cache_of: Filled, attribute: str) -> None:
-    items = recorded(RELEASE, "cache")
+    items = recorded(LATEST, "cache")
     for item in items:
         item.pop(attribute, None)
     with pytest.raises(TableUnavailable, match=f"malformed .*{attribute}.*delete it"):
@@ -313,7 +314,7 @@ def test_without_the_outline_the_head_is_malformed(cache_of: Filled, attribute: 
 # -------------------------------------------------------------------------------------------------- the release before
 def test_what_an_earlier_writer_did_not_say_is_assumed(cache_of: Filled) -> None:
     """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
-    items = recorded(RELEASE, "cache")
+    items = recorded(LATEST, "cache")
     for item in items:
         item.pop("oldestReader", None)
     assert set(cache_of(items).snapshot().nodes) == {"gpu-1", "cpu-1"}

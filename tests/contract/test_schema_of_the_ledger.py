@@ -11,13 +11,14 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.reservations.dynamodb_item import SCHEMA_VERSION
 from berth.reservations.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.entry import Entry, EntryState, OpenReservation, PodKey
+from berth.reservations.events import Happening
 from berth.reservations.ledger import Ledger, LedgerOutcome, created
 from berth.reservations.table import LedgerTable, Marker, MarkerState, TableUnavailable
-from tests.builders.recordings import Item, items_of, recorded, table_of
+from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_of
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.reservations.reconciling import NODE, Watching
 
-RELEASE = "0.1.0"
+LATEST = RELEASES[-1]
 AT = 1_800_000_000.5
 DEVICE = "nvidia.com/gpumem#0"
 
@@ -75,10 +76,10 @@ def node_item(client: DynamoDBClient, table: str) -> Item:
 
 # -------------------------------------------------------------------------------------------------- this very release
 def test_this_release_still_writes_what_was_recorded_of_it(dynamodb: DynamoDBClient) -> None:
-    """Who fails here has changed the format: raise SCHEMA_VERSION, and record it beside the one there is."""
+    """Who fails here has changed the format: raise SCHEMA_VERSION, and add it: python -m tests.recorded RELEASE."""
     with table_of(dynamodb, (), "S") as name:
         write_today(dynamodb, name)
-        assert items_of(dynamodb, name) == recorded(RELEASE, "ledger")
+        assert items_of(dynamodb, name) == recorded(LATEST, "ledger")
 
 
 def assert_is_read(table: LedgerTable) -> None:
@@ -88,18 +89,19 @@ def assert_is_read(table: LedgerTable) -> None:
     assert table.marker() == MARKER
 
 
-def test_what_was_recorded_is_read(ledger_of: Filled) -> None:
-    assert_is_read(ledger_of(recorded(RELEASE, "ledger")))
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_was_recorded_is_read(release: str, ledger_of: Filled) -> None:
+    assert_is_read(ledger_of(recorded(release, "ledger")))
 
 
 # --------------------------------------------------------------------------------------------------- the release after
 def test_what_the_next_release_adds_is_ignored(ledger_of: Filled) -> None:
-    assert_is_read(ledger_of(later(recorded(RELEASE, "ledger"), oldest_reader=SCHEMA_VERSION)))
+    assert_is_read(ledger_of(later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION)))
 
 
 def test_a_bind_of_this_release_reserves_beside_a_watcher_of_the_next(dynamodb: DynamoDBClient) -> None:
     """What it does not know it leaves alone."""
-    with table_of(dynamodb, later(recorded(RELEASE, "ledger"), oldest_reader=SCHEMA_VERSION), "S") as name:
+    with table_of(dynamodb, later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION), "S") as name:
         ledger = Ledger(DynamoDBLedgerTable(dynamodb, name))
         assert ledger.reserve(NODE, NEXT).done
         short = ledger.reserve(NODE, replace(NEXT, pod=PodKey("ml", "x", "uid-x"), attempt="a3", shares={SLOT: 1}))
@@ -111,7 +113,7 @@ def test_a_bind_of_this_release_reserves_beside_a_watcher_of_the_next(dynamodb: 
 
 
 def test_a_watcher_of_this_release_confirms_what_the_next_one_reserved(ledger_of: Filled) -> None:
-    table = ledger_of(later(recorded(RELEASE, "ledger"), oldest_reader=SCHEMA_VERSION))
+    table = ledger_of(later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION))
     bound = replace(BEING_BOUND, state=EntryState.BOUND)
     assert Ledger(table).settle(LEDGER, bound, epoch=5).done
     found = table.node(NODE)
@@ -122,7 +124,7 @@ def test_a_watcher_of_this_release_confirms_what_the_next_one_reserved(ledger_of
 @pytest.fixture
 def unreadable() -> list[Item]:
     """What only the next release's own readers understand: the entries are kept in another way."""
-    items = later(recorded(RELEASE, "ledger"), oldest_reader=SCHEMA_VERSION + 1)
+    items = later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION + 1)
     for item in items:
         if "avail" in item:
             item["entries"] = {"M": {"uid-0": {"S": "bound/a0/2"}}}
@@ -159,8 +161,10 @@ def test_a_rebuild_replaces_what_is_not_for_this_release(unreadable: list[Item],
     watching.publish()
     for _ in range(4):
         watching.lead()  # so that the next one's epoch is not before the one that stands there
-    assert table.put_marker(Marker(MarkerState.REBUILDING, 4, AT, "operator"), MARKER)
     leader = watching.lead()
+    watching.run(leader, 10)
+    assert Happening.TABLE_UNAVAILABLE in watching.happened()
+    assert table.put_marker(Marker(MarkerState.REBUILDING, 4, AT, "operator"), MARKER)
     for _ in range(6):
         watching.run(leader, 10)
         watching.publish(leader)
@@ -176,7 +180,7 @@ def test_a_rebuild_replaces_what_is_not_for_this_release(unreadable: list[Item],
 # -------------------------------------------------------------------------------------------------- the release before
 def test_what_an_earlier_writer_did_not_say_is_assumed(dynamodb: DynamoDBClient) -> None:
     """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
-    items = recorded(RELEASE, "ledger")
+    items = recorded(LATEST, "ledger")
     for item in items:
         item.pop("oldestReader", None)
     with table_of(dynamodb, items, "S") as name:

@@ -1,0 +1,24 @@
+"""`python -m tests.recorded RELEASE`: write down what the code of today leaves in the cache table and in the ledger."""
+
+from __future__ import annotations
+
+import sys
+
+from berth_cli.embedded_dynamodb import EmbeddedDynamoDB
+
+if __name__ == "__main__":
+    EmbeddedDynamoDB().install()
+    import boto3
+
+    from tests.builders.recordings import items_of, record, table_of
+    from tests.contract import test_schema_of_the_cache as cache
+    from tests.contract import test_schema_of_the_ledger as ledger
+
+    [release] = sys.argv[1:]
+    client = boto3.client("dynamodb")
+    with table_of(client, (), "N") as name:
+        cache.write_today(cache.Cache(client, name))
+        record(release, "cache", items_of(client, name))
+    with table_of(client, (), "S") as name:
+        ledger.write_today(client, name)
+        record(release, "ledger", items_of(client, name))
