@@ -18,7 +18,7 @@ from tests.conftest import PROJECT
 
 SCHEMA: dict[str, Any] = json.loads(schema_text())
 DOCUMENTS = sorted(
-    path for path in (PROJECT / "examples").rglob("*.yaml") if "kind: BerthConfiguration" in path.read_text()
+    path for path in (PROJECT / "examples").rglob("*.yaml") if "\nkind: BerthConfiguration" in path.read_text()
 )
 
 

@@ -1,0 +1,97 @@
+"""docs/install.md: what of it runs without AWS."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .berth_serve import BerthServe
+from .cluster import Cluster
+from .control_plane import ControlPlane
+from .extender import ExtenderCache
+from .kubernetes_api import KubernetesApi
+from .label_priority import priority
+from .manifests import apply_manifests, read_manifests
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def environment(control_plane: ControlPlane, tmp_path: Path) -> dict[str, str]:
+    """kubectl's, as somebody who may administer the cluster."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not installed")
+    apply_manifests(KubernetesApi(control_plane.credentials()), read_manifests(EXAMPLES / "rbac.yaml"))
+    # kubectl keeps what it has discovered in the home directory.
+    return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(control_plane.kubeconfig())}
+
+
+def _kubeconfig(environment: dict[str, str], account: str) -> str:
+    done = subprocess.run(
+        ["sh", EXAMPLES / "kubeconfig.sh", account, "1h"], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def test_a_service_accounts_kubeconfig_is_what_the_watcher_needs(
+    environment: dict[str, str], cluster: Cluster, tmp_path: Path
+) -> None:
+    file = tmp_path / "watcher.kubeconfig"
+    file.write_text(_kubeconfig(environment, "berth-watcher"))
+    node = cluster.create_node("node", priority(10))
+    with BerthServe(file, tmp_path) as berth:
+        ExtenderCache(berth).wait_for_scores({node: 10})
+
+
+@pytest.mark.parametrize(
+    ("account", "may", "may_not"),
+    [
+        pytest.param(
+            "berth-watcher", "list nodes", "create pods --subresource=binding", id="the watcher binds nothing"
+        ),
+        pytest.param("berth-binder", "create pods --subresource=binding", "list nodes", id="bind lists nothing"),
+    ],
+)
+def test_each_has_the_rights_of_one(
+    account: str, may: str, may_not: str, environment: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / f"{account}.kubeconfig"
+    file.write_text(_kubeconfig(environment, account))
+
+    def can_i(what: str) -> str:
+        command = ["kubectl", "auth", "can-i", "--all-namespaces", *what.split()]
+        found = subprocess.run(
+            command, env={**environment, "KUBECONFIG": str(file)}, capture_output=True, text=True, check=False
+        )
+        return found.stdout.strip()
+
+    assert (can_i(may), can_i(may_not)) == ("yes", "no")
+
+
+def test_kubectl_takes_the_manifests_of_the_sidecar(environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        ["kubectl", "apply", "--dry-run=server", "--validate=strict", "-f", EXAMPLES / "sidecar" / "sidecar.yaml"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "deployment.apps/berth-sidecar" in done.stdout
+
+
+def test_the_first_pod_asks_for_the_second_scheduler(environment: dict[str, str], cluster: Cluster) -> None:
+    asked = '{"apiVersion": "v1", "spec": {"schedulerName": "berth-scheduler"}}'
+    made = subprocess.run(
+        ["kubectl", "run", "first", "--image=registry.k8s.io/pause:3.10", "--overrides", asked, "--output=json"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(made.stdout)["spec"]["schedulerName"] == "berth-scheduler"
