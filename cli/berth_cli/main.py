@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
+import sys
 from dataclasses import dataclass
 
 import click
@@ -34,7 +36,24 @@ COMMANDS = {
 }
 
 
+ENDED_BY_CTRL_C = 130
+"""As a shell says it: 128 and SIGINT."""
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
 class _Lazy(click.Group):
+    def invoke(self, ctx: click.Context) -> object:
+        """What can end any command: Ctrl-C, and no room for what it prints (a closed pipe is click's)."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+            sys.exit(ENDED_BY_CTRL_C)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            raise click.ClickException(f"what is printed or written does not fit: {error.strerror}") from error
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
 

@@ -150,7 +150,7 @@ def list_(output: str, directory: Path) -> None:
                 click.echo(line)
 
 
-@certificates.command(epilog="Example: berth certificates upload --bucket my-bucket --key berth/my-cluster.pem")
+@certificates.command(epilog="Example: berth certificates upload --bucket my-bucket --key my-cluster.pem")
 @click.option("--bucket", required=True, help="An S3 bucket that keeps versions, in the stack's region.")
 @click.option("--key", default="truststore.pem", show_default=True, help="The object's key.")
 @click.option("--region", help="The bucket's region, where it is not the AWS configuration's.")

@@ -16,10 +16,14 @@ if TYPE_CHECKING:
 OUTPUT = "CacheTableName"
 
 
-@click.command(
-    epilog="Examples: berth config apply berth.yaml --stack berth-production   "
-    "berth config apply berth.yaml --table berth-cache-1A2B3C"
-)
+EPILOG = """\b
+Examples:
+  berth config apply berth.yaml --stack berth-production
+  berth config apply berth.yaml --table berth-cache-1A2B3C
+"""
+
+
+@click.command(epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @table_options(OUTPUT, "cache")
 def apply(file: Path, stack: str | None, table: str | None, region: str | None) -> None:

@@ -25,9 +25,6 @@ from berth_cli.simulate.progress import progress
 from berth_cli.simulate.queue import Queue, queue
 from berth_cli.simulate.report import Format, Summary, document, explained, table
 
-ENDED_BY_CTRL_C = 130
-"""128 and the number of the signal, as shells say it."""
-
 EPILOG = """\b
 Examples:
   kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json > dump.json
@@ -96,15 +93,11 @@ def simulate(
     if [str(path) for path in (cluster, *pods)].count(STDIN) > 1:
         raise click.UsageError("only one file can come from standard input")
     configuration = _configuration(config, profile)
-    try:
-        with _few_collections():
-            found, taken = _read(cluster, pods, schedulers or _schedulers(configuration, pods), configuration.counting)
-            gc.freeze()
-            gc.enable()
-            summary = _place(configuration, found, taken, weight, Format(output), explain)
-    except KeyboardInterrupt:
-        click.echo("stopped", err=True)
-        sys.exit(ENDED_BY_CTRL_C)
+    with _few_collections():
+        found, taken = _read(cluster, pods, schedulers or _schedulers(configuration, pods), configuration.counting)
+        gc.freeze()
+        gc.enable()
+        summary = _place(configuration, found, taken, weight, Format(output), explain)
     sys.exit(1 if summary.pending else 0)
 
 
