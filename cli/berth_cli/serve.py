@@ -96,9 +96,8 @@ def serve(
     configuration = load_configuration(config, profile)
     source = cluster or kubeconfig
     if source is None or not source.is_file():
-        raise click.ClickException(
-            f"{source} is not a file; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
-        )
+        remedy = "" if kubeconfig else "; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
+        raise click.ClickException(f"{source} is not a file{remedy}")
     with suppress(KeyboardInterrupt):
         _serve(configuration, source, binder_kubeconfig, live=kubeconfig is not None, door=door, verbose=verbose)
     click.echo("stopped")
@@ -114,6 +113,8 @@ def _serve(
     from berth_cli.watching import watching
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
+    if live:
+        _refuse_what_is_no_kubeconfig(source)
     try:
         tls = TLS(door.tls_cert, door.tls_key, door.client_ca).context() if door.tls_cert and door.tls_key else None
         listener = server.listen(door.host, door.port)
@@ -129,12 +130,26 @@ def _serve(
     first = stack.watch()
     if first["reason"] and not live:
         raise click.ClickException(str(first["reason"]))
+    if not first["nodes"] and not live:
+        raise click.ClickException(f"{source} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE")
     uvicorn_server = server.make_server(stack.gateway, tls)
     address = f"{'https' if tls else 'http'}://{door.host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
+    state = "not read yet, tried again" if first["reason"] else f"{first['nodes']} nodes, watched"
     click.echo(
-        f"cluster: {source}, {first['nodes']} nodes, {'watched' if live else 'read again when it changes'}; "
+        f"cluster: {source}, {state if live else str(first['nodes']) + ' nodes, read again when it changes'}; "
         f"health: {address}/healthz; Ctrl-C stops"
     )
     with watching(stack.follow):
         uvicorn_server.run(sockets=[listener])
+
+
+def _refuse_what_is_no_kubeconfig(path: Path) -> None:
+    """A server that is away may come back; what no kubectl reads stays as it is."""
+    from berth.cluster import kubeconfig
+    from berth.nodecache.cluster import ClusterUnavailable
+
+    try:
+        kubeconfig.from_file(path)
+    except ClusterUnavailable as error:
+        raise click.ClickException(str(error)) from error

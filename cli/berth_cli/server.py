@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 import ssl
@@ -32,7 +33,13 @@ def listen(host: str, port: int) -> socket.socket:
         return _listening(host, port)
     except (OSError, OverflowError) as error:
         cause = error.strerror if isinstance(error, OSError) else "there is no such port"
-        raise CannotListen(f"{host}:{port} cannot be listened on ({cause}); choose another with --port") from error
+        option = "--host" if _is_of_the_host(error) else "--port"
+        raise CannotListen(f"{host}:{port} cannot be listened on ({cause}); choose another with {option}") from error
+
+
+def _is_of_the_host(error: OSError | OverflowError) -> bool:
+    """The name is nobody's, or the address another machine's."""
+    return isinstance(error, socket.gaierror) or (isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL)
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -285,15 +285,32 @@ def test_a_port_that_cannot_be_is_one_line(dump: Path) -> None:
     assert "70000" in refused("--cluster", str(dump), "--port", "70000")
 
 
-@pytest.mark.parametrize("option", ["--cluster", "--kubeconfig"])
-def test_a_missing_file_is_one_line_that_says_what_to_do(tmp_path: Path, option: str) -> None:
+def test_a_host_that_is_elsewhere_is_one_line_that_says_what_to_do(dump: Path) -> None:
+    line = refused("--cluster", str(dump), "--host", "192.0.2.1")  # for documentation: nobody has it
+    assert line.startswith("Error: 192.0.2.1:8080 cannot be listened on (")
+    assert line.endswith("choose another with --host")
+
+
+@pytest.mark.parametrize(
+    ("option", "remedy"),
+    [
+        pytest.param("--cluster", "; make a dump with: kubectl get nodes,pods -A -o yaml > FILE", id="a dump"),
+        pytest.param("--kubeconfig", "", id="a kubeconfig is no dump"),
+    ],
+)
+def test_a_missing_file_is_one_line_that_says_what_to_do(tmp_path: Path, option: str, remedy: str) -> None:
     line = refused(option, str(tmp_path / "absent.yaml"))
-    assert line.startswith(f"Error: {tmp_path / 'absent.yaml'} is not a file")
+    assert line == f"Error: {tmp_path / 'absent.yaml'} is not a file{remedy}"
 
 
-def test_a_dump_that_is_none_is_one_line_on_stderr(tmp_path: Path) -> None:
-    path = tmp_path / "cluster.yaml"
-    path.write_text("items: [\nkind: List")
+def test_what_is_no_kubeconfig_is_refused_and_not_tried_for_ever(tmp_path: Path) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text("kind: ConfigMap")
+    assert refused("--kubeconfig", str(path), "--port", "0").startswith(f"Error: kubeconfig {path}: ")
+
+
+def ended(path: Path) -> str:
+    """The one line on stderr of a `berth serve` that cannot go on with this dump."""
     done = subprocess.run(
         [*BERTH, "--cluster", str(path), "--port", "0"],
         capture_output=True,
@@ -304,7 +321,19 @@ def test_a_dump_that_is_none_is_one_line_on_stderr(tmp_path: Path) -> None:
     )
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
-    assert line.startswith(f"Error: dump {path} is neither JSON nor YAML")
+    return line
+
+
+def test_a_dump_that_is_none_is_one_line_on_stderr(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text("items: [\nkind: List")
+    assert ended(path).startswith(f"Error: dump {path} is neither JSON nor YAML")
+
+
+def test_a_dump_without_nodes_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "cluster.yaml"
+    path.write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}")
+    assert ended(path) == f"Error: {path} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
 
 
 @pytest.mark.parametrize(
