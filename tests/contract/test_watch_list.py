@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import pytest
 
+from berth.cluster.api_server import CREDENTIALS_REFUSED
 from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
 from berth.cluster.watch.resources import (
     ALWAYS,
@@ -122,7 +123,7 @@ def test_what_is_no_list_is_not_taken_for_an_empty_one(server: DrivenApiServer, 
         pytest.param(
             401,
             "Unauthorized",
-            "Unauthorized; give the watcher's user the verbs list and watch on poddisruptionbudgets.policy",
+            f"Unauthorized: {CREDENTIALS_REFUSED}",
             id="not authenticated",
         ),
         pytest.param(

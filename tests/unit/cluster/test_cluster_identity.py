@@ -40,6 +40,11 @@ def test_it_is_the_uid_of_kube_system(server: DrivenApiServer, asking: Future[st
             id="a verb that is not granted",
         ),
         pytest.param(
+            lambda exchange: exchange.refuse(401, "Unauthorized"),
+            "Unauthorized: the API server takes these credentials for nobody's",
+            id="credentials that are nobody's: no role would help",
+        ),
+        pytest.param(
             lambda exchange: exchange.refuse(500, "InternalError", "etcd is away"),
             "the namespace kube-system cannot be read: etcd is away",
             id="a server error",

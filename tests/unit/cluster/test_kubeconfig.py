@@ -56,6 +56,20 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         pytest.param("[]", "is not a kubeconfig", id="a list"),
         pytest.param(f"users: [{{token: {SECRET}", "is not YAML", id="not YAML"),
         pytest.param("kind: Config", "kubeconfig", id="nothing but a kind"),
+        pytest.param("a: 2026-13-45", "is not YAML", id="a date that there is not"),
+        pytest.param("[" * 3000 + "]" * 3000, "is not YAML", id="nested too deeply"),
+        pytest.param("current-context: c\nclusters: 3\ncontexts: 3\nusers: 3", "the form", id="numbers for lists"),
+        pytest.param(
+            yaml.safe_dump(a_kubeconfig("https://h", {"token": SECRET}, **{"certificate-authority-data": "!!x"})),
+            "has not the form of a kubeconfig",
+            id="an authority that is not base64",
+        ),
+        pytest.param(yaml.safe_dump(a_kubeconfig("", {"token": SECRET})), "names no server", id="no server"),
+        pytest.param(
+            yaml.safe_dump(a_kubeconfig("https://h", {"tokenFile": "/absent/token"})),
+            ": /absent/token: No such file or directory",
+            id="a file with the token that is not there",
+        ),
         pytest.param(
             yaml.safe_dump(a_kubeconfig("https://h", {"token": SECRET}) | {"current-context": "absent"}),
             "absent",

@@ -27,7 +27,17 @@ if TYPE_CHECKING:
     from kubernetes.client import Configuration
     from urllib3.response import BaseHTTPResponse
 
-__all__ = ["APPLY", "JSON", "JSON_MERGE", "STRATEGIC_MERGE", "Answer", "ApiServer", "ApiServerUnreachable"]
+__all__ = [
+    "APPLY",
+    "CREDENTIALS_REFUSED",
+    "JSON",
+    "JSON_MERGE",
+    "STRATEGIC_MERGE",
+    "UNAUTHORIZED",
+    "Answer",
+    "ApiServer",
+    "ApiServerUnreachable",
+]
 
 MAX_IDLE_SECONDS = 30.0
 """Longer, and the socket may have died while the environment was frozen: a request on it would hang."""
@@ -37,6 +47,7 @@ CONNECT_SECONDS = 5.0
 
 OK = 200
 UNAUTHORIZED = 401
+CREDENTIALS_REFUSED = "the API server takes these credentials for nobody's: has the token or the certificate run out?"
 
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"

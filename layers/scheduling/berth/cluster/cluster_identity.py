@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from berth.cluster.api_server import ApiServer, ApiServerUnreachable
+from berth.cluster.api_server import CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
 from berth.nodecache.cluster import ClusterUnavailable
 
 NAMESPACE = "kube-system"
 TIMEOUT_SECONDS = 10.0
-_DENIED = (401, 403)
+_FORBIDDEN = 403
 
 
 def cluster_uid(api: ApiServer) -> str:
@@ -19,7 +19,9 @@ def cluster_uid(api: ApiServer) -> str:
         answer = api.request("GET", f"/api/v1/namespaces/{NAMESPACE}", timeout=TIMEOUT_SECONDS)
     except ApiServerUnreachable as error:
         raise ClusterUnavailable(str(error)) from error
-    if answer.status in _DENIED:
+    if answer.status == UNAUTHORIZED:
+        raise ClusterUnavailable(f"{answer.message}: {CREDENTIALS_REFUSED}")
+    if answer.status == _FORBIDDEN:
         raise ClusterUnavailable(f"{answer.message}; give the watcher's user the verb get on the namespace {NAMESPACE}")
     metadata = answer.content.get("metadata")
     uid = metadata.get("uid") if isinstance(metadata, dict) else None

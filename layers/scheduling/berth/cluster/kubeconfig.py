@@ -42,7 +42,7 @@ def from_secret(client: SecretsManagerClient, secret_id: str) -> Configuration:
 def _configuration(text: str, where: str, base_path: Path | None) -> Configuration:
     try:
         document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a ValueError of a date that there is not
         # Not the parser's own message: it quotes the line, and lines of a kubeconfig are credentials.
         raise ClusterUnavailable(f"{where} is not YAML") from error
     if not isinstance(document, dict):
@@ -56,6 +56,13 @@ def _configuration(text: str, where: str, base_path: Path | None) -> Configurati
         )
     except ConfigException as error:
         raise ClusterUnavailable(f"{where}: {error}") from error
+    except OSError as error:
+        raise ClusterUnavailable(f"{where}: {error.filename}: {error.strerror}") from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        # The client takes the shape of a document for granted, and its messages may quote it.
+        raise ClusterUnavailable(f"{where} has not the form of a kubeconfig; see what kubectl says of it") from error
+    if not configuration.host:
+        raise ClusterUnavailable(f"{where} names no server")
     if not configuration.verify_ssl:
         raise ClusterUnavailable(
             f"{where} has insecure-skip-tls-verify; Berth always verifies: set certificate-authority-data instead"

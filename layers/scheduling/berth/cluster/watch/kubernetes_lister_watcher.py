@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from berth.cluster.api_server import Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server import CREDENTIALS_REFUSED, UNAUTHORIZED, Answer, ApiServer, ApiServerUnreachable
 from berth.cluster.watch.decoding import (
     GONE,
     OVERLOADED,
@@ -25,7 +25,7 @@ from berth.nodecache.feed.events import KubernetesObject, Listed, WatchEvent
 LIST_RESTARTS = 3
 BAD_REQUEST = 400
 NOT_FOUND = 404
-_DENIED = (401, 403)
+_FORBIDDEN = 403
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,9 @@ class KubernetesListerWatcher(ListerWatcher):
     def _refusal(self, status: Status, verb: str) -> Exception:
         if status.expired:
             return ResourceExpired()
-        if status.code in _DENIED:
+        if status.code == UNAUTHORIZED:
+            return ClusterUnavailable(f"{status.message}: {CREDENTIALS_REFUSED}")
+        if status.code == _FORBIDDEN:
             return ClusterUnavailable(
                 f"{status.message}; give the watcher's user the verbs list and watch on {self._resource}"
             )
