@@ -50,7 +50,7 @@ def objects(text: bytes, where: str, advance: Advance = lambda _: None) -> Itera
     """The objects of a List, of one object alone, or of several YAML documents. Raises BadInput."""
     try:
         yield from _json_objects(text) or _yaml_objects(text, advance)
-    except (orjson.JSONDecodeError, yaml.YAMLError, UnicodeDecodeError) as error:
+    except (ValueError, yaml.YAMLError) as error:  # a ValueError also of a date that there is not
         cause = " ".join(str(error).split())
         raise BadInput(f"{where} is neither JSON nor YAML as kubectl prints it: {cause}") from error
 

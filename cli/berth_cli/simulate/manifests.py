@@ -66,7 +66,8 @@ def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
     elif kind in _SUPPORTING:
         others.append(manifest)
     else:
-        raise Malformed(f"a {kind} has no pods to place; give Pods or {', '.join(_WORKLOADS)}")
+        found = f"a {kind}" if kind else "a document without a kind"
+        raise Malformed(f"{found} has no pods to place; give Pods or {', '.join(_WORKLOADS)}")
 
 
 def _anew(manifest: Object, number: int) -> Object:

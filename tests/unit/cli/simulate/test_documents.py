@@ -68,6 +68,7 @@ def test_objects(text: bytes, wanted: list[object]) -> None:
         pytest.param(b'{"items": [', id="broken JSON"),
         pytest.param(b'{"items": [' + b" " * 2_000_000, id="a large dump that was cut off"),
         pytest.param(b"\xff\xfe\x00", id="binary"),
+        pytest.param(b"kind: Node\nsince: 2026-13-45", id="a date that there is not"),
         pytest.param(b"items:\n- a: b\n- c: [\n", id="a broken item of many"),
     ],
 )
