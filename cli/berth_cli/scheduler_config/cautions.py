@@ -15,9 +15,11 @@ LEAST_BIND_SECONDS = 2
 """bind answers a second before the time is over (fact 23)."""
 
 
-def cautions(choices: Choices, *, with_password: bool, bounded_retries: bool) -> Iterator[str]:
-    """`with_password`: the urlPrefix has Basic credentials."""
+def cautions(choices: Choices, *, with_password: bool, bounded_retries: bool, second: bool) -> Iterator[str]:
+    """`with_password`: the urlPrefix has Basic credentials. `second`: the scheduler runs in a pod."""
     parts = urlsplit(choices.url_prefix)
+    if second and is_loopback(parts.hostname or ""):
+        yield "the address is loopback: a second scheduler finds Berth there only in a container of its own pod"
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         yield "plain http: whoever is on the way reads and changes what is decided" + (
             ", and reads the password" if with_password else ""

@@ -191,7 +191,9 @@ def scheduler_config(
         tls=_tls(files, content, second is not None, tls_data, tls_secret),
     )
     with_password = addressed.basic is not None
-    for line in cautions(choices, with_password=with_password, bounded_retries=bounded_retries):
+    for line in cautions(
+        choices, with_password=with_password, bounded_retries=bounded_retries, second=second is not None
+    ):
         click.echo(f"note: {line}", err=True)
     shown = credentials_wanted(stack, password=with_password, certificate=bool(tls_secret or certificate))
     if shown:
@@ -205,6 +207,12 @@ def scheduler_config(
     if second is None:
         text = own_configuration(choices, addressed, DEFAULT_SCHEDULER, others, scheduler_kubeconfig, as_json)
         click.echo(f"note: run kube-scheduler with --config=FILE {' '.join(told)}", err=True)
+        if not scheduler_kubeconfig:
+            click.echo(
+                "note: no kubeconfig is named, and beside --config kube-scheduler takes none by flag: outside of a pod "
+                "give --scheduler-kubeconfig",
+                err=True,
+            )
     else:
         deployed = SecondScheduler(
             name=second,

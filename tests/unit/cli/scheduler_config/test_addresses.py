@@ -52,9 +52,12 @@ def test_a_password_is_not_part_of_a_representation() -> None:
     assert "hidden" not in repr(Basic("me", "hidden"))
 
 
-def said(*, with_password: bool = False, bounded_retries: bool = False, **choices: Any) -> str:
+def said(*, with_password: bool = False, bounded_retries: bool = False, second: bool = False, **choices: Any) -> str:
     found = cautions(
-        Choices(**{"url_prefix": URL} | choices), with_password=with_password, bounded_retries=bounded_retries
+        Choices(**{"url_prefix": URL} | choices),
+        with_password=with_password,
+        bounded_retries=bounded_retries,
+        second=second,
     )
     return "\n".join(found)
 
@@ -71,6 +74,7 @@ def said(*, with_password: bool = False, bounded_retries: bool = False, **choice
         pytest.param({"http_timeout": "1500ms"}, "bind needs 2 s", id="fact 23"),
         pytest.param({"ignorable": True, "verbs": frozenset({Verb.FILTER})}, "fact 39", id="ignorable"),
         pytest.param({"bounded_retries": True}, "fact 44", id="the price of bounded retries"),
+        pytest.param({"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="a pod has its own"),
     ],
 )
 def test_what_is_easily_overlooked_is_said(choices: dict[str, Any], told: str) -> None:

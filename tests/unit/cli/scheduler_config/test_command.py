@@ -127,6 +127,30 @@ def test_what_has_no_field_is_told_as_flags_or_stands_in_the_deployment(argument
     assert container(second(*arguments))["args"] == ["--config=/etc/berth/config.yaml", *flags.split()]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        pytest.param((), True, id="kube-scheduler with --config looks for none, and ends outside of a pod"),
+        pytest.param(("--scheduler-kubeconfig", "scheduler.conf"), False, id="it is named"),
+        pytest.param(("--second-scheduler", "mine"), False, id="in a pod"),
+    ],
+)
+def test_a_configuration_without_kubeconfig_is_told(arguments: tuple[str, ...], told: bool) -> None:
+    assert ("give --scheduler-kubeconfig\n" in run("--url", URL, *arguments).stderr) is told
+
+
+@pytest.mark.parametrize(
+    ("url", "arguments", "told"),
+    [
+        pytest.param("http://127.0.0.1:8080/scheduler", ("--second-scheduler", "mine"), True, id="a pod has its own"),
+        pytest.param("http://127.0.0.1:8080/scheduler", (), False, id="the same machine"),
+        pytest.param(URL, ("--second-scheduler", "mine"), False, id="an address for all"),
+    ],
+)
+def test_a_loopback_address_for_a_second_scheduler_is_told(url: str, arguments: tuple[str, ...], told: bool) -> None:
+    assert ("the address is loopback" in run("--url", url, *arguments).stderr) is told
+
+
 # ------------------------------------------------------------------------------------------------- the second scheduler
 def test_everything_that_a_second_scheduler_needs() -> None:
     documents = second("--namespace", "scheduling", "--image", "mirror/kube-scheduler:v1.35.4")
