@@ -39,7 +39,14 @@ def upload(client: S3Client, bucket: str, key: str, pem: bytes) -> Truststore:
 
 
 def publish_allow_list(client: SSMClient, parameter: str, text: str) -> None:
-    """In the place of what the parameter had. Raises Refused where it has no room; and what boto3 raises."""
+    """In the place of what the parameter had. Raises Refused where it has no room, or is not there: put_parameter would
+    make a list that no authorizer reads. And what boto3 raises."""
     if len(text.encode()) > MAX_PARAMETER_BYTES:
         raise Refused(f"the allow-list is longer than the {MAX_PARAMETER_BYTES} bytes of a parameter; revoke some")
+    try:
+        client.get_parameter(Name=parameter)
+    except client.exceptions.ParameterNotFound as error:
+        raise Refused(
+            f"there is no parameter {parameter}; the stack's output AllowListParameterName names it"
+        ) from error
     client.put_parameter(Name=parameter, Value=text or NOBODY, Type="String", Overwrite=True)

@@ -211,6 +211,15 @@ def test_a_stack_of_the_other_mode_is_told(issued: Berth, account: boto3.Session
     assert "the stack berth has no output AllowListParameterName; is its Authentication mtls?" in done.stderr
 
 
+def test_a_mistyped_parameter_is_told_and_not_made(issued: Berth, account: boto3.Session) -> None:
+    """Or who was revoked would still be let in, by the list that the authorizer reads."""
+    done = issued("allow", "--parameter", "mistyped")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "there is no parameter mistyped; the stack's output AllowListParameterName names it" in done.stderr
+    made = {found["Name"] for found in account.client("ssm").describe_parameters()["Parameters"]}
+    assert "mistyped" not in made
+
+
 def test_a_list_that_is_too_long_is_refused_and_not_cut(account: boto3.Session) -> None:
     name = parameter(account)
     with pytest.raises(Refused, match="longer than the 4096 bytes"):
