@@ -23,11 +23,12 @@ from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Head, Observation
+from berth.nodecache.feed.leadership import Leadership
+from berth.nodecache.feed.objects_view import ObjectsView
 from berth.nodecache.feed.progress import Position
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import TableUnavailable
-from berth.nodecache.feed.watcher import ObjectsView
-from berth.nodecache.feed.writer import Leadership, Writer
+from berth.nodecache.feed.writer import Writer
 from berth.nodecache.health import HealthOutcome, health
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.scheduling.configuration import BerthConfiguration

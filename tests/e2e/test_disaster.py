@@ -16,6 +16,7 @@ from .cluster import Cluster
 from .control_plane import ControlPlane, RunScheduler
 from .endpoint import Endpoint
 from .extender import ExtenderCache
+from .identities import counted_resources, identities
 from .label_priority import priority
 from .scheduler_configuration import filter_prioritize_bind
 from .stack import DeployedStack
@@ -43,7 +44,10 @@ REBUILT_SECONDS = 180
 
 @pytest.fixture(scope="module")
 def stack(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeployedStack]:
-    with DeployedStack(control_plane.credentials(), tmp_path_factory.mktemp("stack")) as stack:
+    with (
+        counted_resources(control_plane),
+        DeployedStack(identities(control_plane), tmp_path_factory.mktemp("stack")) as stack,
+    ):
         yield stack
 
 

@@ -18,9 +18,7 @@ DOCUMENT = PROJECT / "tools" / "checkov" / "policy.yaml"
 
 def main() -> int:
     scan = read(DOCUMENT)
-    templates = {
-        name: resolved(transformed(**parameters), parameters) for name, parameters in scan.deployments.items()
-    }
+    templates = {name: resolved(transformed(**parameters), parameters) for name, parameters in scan.deployments.items()}
     with tempfile.TemporaryDirectory() as directory:
         findings = checkov.scan(templates, Path(directory))
     wrong = list(judge(scan, findings))
