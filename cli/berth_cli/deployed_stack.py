@@ -68,4 +68,6 @@ def describe(name: str, region: str | None = None) -> DeployedStack:
 
 
 def _told(name: str, error: BotoCoreError | ClientError) -> str:
-    return f"the stack {name} cannot be described: {error}; are AWS credentials and region set?"
+    """CloudFormation has answered, or nobody has."""
+    remedy = "are name and region right?" if isinstance(error, ClientError) else "are AWS credentials and region set?"
+    return f"the stack {name} cannot be described: {error}; {remedy}"

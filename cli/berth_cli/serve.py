@@ -113,8 +113,9 @@ def _serve(
     from berth_cli.watching import watching
 
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
-    if live:
-        _refuse_what_is_no_kubeconfig(source)
+    for each in (source, binder) if live else ():
+        if each is not None:
+            _refuse_what_is_no_kubeconfig(each)
     try:
         tls = TLS(door.tls_cert, door.tls_key, door.client_ca).context() if door.tls_cert and door.tls_key else None
         listener = server.listen(door.host, door.port)

@@ -309,6 +309,13 @@ def test_what_is_no_kubeconfig_is_refused_and_not_tried_for_ever(tmp_path: Path)
     assert refused("--kubeconfig", str(path), "--port", "0").startswith(f"Error: kubeconfig {path}: ")
 
 
+def test_bind_s_own_kubeconfig_is_looked_at_as_well(tmp_path: Path) -> None:
+    watchers, binders = kubeconfig_for("http://127.0.0.1:1", tmp_path), tmp_path / "binder"
+    binders.write_text("kind: ConfigMap")
+    line = refused("--kubeconfig", str(watchers), "--binder-kubeconfig", str(binders), "--port", "0")
+    assert line.startswith(f"Error: kubeconfig {binders}: ")
+
+
 def ended(path: Path) -> str:
     """The one line on stderr of a `berth serve` that cannot go on with this dump."""
     done = subprocess.run(

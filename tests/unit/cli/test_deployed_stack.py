@@ -1,0 +1,33 @@
+"""What cannot be described says why, and what to look at."""
+
+from __future__ import annotations
+
+import boto3
+import pytest
+from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
+
+from berth_cli.deployed_stack import StackUnavailable, describe
+
+ABSENT = ClientError(
+    {"Error": {"Code": "ValidationError", "Message": "Stack with id berth does not exist"}}, "DescribeStacks"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        pytest.param(ABSENT, "does not exist; are name and region right?", id="CloudFormation has answered"),
+        pytest.param(NoRegionError(), "are AWS credentials and region set?", id="nobody was asked"),
+    ],
+)
+def test_the_remedy_goes_by_who_refused(
+    monkeypatch: pytest.MonkeyPatch, error: BotoCoreError | ClientError, remedy: str
+) -> None:
+    def client(*_: object, **__: object) -> object:
+        raise error
+
+    monkeypatch.setattr(boto3, "client", client)
+    with pytest.raises(StackUnavailable) as raised:
+        describe("berth")
+    assert str(raised.value).startswith("the stack berth cannot be described: ")
+    assert str(raised.value).endswith(remedy)
