@@ -8,7 +8,6 @@ from pathlib import Path
 import boto3
 import pytest
 from botocore.exceptions import ClientError
-from moto import mock_aws
 
 from berth_cli.deployed_stack import DeployedStack
 from berth_cli.doctor.attempts import Attempts
@@ -85,32 +84,35 @@ def test_one_that_cannot_be_read_is_not_replaced_by_another(file: Path, tmp_path
     assert [finding.check for finding in attempts.findings] == ["kubeconfig"]
 
 
+class Secrets:
+    """Secrets Manager with these texts."""
+
+    def __init__(self, **texts: str) -> None:
+        self._texts = texts
+
+    def get_secret_value(self, SecretId: str) -> dict[str, str]:  # noqa: N803  boto3's name
+        if SecretId not in self._texts:
+            raise ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "GetSecretValue")
+        return {"SecretString": self._texts[SecretId]}
+
+
 @pytest.mark.parametrize(
-    ("secret", "result"),
-    [pytest.param("kubeconfig", "failed", id="no kubeconfig"), pytest.param("", "failed", id="no secret")],
+    "secrets", [pytest.param(Secrets(own="text"), id="no kubeconfig"), pytest.param(Secrets(), id="no secret")]
 )
-def test_a_secret_that_the_function_cannot_use_either(
-    secret: str, result: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
-    with mock_aws():
-        client = boto3.client("secretsmanager", region_name=REGION)
-        arn = client.create_secret(Name="k", SecretString=secret)["ARN"] if secret else "absent"
-        attempts = Attempts()
-        assert identity(attempts, Named(), stack(WatcherKubeconfigSecretArn=arn), WATCHER) is None
+def test_a_secret_that_the_function_cannot_use_either(secrets: Secrets, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boto3, "client", lambda *_, **__: secrets)
+    attempts = Attempts()
+    assert identity(attempts, Named(), stack(WatcherKubeconfigSecretArn="own"), WATCHER) is None
     [finding] = attempts.findings
-    assert (finding.check, finding.result) == ("kubeconfig-secret", result)
+    assert (finding.check, finding.result) == ("kubeconfig-secret", "failed")
 
 
 def test_each_function_has_its_own_secret(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
-    with mock_aws():
-        client = boto3.client("secretsmanager", region_name=REGION)
-        arn = client.create_secret(Name="k", SecretString=file.read_text())["ARN"]
-        attempts = Attempts()
-        parameters = stack(WatcherKubeconfigSecretArn="absent", BinderKubeconfigSecretArn=arn)
-        assert identity(attempts, Named(), parameters, WATCHER) is None
-        assert identity(attempts, Named(), parameters, BINDER) is not None
+    secrets = Secrets(own=file.read_text())
+    monkeypatch.setattr(boto3, "client", lambda *_, **__: secrets)
+    parameters = stack(WatcherKubeconfigSecretArn="absent", BinderKubeconfigSecretArn="own")
+    assert identity(Attempts(), Named(), parameters, WATCHER) is None
+    assert identity(Attempts(), Named(), parameters, BINDER) is not None
 
 
 @pytest.mark.parametrize(
