@@ -15,11 +15,10 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
 
 import orjson
 
@@ -30,12 +29,11 @@ from berth.nodecache.feed.observed_state import key_of
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from tests.bench import large_cluster
 from tests.bench.figures import Family, Figure
+from tests.bench.process import peak_megabytes, timed
 
 RUNS = 3
 READ_UNIT_BYTES = 4096
 TARGET_SECONDS, TARGET_MEGABYTES, TARGET_POD_BYTES = 2.0, 512, 1024
-
-S = TypeVar("S")
 
 CHANGED_PODS = 100
 CHANGED_NODES = large_cluster.NODES // 100
@@ -112,26 +110,26 @@ def load(chunks: list[bytes]) -> dict[str, float]:
 
     boto3.client("dynamodb", region_name="eu-central-1")
     BerthConfiguration(profile="full").policy()
-    view, measured = SnapshotView(), {"imports": _megabytes()}
-    measured["load"], state = _timed(lambda: view.applied(view.empty(), unpack(chunks)))
-    measured["memory"] = _megabytes()
+    view, measured = SnapshotView(), {"imports": peak_megabytes()}
+    measured["load"], state = timed(lambda: view.applied(view.empty(), unpack(chunks)))
+    measured["memory"] = peak_megabytes()
     draw = random.Random("deltas")
     for name, batches in (("pods", _pods_come_and_go(chunks, draw)), ("nodes", _nodes_are_relabelled(chunks, draw))):
         times = []
         for batch in batches:
             [item] = pack(batch).items
-            seconds, state = _timed(partial(_applied, view, state, item))
+            seconds, state = timed(partial(_applied, view, state, item))
             times.append(seconds)
             measured[f"{name}.units"] = _units(item)
         measured[name] = sorted(times)[len(times) // 2]
-    measured["floor"], _ = _timed(lambda: [orjson.loads(zlib.decompress(chunk)) is None for chunk in chunks])
+    measured["floor"], _ = timed(lambda: [orjson.loads(zlib.decompress(chunk)) is None for chunk in chunks])
     return measured
 
 
 def objects(chunks: list[bytes]) -> dict[str, float]:
     """What a watcher does that goes on from its predecessor's snapshot."""
     found: dict[Key, Object] = {(change.resource, change.key): change.object or {} for change in unpack(chunks)}
-    return {"memory": _megabytes(), "objects": len(found)}
+    return {"memory": peak_megabytes(), "objects": len(found)}
 
 
 def _applied(view: SnapshotView, state: CachedCluster, item: bytes) -> CachedCluster:
@@ -167,18 +165,6 @@ def _sample(chunks: list[bytes], resource: Resource) -> list[tuple[str, str, Obj
     return [
         (change.resource, change.key, change.object or {}) for index, change in enumerate(found) if index % share == 0
     ]
-
-
-def _timed(call: Callable[[], S]) -> tuple[float, S]:
-    started = time.process_time()
-    found = call()
-    return time.process_time() - started, found
-
-
-def _megabytes() -> float:
-    """The most that this process has had in memory since it began; what getrusage says began with its parent."""
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
-    return int(line.split()[1]) * 1024 / 1e6
 
 
 if __name__ == "__main__":

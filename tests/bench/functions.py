@@ -24,6 +24,7 @@ from typing import Any
 import orjson
 
 from tests.bench.figures import Family, Figure
+from tests.bench.process import peak_megabytes, timed
 
 PROJECT = Path(__file__).resolve().parents[2]
 PROFILES = ("label-priority", "full")
@@ -88,7 +89,7 @@ def measure(function: str, chunks: list[bytes], profile: str) -> Measured:
 
 
 def _reader(verb: str, chunks: list[bytes]) -> Measured:
-    imports, app = _timed(lambda: _loaded(verb, chunks))  # before what follows imports a part of it
+    imports, app = timed(lambda: _loaded(verb, chunks))  # before what follows imports a part of it
     from tests.bench import cluster
     from tests.bench.calls import event
     from tests.bench.large_cluster import NODES, node_name
@@ -96,7 +97,7 @@ def _reader(verb: str, chunks: list[bytes]) -> Measured:
     names = [node_name(index) for index in range(NODES)] if chunks else []
     pods = [cluster.pod_manifest(index) for index in range(SHAPES)]
     if verb == "preempt":
-        first, _ = _timed(lambda: app.handler({"source": "berth.warm-up"}, None))
+        first, _ = timed(lambda: app.handler({"source": "berth.warm-up"}, None))
         nodes = list(app.cache.current().cluster.nodes.values())[:CANDIDATES]
         victims = {node.name: {"Pods": [{"UID": node.pods[-1].uid}], "NumPDBViolations": 0} for node in nodes}
         bodies = [{"Pod": pod, "NodeNameToVictims": None, "NodeNameToMetaVictims": victims} for pod in pods]
@@ -104,13 +105,13 @@ def _reader(verb: str, chunks: list[bytes]) -> Measured:
     else:
         as_verb: Any = verb
         events = [event(as_verb, pod, names) for pod in pods]
-        first, _ = _timed(lambda: _called(app, events[0]))
+        first, _ = timed(lambda: _called(app, events[0]))
     return {"imports": imports, "first": first, **_calls(app, events)}
 
 
 def _healthz(function: str, chunks: list[bytes]) -> Measured:
-    imports, app = _timed(lambda: _loaded(function, chunks))
-    first, _ = _timed(lambda: _called(app, b"{}"))
+    imports, app = timed(lambda: _loaded(function, chunks))
+    first, _ = timed(lambda: _called(app, b"{}"))
     return {"imports": imports, "first": first, **_calls(app, [b"{}"])}
 
 
@@ -120,10 +121,10 @@ def _watcher(function: str, chunks: list[bytes]) -> Measured:
     from berth.nodecache.feed.changes import Change, pack, unpack
 
     os.environ["BERTH_KUBECONFIG"] = "/absent"
-    imports, _ = _timed(lambda: _loaded(function, chunks))
-    first, objects = _timed(lambda: {(change.resource, change.key): change.object for change in unpack(chunks)})
-    call, _ = _timed(lambda: pack(Change(resource, key, found) for (resource, key), found in objects.items()))
-    return {"imports": imports, "first": first, "call": call * 1000, "memory": _megabytes()}
+    imports, _ = timed(lambda: _loaded(function, chunks))
+    first, objects = timed(lambda: {(change.resource, change.key): change.object for change in unpack(chunks)})
+    call, _ = timed(lambda: pack(Change(resource, key, found) for (resource, key), found in objects.items()))
+    return {"imports": imports, "first": first, "call": call * 1000, "memory": peak_megabytes()}
 
 
 def _bind(function: str, chunks: list[bytes]) -> Measured:
@@ -133,27 +134,27 @@ def _bind(function: str, chunks: list[bytes]) -> Measured:
     with TemporaryDirectory() as directory:
         os.environ["BERTH_KUBECONFIG"] = str(kubeconfig_for("http://127.0.0.1:9", Path(directory)))
         os.environ["BERTH_LEDGER_TABLE"] = "ledger"
-        imports, app = _timed(lambda: _loaded(function, chunks))
+        imports, app = timed(lambda: _loaded(function, chunks))
         body = {"PodName": "train-0", "PodNamespace": "ml", "PodUID": "uid", "Node": "n10"}
         event = orjson.dumps({"body": orjson.dumps(body).decode()})
-        first, _ = _timed(lambda: _called(app, event))
+        first, _ = timed(lambda: _called(app, event))
         return {"imports": imports, "first": first, **_calls(app, [event])}
 
 
 def _authorizer(function: str, chunks: list[bytes]) -> Measured:
     events = PROJECT / "events"
     os.environ |= {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(events / "allow-list")}
-    imports, app = _timed(lambda: _loaded(function, chunks))
+    imports, app = timed(lambda: _loaded(function, chunks))
     event = (events / "authorizer/mtls.json").read_bytes()
-    first, _ = _timed(lambda: _called(app, event))
+    first, _ = timed(lambda: _called(app, event))
     return {"imports": imports, "first": first, **_calls(app, [event])}
 
 
 def _pre_traffic(function: str, chunks: list[bytes]) -> Measured:
     verbs = ("FILTER", "FILTER_ONLYONE", "PRIORITIZE", "BIND", "PREEMPT")
     os.environ |= {f"BERTH_{verb}_VERSION": "arn" for verb in verbs}
-    imports, _ = _timed(lambda: _loaded(function, chunks))
-    return {"imports": imports, "memory": _megabytes()}
+    imports, _ = timed(lambda: _loaded(function, chunks))
+    return {"imports": imports, "memory": peak_megabytes()}
 
 
 _OTHERS: Mapping[str, Callable[[str, list[bytes]], Measured]] = {
@@ -199,24 +200,12 @@ def _table(chunks: list[bytes]) -> object:
 def _calls(app: Any, events: list[bytes]) -> Measured:
     """Each event some times, by turns: shapes of pods that are new at first and known afterwards."""
     by_turns = [events[index % len(events)] for index in range(CALLS)]
-    taken = [_timed(partial(_called, app, event))[0] for event in by_turns]
-    return {"call": median(taken) * 1000, "slowest": max(taken) * 1000, "memory": _megabytes()}
+    taken = [timed(partial(_called, app, event))[0] for event in by_turns]
+    return {"call": median(taken) * 1000, "slowest": max(taken) * 1000, "memory": peak_megabytes()}
 
 
 def _called(app: Any, event: bytes) -> bytes:
     return orjson.dumps(app.handler(orjson.loads(event), None))
-
-
-def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    started = time.process_time()
-    found = call()
-    return time.process_time() - started, found
-
-
-def _megabytes() -> float:
-    """The most that this process has had in memory since it began; what getrusage says began with its parent."""
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
-    return int(line.split()[1]) * 1024 / 1e6
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from tests.builders.tables import create_table
+
 RECORDED = Path(__file__).parents[1] / "recorded"
 RELEASES = sorted(
     (path.name for path in RECORDED.iterdir() if (path / "cache.json").exists()),
@@ -28,15 +30,7 @@ Item = dict[str, Any]
 def table_of(client: DynamoDBClient, items: Iterable[Item], sort_key: Literal["N", "S"]) -> Iterator[str]:
     """A table with these items and no others; its name."""
     name = f"recorded-{next(_NUMBERS)}"
-    client.create_table(
-        TableName=name,
-        BillingMode="PAY_PER_REQUEST",
-        KeySchema=[{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
-        AttributeDefinitions=[
-            {"AttributeName": "pk", "AttributeType": "S"},
-            {"AttributeName": "sk", "AttributeType": sort_key},
-        ],
-    )
+    create_table(client, name, sort_key)
     for item in items:
         client.put_item(TableName=name, Item=item)
     yield name

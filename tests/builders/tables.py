@@ -10,15 +10,16 @@ if TYPE_CHECKING:
 
 def create_cache_table(client: DynamoDBClient, name: str) -> None:
     """For the node cache and the lease: sk is a version."""
-    _create(client, name, "N")
+    create_table(client, name, "N")
 
 
 def create_ledger_table(client: DynamoDBClient, name: str) -> None:
     """For counted resources: sk is a text."""
-    _create(client, name, "S")
+    create_table(client, name, "S")
 
 
-def _create(client: DynamoDBClient, name: str, sort_key: Literal["N", "S"]) -> None:
+def create_table(client: DynamoDBClient, name: str, sort_key: Literal["N", "S"]) -> None:
+    """For either."""
     client.create_table(
         TableName=name,
         BillingMode="PAY_PER_REQUEST",
