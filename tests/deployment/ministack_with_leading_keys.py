@@ -18,6 +18,7 @@ from ministack.core import iam_actions, iam_evaluator  # type: ignore[import-not
 from ministack.services import dynamodb, iam  # type: ignore[import-not-found]
 
 LEADING_KEYS = "dynamodb:LeadingKeys"
+PARTITION_KEY = "pk"  # the partition key of both tables
 
 _told_to_the_simulator: ContextVar[list[str] | None] = ContextVar("told_to_the_simulator", default=None)
 
@@ -39,7 +40,8 @@ def _service_context(body: bytes) -> dict[str, Any]:
     try:
         request = json.loads(body)
         table = dynamodb._tables.get(request["TableName"].rpartition("/")[2])
-        found = None if table is None else leading_keys(request, table["pk_name"])
+        # A table that is gone is taken for one of the template's, so that the answer is that it is gone.
+        found = leading_keys(request, PARTITION_KEY if table is None else table["pk_name"])
     except (ValueError, KeyError, AttributeError, TypeError):
         return context
     return context if found is None else context | {LEADING_KEYS: found}

@@ -107,6 +107,11 @@ def test_anything_else_is_refused(client: Any, call: Call) -> None:
         call(client)
 
 
+def test_of_a_table_that_is_gone_a_role_hears_that_it_is_gone(client: Any) -> None:
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        client.get_item(TableName="gone", Key=_key("open"))
+
+
 @pytest.mark.parametrize(("key", "decision"), [("node#a", "allowed"), ("ledger", "implicitDeny"), ("", "implicitDeny")])
 def test_the_simulator_is_told_the_key(emulator: Emulator, client: Any, key: str, decision: str) -> None:
     iam = emulator.client("iam")
