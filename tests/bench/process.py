@@ -1,0 +1,23 @@
+"""What this process takes: processor time, and memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def timed(call: Callable[[], T]) -> tuple[float, T]:
+    """Seconds of processor time, and what the call returns."""
+    started = time.process_time()
+    found = call()
+    return time.process_time() - started, found
+
+
+def peak_megabytes() -> float:
+    """The most that this process has had in memory since it began; what getrusage says began with its parent."""
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
+    return int(line.split()[1]) * 1024 / 1e6
