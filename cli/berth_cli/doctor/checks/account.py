@@ -18,6 +18,10 @@ TABLE, LEASE, SCHEDULE, FUNCTIONS, ROLES = (
 GRACE_SECONDS = 150.0
 """A watcher that died is followed by the one that the schedule starts next: a minute, a cold start, a listing."""
 
+# Not "deploy again": a deployment without a change of the template puts back nothing that was done by hand.
+BY_HAND = "docs/operations.md, When something is lost"
+ENABLE, SCHEDULE_GONE = f"enable it: {BY_HAND}", f"if it is gone, make it again: {BY_HAND}"
+
 _GET, _QUERY, _PUT, _UPDATE = (f"dynamodb:{verb}" for verb in ("GetItem", "Query", "PutItem", "UpdateItem"))
 _LOG, _SNAPSHOT = "log#any", "snapshot#any#0"
 _LOOK = ((_GET, "head"), (_GET, "configuration"))
@@ -84,7 +88,7 @@ def schedule(account: Account) -> Iterator[Finding]:
         yield skipped(SCHEDULE, str(error), "ask with scheduler:GetSchedule and cloudformation:ListStackResources")
         return
     except AccountUnavailable as error:
-        yield failed(SCHEDULE, str(error), "deploy the stack again")
+        yield failed(SCHEDULE, str(error), SCHEDULE_GONE)
         return
     if not found:
         yield failed(SCHEDULE, "the stack has none: nothing starts the watcher", "deploy the stack again")
@@ -92,7 +96,7 @@ def schedule(account: Account) -> Iterator[Finding]:
         if each.state == "ENABLED":
             yield ok(SCHEDULE, f"{each.expression}, enabled")
         else:
-            yield failed(SCHEDULE, f"{each.name} is {each.state}: nothing starts the watcher", "enable it")
+            yield failed(SCHEDULE, f"{each.name} is {each.state}: nothing starts the watcher", ENABLE)
 
 
 def functions(account: Account) -> Iterator[Finding]:

@@ -79,6 +79,19 @@ def test_the_schedule(account: FakeAccount, result: Result, told: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "account",
+    [
+        pytest.param(FakeAccount(scheduled=[Schedule("s", "DISABLED", "rate(1 minute)")]), id="disabled"),
+        pytest.param(FakeAccount(error=AccountUnavailable("not found")), id="deleted"),
+    ],
+)
+def test_a_deployment_without_a_change_puts_back_no_schedule_so_it_is_no_remedy(account: FakeAccount) -> None:
+    [found] = schedule(account)
+    assert "docs/operations.md, When something is lost" in found.remedy
+    assert "deploy" not in found.remedy
+
+
+@pytest.mark.parametrize(
     ("state", "result", "told"),
     [
         pytest.param(FunctionState("A", "Active", "Successful", None), OK, "1 are active", id="active"),
