@@ -72,7 +72,8 @@ def list_(stack: str | None, table: str | None, region: str | None, output: str)
 def release(pod: str, stack: str | None, table: str | None, region: str | None, wait: float) -> None:
     """Have the watcher look after what is held for a pod now, and not only when its time is over.
 
-    Nothing is taken from a pod that runs. Exit status: 0 when nothing is held any more, 1 when it is, and why.
+    Nothing is taken from a pod that runs. Exit status: 0 when it has been given back, 1 when it is held, and why,
+    or when nothing was held.
     """
     from berth_cli.reservations.release import Held, NothingHeld, NotReleased, Released, request, result
 

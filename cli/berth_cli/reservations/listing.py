@@ -90,7 +90,8 @@ def amounts(holds: Mapping[str, int]) -> str:
 
 def _row(ledger: NodeLedger, entry: Entry, now: float) -> Row:
     if entry.state is EntryState.BOUND:
-        why = "the pod is on this node" if entry.attempt else "the pod is on this node; somebody else bound it"
+        # Without an attempt it was counted as it was found: bound by somebody else, or before a rebuild.
+        why = "the pod is on this node" if entry.attempt else "the pod is on this node, where the watcher found it"
     else:
         why = _why_reserved(now - entry.since)
     pod = f"{entry.pod.namespace}/{entry.pod.name}"

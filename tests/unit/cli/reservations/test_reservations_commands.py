@@ -37,8 +37,17 @@ def ledger(dynamodb: DynamoDBClient) -> Iterator[DynamoDBLedgerTable]:
     table.put_marker(before, None)
 
 
-def _holds(ledger: DynamoDBLedgerTable, name: str, state: EntryState, age: float = 100, units: int = 3) -> Entry:
-    entry = Entry(PodKey("ml", name, f"uid-{name}"), state, f"attempt-{name}", {SLOT: units}, time.time() - age)
+def _holds(
+    ledger: DynamoDBLedgerTable,
+    name: str,
+    state: EntryState,
+    age: float = 100,
+    units: int = 3,
+    *,
+    adopted: bool = False,
+) -> Entry:
+    attempt = "" if adopted else f"attempt-{name}"
+    entry = Entry(PodKey("ml", name, f"uid-{name}"), state, attempt, {SLOT: units}, time.time() - age)
     found = ledger.node(NODE)
     if found is None:
         ledger.create(created(NODE, {SLOT: 8}, {}, 1))
@@ -56,6 +65,7 @@ def test_list_says_which_pod_holds_what_and_why(ledger: DynamoDBLedgerTable) -> 
     _holds(ledger, "runs", EntryState.BOUND)
     _holds(ledger, "begins", EntryState.RESERVED, age=4, units=1)
     _holds(ledger, "stuck", EntryState.RESERVED, age=18, units=1)
+    _holds(ledger, "adopted", EntryState.BOUND, units=1, adopted=True)
 
     done = berth("list", "--table", LEDGER_TABLE)
 
@@ -64,6 +74,7 @@ def test_list_says_which_pod_holds_what_and_why(ledger: DynamoDBLedgerTable) -> 
     assert head.split() == ["NODE", "POD", "STATE", "HOLDS", "SINCE", "WHY"]
     why = {line.split()[1]: line for line in lines}
     assert why["ml/runs"].endswith("the pod is on this node")
+    assert why["ml/adopted"].endswith("the pod is on this node, where the watcher found it")
     assert why["ml/begins"].endswith("bind under way for 4 s")
     assert "bind did not complete; the watcher looks after it in 1" in why["ml/stuck"]
     assert f"3 {SLOT}" in why["ml/runs"]
