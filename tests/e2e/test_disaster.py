@@ -76,6 +76,7 @@ def test_an_emptied_cache_is_named_and_filled_again_by_the_next_watcher(stack: D
 
 def test_a_cache_table_that_is_gone_is_named_and_works_again_when_it_is_made(stack: DeployedStack, node: str) -> None:
     client, table = stack.client("dynamodb"), stack.name("CacheTable")
+    assert not _error(stack, node)  # filter has read what is applied, maxStaleness among it
     deleted = time.monotonic()
     client.delete_table(TableName=table)
 
