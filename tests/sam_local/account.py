@@ -18,8 +18,8 @@ from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.watcher import Watcher
 from tests.builders.event_fixtures import ALLOW_LIST, PASSWORD
+from tests.builders.tables import create_cache_table
 from tests.deployment.emulator import Emulator
-from tests.deployment.template import read_template
 
 from .api_server import DumpedApiServer
 
@@ -61,10 +61,8 @@ def _record(emulator: Emulator, name: str, authentication: str) -> dict[str, str
 
 
 def _publish(emulator: Emulator, dump: Path, table_name: str) -> None:
-    properties = dict(read_template()["Resources"]["CacheTable"]["Properties"])
-    del properties["TimeToLiveSpecification"]  # no property of a table where it is created through its API
     client = emulator.client("dynamodb")
-    client.create_table(TableName=table_name, **properties)
+    create_cache_table(client, table_name)
     clock = SystemClock()
     elector = LeaderElector(
         DynamoDBLeaseLock(client, table_name), LeaderElectionConfig(), "surroundings", clock, random.random
