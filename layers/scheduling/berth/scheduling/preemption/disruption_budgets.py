@@ -18,7 +18,9 @@ class DisruptionBudgets:
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._by_namespace: dict[str, list[tuple[int, PodDisruptionBudget]]] = {}
         self._allowed: list[int] = []
+        self._counted = False  # whether any budget names a pod whose eviction is counted already
         for index, budget in enumerate(budgets):
+            self._counted = self._counted or bool(budget.disrupted_pods)
             self._allowed.append(max(0, budget.disruptions_allowed))
             self._by_namespace.setdefault(budget.namespace, []).append((index, budget))
         self._matching: dict[LabelSet, tuple[tuple[int, PodDisruptionBudget], ...]] = {}
@@ -73,7 +75,7 @@ class DisruptionBudgets:
             found = tuple(pair for pair in self._by_namespace.get(pod.namespace, ()) if pair[1].selects(pod.label_set))
             self._matching[pod.label_set] = found
         # Whose eviction the API server has counted already, is counted no more.
-        return [pair for pair in found if pod.name not in pair[1].disrupted_pods] if found else found
+        return [pair for pair in found if pod.name not in pair[1].disrupted_pods] if self._counted else found
 
 
 def after_evictions(budgets: Sequence[PodDisruptionBudget], pods: Iterable[Pod]) -> Sequence[PodDisruptionBudget]:

@@ -61,8 +61,10 @@ class DryRun:
         # Most pods that cannot be back need the resources: that is seen before the others' states are changed.
         if not beside._passes_locally:
             return None
+        if not self.states:
+            return beside
         states = self.states
-        for pod in pods if states else ():
+        for pod in pods:
             states = tuple([state.with_pod(pod, node) for state in states])
         return self._at(node, states) if beside._passes_by(states) else None
 
