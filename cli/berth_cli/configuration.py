@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +26,9 @@ _IN_WORDS_OF_YAML = {
 }
 
 
+STDIN = "-"
+
+
 @dataclass(frozen=True, slots=True)
 class WrongField:
     """`field`: its path in the document, with dots; `document` where no field is to blame."""
@@ -40,10 +44,20 @@ def load_configuration(config: Path | None, profile: str | None) -> BerthConfigu
     if config is None:
         return _or_raise(validated({"profile": profile} if profile else {}), "--profile")
     try:
-        text = config.read_bytes()
+        text = bytes_of(config)
     except OSError as error:
         raise click.ClickException(f"{config}: {error.strerror}") from error
-    return _or_raise(parsed(text), str(config))
+    return _or_raise(parsed(text), name_of(config))
+
+
+def name_of(file: Path) -> str:
+    """What messages call it."""
+    return "standard input" if str(file) == STDIN else str(file)
+
+
+def bytes_of(file: Path) -> bytes:
+    """What is in it; `-` is standard input. Raises OSError."""
+    return sys.stdin.buffer.read() if str(file) == STDIN else file.read_bytes()
 
 
 def parsed(text: bytes) -> BerthConfiguration | list[WrongField]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from berth_cli.configuration import load_configuration
+from berth_cli.configuration import load_configuration, name_of
 from berth_cli.stack_tables import refuse_unless_one, table_options
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ OUTPUT = "CacheTableName"
 EPILOG = """\b
 Examples:
   berth config apply berth.yaml --stack berth-production
-  berth config apply berth.yaml --table berth-cache-1A2B3C
+  cat berth.yaml | berth config apply - --table berth-cache-1A2B3C
 """
 
 
@@ -27,14 +27,14 @@ Examples:
 @click.argument("file", type=click.Path(path_type=Path))
 @table_options(OUTPUT, "cache")
 def apply(file: Path, stack: str | None, table: str | None, region: str | None) -> None:
-    """Apply the BerthConfiguration in FILE to a running stack, without a deployment.
+    """Apply the BerthConfiguration in FILE to a running stack, without a deployment; `-` reads standard input.
 
     The document is validated first. Verbs use it from their next call on; the watcher within 15 seconds.
     """
     refuse_unless_one(stack, table)
     configuration = load_configuration(file, None)
     for doubt in configuration.doubts:
-        click.echo(f"{file}: warning: {doubt}", err=True)
+        click.echo(f"{name_of(file)}: warning: {doubt}", err=True)
     # Only now: the AWS SDK takes longer to import than a wrong document to be found.
     import boto3
     from botocore.exceptions import BotoCoreError
@@ -53,4 +53,4 @@ def apply(file: Path, stack: str | None, table: str | None, region: str | None) 
         raise click.ClickException(str(error)) from error
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
-    click.echo(f"{file} is applied to {name}: profile {configuration.profile}, hash {hash_of(document)}")
+    click.echo(f"{name_of(file)} is applied to {name}: profile {configuration.profile}, hash {hash_of(document)}")

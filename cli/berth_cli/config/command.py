@@ -12,9 +12,7 @@ from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.config.apply import apply
 from berth_cli.config.description import as_json, in_words
 from berth_cli.config.schema import schema_text
-from berth_cli.configuration import parsed
-
-STDIN = "-"
+from berth_cli.configuration import bytes_of, name_of, parsed
 
 CHECK_EPILOG = """\b
 Examples:
@@ -40,11 +38,10 @@ def check(file: Path, output: str) -> None:
     `-` reads standard input. Exit status: 0 valid, 1 not valid, 2 no such file.
     """
     try:
-        text = sys.stdin.buffer.read() if str(file) == STDIN else file.read_bytes()
+        text = bytes_of(file)
     except OSError as error:
         raise click.BadParameter(f"{file}: {error.strerror}") from error
-    name = "standard input" if str(file) == STDIN else str(file)
-    found = parsed(text)
+    name, found = name_of(file), parsed(text)
     valid = isinstance(found, BerthConfiguration)
     if output == "json":
         click.echo(orjson.dumps({"file": name, **as_json(found)}, option=orjson.OPT_INDENT_2))

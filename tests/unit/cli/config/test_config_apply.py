@@ -52,6 +52,12 @@ def test_it_says_what_was_applied_where(applied: Result, document: Path) -> None
     assert applied.stdout.startswith(f"{document} is applied to {TABLE}: profile resource-segregation, hash ")
 
 
+def test_it_is_read_from_a_pipe_as_well() -> None:
+    done = CliRunner().invoke(main, ["config", "apply", "-", "--table", TABLE], input="profile: labels\n")
+    assert done.exit_code == 1
+    assert "standard input: profile: Input should be 'label-priority'" in done.stderr
+
+
 def test_a_warm_function_follows_from_its_next_call_on(
     load_function: Callable[..., Callable[..., Any]], document: Path, request: pytest.FixtureRequest
 ) -> None:
