@@ -14,8 +14,8 @@ import boto3
 import botocore.session
 from moto.core.botocore_stubber import BotocoreStubber
 
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.table import Marker, MarkerState
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.table import Marker, MarkerState
 
 TABLE = "berth-cache"
 LEDGER_TABLE = "berth-ledger"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration import load_configuration
 
 EPILOG = """\b
@@ -147,8 +147,8 @@ def _serve(
 
 def _refuse_what_is_no_kubeconfig(path: Path) -> None:
     """A server that is away may come back; what no kubectl reads stays as it is."""
-    from berth.cluster import kubeconfig
-    from berth.nodecache.cluster import ClusterUnavailable
+    from berth.cluster.api_server import kubeconfig
+    from berth.nodecache.feed.cluster import ClusterUnavailable
 
     try:
         kubeconfig.from_file(path)

@@ -2,9 +2,9 @@
 
 import os
 
-from berth.runtime.authorizer_settings import AuthorizerSettings
-from berth.runtime.authorizing import AuthorizerEndpoint, SimpleAnswer, authorizer_for
-from berth.runtime.http_event import HTTPEvent
+from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint, SimpleAnswer, authorizer_for
+from berth.runtime.http.http_event import HTTPEvent
+from berth.runtime.settings.authorizer import AuthorizerSettings
 
 endpoint = AuthorizerEndpoint(authorizer_for(AuthorizerSettings.from_environ(os.environ)))
 

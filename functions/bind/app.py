@@ -3,18 +3,17 @@
 import os
 import time
 
-from berth.extender.bind import answer_bind, failed
-from berth.extender.deadline import Deadline
+from berth.configuration.store import ConfigurationInvalid
+from berth.extender.bind import Deadline, answer_bind, failed
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.reply import Reply
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.configurations import ConfigurationInvalid
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
+from berth.runtime.adapters import counted_in_force
 from berth.runtime.cluster import connect
-from berth.runtime.counted import counted_in_force
-from berth.runtime.endpoint import Endpoint
-from berth.runtime.http_event import HTTPAnswer, HTTPEvent
-from berth.runtime.settings import BindSettings
+from berth.runtime.http.endpoint import Endpoint
+from berth.runtime.http.http_event import HTTPAnswer, HTTPEvent
+from berth.runtime.settings.functions import BindSettings
 
 settings = BindSettings.from_environ(os.environ)
 in_force = counted_in_force(settings)

@@ -3,15 +3,15 @@
 import os
 from functools import partial
 
-from berth.extender.prioritize import answer_prioritize, failed, failed_silently
+from berth.extender.prioritize import answer_prioritize, empty_on_failure, failed
 from berth.runtime.adapters import node_cache
-from berth.runtime.endpoint import Endpoint
-from berth.runtime.http_event import HTTPAnswer, HTTPEvent
-from berth.runtime.settings import PolicySettings
+from berth.runtime.http.endpoint import Endpoint
+from berth.runtime.http.http_event import HTTPAnswer, HTTPEvent
+from berth.runtime.settings.functions import PolicySettings
 
 settings = PolicySettings.from_environ(os.environ)
 cache = node_cache(settings, "prioritize")
-tell = failed_silently if settings.password_in_url else failed
+tell = empty_on_failure if settings.password_in_url else failed
 answer = partial(answer_prioritize, cache=cache, failed=tell)
 endpoint = Endpoint("prioritize", answer, tell, warm_up=cache.catch_up)
 

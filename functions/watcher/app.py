@@ -4,10 +4,10 @@ import os
 import time
 from typing import Protocol
 
-from berth.runtime.candidacy import Run
-from berth.runtime.settings import WatcherMode, WatcherSettings
-from berth.runtime.telemetry import Telemetry
-from berth.runtime.watching import watch
+from berth.runtime.settings.functions import WatcherMode, WatcherSettings
+from berth.runtime.telemetry.telemetry import Telemetry
+from berth.runtime.watcher.watcher_loop import watch
+from berth.runtime.watcher.watcher_run import Run
 
 settings = WatcherSettings.from_environ(os.environ)
 telemetry = Telemetry("watcher")

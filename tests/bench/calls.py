@@ -12,12 +12,12 @@ import orjson
 from berth.extender import filter as filtering
 from berth.extender import prioritize
 from berth.extender.outcomes import Failure
-from berth.extender.ports import Basis, NodeCache
+from berth.extender.ports import DecisionContext, NodeCache
 from berth.extender.reply import Reply
-from berth.runtime.endpoint import Endpoint
-from berth.scheduling.configuration import BerthConfiguration
+from berth.runtime.http.endpoint import Endpoint
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.bench import cluster
 from tests.bench.cluster import Manifest
 from tests.bench.figures import Timed
@@ -36,8 +36,8 @@ class Environment(NodeCache):
         self._changes: Iterator[Snapshot] = cluster.changes(self._snapshot)
         self.forget()
 
-    def current(self) -> Basis:
-        return Basis(self._policy, self._snapshot)
+    def current(self) -> DecisionContext:
+        return DecisionContext(self._policy, self._snapshot)
 
     def policy(self) -> Policy:
         return self._policy

@@ -12,10 +12,10 @@ from functools import cache
 from random import Random
 from typing import Any
 
-from berth.scheduling.changes import Changes
 from berth.scheduling.objects import LabelSet, Namespace, NodeInfo, Pod, PodSpec, label_set, read_node, read_pods
 from berth.scheduling.objects.workloads import Workload, Workloads
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 PODS_PER_NODE = 30
 CONTROLLERS = 200

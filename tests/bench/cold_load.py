@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 
 import orjson
 
-from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.field_projection import Needs, trims
 from berth.cluster.watch.resources import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS, Resource
 from berth.nodecache.feed.changes import Change, Key, Object, pack, unpack
 from berth.nodecache.feed.observed_state import key_of
@@ -106,7 +106,7 @@ def load(chunks: list[bytes]) -> dict[str, float]:
     """What a verb's function does with a snapshot's chunks, and with what follows."""
     import boto3
 
-    from berth.scheduling.configuration import BerthConfiguration
+    from berth.scheduling.configuration.document import BerthConfiguration
 
     boto3.client("dynamodb", region_name="eu-central-1")
     BerthConfiguration(profile="full").policy()

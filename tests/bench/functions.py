@@ -183,10 +183,10 @@ def _loaded(function: str, chunks: list[bytes]) -> Any:
 
 def _table(chunks: list[bytes]) -> object:
     """Of a watcher that has published the snapshot a moment ago."""
-    from berth.lease.in_memory_lock import InMemoryItem
+    from berth.nodecache.feed.cluster import Position
     from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
-    from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
-    from berth.nodecache.feed.progress import Position
+    from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+    from berth_cli.embedded_store.lease_lock import InMemoryItem
 
     now = time.time()
     snapshot = SnapshotPointer("snapshot", 1, 1, len(chunks), sum(map(len, chunks)), now)

@@ -6,7 +6,7 @@ import gc
 import tracemalloc
 from collections.abc import Iterator
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod, read_pod
 from tests.bench import cluster
 from tests.bench.figures import Family, Figure

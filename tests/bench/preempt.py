@@ -8,8 +8,8 @@ from functools import partial
 import orjson
 
 from berth.extender.preempt import answer_preempt, failed
-from berth.runtime.endpoint import Endpoint
-from berth.scheduling.configuration import BerthConfiguration
+from berth.runtime.http.endpoint import Endpoint
+from berth.scheduling.configuration.document import BerthConfiguration
 from tests.bench import cluster
 from tests.bench.cluster import Manifest
 from tests.bench.figures import Family, Figure, Timed, beside_floor
@@ -61,8 +61,8 @@ class Environment:
 
     def floor(self) -> bytes:
         """The least that any extender behind this API does with the request: it agrees to everything, unseen."""
-        agreed = orjson.loads(orjson.loads(self._event)["body"])["NodeNameToMetaVictims"]
-        body = orjson.dumps({"NodeNameToMetaVictims": agreed}).decode()
+        review_victims = orjson.loads(orjson.loads(self._event)["body"])["NodeNameToMetaVictims"]
+        body = orjson.dumps({"NodeNameToMetaVictims": review_victims}).decode()
         return orjson.dumps({"statusCode": 200, "body": body, "isBase64Encoded": False})
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.objects.cluster import read_objects
-from berth.scheduling.profiles import FULL
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.control_loop import ControlLoop
 from berth_cli.simulate.extender import PolicyExtender
 from berth_cli.simulate.queue import queue

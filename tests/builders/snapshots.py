@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
 from berth.scheduling.objects import NodeInfo
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 K = TypeVar("K", bound=Hashable)
 

@@ -14,10 +14,10 @@ from berth.lease.config import HandOver, LeaderElectionConfig
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.changes import Change
+from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Observation
-from berth.nodecache.feed.objects_view import ObjectsView
-from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.observed_state import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.feed.writer import Writer
 from tests.builders.tables import create_cache_table

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from berth.nodecache.feed.leader import Pace
-from berth.nodecache.feed.retention import Retention
+from berth.nodecache.feed.writer import Retention
 from tests.capacity.item_size import read_units, write_units
 from tests.capacity.sizes import HEAD_BYTES, LOG_ITEM_KEYS, packed_pod_changes, snapshot_bytes_per_node
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from functools import cache
 
-from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.field_projection import Needs, trims
 from berth.cluster.watch.resources import NODES, PODS
 from berth.nodecache.feed.changes import Change, Object, pack
 from berth.nodecache.feed.observed_state import key_of

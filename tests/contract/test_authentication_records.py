@@ -13,10 +13,9 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
 from berth.authentication.allow_list import AllowList
-from berth.authentication.allow_list_file import AllowListFile
+from berth.authentication.allow_list_records import AllowListFile, ParameterStoreAllowList
 from berth.authentication.basic import check
 from berth.authentication.outcomes import AuthorizerOutcome
-from berth.authentication.parameter_store_allow_list import ParameterStoreAllowList
 from berth.authentication.ports import AllowListRecord, PasswordRecord, RecordUnavailable
 from berth.authentication.secrets_manager_passwords import OVERLAP_SECONDS, SecretsManagerPasswords
 from tests.builders.authorizer_events import basic

@@ -12,14 +12,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-from berth.cluster.api_server import ApiServer
-from berth.cluster.dump import DumpCluster
-from berth.cluster.kept_fields import Needs
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.dump.dump_cluster import DumpCluster
+from berth.cluster.field_projection import Needs
 from berth.cluster.kubernetes_cluster import KubernetesCluster
 from berth.cluster.watch.resources import ALWAYS, NODES, PODS
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.feed.cluster import Cluster, ClusterWatch
-from berth.nodecache.feed.events import Added, Deleted, Listed, Modified
+from berth.nodecache.feed.cluster import Added, Cluster, ClusterUnavailable, ClusterWatch, Deleted, Listed, Modified
 from berth.nodecache.feed.observed_state import ObservedState
 from tests.builders.nodes import node_object
 from tests.builders.pods import pod_object

@@ -9,18 +9,18 @@ import boto3
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import ConfigurationStore, hash_of
 from berth.lease.config import LeaderElectionConfig
 from berth.lease.dynamodb_item import HEAD_KEY
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector
-from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
 from berth.lease.lock import LeaseLock
 from berth.lease.outcomes import ElectionOutcome
-from berth.nodecache.configurations import ConfigurationStore, hash_of
-from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
 from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.unit.lease.clocks import EnvironmentClock

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from berth.extender.bind import answer_bind
-from berth.extender.deadline import Deadline
+from berth.extender.bind import Deadline, answer_bind
 from berth.extender.outcomes import BindOutcome
 from berth.extender.reply import Reply
 from tests.builders.kubeconfigs import kubeconfig_for

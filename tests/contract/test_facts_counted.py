@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.field_projection import Needs, trims
 from berth.cluster.watch.resources import NODES, PODS
-from berth.reservations.entry import OpenReservation, PodKey
-from berth.reservations.in_memory_table import InMemoryLedgerTable
+from berth.reservations.ledger.entry import OpenReservation, PodKey
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.counted import (
     LICENCE,
     MEMORY,

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from berth.scheduling import evaluation, objects
+from berth.scheduling import objects
+from berth.scheduling.evaluation import evaluation
 from berth.scheduling.plugins import node_priority_label
 from tests.builders.nodes import labelled, labelled_object, node, node_object
 from tests.builders.pods import pod_object

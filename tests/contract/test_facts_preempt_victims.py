@@ -8,15 +8,15 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.field_projection import Needs, trims
 from berth.cluster.watch.resources import NODES, POD_DISRUPTION_BUDGETS, PODS
 from berth.extender.filter import answer_filter, answer_filter_onlyone
 from berth.extender.outcomes import PreemptOutcome
 from berth.extender.ports import CacheUnavailable
 from berth.extender.preempt import answer_preempt
 from berth.extender.reply import Reply
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.freshness import WhenStale
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WhenStale
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 from tests.builders.requests import Request, body_of, cache_mode, victims_by_uid, victims_in_full

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 from kubernetes.client import Configuration
 
-from berth.cluster.api_server import ApiServer
-from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.wake_up import WakeUp
+from berth.cluster.api_server.client import ApiServer
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+from berth.scheduling_queue.wake_up import WakeUp
 from tests.builders.nodes import labelled, node
 from tests.builders.requests import cache_mode
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback

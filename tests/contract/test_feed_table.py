@@ -9,14 +9,14 @@ from itertools import count
 import pytest
 
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
-from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
 from berth.lease.lock import LeaseLock, Written
 from berth.lease.record import Fence, LeaseSpec
+from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
-from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
-from berth.nodecache.feed.progress import Position
 from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
+from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
 
 _NUMBERS = count(1)

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from berth.reservations.entry import Entry, EntryState, OpenReservation, PodKey
-from berth.reservations.ledger import Ledger, LedgerOutcome, LedgerResult, created
-from berth.reservations.node_ledger import NodeLedger
-from berth.reservations.table import LedgerTable, Marker, MarkerState, NotWritten, Written
+from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, PodKey
+from berth.reservations.ledger.ledger import Ledger, LedgerOutcome, LedgerResult, created
+from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, NotWritten, Written
 from tests.unit.reservations.ledger_tables import ALL, ledger_table
 
 AT = 1_800_000_000.5

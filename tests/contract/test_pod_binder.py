@@ -10,8 +10,8 @@ import orjson
 import pytest
 from kubernetes.client import Configuration
 
-from berth.cluster.api_server import ApiServer
-from berth.cluster.dump import DumpCluster
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.dump.dump_cluster import DumpCluster
 from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.extender.ports import Assignment, Binding, Created, PodBinder, Refused, Unanswered
 from tests.fakes.api_server import Fault, kubernetes_on_loopback

@@ -12,28 +12,27 @@ import orjson
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.field_projection import Needs, trims
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import Configurations
 from berth.extender.ports import CacheUnavailable
 from berth.lease.clock import Instant
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.lock import Written
 from berth.lease.record import Fence, Lease, LeaseSpec
-from berth.nodecache.configurations import Configurations
-from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
 from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION, Head, Observation
-from berth.nodecache.feed.leadership import Leadership
-from berth.nodecache.feed.objects_view import ObjectsView
-from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.observed_state import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import TableUnavailable
-from berth.nodecache.feed.writer import Writer
+from berth.nodecache.feed.writer import Leadership, Writer
 from berth.nodecache.health import HealthOutcome, health
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled
 from tests.builders.pods import pod_object
 from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_of

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.reservations.dynamodb_item import SCHEMA_VERSION
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.entry import Entry, EntryState, OpenReservation, PodKey
-from berth.reservations.events import Happening
-from berth.reservations.ledger import Ledger, LedgerOutcome, created
-from berth.reservations.table import LedgerTable, Marker, MarkerState, TableUnavailable
+from berth.reservations.ledger.dynamodb_item import SCHEMA_VERSION
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
+from berth.reservations.ledger.ledger import Ledger, LedgerOutcome, created
+from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, TableUnavailable
+from berth.reservations.reconciler.events import ReservationEvent
 from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_of
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.reservations.reconciling import NODE, Watching
@@ -163,7 +163,7 @@ def test_a_rebuild_replaces_what_is_not_for_this_release(unreadable: list[Item],
         watching.lead()  # so that the next one's epoch is not before the one that stands there
     leader = watching.lead()
     watching.run(leader, 10)
-    assert Happening.TABLE_UNAVAILABLE in watching.happened()
+    assert ReservationEvent.TABLE_UNAVAILABLE in watching.happened()
     assert table.put_marker(Marker(MarkerState.REBUILDING, 4, AT, "operator"), MARKER)
     for _ in range(6):
         watching.run(leader, 10)

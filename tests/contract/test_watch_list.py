@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from berth.cluster.api_server import CREDENTIALS_REFUSED
+from berth.cluster.api_server.client import CREDENTIALS_REFUSED
 from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
 from berth.cluster.watch.resources import (
     ALWAYS,
@@ -18,8 +18,7 @@ from berth.cluster.watch.resources import (
     SPREADING,
     Resource,
 )
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.feed.events import Listed
+from berth.nodecache.feed.cluster import ClusterUnavailable, Listed
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, Exchange, driven_api_server
 
 Result = TypeVar("Result")

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from berth.cluster.api_server import ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import ApiServer, ApiServerUnreachable
 from berth.cluster.watch.resources import ALWAYS, NODES, PODS
 from berth.cluster.watch.watches import Watches, watch
-from berth.nodecache.feed.events import Added, Bookmark, Interrupted, Listed
-from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.cluster import Added, Bookmark, Interrupted, Listed, Position
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, driven_api_server

@@ -11,7 +11,7 @@ import pytest
 from berth.cluster.watch.kubernetes_lister_watcher import WatchOptions
 from berth.cluster.watch.resources import NODES
 from berth.cluster.watch.watches import Watches, watch
-from berth.nodecache.feed.events import (
+from berth.nodecache.feed.cluster import (
     Added,
     Bookmark,
     Deleted,
@@ -20,9 +20,9 @@ from berth.nodecache.feed.events import (
     Interrupted,
     Listed,
     Modified,
+    Position,
     Received,
 )
-from berth.nodecache.feed.progress import Position
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import DrivenApiServer, Exchange, driven_api_server, status_object
 from tests.unit.cluster.taking import Consumer, at_once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.nodes import labelled
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode, victims_by_uid

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
-from berth.nodecache.dynamodb_configuration import KEY as CONFIGURATION_KEY
-from berth.reservations.dynamodb_item import MARKER_KEY, NODE_PREFIX, OPEN
+from berth.reservations.ledger.dynamodb_item import MARKER_KEY, NODE_PREFIX, OPEN
 
 from .template import KUBECONFIGS
 

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
 from berth.lease.dynamodb_item import HEAD_KEY
-from berth.nodecache.dynamodb_configuration import KEY as CONFIGURATION_KEY
 from berth_cli.doctor.finding import CheckName
 from berth_cli.doctor.side import shown
 from tests.deployment import sam

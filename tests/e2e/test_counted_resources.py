@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 
 from .cluster import Cluster, Pod
 from .control_plane import ControlPlane, RunScheduler

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from berth.reservations.dynamodb_item import OPEN
+from berth.reservations.ledger.dynamodb_item import OPEN
 from tests.deployment.permissions import (
     BINDER_SECRET,
     CACHE,

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from berth.cluster import kubeconfig
-from berth.cluster.api_server import ApiServer
+from berth.cluster.api_server import kubeconfig
+from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
-from berth.reservations.entry import PodKey
-from berth.reservations.pods import Found, Touched
+from berth.reservations.ledger.entry import PodKey
+from berth.reservations.reconciler.reserved_pods import Found, Touched
 
 from .cluster import Cluster
 from .control_plane import EKS_BINDER, EKS_WATCHER, ControlPlane, RunScheduler

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from kubernetes.client import Configuration
 
-from berth.cluster.api_server import ApiServer
+from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
 from berth.extender.ports import Binding, Created, Refused
-from berth.reservations.entry import PodKey
-from berth.reservations.pods import Changed, Found, NotFound, Touched
+from berth.reservations.ledger.entry import PodKey
+from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, Touched
 
 from .cluster import Cluster
 from .control_plane import ControlPlane

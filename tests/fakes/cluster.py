@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from berth.nodecache.cluster import ClusterUnavailable, SchedulingQueue
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.scheduling_queue.queue import SchedulingQueue
 
 
 class RecordingQueue(SchedulingQueue):

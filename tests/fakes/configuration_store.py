@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from berth.lease.in_memory_lock import ConditionFailed, InMemoryItem
-from berth.nodecache.configurations import ConfigurationStore, hash_of
+from berth.configuration.store import ConfigurationStore, hash_of
+from berth_cli.embedded_store.lease_lock import ConditionFailed, InMemoryItem
 
 
 class InMemoryConfigurationStore(ConfigurationStore):

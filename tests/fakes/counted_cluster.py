@@ -8,8 +8,8 @@ from itertools import count
 from typing import TypeVar
 
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.reservations.entry import PodKey
-from berth.reservations.pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.reservations.ledger.entry import PodKey
+from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod

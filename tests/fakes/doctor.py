@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.doctor.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, Schedule
 from berth_cli.doctor.cluster_access import ClusterAccess, Right
 from berth_cli.doctor.endpoint import Answered, Endpoint, ServerCertificate, Unanswered

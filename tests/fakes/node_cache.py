@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from berth.extender.ports import Basis, CacheUnavailable, NodeCache
-from berth.scheduling.configuration import BerthConfiguration
+from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class FixedNodeCache(NodeCache):
@@ -26,8 +26,8 @@ class FixedNodeCache(NodeCache):
         )
         return cls(configuration, cluster)
 
-    def current(self) -> Basis:
-        return Basis(self._policy, self._cluster)
+    def current(self) -> DecisionContext:
+        return DecisionContext(self._policy, self._cluster)
 
     def policy(self) -> Policy:
         return self._policy

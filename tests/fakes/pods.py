@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.reservations.entry import PodKey
-from berth.reservations.pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.reservations.ledger.entry import PodKey
+from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
 

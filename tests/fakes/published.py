@@ -7,14 +7,14 @@ from itertools import count
 
 from berth.lease.config import LeaderElectionConfig
 from berth.lease.elector import LeaderElector
-from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
 from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.head import Observation
-from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
 from berth.nodecache.feed.observed_state import ObservedState
-from berth.nodecache.feed.progress import Position
 from berth.nodecache.feed.writer import Writer
 from berth.scheduling.objects import NodeInfo
+from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.unit.lease.clocks import EnvironmentClock
 
 

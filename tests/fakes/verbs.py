@@ -9,15 +9,15 @@ from typing import Any
 
 import orjson
 
+from berth.configuration.store import Configurations
 from berth.extender import filter as filtering
 from berth.extender import preempt, prioritize
-from berth.nodecache.configurations import Configurations
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import Seen, WarmNodeCache
-from berth.reservations.table import LedgerTable
-from berth.runtime.endpoint import Endpoint
-from berth.scheduling.configuration import BerthConfiguration
+from berth.reservations.ledger.table import LedgerTable
+from berth.runtime.http.endpoint import Endpoint
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo
 from tests.builders.events import http_event
 from tests.builders.requests import body_of

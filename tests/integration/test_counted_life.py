@@ -14,9 +14,9 @@ import orjson
 import pytest
 import yaml
 
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.entry import EntryState
-from berth.scheduling.configuration import BerthConfiguration
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.entry import EntryState
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli import local_stack
 from berth_cli.embedded_dynamodb import LEDGER_TABLE, TABLE, EmbeddedDynamoDB
 from berth_cli.functions import load_handler

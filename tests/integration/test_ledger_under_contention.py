@@ -13,8 +13,8 @@ import pytest
 
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Binding, Held, NotHeld
-from berth.reservations.bind import LedgerReservations
-from berth.reservations.ledger import created
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger.ledger import created
 from berth.scheduling.managed_resources.demand import Demand
 from tests.simulation.binds import COUNTING, GPU_MEMORY, LICENCE, assert_adds_up
 from tests.soak.checked import CheckedLedgerTable, FaultyTable

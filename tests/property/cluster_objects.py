@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.field_projection import Needs, trims
 from berth.cluster.watch.resources import ALWAYS, SPREADING
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.observed_state import key_of

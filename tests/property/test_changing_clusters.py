@@ -8,20 +8,20 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from berth.scheduling.changes import Changes
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Namespace, NodeInfo, Pod, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.parity.generator.cases import case
 from tests.parity.generator.draw import Draw
 from tests.parity.generator.features import Family
 
 
 @dataclass(frozen=True)
-class Moment:
+class SnapshotId:
     """What there is in a cluster."""
 
     nodes: dict[str, NodeInfo]
@@ -34,7 +34,7 @@ class Moment:
             self.nodes.values(), self.pods.values(), namespaces=self.namespaces, workloads=self.workloads
         )
 
-    def since(self, earlier: Moment) -> Changes:
+    def since(self, earlier: SnapshotId) -> Changes:
         return Changes(
             nodes=[node for name, node in self.nodes.items() if node != earlier.nodes.get(name)],
             nodes_gone=[name for name in earlier.nodes if name not in self.nodes],
@@ -48,7 +48,7 @@ class Moment:
         )
 
 
-def moments(whole: dict[str, Any], draw: Draw, count: int) -> list[Moment]:
+def moments(whole: dict[str, Any], draw: Draw, count: int) -> list[SnapshotId]:
     """Some of the objects at each moment, now and then changed in what may change while they live."""
     found = read_objects(whole["objects"])
     workloads = Workloads.of(found.workloads)
@@ -57,7 +57,7 @@ def moments(whole: dict[str, Any], draw: Draw, count: int) -> list[Moment]:
         objects = [_later(obj, draw) for obj in whole["objects"] if draw.chance(0.8)]
         some = read_objects(objects)
         made.append(
-            Moment(
+            SnapshotId(
                 {node.name: node for node in some.nodes},
                 {pod.uid: pod for pod in some.pods if pod.name != "pending"},
                 tuple(some.namespaces if draw.chance(0.3) else found.namespaces),

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
-from berth.scheduling.managed_resources.counting import Counting, left
+from berth.scheduling.managed_resources.counting import Counting, Insufficient, left
 from berth.scheduling.managed_resources.demand import Demand
-from berth.scheduling.managed_resources.insufficient import Insufficient
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node
 from berth.scheduling.objects.pod_reading import PodReader
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import (
     LICENCE,
     LICENCES,

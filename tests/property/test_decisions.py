@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import PRIORITY, labelled_object, node_object
 from tests.builders.pods import pod, pod_object
 from tests.builders.requests import cache_mode, full_mode
@@ -106,7 +106,7 @@ def test_both_modes_decide_alike(cluster: dict[str, str | None], requesting: dic
 def test_a_warm_policy_decides_like_a_cold_one_whatever_it_remembers(
     moments: list[dict[str, str | None]], requests: list[list[str]]
 ) -> None:
-    from berth.scheduling.configuration import BerthConfiguration
+    from berth.scheduling.configuration.document import BerthConfiguration
 
     warm, earlier = BerthConfiguration().policy(), None
     asking: Pod = pod()

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluations import Evaluations
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import Pod
-from berth.scheduling.positions import Located
-from berth.scheduling.profile import Profile
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Status
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.property.changing_clusters import Cluster, Event, as_pod, clusters, events, incoming
 
 PROFILES = {name: BerthConfiguration().build_profile(name) for name in ("full", "label-priority")}
@@ -33,7 +33,7 @@ asking = st.lists(incoming.map(as_pod), min_size=1, max_size=3)
 
 def said_by(evaluation: Evaluation, pod: Pod) -> Found:
     """The statuses of all names, and the scores of those that pass, by name."""
-    located = Located.of(NAMES, evaluation.snapshot.positions)
+    located = NodeRefs.of(NAMES, evaluation.snapshot.positions)
     split = evaluation.statuses.split(located)
     by_name = {name: evaluation.statuses[name] for name in NAMES}
     assert {name: status for name, status in by_name.items() if status is not SUCCESS} == dict(split.dropped)

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from berth.extender.preempt import answer_preempt
-from berth.scheduling import cycle
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.status import SUCCESS
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.preemption.priority import by_importance, priority_of
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate import scheduling_cycle as cycle
 from tests.builders.nodes import node_with
 from tests.builders.pods import container, pod_with
 from tests.builders.requests import victims_by_uid, victims_in_full

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.cluster.kept_fields import Needs, trims
+from berth.cluster.field_projection import Needs, trims
 from berth.cluster.watch.resources import ALWAYS, SPREADING
 from berth.nodecache.feed.changes import Change, pack, unpack
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.objects import Pod, PodSpec, read_node, read_pods, trimmed_node, trimmed_pod
 from berth.scheduling.objects.cluster import read_objects
-from berth.scheduling.objects.compact_pod import compact_pod
 from berth.scheduling.objects.pod_reading import PodReader
+from berth.scheduling.objects.projection import compact_pod
 from berth.scheduling.objects.workloads import Workloads
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.snapshots import content
 from tests.parity.generator.cases import cases
 from tests.parity.generator.features import Family

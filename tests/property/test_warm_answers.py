@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from berth.extender.filter import answer_filter, answer_filter_onlyone
-from berth.extender.ports import Basis, NodeCache
-from berth.scheduling.configuration import BerthConfiguration
+from berth.extender.ports import DecisionContext, NodeCache
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.property.changing_clusters import NODES, Cluster, Event, clusters, events, incoming
 
 steps = st.lists(st.lists(events, min_size=1, max_size=3), min_size=1, max_size=5)
@@ -26,8 +26,8 @@ class AtHand(NodeCache):
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot, self._policy = snapshot, BerthConfiguration(profile="full").policy()
 
-    def current(self) -> Basis:
-        return Basis(self._policy, self.snapshot)
+    def current(self) -> DecisionContext:
+        return DecisionContext(self._policy, self.snapshot)
 
     def policy(self) -> Policy:
         return self._policy

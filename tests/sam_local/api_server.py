@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import yaml
 
-from berth.cluster.dump import DumpCluster
+from berth.cluster.dump.dump_cluster import DumpCluster
 from berth.extender.ports import Assignment, Binding, Created, Refused, Unanswered
 
 KINDS = {

@@ -11,23 +11,20 @@ from enum import StrEnum
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.bind import bind
-from berth.extender.counted_bind import Counted, bind_counted
-from berth.extender.deadline import Deadline
+from berth.extender.bind import Counted, Deadline, bind, bind_counted
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.reservations.bind import LedgerReservations
-from berth.reservations.entry import EntryState, OpenReservation
-from berth.reservations.expiry import Expiry
-from berth.reservations.in_memory_table import InMemoryLedgerTable
-from berth.reservations.ledger import created
-from berth.reservations.node_ledger import NodeLedger
-from berth.reservations.node_reconciliation import NodeReconciliation
-from berth.reservations.node_write import NodeWrite
-from berth.reservations.roll import Roll
-from berth.reservations.table import NotWritten, TableUnavailable, Written
-from berth.scheduling.configuration import BerthConfiguration
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation
+from berth.reservations.ledger.ledger import created
+from berth.reservations.ledger.node_write import NodeWrite
+from berth.reservations.ledger.table import NotWritten, TableUnavailable, Written
+from berth.reservations.reconciler.expiry import Expiry
+from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
+from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import PodsInMemory, StoredPod
 
@@ -256,7 +253,7 @@ class BindWorld:
 
     def publish(self) -> None:
         """The watcher publishes what is in the cluster, and brings the ledger to it."""
-        roll = Roll(COUNTING)
+        roll = PublishedPods(COUNTING)
         pods = {f"{key[0]}/{key[1]}": self._read(key, pod) for key, pod in self.pods.all().items()}
         annotations = {"example.com/gpus": "8000,8000"}
         nodes = {name: NodeInfo(name, {}, allocatable={LICENCE: 4}, annotations=annotations) for name in NODES}

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from berth.extender import counted_bind
+from berth.extender import bind as counted_bind
 from berth.extender.ports import Binding, Created, Refused, Unanswered
-from berth.reservations import ledger as ledgers
-from berth.reservations.entry import Entry, EntryState, OpenReservation, Shares
-from berth.reservations.expiry import Expiry, Unbindable
-from berth.reservations.ledger import Ledger, LedgerResult
-from berth.reservations.node_write import PoolChange
+from berth.reservations.ledger import ledger as ledgers
+from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, Shares
+from berth.reservations.ledger.ledger import Ledger, LedgerResult
+from berth.reservations.ledger.node_write import PoolChange
+from berth.reservations.reconciler.expiry import Expiry, Unbindable
 from tests.fakes.pods import PodsInMemory
 from tests.simulation.binds import EPOCH, BindWorld
 

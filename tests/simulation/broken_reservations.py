@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from berth.reservations.entry import EntryState
-from berth.reservations.expiry import Expiry, On, Unbindable
-from berth.reservations.node_reconciliation import NodeReconciliation
-from berth.reservations.pods import Found
-from berth.reservations.rebuild import Rebuild
-from berth.reservations.reconciler import Reconciler
-from berth.reservations.roll import Roll
+from berth.reservations.ledger.entry import EntryState
+from berth.reservations.reconciler.expiry import Expiry, On, Unbindable
+from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
+from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.reservations.reconciler.rebuild import Rebuild
+from berth.reservations.reconciler.reconciler import Reconciler
+from berth.reservations.reconciler.reserved_pods import Found
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -52,7 +52,7 @@ def expiry_of_what_is_there_after_the_touch(monkeypatch: pytest.MonkeyPatch) -> 
 
 def confirmed_without_a_look_at_what_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is reserved counts as bound, and as gone with the next look: no pod is published there."""
-    entries = Roll.entries
+    entries = PublishedPods.entries
 
     def believed(self, node, ledger, now):
         reserved = {} if ledger is None else ledger.entries
@@ -63,7 +63,7 @@ def confirmed_without_a_look_at_what_is_published(monkeypatch: pytest.MonkeyPatc
         }
         return trusted | dict(entries(self, node, ledger, now))
 
-    monkeypatch.setattr(Roll, "entries", believed)
+    monkeypatch.setattr(PublishedPods, "entries", believed)
 
 
 def reserved_counts_as_over_when_no_pod_is_published(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,23 +12,22 @@ from dataclasses import replace
 import pytest
 
 from berth.lease import elector
-from berth.lease.acquisition import Acquisition
-from berth.lease.candidate import Candidate, ObservedRecord
+from berth.lease.candidate import Acquisition, Candidate, ObservedRecord
 from berth.lease.clock import Clock
-from berth.lease.in_memory_lock import InMemoryItem
 from berth.lease.lock import LeaseLock, Written
 from berth.lease.outcomes import ReleaseOutcome
 from berth.lease.record import Fence, Lease, LeaseSpec, micro_time
-from berth.nodecache.feed import in_memory_table, reader
+from berth.nodecache.feed import reader
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.head import Observation
-from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
 from berth.nodecache.feed.leader import Leader
 from berth.nodecache.feed.reader import NodeCacheReader
-from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import LogItem, LogWrite, TableUnavailable
 from berth.nodecache.feed.watcher import Watcher
-from berth.nodecache.feed.writer import Writer
+from berth.nodecache.feed.writer import Retention, Writer
+from berth_cli.embedded_store import cache_table as in_memory_table
+from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth_cli.embedded_store.lease_lock import InMemoryItem
 
 Break = Callable[[pytest.MonkeyPatch], None]
 BEYOND = 5_000

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from berth.cluster.kubernetes_cluster import OPTIONS
-from berth.nodecache.cluster import ClusterUnavailable
 from berth.nodecache.feed.changes import Key, Object
-from berth.nodecache.feed.cluster import Cluster, ClusterWatch
-from berth.nodecache.feed.events import (
+from berth.nodecache.feed.cluster import (
     Added,
     Bookmark,
+    Cluster,
+    ClusterUnavailable,
+    ClusterWatch,
     Deleted,
     Ended,
     Event,
@@ -19,9 +20,10 @@ from berth.nodecache.feed.events import (
     Interrupted,
     Listed,
     Modified,
+    Position,
+    Progress,
     Received,
 )
-from berth.nodecache.feed.progress import Position, Progress
 from tests.simulation.world import EPOCH, Actor, World
 
 RESOURCES = ("nodes", "pods")

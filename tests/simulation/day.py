@@ -14,16 +14,15 @@ from random import Random
 
 from berth.lease.config import HandOver, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
-from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
 from berth.lease.outcomes import LeaderCallbacks
 from berth.lease.record import Fence
 from berth.lease.standby import Standby
 from berth.nodecache.feed.head import Head
-from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import LogItem, LogWrite
-from berth.nodecache.feed.watcher import Watcher
-from berth.nodecache.feed.watcher_run import WatcherOutcome
-from berth.runtime.candidacy import HORIZON_SECONDS, MARGIN_SECONDS, NAP_SECONDS
+from berth.nodecache.feed.watcher import Watcher, WatcherOutcome
+from berth.nodecache.feed.writer import Retention
+from berth.runtime.watcher.watcher_run import HORIZON_SECONDS, MARGIN_SECONDS, NAP_SECONDS
+from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.simulation.ambush import Ambush
 from tests.simulation.cluster import ApiServer, SimulatedCluster
 from tests.simulation.schedule import Schedule, Starts

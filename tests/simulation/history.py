@@ -13,12 +13,12 @@ from random import Random
 
 from berth.lease.config import HandOver, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
-from berth.lease.in_memory_lock import InMemoryLeaseLock
 from berth.nodecache.feed import changes
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
-from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.feed.watcher import Watcher
+from berth.nodecache.feed.writer import Retention
+from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from tests.simulation.ambush import Ambush
 from tests.simulation.cluster import RESOURCES, ApiServer, SimulatedCluster
 from tests.simulation.next_release import NextReleasesTable, ThisReleasesTable, decoded

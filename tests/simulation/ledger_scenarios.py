@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from berth.extender.ports import Binding, Created
-from berth.reservations.entry import EntryState, OpenReservation, PodKey
-from berth.reservations.ledger import Ledger
-from berth.reservations.pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
-from berth.reservations.table import Marker, MarkerState
+from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
+from berth.reservations.ledger.ledger import Ledger
+from berth.reservations.ledger.table import Marker, MarkerState
+from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
 from tests.fakes.counted_cluster import NAMESPACE
 from tests.unit.reservations.reconciling import HTTP_TIMEOUT, NODE, Watching
 

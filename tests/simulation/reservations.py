@@ -11,18 +11,16 @@ from collections.abc import Callable
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.counted_bind import Counted, bind_counted
-from berth.extender.deadline import Deadline
+from berth.extender.bind import Counted, Deadline, bind_counted
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
-from berth.reservations.bind import LedgerReservations
-from berth.reservations.entry import EntryState, OpenReservation, PodKey
-from berth.reservations.in_memory_table import InMemoryLedgerTable
-from berth.reservations.node_ledger import NodeLedger
-from berth.reservations.node_write import NodeWrite
-from berth.reservations.pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
-from berth.reservations.reconciler import Reconciler
-from berth.reservations.table import LedgerTable, Marker, MarkerState, NotWritten, Written
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation, PodKey
+from berth.reservations.ledger.node_write import NodeWrite
+from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, NotWritten, Written
+from berth.reservations.reconciler.reconciler import Reconciler
+from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
 from berth.scheduling.objects import NodeInfo, Pod
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import COUNTING, NAMESPACE, CountedCluster
 from tests.simulation.world import EPOCH, Actor, World
 from tests.unit.reservations.reconciling import check

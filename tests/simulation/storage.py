@@ -8,11 +8,11 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from berth.lease.in_memory_lock import Condition, InMemoryItem, Item
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer
-from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
 from berth.nodecache.feed.table import LogItem, LogWrite
+from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth_cli.embedded_store.lease_lock import Condition, InMemoryItem, Item
 from tests.simulation.world import EPOCH, World
 
 GARBAGE = b"not what a writer wrote"

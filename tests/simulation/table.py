@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from berth.lease.in_memory_lock import InMemoryLeaseLock
 from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.record import Fence, Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite, TableUnavailable
+from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from tests.simulation.ambush import Ambush
 from tests.simulation.storage import RecordedTable
 from tests.simulation.world import World

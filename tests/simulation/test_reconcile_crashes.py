@@ -11,9 +11,9 @@ from contextlib import suppress
 
 import pytest
 
-from berth.reservations.entry import EntryState, OpenReservation
-from berth.reservations.reconciler import Reconciler
-from berth.reservations.table import Marker, MarkerState
+from berth.reservations.ledger.entry import EntryState, OpenReservation
+from berth.reservations.ledger.table import Marker, MarkerState
+from berth.reservations.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import SLOT
 from tests.simulation.reservations import InterruptedPods, InterruptedTable
 from tests.unit.reservations.reconciling import HTTP_TIMEOUT, NODE, Watching, check

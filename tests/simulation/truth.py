@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from berth.lease.record import Fence, Lease, read_lease
-from berth.nodecache.feed.chain import leads
 from berth.nodecache.feed.changes import Change, Key, Object, unpack
 from berth.nodecache.feed.head import Head, Pointer, Published
+from berth.nodecache.feed.reader import leads
 from berth.nodecache.feed.table import LogItem, LogWrite
 from tests.simulation.cluster import RESOURCES, ApiServer
 from tests.simulation.storage import RecordedItem, RecordedTable, Witness

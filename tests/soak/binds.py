@@ -11,16 +11,15 @@ from random import Random
 from threading import Event, Lock
 from uuid import uuid4
 
-from berth.extender.counted_bind import Counted, bind_counted
-from berth.extender.deadline import Deadline
+from berth.extender.bind import Counted, Deadline, bind_counted
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Binding, PodBinder
-from berth.reservations.bind import LedgerReservations
-from berth.reservations.entry import EntryState, OpenReservation
-from berth.reservations.expiry import Expiry
-from berth.reservations.ledger import created
-from berth.reservations.node_reconciliation import NodeReconciliation
-from berth.reservations.roll import Roll
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger.entry import EntryState, OpenReservation
+from berth.reservations.ledger.ledger import created
+from berth.reservations.reconciler.expiry import Expiry
+from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
+from berth.reservations.reconciler.published_pods import PublishedPods
 from berth.scheduling.managed_resources.counting import left
 from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
@@ -79,7 +78,7 @@ class Soak:
         self._caught_up.set()
         annotations = {"example.com/gpus": "8000,8000"}
         known = {name: NodeInfo(name, {}, allocatable={LICENCE: 4}, annotations=annotations) for name in self._nodes}
-        self._roll = Roll(COUNTING)
+        self._roll = PublishedPods(COUNTING)
         self._roll.learn(known, {})
         self._visit = NodeReconciliation(table, self._roll, EPOCH, time.time, lambda event: None, lambda: True).visit
         for node in self._nodes:

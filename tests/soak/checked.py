@@ -11,11 +11,10 @@ from typing import TypeVar
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.extender.ports import Binding, Created, Refused, Unanswered
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.entry import OpenReservation
-from berth.reservations.node_ledger import NodeLedger
-from berth.reservations.node_write import NodeWrite
-from berth.reservations.table import NotWritten, TableUnavailable, Written
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.entry import NodeLedger, OpenReservation
+from berth.reservations.ledger.node_write import NodeWrite
+from berth.reservations.ledger.table import NotWritten, TableUnavailable, Written
 from tests.fakes.pods import PodsInMemory
 from tests.simulation.binds import Died, assert_adds_up
 

@@ -11,7 +11,7 @@ from berth_cli.configuration import load_configuration, name_of
 from berth_cli.stack_tables import refuse_unless_one, table_options
 
 if TYPE_CHECKING:
-    from berth.nodecache.configurations import ConfigurationStore
+    from berth.configuration.store import ConfigurationStore
 
 OUTPUT = "CacheTableName"
 
@@ -39,8 +39,8 @@ def apply(file: Path, stack: str | None, table: str | None, region: str | None) 
     import boto3
     from botocore.exceptions import BotoCoreError
 
-    from berth.nodecache.configurations import hash_of
-    from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
+    from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+    from berth.configuration.store import hash_of
     from berth.nodecache.feed.table import TableUnavailable
     from berth_cli.deployed_stack import StackUnavailable, describe
 

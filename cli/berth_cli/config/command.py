@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import orjson
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.apply import apply
 from berth_cli.config.description import as_json, in_words
 from berth_cli.config.schema import schema_text

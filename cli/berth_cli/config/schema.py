@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.framework.shipped_profiles import FULL
+from berth.scheduling.framework.status import Status, unresolvable
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.reading import Object
-from berth.scheduling.profiles import FULL
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status, unresolvable
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.demo.cluster_file import write_dump
 from berth_cli.demo.extender_client import ExtenderClient, Manifest
 from berth_cli.demo.view import View

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import StackUnavailable
 from berth_cli.doctor.finding import CheckName, Finding, failed
 from berth_cli.doctor.scheduler_document import NotReadable

@@ -10,8 +10,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.lease.dynamodb_item import HEAD_KEY, read_item
 from berth.lease.record import MalformedLease
-from berth.nodecache.feed.dynamodb_errors import told
 from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
+from berth.nodecache.feed.dynamodb_table import told
 from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.table import TableUnavailable
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, LIMITS, DeployedStack, StackUnavailable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from berth.nodecache.configurations import ConfigurationInvalid
-from berth.scheduling.configuration import BerthConfiguration
+from berth.configuration.store import ConfigurationInvalid
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration import load_configuration
 from berth_cli.deployed_stack import URL_PREFIX, DeployedStack, StackUnavailable, describe
 from berth_cli.doctor import scheduler_source

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import boto3
 
-from berth.cluster import kubeconfig
-from berth.cluster.api_server import ApiServer
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.cluster.api_server import kubeconfig
+from berth.cluster.api_server.client import ApiServer
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import LIMITS, DeployedStack
 from berth_cli.doctor.attempts import Attempts
 from berth_cli.doctor.aws_account import not_told_here

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.doctor.account import Account
 from berth_cli.doctor.cluster_access import ClusterAccess
 from berth_cli.doctor.credentials import NO_MATERIAL, TLSMaterial

@@ -5,10 +5,10 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Mapping
 
-from berth.cluster.api_server import APPLY, Answer, ApiServer, ApiServerUnreachable
-from berth.cluster.cluster_identity import cluster_uid
-from berth.cluster.kubernetes_queue import NAME, NAMESPACE
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.cluster.api_server.client import APPLY, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.kubernetes_cluster import cluster_uid
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.scheduling_queue.kubernetes_queue import NAME, NAMESPACE
 from berth_cli.doctor.cluster_access import ClusterAccess, Right
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"

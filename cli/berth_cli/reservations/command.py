@@ -14,7 +14,7 @@ import orjson
 from berth_cli.stack_tables import refuse_unless_one, table_options
 
 if TYPE_CHECKING:
-    from berth.reservations.table import LedgerTable
+    from berth.reservations.ledger.table import LedgerTable
 
 OUTPUT = "LedgerTableName"
 POLL_SECONDS = 1.0
@@ -106,7 +106,7 @@ def rebuild(stack: str | None, table: str | None, region: str | None, yes: bool,
     Pods that ask for counted resources are not bound meanwhile; those that run stay. It takes about a minute. Exit
     status: 0 when it is done, 1 when it is not, and why.
     """
-    from berth.reservations.table import Marker, MarkerState
+    from berth.reservations.ledger.table import Marker, MarkerState
 
     with _ledger(stack, table, region) as ledger:
         seen = ledger.marker()
@@ -126,7 +126,7 @@ def rebuild(stack: str | None, table: str | None, region: str | None, yes: bool,
 
 
 def _follow(ledger: LedgerTable, wait: float) -> None:
-    from berth.reservations.table import MarkerState
+    from berth.reservations.ledger.table import MarkerState
 
     until, told = time.monotonic() + wait, ""
     while (marker := ledger.marker()) is None or marker.state is not MarkerState.READY:
@@ -143,7 +143,7 @@ def _follow(ledger: LedgerTable, wait: float) -> None:
 
 
 def _progress(ledger: LedgerTable) -> str:
-    from berth.reservations.table import TableUnavailable
+    from berth.reservations.ledger.table import TableUnavailable
 
     try:
         ledgers = ledger.nodes()
@@ -160,8 +160,8 @@ def _ledger(stack: str | None, table: str | None, region: str | None) -> Iterato
     import boto3
     from botocore.exceptions import BotoCoreError
 
-    from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-    from berth.reservations.table import TableUnavailable
+    from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+    from berth.reservations.ledger.table import TableUnavailable
     from berth_cli.deployed_stack import StackUnavailable, describe
 
     try:

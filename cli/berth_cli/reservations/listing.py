@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from berth.reservations.entry import Entry, EntryState, OpenReservation
-from berth.reservations.node_ledger import NodeLedger
-from berth.reservations.reconciler import Pace
+from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation
+from berth.reservations.reconciler.reconciler import Pace
 
 EXPIRY_SECONDS = Pace().expiry
 UNDER_WAY_SECONDS = 10.0

@@ -7,10 +7,10 @@ import json
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.nodecache.configurations import ConfigurationInvalid, parsed
-from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import ConfigurationInvalid, parsed
 from berth.nodecache.feed.table import TableUnavailable
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, LIMITS, DeployedStack, StackUnavailable
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.configuration import load_configuration
 from berth_cli.scheduler_config.address import Basic, NotAnAddress, checked
 

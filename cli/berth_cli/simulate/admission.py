@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 
+from berth.scheduling.fields.reading import Object, an_object, objects, string_map, text, texts
+from berth.scheduling.fields.resources import is_pod_level
 from berth.scheduling.objects import PriorityClass
-from berth.scheduling.objects.reading import Object, an_object, objects, string_map, text, texts
-from berth.scheduling.objects.resources import is_pod_level
 from berth.scheduling.preemption.priority import priority_class_of
 
 DEFAULT_SCHEDULER = "default-scheduler"

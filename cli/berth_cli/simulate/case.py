@@ -9,16 +9,16 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from berth.scheduling import cycle
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.shipped_profiles import FULL
+from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.preemption.evaluator import Preemption
-from berth.scheduling.profile import Profile
-from berth.scheduling.profiles import FULL
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate import scheduling_cycle as cycle
 
 KEPT_PROFILES = 64
 

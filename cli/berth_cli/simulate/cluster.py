@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from berth.scheduling.fields.reading import Malformed, Object
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import (
     Pod,
@@ -17,9 +18,8 @@ from berth.scheduling.objects import (
     trimmed_pod,
 )
 from berth.scheduling.objects.cluster import read_objects
-from berth.scheduling.objects.reading import Malformed, Object
 from berth.scheduling.objects.workloads import Workloads
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.admission import PriorityClasses, Refused, identify
 from berth_cli.simulate.bad_input import BadInput
 

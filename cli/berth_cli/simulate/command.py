@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.profiles import FULL
 from berth_cli.configuration import load_configuration
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.bad_input import BadInput

@@ -12,20 +12,20 @@ from dataclasses import dataclass, field, replace
 from itertools import compress, repeat
 from operator import eq
 
-from berth.scheduling.changes import Changes
-from berth.scheduling.evaluation import Evaluation
-from berth.scheduling.evaluations import Evaluations
-from berth.scheduling.framework import MAX_NODE_SCORE
-from berth.scheduling.managed_resources.insufficient import Insufficient
-from berth.scheduling.nominations import nominated_verdicts
+from berth.scheduling.evaluation.evaluation import Evaluation
+from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.evaluation.filter_result import FilterResult
+from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.score_scaling import MAX_EXTENDER_PRIORITY
+from berth.scheduling.framework.status import Code, Status
+from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.objects import Pod
-from berth.scheduling.positions import Located
 from berth.scheduling.preemption.evaluator import Preemption
-from berth.scheduling.profile import Profile
-from berth.scheduling.scale import MAX_EXTENDER_PRIORITY
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.split import Split
-from berth.scheduling.status import Code, Status
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.failed_scheduling import NO_NODES, fit_error, rejected_as_such
 from berth_cli.simulate.extender import Bound, Extender
 from berth_cli.simulate.preemption import Preemptor, preempted
@@ -71,7 +71,7 @@ class ControlLoop:
         in_full: bool = False,
     ) -> None:
         self.snapshot = snapshot
-        self._names = Located.of(list(snapshot.nodes), snapshot.positions)
+        self._names = NodeRefs.of(list(snapshot.nodes), snapshot.positions)
         self._scheduler, self._extender, self._weight, self._in_full = scheduler, extender, weight, in_full
         self._evaluations = Evaluations()
         self._preemptor = Preemptor(extender)
@@ -134,7 +134,7 @@ class ControlLoop:
         message = rejected_as_such(len(self._names), status.message, preemption.ineligible)
         return Outcome(pod, message=message, rejected=rejected, preemption=preemption)
 
-    def _filtered(self, pod: Pod, evaluation: Evaluation) -> Split:
+    def _filtered(self, pod: Pod, evaluation: Evaluation) -> FilterResult:
         """By the scheduler's own plugins."""
         split = evaluation.statuses.split(self._names)
         exceptions = nominated_verdicts(evaluation, self.snapshot, pod, self._names.names)
@@ -159,7 +159,7 @@ class ControlLoop:
     ) -> Outcome:
         if len(feasible) == 1:
             return Outcome(pod, feasible[0], rejected=rejected, candidates=list(feasible))
-        totals = evaluation.totals(pod, Located.of(feasible, self.snapshot.positions))
+        totals = evaluation.totals(pod, NodeRefs.of(feasible, self.snapshot.positions))
         if isinstance(totals, Status):
             return Outcome(pod, message=f'running PreScore plugin "{totals.plugin}": {totals.message}')
         if self._extender is not None:

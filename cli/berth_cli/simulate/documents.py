@@ -14,7 +14,7 @@ from pathlib import Path
 import orjson
 import yaml
 
-from berth.scheduling.objects.reading import Object
+from berth.scheduling.fields.reading import Object
 from berth_cli.simulate.bad_input import BadInput
 
 Advance = Callable[[int], None]

@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from berth.scheduling.framework.shipped_profiles import FULL
+from berth.scheduling.framework.status import Status
+from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.managed_resources.device_annotation import devices_in
-from berth.scheduling.managed_resources.insufficient import Insufficient
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable
 from berth.scheduling.policy import Policy
-from berth.scheduling.preemption.agreement import Agreement, Proposal
+from berth.scheduling.preemption.victim_review import PreemptResult, Proposal
 from berth.scheduling.preemption.victims import Victims
-from berth.scheduling.profiles import FULL
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Extender(Protocol):
         """Those of the nodes that it drops in `FailedNodes`: the others count as unresolvable (facts 15, 15a)."""
         return ()
 
-    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> Agreement:
+    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
         """What it makes of the victims on each node; without a preempt verb it is not asked."""
-        return Agreement(candidates, {})
+        return PreemptResult(candidates, {})
 
     def bind(self, pod: Pod, node: NodeInfo) -> Bound | Insufficient:
         """The pod as it is on the node then."""
@@ -69,14 +69,14 @@ class PolicyExtender(Extender):
     def resolvable(self, pod: Pod, dropped: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
         return self._policy.resolvable(pod, dropped, snapshot)
 
-    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> Agreement:
+    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
         if self._policy.profile_of(pod).name == FULL:
-            return Agreement(candidates, {})
+            return PreemptResult(candidates, {})
         proposals = {
             name: Proposal(tuple(victim.uid for victim in victims.pods), victims.num_pdb_violations)
             for name, victims in candidates.items()
         }
-        return self._policy.agreed(pod, proposals, snapshot)
+        return self._policy.review_victims(pod, proposals, snapshot)
 
     def bind(self, pod: Pod, node: NodeInfo) -> Bound | Insufficient:
         counting = self._policy.counting

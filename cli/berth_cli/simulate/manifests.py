@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from berth.scheduling.fields.reading import Malformed, Object, an_object, integer
 from berth.scheduling.objects import Pod, Unreadable, read_pod
-from berth.scheduling.objects.reading import Malformed, Object, an_object, integer
 from berth_cli.simulate.admission import DEFAULT_NAMESPACE, PriorityClasses, Refused, admitted
 from berth_cli.simulate.bad_input import BadInput
 from berth_cli.simulate.documents import contents, named, objects

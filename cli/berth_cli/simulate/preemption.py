@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from berth.scheduling.changes import Changes
-from berth.scheduling.evaluation import Evaluation
+from berth.scheduling.evaluation.evaluation import Evaluation
+from berth.scheduling.framework.status import Status, unresolvable
 from berth.scheduling.objects import Pod, PodDisruptionBudget
-from berth.scheduling.preemption.agreement import Agreement
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets, after_evictions
 from berth.scheduling.preemption.evaluator import Preemption, evaluate
 from berth.scheduling.preemption.priority import priority_of
-from berth.scheduling.preemption.remembered import RememberedVictims
+from berth.scheduling.preemption.victim_review import PreemptResult
 from berth.scheduling.preemption.victims import Victims
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status, unresolvable
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.extender import Extender
+from berth_cli.simulate.victim_cache import VictimCache
 
 
 class Preemptor:
@@ -24,7 +24,7 @@ class Preemptor:
 
     def __init__(self, extender: Extender | None) -> None:
         self._extender = extender
-        self._remembered = RememberedVictims()
+        self._remembered = VictimCache()
         self._budgets_of: Sequence[PodDisruptionBudget] = ()
         self._budgets = DisruptionBudgets(())
 
@@ -37,7 +37,7 @@ class Preemptor:
         if extender is None:
             return evaluate(evaluation, pod, own, select=select, budgets=budgets)
 
-        def agree(candidates: Mapping[str, Victims]) -> Agreement:
+        def agree(candidates: Mapping[str, Victims]) -> PreemptResult:
             return extender.preempt(pod, candidates, snapshot)
 
         statuses = {**own, **_as_the_scheduler_has_them(extender, pod, dropped, snapshot)}

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import orjson
 
-from berth.scheduling.status import Code
+from berth.scheduling.framework.status import Code
 from berth_cli.simulate import evictions
 from berth_cli.simulate.control_loop import Outcome
 from berth_cli.simulate.queue import Queue

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from berth.lease.config import HandOver
+from berth.lease.elector import run
 from berth.lease.outcomes import ElectionOutcome, ReleaseOutcome
-from berth.lease.run import run
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.contenders import Contender, holder, leading, pass_time
 from tests.unit.lease.faults import Fault

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from tests.capacity.item_size import read_units, write_units
 from tests.capacity.metered_feed import HEAD, LOG, RESOURCES, TABLE, Feed, Meter, feed_on_a_table, sample
 from tests.capacity.model import Load, units

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.managed_resources import Managed, ManagedResource, managed
 
 COUNTED = (ManagedResource("example.com/licence"),)

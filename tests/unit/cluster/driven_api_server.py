@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, urlsplit
 import orjson
 from kubernetes.client import Configuration
 
-from berth.cluster.api_server import ApiServer
+from berth.cluster.api_server.client import ApiServer
 from tests.fakes.clock import HandDrivenClock
 
 PATIENCE_SECONDS = 60.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Event as Flag
 
 from berth.cluster.watch.lister_watcher import ListerWatcher
-from berth.nodecache.feed.events import Added, Bookmark, Listed, WatchEvent
+from berth.nodecache.feed.cluster import Added, Bookmark, Listed, WatchEvent
 from tests.fakes.clock import HandDrivenClock
 
 

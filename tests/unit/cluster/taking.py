@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from berth.cluster.watch.watches import Watches
-from berth.nodecache.feed.events import Event, Received
+from berth.nodecache.feed.cluster import Event, Received
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
 
 

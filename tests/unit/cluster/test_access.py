@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 from kubernetes.client import Configuration
 
-from berth.cluster.access import Access
-from berth.cluster.answer_stream import AnswerStream
-from berth.cluster.api_server import Answer, ApiServer, ApiServerUnreachable
-from berth.cluster.unreachable import CredentialsUnavailable
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.cluster.api_server.access import Access
+from berth.cluster.api_server.client import (
+    Answer,
+    AnswerStream,
+    ApiServer,
+    ApiServerUnreachable,
+    CredentialsUnavailable,
+)
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, driven_api_server

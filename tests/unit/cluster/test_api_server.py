@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from kubernetes.client import Configuration
 
-from berth.cluster.api_server import MAX_IDLE_SECONDS, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import MAX_IDLE_SECONDS, ApiServer, ApiServerUnreachable
 from tests.builders.certificates import self_signed
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
 from tests.fakes.clock import HandDrivenClock

@@ -7,8 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from berth.cluster.cluster_identity import cluster_uid
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.cluster.kubernetes_cluster import cluster_uid
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, DrivenApiServer, Exchange, driven_api_server
 
 PATH = "/api/v1/namespaces/kube-system"

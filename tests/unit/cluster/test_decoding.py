@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from berth.cluster.watch.decoding import Malformed, Status, decode, read_status, without_managed_fields
-from berth.nodecache.feed.events import Added, Bookmark, Deleted, KubernetesObject, Modified
+from berth.nodecache.feed.cluster import Added, Bookmark, Deleted, KubernetesObject, Modified
 
 
 def line(kind: str, found: object) -> bytes:

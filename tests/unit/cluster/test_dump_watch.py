@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from berth.cluster import dump_watch
-from berth.cluster.dump import DumpCluster
+from berth.cluster.dump import dump_watch
+from berth.cluster.dump.dump_cluster import DumpCluster
 from berth.extender.ports import Binding, Created
-from berth.nodecache.feed.cluster import ClusterWatch
-from berth.nodecache.feed.events import Event, Interrupted, Listed, Modified, Received
-from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.cluster import ClusterWatch, Event, Interrupted, Listed, Modified, Position, Received
 from tests.fakes.clock import HandDrivenClock
 
 NODES = "- {kind: Node, metadata: {name: n1}}\n- {kind: Node, metadata: {name: n2}}\n"

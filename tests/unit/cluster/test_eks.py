@@ -14,10 +14,9 @@ import pytest
 from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.exceptions import ClientError, CredentialRetrievalError
 
-from berth.cluster.access import Access
-from berth.cluster.api_server import ApiServer, ApiServerUnreachable
-from berth.cluster.eks import EksSettings, eks_token, from_eks
-from berth.cluster.unreachable import CredentialsUnavailable
+from berth.cluster.api_server.access import Access
+from berth.cluster.api_server.client import ApiServer, ApiServerUnreachable, CredentialsUnavailable
+from berth.cluster.api_server.eks import EksSettings, eks_token, from_eks
 from tests.builders.certificates import self_signed
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS, driven_api_server

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from kubernetes.client import Configuration
 
-from berth.cluster.in_cluster import from_service_account
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.cluster.api_server.service_account import from_service_account
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from tests.fakes.clock import HandDrivenClock
 
 ENVIRON = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}

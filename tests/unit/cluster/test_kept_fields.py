@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.cluster.kept_fields import FORM, Needs, kept_form, rejected_by_berth, resources, trims
-from berth.cluster.own_reasons import IN_TREE, OWN_REASONS, reasons_of
+from berth.cluster.berth_reasons import IN_TREE, OWN_REASONS, reasons_of
+from berth.cluster.field_projection import FORM, Needs, kept_form, rejected_by_berth, resources, trims
 from berth.cluster.watch.resources import (
     ALWAYS,
     NAMESPACES,
@@ -25,13 +25,13 @@ from berth.cluster.watch.resources import (
     STATEFUL_SETS,
     Resource,
 )
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.framework import FilterPlugin
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.plugin import FilterPlugin
+from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node
-from berth.scheduling.objects.compact_pod import decoded_shared_part
 from berth.scheduling.objects.pod_reading import PodReader
-from berth.scheduling.registry import REGISTRY
-from berth.scheduling.status import SUCCESS, Status
+from berth.scheduling.objects.projection import decoded_shared_part
+from berth.scheduling.plugins.registry import REGISTRY
 from tests.bench import large_cluster
 from tests.builders.counted import (
     LICENCE,

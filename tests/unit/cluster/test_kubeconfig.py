@@ -9,8 +9,8 @@ import pytest
 import yaml
 from botocore.stub import Stubber
 
-from berth.cluster import kubeconfig
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.cluster.api_server import kubeconfig
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from tests.builders.certificates import self_signed
 from tests.builders.kubeconfigs import kubeconfig as a_kubeconfig
 from tests.builders.kubeconfigs import kubeconfig_for

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from kubernetes.client import Configuration
 
-from berth.cluster.api_server import ApiServer
+from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.extender.ports import Binding, Refused, Unanswered
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback

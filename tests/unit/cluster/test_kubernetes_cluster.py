@@ -7,15 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from berth.cluster.api_server import ApiServer
-from berth.cluster.kept_fields import Needs
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.field_projection import Needs
 from berth.cluster.kubernetes_cluster import RELIST_SECONDS, KubernetesCluster
 from berth.cluster.watch.resources import ALWAYS, NODES, SPREADING, Resource
 from berth.cluster.watch.watches import Watches
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.feed.cluster import ClusterWatch
-from berth.nodecache.feed.events import Added, Listed
-from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.cluster import Added, ClusterUnavailable, ClusterWatch, Listed, Position
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import DrivenApiServer, driven_api_server
 from tests.unit.cluster.taking import Consumer, at_once

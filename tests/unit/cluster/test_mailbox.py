@@ -8,7 +8,7 @@ from threading import Event as Flag
 
 import pytest
 
-from berth.cluster.watch.mailbox import Mailbox
+from berth.cluster.watch.watches import Mailbox
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
 
 

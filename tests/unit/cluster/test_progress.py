@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.nodecache.feed.events import (
+from berth.nodecache.feed.cluster import (
     Added,
     Bookmark,
     Deleted,
@@ -15,9 +15,10 @@ from berth.nodecache.feed.events import (
     Interrupted,
     Listed,
     Modified,
+    Position,
+    Progress,
     Received,
 )
-from berth.nodecache.feed.progress import Position, Progress
 
 BEFORE = Position("7", observed_at=100.0, listed_at=40.0)
 

@@ -7,12 +7,18 @@ from typing import Any
 
 import pytest
 
-from berth.cluster.watch.backoff import Backoff
 from berth.cluster.watch.lister_watcher import ResourceExpired, WatchRefused
-from berth.cluster.watch.reflector import Reflector
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.feed.events import Deleted, Ended, Event, Expired, Interrupted, Modified
-from berth.nodecache.feed.progress import Position
+from berth.cluster.watch.reflector import Backoff, Reflector
+from berth.nodecache.feed.cluster import (
+    ClusterUnavailable,
+    Deleted,
+    Ended,
+    Event,
+    Expired,
+    Interrupted,
+    Modified,
+    Position,
+)
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.scripted_source import (
     List,

@@ -10,7 +10,7 @@ from botocore.credentials import Credentials, ReadOnlyCredentials
 from botocore.model import ServiceId
 from botocore.signers import RequestSigner
 
-from berth.cluster.sts import presigned_get_caller_identity, regional_host
+from berth.cluster.api_server.sts import presigned_get_caller_identity, regional_host
 
 HEADER = "x-k8s-aws-id"
 SECRET_KEY = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"

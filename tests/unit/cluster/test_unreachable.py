@@ -8,7 +8,7 @@ import pytest
 import urllib3
 from urllib3.exceptions import ProtocolError, ReadTimeoutError, SSLError
 
-from berth.cluster.unreachable import unreachable
+from berth.cluster.api_server.client import unreachable
 
 HOST = "https://10.0.0.1:6443"
 POOL = urllib3.HTTPConnectionPool("10.0.0.1")

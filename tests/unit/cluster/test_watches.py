@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from threading import Event as Flag
 
-from berth.cluster.watch.backoff import Backoff
-from berth.cluster.watch.reflector import Reflector
+from berth.cluster.watch.reflector import Backoff, Reflector
 from berth.cluster.watch.watches import Watches
-from berth.nodecache.feed.events import Bookmark, Event, Failed
+from berth.nodecache.feed.cluster import Bookmark, Event, Failed
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.scripted_source import List, ScriptedSource, Step, Watch, listed
 from tests.unit.cluster.taking import Consumer

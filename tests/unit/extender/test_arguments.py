@@ -6,12 +6,12 @@ import pytest
 
 from berth.extender.arguments import Candidates, read_candidates
 from berth.extender.outcomes import Failure, FailureOutcome
-from berth.extender.ports import Basis, CacheUnavailable, NodeCache
-from berth.scheduling.assumed import Assumed
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.freshness import WhenStale
+from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.assumed_pods import Assumed
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import (
     LICENCE,
     asking,
@@ -28,10 +28,10 @@ class Answering(NodeCache):
     """Answers with what it was given, and counts how often it was asked for the cluster."""
 
     def __init__(self, answer: Snapshot | CacheUnavailable, document: BerthConfiguration | None = None) -> None:
-        self._answer = Basis((document or BerthConfiguration()).policy(), answer)
+        self._answer = DecisionContext((document or BerthConfiguration()).policy(), answer)
         self.asked = 0
 
-    def current(self) -> Basis:
+    def current(self) -> DecisionContext:
         self.asked += 1
         return self._answer
 

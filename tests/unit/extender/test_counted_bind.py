@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from berth.extender.outcomes import BindOutcome
-from berth.reservations.entry import EntryState
+from berth.reservations.ledger.entry import EntryState
 from tests.simulation.binds import CAPACITY, GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
 
 POD, UID = "train-0", "uid-1"

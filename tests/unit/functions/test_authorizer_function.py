@@ -13,8 +13,8 @@ import pytest
 
 from berth.authentication.authorizer import Authorizer
 from berth.authentication.outcomes import Decision
-from berth.runtime.authorizing import AuthorizerEndpoint
-from berth.runtime.environment import SettingsInvalid
+from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint
+from berth.runtime.settings.environment import SettingsInvalid
 from berth.runtime.warm_up_event import EVENT
 from tests.builders.authorizer_events import basic, basic_event, certificate_event
 from tests.fakes.log_lines import LogLines

@@ -11,8 +11,8 @@ import boto3
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger import created
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.ledger import created
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
 from tests.fakes.api_server import KubernetesOnLoopback, kubernetes_on_loopback

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from berth.runtime.settings import SettingsInvalid
+from berth.runtime.settings.functions import SettingsInvalid
 from berth.runtime.warm_up_event import EVENT
 from tests.builders.events import http_event
 from tests.builders.requests import body_of, cache_mode

@@ -8,9 +8,9 @@ from decimal import Decimal
 from itertools import count
 from typing import TypeVar
 
-from berth.lease.in_memory_lock import ConditionFailed, InMemoryItem, InMemoryLeaseLock, publish
 from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.record import Fence, Lease, LeaseSpec
+from berth_cli.embedded_store.lease_lock import ConditionFailed, InMemoryItem, InMemoryLeaseLock, publish
 
 from .clocks import AT
 from .faults import Fault, Faults

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from berth.lease.config import HandOver
+from berth.lease.elector import new_identity, run
 from berth.lease.outcomes import ElectionOutcome
-from berth.lease.run import new_identity, run
 from tests.unit.lease.clocks import AT
 from tests.unit.lease.contenders import Contender, holder
 from tests.unit.lease.faults import Fault

@@ -6,8 +6,8 @@ from itertools import count
 
 from berth.lease.config import HandOver, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
-from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
 from berth.lease.standby import Standby
+from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 
 from .clocks import EnvironmentClock
 

@@ -9,17 +9,15 @@ from itertools import count
 from typing import TypeVar
 
 from berth.lease.clock import Instant
-from berth.lease.in_memory_lock import InMemoryItem, InMemoryLeaseLock
 from berth.lease.lock import Written
 from berth.lease.record import Fence, Lease, LeaseSpec
 from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.head import Head, Observation, Pointer
-from berth.nodecache.feed.in_memory_table import InMemoryCacheTable
-from berth.nodecache.feed.leadership import Leadership
-from berth.nodecache.feed.progress import Position
-from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import Deposed, LogItem, LogWrite, TableUnavailable
-from berth.nodecache.feed.writer import Writer
+from berth.nodecache.feed.writer import Leadership, Retention, Writer
+from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.fakes.cache_tables import CountingCacheTable
 from tests.unit.lease.clocks import EnvironmentClock
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from threading import Event
 
-from berth.nodecache.background_queue import BackgroundQueue
+from berth.scheduling_queue.queue import BackgroundQueue
 from tests.fakes.cluster import RecordingQueue
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from berth.nodecache.feed.chain import leads
 from berth.nodecache.feed.head import Published
+from berth.nodecache.feed.reader import leads
 from berth.nodecache.feed.table import LogItem
 
 

@@ -6,14 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.nodecache.feed.chain import leads
 from berth.nodecache.feed.changes import Change, Unfit
 from berth.nodecache.feed.head import Published
-from berth.nodecache.feed.leadership import NotLeading
-from berth.nodecache.feed.reader import NodeCacheReader
-from berth.nodecache.feed.retention import Retention
+from berth.nodecache.feed.reader import NodeCacheReader, leads
 from berth.nodecache.feed.table import Deposed, LogItem, TableUnavailable
-from berth.nodecache.feed.writer import Outranked
+from berth.nodecache.feed.writer import NotLeading, Outranked, Retention
 from tests.unit.nodecache.feeds import FailingTable, InPlaceView, State, Store, Writing, node, state_of
 
 ONE, TWO, THREE = (node(f"n{number}") for number in (1, 2, 3))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from berth import __version__
-from berth.nodecache.configurations import Configurations
+from berth.configuration.store import Configurations
 from berth.nodecache.health import HealthOutcome, health
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.nodes import labelled
 from tests.fakes.cache_tables import outage
 from tests.fakes.verbs import Verbs

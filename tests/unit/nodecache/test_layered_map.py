@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.nodecache.layered_map import LayeredMap
+from berth.nodecache.snapshot_view import LayeredMap
 
 
 @pytest.mark.parametrize("size", [0, 10, 5000], ids=["empty", "small", "large"])

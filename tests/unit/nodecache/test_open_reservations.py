@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 import pytest
 
+from berth.configuration.store import Configurations
 from berth.extender.ports import CacheUnavailable
-from berth.nodecache.configurations import Configurations
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.reservations.entry import OpenReservation, PodKey
-from berth.reservations.in_memory_table import InMemoryLedgerTable
-from berth.reservations.table import TableUnavailable
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.snapshot import Snapshot
+from berth.reservations.ledger.entry import OpenReservation, PodKey
+from berth.reservations.ledger.table import TableUnavailable
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.nodes import node
 from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.fakes.published import PublishedCluster

@@ -9,15 +9,15 @@ import time
 
 import pytest
 
-from berth.nodecache.configurations import Configurations
-from berth.nodecache.counted_in_force import CountedInForce
+from berth.configuration.counting import CountedInForce
+from berth.configuration.store import Configurations
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.reservations.bind import LedgerReservations
-from berth.reservations.in_memory_table import InMemoryLedgerTable
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.snapshot import Snapshot
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.nodes import labelled
 from tests.fakes.cache_tables import CountingCacheTable
 from tests.fakes.configuration_store import InMemoryConfigurationStore

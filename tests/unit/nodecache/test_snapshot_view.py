@@ -11,7 +11,7 @@ import pytest
 from berth.nodecache import snapshot_view
 from berth.nodecache.feed.changes import Change, Object
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
-from berth.scheduling.objects.compact_pod import compact_pod
+from berth.scheduling.objects.projection import compact_pod
 from tests.builders.nodes import node_object
 from tests.builders.pods import pod_object
 

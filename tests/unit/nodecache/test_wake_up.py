@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from berth.nodecache.feed.changes import Change, Key, Object
-from berth.nodecache.wake_up import WakeUp
+from berth.scheduling_queue.wake_up import WakeUp
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.cluster import RecordingQueue
 

@@ -9,9 +9,9 @@ import pytest
 from berth.extender.ports import CacheUnavailable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.warm_node_cache import Seen
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.freshness import WhenStale
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled
 from tests.fakes.cache_tables import outage
 from tests.fakes.verbs import Verbs

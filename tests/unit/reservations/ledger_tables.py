@@ -12,9 +12,9 @@ import pytest
 from botocore.config import Config
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.in_memory_table import InMemoryLedgerTable
-from berth.reservations.table import LedgerTable
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.table import LedgerTable
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.tables import create_ledger_table
 
 IN_MEMORY, MOTO, MINISTACK = "in memory", "moto", "ministack"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from itertools import count
 
-from berth.reservations.entry import Entry, EntryState, OpenReservation, PodKey
-from berth.reservations.events import Event, Happening
-from berth.reservations.in_memory_table import InMemoryLedgerTable
-from berth.reservations.ledger import Ledger
-from berth.reservations.node_ledger import NodeLedger
-from berth.reservations.pods import ReservedPods
-from berth.reservations.reconciler import Reconciler
-from berth.reservations.table import LedgerTable, Marker, MarkerState
+from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, PodKey
+from berth.reservations.ledger.ledger import Ledger
+from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState
+from berth.reservations.reconciler.events import Event, ReservationEvent
+from berth.reservations.reconciler.reconciler import Reconciler
+from berth.reservations.reconciler.reserved_pods import ReservedPods
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.counted_cluster import COUNTING, SLOT, CountedCluster
 
@@ -87,7 +86,7 @@ class Watching:
         """By the pod's name."""
         return {entry.pod.name: entry.state for entry in self.ledger(node).entries.values()}
 
-    def happened(self) -> list[Happening]:
+    def happened(self) -> list[ReservationEvent]:
         """What was reported since the last call."""
         found, self.events = [event.happening for event in self.events], []
         return found

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from berth.reservations.entry import EntryState, OpenReservation, PodKey
-from berth.reservations.events import Happening
-from berth.reservations.in_memory_table import InMemoryLedgerTable
-from berth.reservations.ledger import Ledger
-from berth.reservations.node_ledger import NodeLedger
-from berth.reservations.pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
-from berth.reservations.table import Marker, MarkerState, NotWritten, TableUnavailable, Written
+from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation, PodKey
+from berth.reservations.ledger.ledger import Ledger
+from berth.reservations.ledger.table import Marker, MarkerState, NotWritten, TableUnavailable, Written
+from berth.reservations.reconciler.events import ReservationEvent
+from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import NAMESPACE, SLOT
 from tests.unit.reservations.reconciling import HTTP_TIMEOUT, NODE, Watching
 
@@ -41,7 +40,7 @@ def test_a_node_with_capacity_gets_a_ledger_with_the_pods_that_are_there() -> No
 
     assert watching.ledger().avail == {SLOT: 5}
     assert watching.states() == {"a": EntryState.BOUND}
-    assert watching.happened() == [Happening.CREATED]
+    assert watching.happened() == [ReservationEvent.CREATED]
 
 
 def test_a_node_with_nothing_counted_has_no_ledger() -> None:
@@ -66,7 +65,7 @@ def test_a_reserved_pod_that_is_published_on_the_node_is_confirmed_and_its_open_
     assert watching.states() == {"a": EntryState.BOUND}
     assert watching.ledger().avail == {SLOT: 5}
     assert watching.table.open_reservations() == []
-    assert watching.happened() == [Happening.CONFIRMED]
+    assert watching.happened() == [ReservationEvent.CONFIRMED]
 
 
 def test_nothing_is_confirmed_on_the_word_of_the_api_server_alone(watching: Watching) -> None:
@@ -91,7 +90,7 @@ def test_a_pod_that_somebody_else_brought_is_adopted_and_what_is_not_there_is_ow
 
     assert watching.ledger().owed == {SLOT: 3}
     assert not watching.ledger().avail
-    assert watching.happened() == [Happening.ADOPTED, Happening.ADOPTED, Happening.OWED]
+    assert watching.happened() == [ReservationEvent.ADOPTED, ReservationEvent.ADOPTED, ReservationEvent.OWED]
 
 
 @pytest.mark.parametrize("end", ["finish", "delete"])
@@ -165,7 +164,7 @@ def test_a_node_s_capacity_is_followed(
     watching.run(leader)
 
     assert (watching.ledger().avail, watching.ledger().owed) == (avail, owed)
-    assert (Happening.OWED in watching.happened()) is bool(owed)
+    assert (ReservationEvent.OWED in watching.happened()) is bool(owed)
 
 
 def test_what_grows_or_is_released_pays_what_is_owed_first(watching: Watching) -> None:
@@ -231,7 +230,7 @@ def test_a_reservation_whose_bind_never_completed_is_given_back_after_its_time_a
     assert watching.table.open_reservations() == []
     assert watching.cluster.pods["a"].version > version, "a late Binding would succeed"
     assert watching.made_room == rooms + 1
-    assert Happening.EXPIRED in watching.happened()
+    assert ReservationEvent.EXPIRED in watching.happened()
 
 
 @pytest.mark.parametrize("end", ["finish", "delete"])
@@ -263,7 +262,7 @@ def test_a_reservation_is_kept_while_the_api_server_does_not_answer(watching: Wa
     watching.run(leader, 2 * EXPIRY)
 
     assert watching.states() == {"a": EntryState.RESERVED}
-    assert Happening.CLUSTER_UNAVAILABLE in watching.happened()
+    assert ReservationEvent.CLUSTER_UNAVAILABLE in watching.happened()
 
 
 def test_a_pod_that_changes_between_the_look_and_the_touch_is_looked_at_again(watching: Watching) -> None:
@@ -382,7 +381,7 @@ def test_a_deposed_watcher_writes_nothing_where_its_successor_has_been(watching:
 
     assert not watching.states()
     assert deposed.is_outranked
-    assert watching.happened()[-1] is Happening.OUTRANKED
+    assert watching.happened()[-1] is ReservationEvent.OUTRANKED
 
 
 def test_a_deposed_watcher_s_old_capacity_is_refused(watching: Watching) -> None:
@@ -425,7 +424,7 @@ def test_troubles_of_the_table_are_told_and_outlasted(watching: Watching) -> Non
     table.fails = True
     watching.publish(leader)
     watching.run(leader, 5)
-    assert set(watching.happened()) == {Happening.TABLE_UNAVAILABLE}
+    assert set(watching.happened()) == {ReservationEvent.TABLE_UNAVAILABLE}
 
     table.fails = False
     watching.run(leader, 5)

@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from berth.cluster.kubernetes_binder import KubernetesBinder
-from berth.cluster.kubernetes_cluster import KubernetesCluster
-from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
-from berth.cluster.listed_cluster import ListedCluster
-from berth.nodecache.cluster import ClusterUnavailable, NoSchedulingQueue, SchedulingQueue
-from berth.nodecache.feed.cluster import Cluster
+from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
+from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.runtime.cluster import connect
-from berth.runtime.settings import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.freshness import WakeUp
+from berth.runtime.settings.functions import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+from berth.scheduling_queue.queue import NoSchedulingQueue, SchedulingQueue
 from tests.builders.certificates import self_signed
 from tests.builders.kubeconfigs import kubeconfig_for
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from berth.nodecache.configurations import Configurations, hash_of
-from berth.runtime.watching import CONFIGURATION_SECONDS, _InForce
-from berth.scheduling.configuration import BerthConfiguration
+from berth.configuration.store import Configurations, hash_of
+from berth.runtime.watcher.watcher_loop import CONFIGURATION_SECONDS, _InForce
+from berth.scheduling.configuration.document import BerthConfiguration
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.fakes.published import PublishedCluster
@@ -16,7 +16,7 @@ DOCUMENT = '{"profile": "resource-segregation"}'
 
 def test_what_is_past_stays_so_for_everybody_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = HandDrivenClock()
-    monkeypatch.setattr("berth.runtime.watching.time.monotonic", clock)
+    monkeypatch.setattr("berth.runtime.watcher.watcher_loop.time.monotonic", clock)
     published = PublishedCluster()
     store = InMemoryConfigurationStore(published.item)
     in_force = _InForce(published.table, Configurations(store, BerthConfiguration))

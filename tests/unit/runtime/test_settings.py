@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from berth.nodecache.configurations import ConfigurationInvalid
-from berth.runtime.settings import (
+from berth.configuration.store import ConfigurationInvalid
+from berth.runtime.settings.functions import (
     BindSettings,
     CacheSettings,
     ClusterSettings,

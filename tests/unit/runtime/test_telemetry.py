@@ -12,7 +12,7 @@ import pytest
 
 from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome, FailureOutcome, FilterOutcome
-from berth.runtime.telemetry import Sizes, Telemetry
+from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from tests.fakes.log_lines import LogLines
 from tests.unit.runtime.metric_lines import described, printed
 
@@ -133,7 +133,7 @@ def test_tracing_is_off_unless_the_function_is_told_otherwise(
 def test_where_it_is_on_the_call_is_a_subsegment_with_verb_and_outcome(
     log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("berth.runtime.telemetry.Tracer", RecordingTracer)
+    monkeypatch.setattr("berth.runtime.telemetry.telemetry.Tracer", RecordingTracer)
     telemetry = Telemetry("filter")
     with telemetry.traced():
         telemetry.ended(FilterOutcome.NONE_FEASIBLE, pod="", detail="", milliseconds=0, failed=False)

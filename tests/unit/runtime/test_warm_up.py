@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from berth.runtime.warm_up import WarmUp
 from berth.runtime.warm_up_event import EVENT, is_warm_up
+from berth.runtime.watcher.warm_up import WarmUp
 from tests.builders.events import http_event
 from tests.fakes.clock import HandDrivenClock
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from berth.scheduling.assumed import Assumed
-from berth.scheduling.changes import Changes
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.evaluations import Evaluations
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.framework.shipped_profiles import FULL
+from berth.scheduling.framework.status import Code
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.policy import Feasibility, Policy
-from berth.scheduling.preemption.agreement import Proposal
-from berth.scheduling.profiles import FULL
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Code
+from berth.scheduling.preemption.victim_review import Proposal
+from berth.scheduling.snapshot.assumed_pods import Assumed
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import LICENCE, LICENCES, MEMORY, asking, configuration, counted_node, on_device
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
@@ -163,7 +163,7 @@ def test_preemption_looks_at_what_is_being_bound_as_at_what_is_there(
 ) -> None:
     snapshot = cluster([asking("v", "n1", licence="2", priority=1), *pending]).assuming([assumed()])
     pod, proposals = asking("asks", licence=asks, priority=10), {"n1": Proposal(("uid-v",), 0)}
-    found = policy().agreed(pod, proposals, snapshot).victims
+    found = policy().review_victims(pod, proposals, snapshot).victims
     assert (None if "n1" not in found else [victim.uid for victim in found["n1"].pods]) == victims
 
 

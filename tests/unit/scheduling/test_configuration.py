@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.profiles import SHIPPED
-from berth.scheduling.registry import REGISTRY
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.shipped_profiles import SHIPPED
+from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.changes import Changes
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluations import Evaluations
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod, read_pods
-from berth.scheduling.positions import Located
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node_with
 
 FULL = BerthConfiguration().build_profile("full")
@@ -57,7 +57,7 @@ def snapshot_of(pods: list[Pod]) -> Snapshot:
 
 
 def said_by(evaluation: Evaluation, pod: Pod) -> tuple[list[Status], list[int] | Status]:
-    located = Located.of(NODES, evaluation.snapshot.positions)
+    located = NodeRefs.of(NODES, evaluation.snapshot.positions)
     return [evaluation.statuses[name] for name in NODES], evaluation.totals(pod, located)
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from berth.scheduling import custom_plugins
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.custom_plugins import NotAPlugin, custom_plugin
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.plugins import custom_plugins
 from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.plugins.custom_plugins import NotAPlugin, custom_plugin
 
 MODULE = """
 from berth.scheduling.framework import FilterPlugin
 from berth.scheduling.plugins.arguments import Args as PluginArgs
-from berth.scheduling.status import SUCCESS
+from berth.scheduling.framework.status import SUCCESS
 from subprocess import Popen
 
 class Passes(FilterPlugin):

@@ -9,14 +9,14 @@ from weakref import ref
 
 import pytest
 
-from berth.scheduling.evaluation import NOT_IN_CACHE, Evaluation
-from berth.scheduling.evaluations import Evaluations
-from berth.scheduling.framework import FilterPlugin, ScorePlugin
+from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE, Evaluation
+from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.framework.plugin import FilterPlugin, ScorePlugin
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.positions import Located
-from berth.scheduling.profile import Profile
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Status, unresolvable
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod
 
@@ -47,7 +47,7 @@ class Remembers(FilterPlugin, ScorePlugin):
 def scores(evaluation: Evaluation, *names: str) -> list[int]:
     """The scores of the feasible ones among these names, and 0 for the others."""
     feasible = [name for name in names if evaluation.statuses[name] is SUCCESS]
-    totals = evaluation.totals(pod(), Located.of(feasible, evaluation.snapshot.positions))
+    totals = evaluation.totals(pod(), NodeRefs.of(feasible, evaluation.snapshot.positions))
     assert isinstance(totals, list)
     found = dict(zip(feasible, totals, strict=True))
     return [found.get(name, 0) for name in names]

@@ -8,13 +8,13 @@ from threading import Event
 
 import pytest
 
-from berth.scheduling.evaluations import Evaluations
-from berth.scheduling.framework import ClusterFilter, ClusterFilterPlugin
-from berth.scheduling.history import Step
+from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.profile import Profile
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Status
+from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node
 from tests.builders.pods import pod
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.exemption import Exemption
 from berth.scheduling.objects import Pod
+from berth.scheduling.policy_options import Exemption
 from tests.builders.pods import pod
 
 NONE = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.history import MAX_STEPS, MIN_NODES, History, Moved, Step
 from berth.scheduling.objects import Pod, read_pods
+from berth.scheduling.snapshot.history import MAX_STEPS, MIN_NODES, History, MovedPods, Step
 from tests.builders.nodes import labelled, node
 
 
@@ -47,10 +47,10 @@ def test_a_step_says_on_which_nodes_pods_moved_by_what_selectors_see_of_them() -
     web, term = {"labels": {"app": "web"}}, {"topologyKey": "zone", "labelSelector": {}}
     shy = {"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}}
     came, left, other = placed("came", web), placed("left", web), placed("other", shy)
-    moved = Moved.of([(came, "n1"), (left, "n2"), (other, "n2")])
+    moved = MovedPods.of([(came, "n1"), (left, "n2"), (other, "n2")])
     assert moved.by_label_set == {came.label_set: {"n1", "n2"}, other.label_set: {"n2"}}
     assert moved.by_spec == {other.spec: {"n2"}}
-    steps = [Step(moved=(moved,)), Step(moved=(Moved.of([(came, "n3")]),))]
+    steps = [Step(moved=(moved,)), Step(moved=(MovedPods.of([(came, "n3")]),))]
     assert [each.by_label_set[came.label_set] for each in Step.union(steps).moved] == [{"n1", "n2"}, {"n3"}]
 
 

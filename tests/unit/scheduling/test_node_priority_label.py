@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
+from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.objects import NodeInfo
 from berth.scheduling.plugins.node_priority_label import NodePriorityLabel, NodePriorityLabelArgs
-from berth.scheduling.status import SUCCESS, Code, Status
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.positions import LAYOUT_CALLS, UNKNOWN, Located, Positions
+from berth.scheduling.snapshot.node_positions import LAYOUT_CALLS, UNKNOWN, NodePositions, NodeRefs
 
 
 def test_every_node_has_a_position_of_its_own_and_an_unknown_name_has_nobodys() -> None:
-    positions = Positions(["a", "b"])
+    positions = NodePositions(["a", "b"])
     assert {positions["a"], positions["b"], positions["c"]} == {1, 2, UNKNOWN}
     assert positions.size == 3
 
 
 def test_who_stays_keeps_the_position_and_who_comes_takes_one_that_is_vacant() -> None:
-    before = Positions(["a", "b", "c"])
+    before = NodePositions(["a", "b", "c"])
     after = before.after(gone=["b"], come=["d", "e"])
     assert (after["a"], after["c"]) == (before["a"], before["c"])
     assert {after["d"], after["e"]} == {before["b"], before.size}
@@ -23,7 +23,7 @@ def test_who_stays_keeps_the_position_and_who_comes_takes_one_that_is_vacant() -
 
 
 def test_a_position_that_became_vacant_long_ago_is_taken_later() -> None:
-    positions = Positions(["a", "b"]).after(gone=["a"], come=[]).after(gone=[], come=["c"])
+    positions = NodePositions(["a", "b"]).after(gone=["a"], come=[]).after(gone=[], come=["c"])
     assert (positions["c"], positions.size) == (1, 3)
 
 
@@ -38,7 +38,7 @@ def test_a_position_that_became_vacant_long_ago_is_taken_later() -> None:
     ],
 )
 def test_they_are_laid_out_anew_now_and_then_and_say_the_same(asked: list[str]) -> None:
-    positions = Positions(["a", "b", "c"])
+    positions = NodePositions(["a", "b", "c"])
     expected = tuple({"a": 1, "b": 2, "c": 3}.get(name, UNKNOWN) for name in asked)
     for _ in range(2 * LAYOUT_CALLS + 1):
         assert positions.of(asked) == expected
@@ -49,14 +49,14 @@ def test_they_are_laid_out_anew_now_and_then_and_say_the_same(asked: list[str]) 
 
 
 def test_a_repeated_name_is_located_once_and_the_order_is_the_requests() -> None:
-    located = Located.of(["c", "new", "a", "c", "new", "joined"], Positions(["a", "b", "c"]))
+    located = NodeRefs.of(["c", "new", "a", "c", "new", "joined"], NodePositions(["a", "b", "c"]))
     assert list(located) == located.names == ["c", "new", "a", "joined"]
     assert tuple(located.positions) == (3, UNKNOWN, 1, UNKNOWN)
     assert (len(located), located[0], located[1:3], "a" in located) == (4, "c", ["new", "a"], True)
 
 
 def test_what_is_located_is_not_located_again_but_by_other_positions() -> None:
-    positions = Positions(["a", "b"])
-    located = Located.of(["b"], positions)
-    assert Located.of(located, positions) is located
-    assert Located.of(located, Positions(["b"])).positions == (1,)
+    positions = NodePositions(["a", "b"])
+    located = NodeRefs.of(["b"], positions)
+    assert NodeRefs.of(located, positions) is located
+    assert NodeRefs.of(located, NodePositions(["b"])).positions == (1,)

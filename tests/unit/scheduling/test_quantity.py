@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.scheduling.quantity import Quantity
-from berth.scheduling.quantity_text import Unparsable, quantity
+from berth.scheduling.fields.quantity import Quantity, Unparsable, quantity
 
 
 def read(value: object) -> Quantity:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.scheduling.scale import extender_scale
+from berth.scheduling.framework.score_scaling import extender_scale
 
 
 @pytest.mark.parametrize(

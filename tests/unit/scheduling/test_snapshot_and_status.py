@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Code, Status, undecidable, unresolvable, unschedulable
+from berth.scheduling.framework.status import SUCCESS, Code, Status, undecidable, unresolvable, unschedulable
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 
 

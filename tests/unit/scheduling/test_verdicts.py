@@ -6,16 +6,16 @@ from collections.abc import Hashable
 
 import pytest
 
-from berth.scheduling.changes import Changes
-from berth.scheduling.evaluation import NOT_IN_CACHE
-from berth.scheduling.evaluations import Evaluations
-from berth.scheduling.framework import FilterPlugin
+from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
+from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.evaluation.verdicts import Verdicts
+from berth.scheduling.framework.plugin import FilterPlugin
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.positions import Located
-from berth.scheduling.profile import Profile
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Status, unresolvable
-from berth.scheduling.verdicts import Verdicts
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod
 
@@ -44,7 +44,7 @@ def test_there_may_be_as_many_different_statuses_as_there_are_nodes(count: int) 
     evaluations = Evaluations()
     names = [f"n{index}" for index in range(count)]
     snapshot = Snapshot.of([node("passes"), *(labelled(name, name) for name in names)])
-    found = verdicts_on(snapshot, evaluations).split(Located.of(["new", *names, "passes"], snapshot.positions))
+    found = verdicts_on(snapshot, evaluations).split(NodeRefs.of(["new", *names, "passes"], snapshot.positions))
     expected = {"new": NOT_IN_CACHE, **{name: unresolvable("Says", name) for name in names}}
     assert found.dropped == expected
     assert found.dropped.messages == {name: status.message for name, status in expected.items()}
@@ -64,7 +64,7 @@ def test_equal_statuses_are_one() -> None:
 
 def test_where_all_pass_the_requests_own_list_is_the_answer() -> None:
     snapshot = Snapshot.of([node("a"), node("b")])
-    located = Located.of(["b", "a"], snapshot.positions)
+    located = NodeRefs.of(["b", "a"], snapshot.positions)
     found = verdicts_on(snapshot).split(located)
     assert found.names is located.names
     assert (found.passed, dict(found.dropped)) == (located, {})
@@ -72,7 +72,7 @@ def test_where_all_pass_the_requests_own_list_is_the_answer() -> None:
 
 def test_a_verdict_may_be_amended_in_both_directions() -> None:
     snapshot = Snapshot.of([node("a"), labelled("b", "1"), node("c")])
-    split = verdicts_on(snapshot).split(Located.of(["a", "b", "c"], snapshot.positions))
+    split = verdicts_on(snapshot).split(NodeRefs.of(["a", "b", "c"], snapshot.positions))
     no = unresolvable("Other", "no")
     amended = split.amended({"a": no, "b": SUCCESS})
     assert (amended.names, amended.passed.names, dict(amended.dropped)) == (["b", "c"], ["b", "c"], {"a": no})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from berth.authentication import basic, client_certificate
 from berth.authentication.allow_list import AllowList
@@ -17,7 +17,37 @@ from berth.authentication.basic import Passwords
 from berth.authentication.client_certificate import ClientCertificate
 from berth.authentication.outcomes import AuthorizerOutcome, Decision
 from berth.authentication.ports import AllowListRecord, PasswordRecord, RecordUnavailable
-from berth.authentication.remembered import Remembered
+
+T = TypeVar("T")
+
+
+class TTLCache(Generic[T]):
+    """What was read counts for `max_age` seconds from before it was read, and not a moment longer, even while it cannot
+    be read again.
+
+    By wall time: the monotonic clock of an environment that is frozen between two calls may stand still.
+    """
+
+    def __init__(self, read: Callable[[], T], wall: Callable[[], float], max_age: float) -> None:
+        self._read = read
+        self._wall = wall
+        self._max_age = max_age
+        self._known: tuple[float, T] | None = None
+
+    def value(self) -> T:
+        """Raises what reading raises."""
+        return self.not_older_than(self._max_age)
+
+    def not_older_than(self, seconds: float) -> T:
+        """Raises what reading raises."""
+        now, known = self._wall(), self._known
+        # A clock that was set back makes it old, not young.
+        if known is not None and 0 <= now - known[0] < seconds:
+            return known[1]
+        value = self._read()
+        self._known = (now, value)
+        return value
+
 
 Record = TypeVar("Record")
 
@@ -42,7 +72,7 @@ class BasicAuthorizer(Authorizer):
 
     def __init__(self, record: PasswordRecord, wall: Callable[[], float]) -> None:
         self._wall = wall
-        self._passwords: Remembered[Passwords] = Remembered(record.read, wall, MAX_AGE_SECONDS)
+        self._passwords: TTLCache[Passwords] = TTLCache(record.read, wall, MAX_AGE_SECONDS)
 
     def decide(self, event: Mapping[str, object]) -> Decision:
         header = _identity(event)
@@ -59,7 +89,7 @@ class MutualTLSAuthorizer(Authorizer):
 
     def __init__(self, record: AllowListRecord, wall: Callable[[], float]) -> None:
         self._wall = wall
-        self._allowed: Remembered[AllowList] = Remembered(record.read, wall, MAX_AGE_SECONDS)
+        self._allowed: TTLCache[AllowList] = TTLCache(record.read, wall, MAX_AGE_SECONDS)
 
     def decide(self, event: Mapping[str, object]) -> Decision:
         certificate = client_certificate.read(event)
@@ -79,7 +109,7 @@ class MutualTLSAuthorizer(Authorizer):
         return Decision(outcome, f"certificate {serials}{unreadable}")
 
 
-def _decided(check: Callable[[Record], Decision], record: Remembered[Record]) -> Decision:
+def _decided(check: Callable[[Record], Decision], record: TTLCache[Record]) -> Decision:
     """By what is remembered; a denial by what has just been read."""
     try:
         decision = check(record.value())

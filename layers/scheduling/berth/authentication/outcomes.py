@@ -6,6 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
+class Authentication(StrEnum):
+    """BASIC: a password in the urlPrefix, for trying out. MTLS: a client certificate. There is no third."""
+
+    BASIC = "basic"
+    MTLS = "mtls"
+
+
 class AuthorizerOutcome(StrEnum):
     """Only the first two let a request through. ALLOWED_PREVIOUS: by the password before the current one; as long as
     it is counted, a caller has yet to change over. UNAVAILABLE: there is nothing to compare with."""

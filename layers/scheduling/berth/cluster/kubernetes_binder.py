@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from berth.cluster.api_server import Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import Answer, ApiServer, ApiServerUnreachable
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 
 

@@ -1,16 +1,39 @@
-"""A live cluster, as the watcher follows it: its identity, and watches of all that is kept."""
+"""A cluster that is listed anew by every watcher, for a watcher that does not stay to watch (mode `periodic`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from berth.cluster.api_server import ApiServer
-from berth.cluster.cluster_identity import cluster_uid
-from berth.cluster.kept_fields import Needs, kept_form, resources, trims
+from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
+from berth.cluster.field_projection import Needs, kept_form, resources, trims
 from berth.cluster.watch.kubernetes_lister_watcher import WatchOptions
 from berth.cluster.watch.watches import watch
-from berth.nodecache.feed.cluster import Cluster, ClusterWatch
-from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch, Position
+
+NAMESPACE = "kube-system"
+TIMEOUT_SECONDS = 10.0
+_FORBIDDEN = 403
+
+
+def cluster_uid(api: ApiServer) -> str:
+    """Needs the verb `get` on that one namespace. Raises ClusterUnavailable.
+
+    A cluster that was restored from a backup of its etcd is the same one; a new one behind an old name is not.
+    """
+    try:
+        answer = api.request("GET", f"/api/v1/namespaces/{NAMESPACE}", timeout=TIMEOUT_SECONDS)
+    except ApiServerUnreachable as error:
+        raise ClusterUnavailable(str(error)) from error
+    if answer.status == UNAUTHORIZED:
+        raise ClusterUnavailable(f"{answer.message}: {CREDENTIALS_REFUSED}")
+    if answer.status == _FORBIDDEN:
+        raise ClusterUnavailable(f"{answer.message}; give the watcher's user the verb get on the namespace {NAMESPACE}")
+    metadata = answer.content.get("metadata")
+    uid = metadata.get("uid") if isinstance(metadata, dict) else None
+    if not answer.ok or not isinstance(uid, str) or not uid:
+        raise ClusterUnavailable(f"the namespace {NAMESPACE} cannot be read: {answer.message}")
+    return uid
+
 
 OPTIONS = WatchOptions(watch_seconds=30)
 """In a cluster where nothing is written no bookmark comes, and the end of a watch is what shows that the data is
@@ -63,3 +86,16 @@ class KubernetesCluster(Cluster):
         )
         watches.start()
         return watches
+
+
+class ListedCluster(Cluster):
+    """Where a predecessor left off does not matter: a watch that is resumed does not say when it has caught up."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def uid(self) -> str:
+        return self._cluster.uid()
+
+    def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
+        return self._cluster.watch({})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from berth.cluster.api_server import JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
-from berth.reservations.entry import PodKey
-from berth.reservations.pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.cluster.api_server.client import JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
+from berth.reservations.ledger.entry import PodKey
+from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
 
 ANNOTATION = "berth.dev/touched-at"
 """For its sake alone: a patch of the pod is what makes a Binding that was sent before fail."""

@@ -9,11 +9,11 @@ from typing import TypeGuard
 from berth.extender.outcomes import Failure, FailureOutcome, bad_request
 from berth.extender.ports import NodeCache
 from berth.extender.wire import decode_object, folded
-from berth.scheduling.freshness import WhenStale
+from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node, read_pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.positions import Located
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_NODES = "the request names no node: NodeNames and Nodes are null or empty"
 
@@ -26,14 +26,14 @@ class Candidates:
     """
 
     pod: Pod
-    names: Located
+    names: NodeRefs
     policy: Policy
     snapshot: Snapshot
     items: Mapping[str, object] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Undecided:
+class Passthrough:
     """The pod and the names, without a state to decide on. They pass: because the pod is exempt, or because the
     configuration wants it so (`whenStale`)."""
 
@@ -43,7 +43,7 @@ class Undecided:
     exempt: bool
 
 
-def read_candidates(body: str | bytes, cache: NodeCache) -> Candidates | Undecided | Failure:
+def read_candidates(body: str | bytes, cache: NodeCache) -> Candidates | Passthrough | Failure:
     """Decode the request and bring the snapshot up to date; in full mode the request itself is the snapshot."""
     arguments = decode_object(body)
     if isinstance(arguments, Failure):
@@ -57,7 +57,7 @@ def read_candidates(body: str | bytes, cache: NodeCache) -> Candidates | Undecid
     return found
 
 
-def _read_names(arguments: dict[str, object], pod: Pod, cache: NodeCache) -> Candidates | Undecided | Failure:
+def _read_names(arguments: dict[str, object], pod: Pod, cache: NodeCache) -> Candidates | Passthrough | Failure:
     # kube-scheduler prefers NodeNames in an answer and falls through to Nodes (fact 12); so do we with a request.
     names, nodes = arguments.get("nodenames"), arguments.get("nodes")
     if names is not None:
@@ -67,7 +67,7 @@ def _read_names(arguments: dict[str, object], pod: Pod, cache: NodeCache) -> Can
     return bad_request(NO_NODES)
 
 
-def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | Undecided | Failure:
+def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | Passthrough | Failure:
     if not isinstance(names, list) or not _are_strings(names):
         return bad_request("NodeNames is not a list of strings")
     if not names:
@@ -76,11 +76,11 @@ def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | 
     cluster = basis.cluster
     if isinstance(cluster, Snapshot):
         # Twice the same name: answered once, or its scores would be added up (fact 18).
-        return Candidates(pod, Located.of(names, cluster.positions), basis.policy, cluster, None)
+        return Candidates(pod, NodeRefs.of(names, cluster.positions), basis.policy, cluster, None)
     # The cluster's own agents are not held up by a cache that they may be needed to repair.
     exempt = basis.policy.exempts(pod)
     if exempt or cluster.when_stale is WhenStale.PASS:
-        return Undecided(pod, list(dict.fromkeys(names)), cluster.reason, exempt)
+        return Passthrough(pod, list(dict.fromkeys(names)), cluster.reason, exempt)
     return Failure(FailureOutcome.CACHE_UNAVAILABLE, cluster.reason)
 
 
@@ -112,7 +112,7 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache) -> Candidates | Failur
         policy, snapshot = _with_cached_pods(infos.values(), pod, cache)
     if isinstance(snapshot, Failure):
         return snapshot
-    return Candidates(pod, Located.of(list(infos), snapshot.positions), policy, snapshot, items)
+    return Candidates(pod, NodeRefs.of(list(infos), snapshot.positions), policy, snapshot, items)
 
 
 def _with_cached_pods(nodes: Iterable[NodeInfo], pod: Pod, cache: NodeCache) -> tuple[Policy, Snapshot | Failure]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from berth.extender.arguments import Candidates, Undecided, read_candidates
+from berth.extender.arguments import Candidates, Passthrough, read_candidates
 from berth.extender.outcomes import Failure, FilterOutcome
 from berth.extender.ports import NodeCache
-from berth.extender.reasons import reasons
-from berth.extender.reply import Reply, error_reply, reply
+from berth.extender.reply import Reply, error_reply, reasons, reply
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Feasibility, Policy
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 def answer_filter(body: str | bytes, cache: NodeCache) -> Reply:
@@ -36,7 +35,7 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache) -> Reply:
     candidates = read_candidates(body, cache)
     if isinstance(candidates, Failure):
         return failed(candidates)
-    if isinstance(candidates, Undecided):
+    if isinstance(candidates, Passthrough):
         return _passed(candidates)
     pod = candidates.pod
     decision = decide(candidates.policy, pod, candidates.names, candidates.snapshot)
@@ -48,7 +47,7 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache) -> Reply:
     )
 
 
-def _passed(undecided: Undecided) -> Reply:
+def _passed(undecided: Passthrough) -> Reply:
     return reply(
         _result(list(undecided.names), None, {}),
         FilterOutcome.EXEMPT if undecided.exempt else FilterOutcome.PASSED,

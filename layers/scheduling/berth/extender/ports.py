@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from berth.extender.outcomes import BindOutcome
-from berth.scheduling.freshness import WhenStale
+from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 
@@ -26,7 +26,7 @@ class CacheUnavailable:
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class DecisionContext:
     """What a call decides by: the policy in force, and the cluster as the cache has it."""
 
     policy: Policy
@@ -37,7 +37,7 @@ class NodeCache(ABC):
     """The state of the cluster, and the configuration that was applied to it. Neither ever goes back."""
 
     @abstractmethod
-    def current(self) -> Basis:
+    def current(self) -> DecisionContext:
         """As last published, at the cost of one read of the head when nothing changed."""
 
     @abstractmethod

@@ -15,8 +15,8 @@ from berth.extender.outcomes import Failure, FailureOutcome, PreemptOutcome
 from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.extender.preemption_arguments import PreemptionArguments, read_preemption_arguments
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
-from berth.scheduling.freshness import WhenStale
-from berth.scheduling.preemption.agreement import Agreement, agreed
+from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
 from berth.scheduling.preemption.victims import Victims
 
 
@@ -25,7 +25,7 @@ def failed(failure: Failure) -> Reply:
     return status_reply(failure)
 
 
-def failed_silently(failure: Failure) -> Reply:
+def empty_on_failure(failure: Failure) -> Reply:
     """Behind Basic credentials: no node can be preempted (fact 28)."""
     return silent_reply({"NodeNameToMetaVictims": {}}, failure)
 
@@ -38,7 +38,7 @@ def answer_preempt(body: str | bytes, cache: NodeCache, failed: Callable[[Failur
     basis = cache.current()
     if isinstance(basis.cluster, CacheUnavailable):
         return _without_cache(arguments, basis.cluster, failed)
-    found = basis.policy.agreed(arguments.pod, arguments.proposals, basis.cluster)
+    found = basis.policy.review_victims(arguments.pod, arguments.proposals, basis.cluster)
     return _reply(arguments, found, PreemptOutcome.AGREED if found.victims else PreemptOutcome.NO_CANDIDATES)
 
 
@@ -48,12 +48,12 @@ def _without_cache(
     """An eviction cannot be taken back, and a refused call is made again. But where filter lets every node pass, a
     refusal here would leave the pod waiting for room that filter has promised."""
     if cache.when_stale is WhenStale.PASS:
-        found = agreed(None, arguments.pod, arguments.proposals, {})
+        found = review_victims(None, arguments.pod, arguments.proposals, {})
         return _reply(arguments, found, PreemptOutcome.PASSED, cache.reason)
     return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, cache.reason, arguments.pod_name))
 
 
-def _reply(arguments: PreemptionArguments, found: Agreement, outcome: PreemptOutcome, why: str = "") -> Reply:
+def _reply(arguments: PreemptionArguments, found: PreemptResult, outcome: PreemptOutcome, why: str = "") -> Reply:
     asked = len(arguments.proposals) + len(arguments.unreadable)
     left_out = Counter([*arguments.unreadable.values(), *found.left_out.values()])
     told = [why, arguments.note, f"{len(found.victims)} of {asked} nodes with victims"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from berth.extender.outcomes import Failure, bad_request
 from berth.extender.wire import decode_object, folded
 from berth.scheduling.objects import Pod, Unreadable, read_pod
-from berth.scheduling.preemption.agreement import Proposal
+from berth.scheduling.preemption.victim_review import Proposal
 
 UNREADABLE_VICTIM = "a victim has no UID or is no pod; without it the others would be evicted for nothing"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from berth.extender.arguments import Undecided, read_candidates
+from berth.extender.arguments import Passthrough, read_candidates
 from berth.extender.outcomes import Failure, PrioritizeOutcome
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
@@ -15,7 +15,7 @@ def failed(failure: Failure) -> Reply:
     return status_reply(failure)
 
 
-def failed_silently(failure: Failure) -> Reply:
+def empty_on_failure(failure: Failure) -> Reply:
     """Behind Basic credentials: no scores, which to the scheduler is the same (fact 18)."""
     return silent_reply([], failure)
 
@@ -26,7 +26,7 @@ def answer_prioritize(body: str | bytes, cache: NodeCache, failed: Callable[[Fai
     if isinstance(candidates, Failure):
         return failed(candidates)
     pod = candidates.pod
-    if isinstance(candidates, Undecided):
+    if isinstance(candidates, Passthrough):
         outcome, detail = PrioritizeOutcome.PASSED, candidates.reason
         scores = [0] * len(candidates.names)
     else:

@@ -1,12 +1,20 @@
-"""What a verb answers, ready to be sent, and how it ended."""
+"""Why nodes were dropped, as JSON.
+
+On a large cluster thousands of nodes are dropped for a handful of reasons. To join text takes half the time that it
+takes to fill a dictionary and to encode it; the bytes are the same.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import orjson
 
 from berth.extender.outcomes import Failure, FailureOutcome, Outcome
+from berth.scheduling.evaluation.filter_result import Rejected
+from berth.scheduling.framework.status import Status
 
 OK = 200
 BAD_REQUEST = 400
@@ -44,3 +52,30 @@ def silent_reply(answer: object, failure: Failure) -> Reply:
     """A failure that the caller does not get to see: behind Basic credentials a status would print the password into
     the pod's event (facts 28 and 37). The log and the outcome's metric have it."""
     return Reply(orjson.dumps(answer), failure.outcome, pod=failure.pod, detail=failure.reason)
+
+
+def reasons(rejected: Mapping[str, Status]) -> object:
+    """An object with a message for each name, for the encoder."""
+    dropped = rejected if isinstance(rejected, Rejected) else Rejected.of(rejected)
+    names = dropped.names
+    if not names or b"\\" in orjson.dumps(names):
+        # A name that has to be escaped is no node's. The encoder knows how.
+        return dropped.messages
+    parts = [""] * (2 * len(names))
+    parts[0::2] = names
+    parts[1::2] = dropped.texts(_after_name)
+    parts[0] = '{"' + parts[0]
+    parts[-1] = parts[-1].removesuffix(_NEXT) + "}"
+    return orjson.Fragment("".join(parts))
+
+
+_NEXT = ',"'
+
+
+def _after_name(status: Status) -> str:
+    return _after_name_of(status.message)
+
+
+@lru_cache(maxsize=1024)
+def _after_name_of(message: str) -> str:
+    return f'":{orjson.dumps(message).decode()}{_NEXT}'

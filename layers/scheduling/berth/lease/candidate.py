@@ -1,14 +1,16 @@
-"""Who stands for election and what it would write; and what it has seen of the record so far."""
+"""The candidate's part: one try to acquire the lease."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from berth.lease.clock import Clock, Instant
-from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.config import JITTER_FACTOR, HandOver, LeaderElectionConfig
+from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
+from berth.lease.outcomes import ElectionOutcome, Step
 from berth.lease.record import Lease, LeaseSpec
-from berth.lease.validity import Observation
+from berth.lease.validity import Observation, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +62,83 @@ class ObservedRecord:
         if self.holder != self._reported:
             self._reported = self.holder
             self._new_leader(self.holder)
+
+
+HANDOVER_POLL = 0.5
+"""Seconds between two looks of a candidate while a release is to be expected at any moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    """The lease is held. `previous`: whose record it was; empty: nobody's."""
+
+    term: Term
+    previous: str
+
+
+class Acquisition:
+    """`claimed`: a claim was sent and not refused; so the record may name this candidate, or may yet."""
+
+    def __init__(
+        self,
+        lock: LeaseLock,
+        candidate: Candidate,
+        observed: ObservedRecord,
+        clock: Clock,
+        random: Callable[[], float],
+    ) -> None:
+        self._lock = lock
+        self._candidate = candidate
+        self._observed = observed
+        self._clock = clock
+        self._random = random
+        self.claimed = False
+
+    def attempt(self) -> Acquired | Step:
+        """A get, and a create or an update if the lease is to be had."""
+        now = self._clock.now()
+        found = self._lock.get()
+        if isinstance(found, Unavailable):
+            return self._retry(ElectionOutcome.UNAVAILABLE, found.reason)
+        if found is None:
+            return self._claim(None, 0)
+        seen = self._observed.saw(found)
+        spec = found.spec
+        if spec.holder_identity == self._candidate.identity:
+            # Nobody else has this identity: it is an earlier claim of this candidate, whose answer was lost.
+            return self._claim(found, spec.lease_transitions, spec.acquire_time)
+        if spec.holder_identity and seen.is_valid(now) and self._candidate.config.leader_elect:
+            return self._held(seen, now)
+        return self._claim(found, spec.lease_transitions + 1)
+
+    def _held(self, seen: Observation, now: Instant) -> Step:
+        holder = seen.lease.spec.holder_identity
+        ahead = seen.handover_in(now)
+        if ahead > self._candidate.handover.horizon and seen.looks_healthy(self._candidate.config):
+            return Step(ElectionOutcome.NOT_NEEDED, detail=f"{holder} leads and will not hand over soon", ended=True)
+        step = self._retry(ElectionOutcome.HELD, f"{holder} leads")
+        if ahead < -seen.lease.spec.lease_duration_seconds:
+            return step  # it has not kept its word: no use in watching it closely
+        # The record may have been as old as a retry when it was seen; the release is that much closer.
+        soon = max(0.0, ahead - self._candidate.config.longest_retry) + HANDOVER_POLL
+        return replace(step, again_in=min(step.again_in, soon))
+
+    def _claim(self, found: Lease | None, lease_transitions: int, acquire_time: float | None = None) -> Acquired | Step:
+        claimed_before, self.claimed = self.claimed, True
+        sent = self._clock.now()
+        spec = self._candidate.spec(sent, lease_transitions, acquire_time)
+        written = self._lock.create(spec) if found is None else self._lock.update(found, spec)
+        match written:
+            case Written(lease):
+                self._observed.saw(lease)
+                return Acquired(Term(lease, sent), "" if found is None else found.spec.holder_identity)
+            case Conflict(current):
+                self.claimed = claimed_before
+                if current is not None:
+                    self._observed.saw(current)
+                return self._retry(ElectionOutcome.LOST_RACE, "the record changed between the read and the write")
+            case Unavailable(reason):
+                return self._retry(ElectionOutcome.UNAVAILABLE, reason)
+
+    def _retry(self, outcome: ElectionOutcome, detail: str) -> Step:
+        return Step(outcome, self._candidate.config.retry_period * (1 + JITTER_FACTOR * self._random()), detail)

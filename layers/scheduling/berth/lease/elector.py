@@ -1,34 +1,37 @@
-"""Leader election with the semantics of client-go's, as a state machine: it neither waits nor starts a thread.
-
-Guarantees: of all candidates for one item, at most one holds the record, and its epoch (leaseTransitions) grows by one
-with every change of holder and never otherwise. A candidate takes over only what it has itself seen unchanged for as
-long as the holder recorded, by the slower of its clocks; a leader believes in its lease by the faster. A leader stops
-when its last renewal is renewDeadline old, or as soon as it reads a record that is not of its term.
-
-Not guaranteed: that only one process believes it leads. It may be frozen between a look at `fence()` and what it then
-does, and wake up when another leads. Nothing that matters may rest on the lease alone: what a leader writes becomes
-visible by a publication that is conditional on its fence, and the store refuses that of a deposed one. Nor is it
-guaranteed that anybody leads: while the store cannot be reached nobody can.
-
-One elector is one candidacy: made in the handler, under an identity that nobody had before and nobody will have again
-(never at import, which environments restored from one snapshot share), and not kept for the next invocation. One
-thread calls it; it is the thread that publishes.
-"""
+"""The loop around an elector, for use in earnest: it blocks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from uuid import uuid4
 
-from berth.lease.acquisition import Acquired, Acquisition
-from berth.lease.candidate import Candidate, ObservedRecord
+from berth.lease.candidate import Acquired, Acquisition, Candidate, ObservedRecord
 from berth.lease.clock import Clock, Instant
 from berth.lease.config import HandOver, LeaderElectionConfig
 from berth.lease.leadership import Leadership
-from berth.lease.lock import LeaseLock
+from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.outcomes import BecameLeader, ElectionOutcome, LeaderCallbacks, ReleaseOutcome, Step
-from berth.lease.record import Fence
-from berth.lease.release import release
+from berth.lease.record import RELEASED_DURATION_SECONDS, Fence, LeaseSpec
+
+
+def release(lock: LeaseLock, candidate: Candidate, observed: ObservedRecord, clock: Clock) -> ReleaseOutcome:
+    """A get, and an update if the record names this candidate."""
+    found = lock.get()
+    if isinstance(found, Unavailable):
+        return ReleaseOutcome.UNKNOWN
+    # The holder that was fetched and not the one remembered: a successor may have taken over during a pause.
+    if found is None or found.spec.holder_identity != candidate.identity:
+        return ReleaseOutcome.NOT_HELD
+    now = clock.wall()
+    blank = LeaseSpec("", RELEASED_DURATION_SECONDS, now, now, found.spec.lease_transitions)
+    match lock.update(found, blank):
+        case Written(lease):
+            observed.saw(lease)
+            return ReleaseOutcome.RELEASED
+        case Conflict(_) | Unavailable(_):
+            return ReleaseOutcome.UNKNOWN
+
 
 _PUNCTUAL = 0.001  # a step this many seconds early is on time: sums of floats are not exact
 
@@ -143,3 +146,30 @@ class LeaderElector:
         self._ending = ending
         if led:
             self._callbacks.stopped_leading(ending.outcome)
+
+
+_RELEASES = 2
+
+
+def new_identity(name: str) -> str:
+    """An identity for one candidacy: `name`, for people, and what makes it unique. Call it in the handler."""
+    return f"{name}_{uuid4()}"
+
+
+def run(elector: LeaderElector, wait: Callable[[float], bool]) -> Step:
+    """Step until the candidacy ends, the announced hand-over is due, or `wait` says so; release in any case.
+
+    `wait(seconds)` returns after that time at the latest; True: stop. It is where a leader works: look at the fence,
+    publish, say `renewed`. A step that is not due costs nothing, so it may return as early as it likes. Returns how the
+    candidacy ended.
+    """
+    try:
+        while True:
+            step = elector.step()
+            if step.ended or elector.handover_in <= 0 or wait(min(step.again_in, elector.handover_in)):
+                break
+    finally:
+        for _ in range(_RELEASES):
+            if elector.release() is not ReleaseOutcome.UNKNOWN:
+                break
+    return elector.step()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 
-from berth.nodecache.configurations import ConfigurationInvalid, Configurations
+from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.reader import NOTHING_PUBLISHED
 from berth.nodecache.feed.table import CacheTable, TableUnavailable

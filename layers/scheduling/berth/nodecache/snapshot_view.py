@@ -11,15 +11,52 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Generic, TypeVar
 
+from berth.nodecache.decoded import KINDS_OF_WORKLOADS, DecodedObjects, Latest
 from berth.nodecache.feed.changes import Change, Key
 from berth.nodecache.feed.reader import View
-from berth.nodecache.layered_map import LayeredMap
-from berth.nodecache.readings import KINDS_OF_WORKLOADS, Latest, Readings
-from berth.scheduling.changes import Changes
 from berth.scheduling.objects import Namespace, NodeInfo, Pod, PodDisruptionBudget, PriorityClass, Workload, Workloads
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+V = TypeVar("V")
+
+_SHARE = 32
+_LEAST = 64
+
+
+class LayeredMap(Generic[V]):
+    """A large dictionary and a small one that overrules it, None where an entry is gone.
+
+    The small one is copied with every change. When it has grown to a 32nd of the large one they become one: so a change
+    costs that copy, and now and then one of everything.
+    """
+
+    __slots__ = ("_base", "_over")
+
+    def __init__(self, base: dict[str, V], over: dict[str, V | None] | None = None) -> None:
+        """`base` belongs to the map from now on."""
+        self._base = base
+        self._over: dict[str, V | None] = {} if over is None else over
+
+    def get(self, key: str) -> V | None:
+        """The value, None where there is none."""
+        return self._over[key] if key in self._over else self._base.get(key)
+
+    def changed(self, changes: dict[str, V | None]) -> LayeredMap[V]:
+        """With these values, and without those that are None."""
+        over = self._over | changes
+        if len(over) <= max(_LEAST, len(self._base) // _SHARE):
+            return LayeredMap(self._base, over)
+        base: dict[str, V] = dict(self._base)
+        for key, value in over.items():
+            if value is None:
+                base.pop(key, None)
+            else:
+                base[key] = value
+        return LayeredMap(base)
+
 
 T = TypeVar("T", Namespace, PodDisruptionBudget, PriorityClass)
 
@@ -55,11 +92,11 @@ class SnapshotView(View[CachedCluster]):
     def applied(self, state: CachedCluster, changes: Iterable[Change]) -> CachedCluster:
         if state is _EMPTY:
             with _for_a_long_life():
-                return _loaded(Readings(changes))
-        return _changed(state, Readings(changes))
+                return _loaded(DecodedObjects(changes))
+        return _changed(state, DecodedObjects(changes))
 
 
-def _loaded(found: Readings) -> CachedCluster:
+def _loaded(found: DecodedObjects) -> CachedCluster:
     """All at once: several times faster than as changes of nothing."""
     pods = {key: pod for key, pod in _counting(found.pods) if pod is not None}
     namespaces = _after({}, found.namespaces)
@@ -77,7 +114,7 @@ def _loaded(found: Readings) -> CachedCluster:
     return CachedCluster(snapshot, unreadable, LayeredMap(pods), namespaces, disruption_budgets, priority_classes)
 
 
-def _changed(state: CachedCluster, found: Readings) -> CachedCluster:
+def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
     before = state.snapshot
     pods = {key: pod for key, pod in _counting(found.pods) if pod != state.pods.get(key)}
     namespaces = _after(state.namespaces, found.namespaces)

@@ -15,18 +15,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from berth.extender.ports import Basis, CacheUnavailable, NodeCache
+from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
+from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.lease.clock import Clock, Instant
-from berth.nodecache.configurations import ConfigurationInvalid, Configurations, Configured
 from berth.nodecache.feed.head import FUTURE_SCHEMA, Head
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
-from berth.reservations.entry import OpenReservation
-from berth.reservations.table import LedgerTable
-from berth.scheduling.assumed import Assumed
+from berth.reservations.ledger.entry import OpenReservation
+from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.assumed_pods import Assumed
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class WarmNodeCache(NodeCache):
         self._last: _Look | None = None
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
 
-    def current(self) -> Basis:
+    def current(self) -> DecisionContext:
         try:
             look = self._look(reservations=self._counts(self._configurations.last))
             configured = self._configured(look)
@@ -84,10 +84,10 @@ class WarmNodeCache(NodeCache):
                 # Another configuration than before, which counts: the reservations have to be older than the head.
                 look = self._look(reservations=True)
                 configured = self._configured(look)
-            return Basis(configured.policy, self._cluster(look, configured))
+            return DecisionContext(configured.policy, self._cluster(look, configured))
         except (TableUnavailable, ConfigurationInvalid) as error:
             configured = self._configurations.last
-            return Basis(configured.policy, CacheUnavailable(str(error), configured.node_cache.when_stale))
+            return DecisionContext(configured.policy, CacheUnavailable(str(error), configured.node_cache.when_stale))
 
     def policy(self) -> Policy:
         try:

@@ -6,24 +6,46 @@ import logging
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import boto3
 from botocore.config import Config
 
+from berth.configuration.counting import CountedInForce
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import Configurations
 from berth.lease.clock import SystemClock
-from berth.nodecache.configurations import Configurations
-from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.table import LedgerTable
-from berth.runtime.cache_metrics import CacheMetrics
-from berth.runtime.settings import LedgerSettings, PolicySettings
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.table import LedgerTable
+from berth.runtime.settings.functions import BindSettings, LedgerSettings, PolicySettings
+from berth.runtime.telemetry.cache_metrics import CacheMetrics
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
+
+
+MOST_SECONDS = 0.5
+"""For a connection, and for each read from it."""
+
+
+def counted_in_force(settings: BindSettings) -> CountedInForce | None:
+    """None where the function has no ledger. Building it reads nothing."""
+    if not settings.ledger_table:
+        return None
+    # A reservation is two calls, and the Binding needs its time, too. Nothing is repeated by the client: bind does
+    # that itself, as long as there is time.
+    seconds = min(MOST_SECONDS, (settings.http_timeout - 1) / 6)
+    calls = Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1})
+    adapters = cache_adapters(settings.policy, calls)
+    table = DynamoDBLedgerTable(boto3.client("dynamodb", config=calls), settings.ledger_table)
+    reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
+    return CountedInForce(adapters.table, adapters.configurations, reservations, SystemClock(), log.warning)
+
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})

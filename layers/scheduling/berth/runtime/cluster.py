@@ -13,27 +13,25 @@ from typing import Protocol
 import boto3
 from kubernetes.client import Configuration
 
-from berth.cluster import kubeconfig
-from berth.cluster.access import Access
-from berth.cluster.api_server import ApiServer
-from berth.cluster.dump import DumpCluster
-from berth.cluster.dump_reserved_pods import DumpReservedPods
-from berth.cluster.eks import EksSettings, from_eks
-from berth.cluster.in_cluster import from_service_account
-from berth.cluster.kept_fields import Needs
+from berth.cluster.api_server import kubeconfig
+from berth.cluster.api_server.access import Access
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.api_server.eks import EksSettings, from_eks
+from berth.cluster.api_server.service_account import from_service_account
+from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
+from berth.cluster.field_projection import Needs
 from berth.cluster.kubernetes_binder import KubernetesBinder
-from berth.cluster.kubernetes_cluster import KubernetesCluster
-from berth.cluster.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
-from berth.cluster.listed_cluster import ListedCluster
 from berth.extender.ports import PodBinder
-from berth.nodecache.cluster import ClusterUnavailable, NoSchedulingQueue, SchedulingQueue
-from berth.nodecache.feed.cluster import Cluster
-from berth.reservations.pods import ReservedPods
+from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
+from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.runtime.adapters import CALLS
-from berth.runtime.settings import ClusterSettings, WatcherMode
-from berth.scheduling.freshness import WakeUp
+from berth.runtime.settings.functions import ClusterSettings, WatcherMode
+from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling.policy import Policy
+from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
+from berth.scheduling_queue.queue import NoSchedulingQueue, SchedulingQueue
 
 
 class Connection(Protocol):

@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from berth.scheduling.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluations import Evaluations
-from berth.scheduling.exemption import Exemption
+from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.evaluation.filter_result import NO_ONE, FilterResult
+from berth.scheduling.evaluation.nominated_pods import nodes_with_assumed, nominated_verdicts
+from berth.scheduling.framework.profile import Profile, Scale
+from berth.scheduling.framework.score_scaling import extender_scale
+from berth.scheduling.framework.status import Code, Status
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.nominations import nodes_with_assumed, nominated_verdicts
 from berth.scheduling.objects import Pod
 from berth.scheduling.plugins.managed_resources import ManagedResources
-from berth.scheduling.positions import Located
-from berth.scheduling.preemption.agreement import Agreement, LeftOut, Proposal, agreed
-from berth.scheduling.preemption.candidates import least_damage
-from berth.scheduling.preemption.configuration import Choose, PreemptionConfiguration
-from berth.scheduling.preemption.nominated_node import room_is_coming
-from berth.scheduling.profile import Profile, Scale
-from berth.scheduling.scale import extender_scale
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.split import NO_ONE, Split
-from berth.scheduling.status import Code, Status
-from berth.scheduling.unresolvable import Unresolvable
+from berth.scheduling.policy_options import Choose, Exemption, PreemptionConfiguration, Unresolvable
+from berth.scheduling.preemption.eligibility import room_is_coming
+from berth.scheduling.preemption.victim_review import LeftOut, PreemptResult, Proposal, review_victims
+from berth.scheduling.preemption.victims import least_damage
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_PROFILES: Mapping[str, Profile] = {}
 NOTHING_COUNTED = Counting()
@@ -86,7 +84,7 @@ class Policy:
 
     def feasibility(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
         """A verdict for every name, once where one is repeated. An exempt pod passes them all."""
-        located = Located.of(names, snapshot.positions)
+        located = NodeRefs.of(names, snapshot.positions)
         if self.exempts(pod):
             return Feasibility(located.names, NO_ONE, exempt=True)
         split = self._split(pod, located, snapshot)
@@ -96,7 +94,7 @@ class Policy:
         """One integer per name, in the same order. For an exempt pod, and for nodes that are not feasible, 0."""
         if self._exemption.covers(pod):
             return [0] * len(names)
-        located = Located.of(names, snapshot.positions)
+        located = NodeRefs.of(names, snapshot.positions)
         split = self._evaluation(pod, snapshot).statuses.split(located)
         totals = self._totals(pod, split.passed, snapshot)
         if self.profile_of(pod).scale is Scale.EXTENDER:
@@ -118,26 +116,26 @@ class Policy:
                 found.add(name)
         return found
 
-    def agreed(self, pod: Pod, proposals: Mapping[str, Proposal], snapshot: Snapshot) -> Agreement:
+    def review_victims(self, pod: Pod, proposals: Mapping[str, Proposal], snapshot: Snapshot) -> PreemptResult:
         """What is left of the scheduler's candidates for preemption, see `agreement`. An exempt pod may go anywhere.
 
         With `choose: one` it is the best of them, the first by name where several are.
         """
         settled = snapshot.settled
         evaluation = None if self.exempts(pod) else self._evaluation_of(pod, settled, snapshot)
-        found = agreed(evaluation, pod, proposals, settled.nodes)
+        found = review_victims(evaluation, pod, proposals, settled.nodes)
         if self._preemption.choose is Choose.ALL:
             return found
         best = {name: found.victims[name] for name in least_damage(found.victims)[:1]}
         others = {name: LeftOut.NOT_BEST for name in found.victims if name not in best}
-        return Agreement(best, {**found.left_out, **others})
+        return PreemptResult(best, {**found.left_out, **others})
 
     def best(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
         """Like `feasibility`, with only the highest scored feasible name left; equal scores go by name.
 
         Feasible names that were not chosen have no entry: they are no failure (fact 47). An exempt pod keeps them all.
         """
-        located = Located.of(names, snapshot.positions)
+        located = NodeRefs.of(names, snapshot.positions)
         if self.exempts(pod):
             return Feasibility(located.names, NO_ONE, exempt=True)
         split = self._split(pod, located, snapshot)
@@ -159,13 +157,13 @@ class Policy:
         profile = self.profile_of(pod)
         return Evaluation.of(profile, pod, settled, LocalEvaluation.of(profile, pod, settled))
 
-    def _split(self, pod: Pod, located: Located, snapshot: Snapshot) -> Split:
+    def _split(self, pod: Pod, located: NodeRefs, snapshot: Snapshot) -> FilterResult:
         evaluation = self._evaluation(pod, snapshot)
         split = evaluation.statuses.split(located)
         exceptions = nominated_verdicts(evaluation, snapshot, pod, located.names)
         return split.amended(exceptions) if exceptions else split
 
-    def _totals(self, pod: Pod, candidates: Located, snapshot: Snapshot) -> list[int]:
+    def _totals(self, pod: Pod, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
         instead = nodes_with_assumed(snapshot, pod, candidates)
         totals = self._evaluation(pod, snapshot).totals(pod, candidates, instead)
         # Where the pod cannot be scored, the scheduler's own scores decide.

@@ -265,7 +265,7 @@ def stack(monkeypatch: pytest.MonkeyPatch) -> DeployedStack:
 
 
 def _configuration(scheduler: str) -> Any:
-    from berth.scheduling.configuration import BerthConfiguration
+    from berth.scheduling.configuration.document import BerthConfiguration
 
     return BerthConfiguration(profiles={scheduler: "full"})
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.fields.reading import Malformed
 from berth.scheduling.objects import PriorityClass
-from berth.scheduling.objects.reading import Malformed
 from berth_cli.simulate.admission import PriorityClasses, Refused, admitted
 
 GPU = "nvidia.com/gpu"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.scheduling import cycle
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate import scheduling_cycle as cycle
 from berth_cli.simulate.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.extender import PolicyExtender
 

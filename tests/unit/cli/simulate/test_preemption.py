@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.agreement import LeftOut
-from berth.scheduling.preemption.candidates import Worse
 from berth.scheduling.preemption.evaluator import NoCandidate
+from berth.scheduling.preemption.victim_review import LeftOut
+from berth.scheduling.preemption.victims import Worse
 from berth_cli.simulate.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.extender import PolicyExtender
 from berth_cli.simulate.queue import queue

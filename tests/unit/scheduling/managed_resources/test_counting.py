@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
-from berth.scheduling.managed_resources.counting import left
+from berth.scheduling.managed_resources.counting import Insufficient, left
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.managed_resources.device_annotation import MAX_DEVICES
-from berth.scheduling.managed_resources.insufficient import Insufficient
 from berth.scheduling.objects import NodeInfo, Unreadable, read_node, read_pod
 from berth.scheduling.objects.pod import Pod
 from tests.builders.counted import (

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from berth.scheduling.configuration import BerthConfiguration, complaints
+from berth.scheduling.configuration.document import BerthConfiguration, complaints
 from tests.builders.counted import LICENCE, LICENCES, MEMORY, SIZES, SLICES, configuration
 
 COUNT = {"nodeLabel": "nvidia.com/gpu.count"}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from berth.scheduling import cycle
+from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile
+from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
-from berth.scheduling.profile import AnyFilter, AnyScore, Profile
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate import scheduling_cycle as cycle
 
 Object = Mapping[str, object]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
-from berth.scheduling.status import SUCCESS, Code, Status
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.plugins.asking import scores, verdict, verdicts

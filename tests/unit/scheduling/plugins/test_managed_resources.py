@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from berth.scheduling.framework.status import SUCCESS, Code
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.plugins.managed_resources import ManagedResources, ManagedResourcesArgs
 from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
-from berth.scheduling.status import SUCCESS, Code
 from tests.builders.counted import (
     LICENCE,
     SLICES,

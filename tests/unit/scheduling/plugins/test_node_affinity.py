@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from berth.scheduling import cycle
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.objects import Pod, read_node, read_pod
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.plugins.node_affinity import NodeAffinity, NodeAffinityArgs
-from berth.scheduling.profile import Profile
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Code, Status
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate import scheduling_cycle as cycle
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.plugins.asking import scores, verdict, verdicts

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.node_ports import NodePorts
-from berth.scheduling.status import SUCCESS, Code, Status
 from tests.builders.nodes import node_with
 from tests.builders.pods import container, pod_with
 from tests.unit.scheduling.plugins.asking import verdict

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.node_unschedulable import NodeUnschedulable
-from berth.scheduling.status import SUCCESS, Code, Status
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.plugins.asking import verdict

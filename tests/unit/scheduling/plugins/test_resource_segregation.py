@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.plugins.resource_segregation import ResourceSegregation, ResourceSegregationArgs
 from berth.scheduling.policy import Policy
-from berth.scheduling.preemption.agreement import Proposal
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Code, Status
+from berth.scheduling.preemption.victim_review import Proposal
+from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node_object
 from tests.builders.pods import pod_object
 
@@ -116,8 +116,8 @@ def test_where_segregation_is_required_the_nodes_that_are_left_are_equally_good(
 
 def test_no_eviction_is_agreed_to_where_the_pod_could_not_go_anyway() -> None:
     proposals = {name: Proposal(("uid-victim",), 0) for name in ALL}
-    assert list(policy().agreed(pod(), proposals, CLUSTER).victims) == WITHOUT
-    assert list(policy().agreed(pod({GPU: "1"}), proposals, CLUSTER).victims) == WITH
+    assert list(policy().review_victims(pod(), proposals, CLUSTER).victims) == WITHOUT
+    assert list(policy().review_victims(pod({GPU: "1"}), proposals, CLUSTER).victims) == WITH
 
 
 # ----------------------------------------------------------------------------------------------------------- preferred

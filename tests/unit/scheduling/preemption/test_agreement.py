@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.exemption import Exemption
-from berth.scheduling.framework import FilterPlugin
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.plugin import FilterPlugin
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Policy
-from berth.scheduling.preemption.agreement import Proposal
-from berth.scheduling.profile import Profile
-from berth.scheduling.status import SUCCESS, Status, unresolvable
+from berth.scheduling.policy_options import Exemption
+from berth.scheduling.preemption.victim_review import Proposal
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.preemption.preempting import (
@@ -40,7 +40,7 @@ Answer = dict[str, tuple[list[str], int]]
 """By node: the names of the victims in order, and the violations."""
 
 
-def agreed(
+def review_victims(
     pod: Object,
     proposed: Mapping[str, Sequence[str]],
     *objects: Object,
@@ -53,7 +53,7 @@ def agreed(
     proposals = {
         node: Proposal(tuple(f"uid-{name}" for name in names), counted, pods) for node, names in proposed.items()
     }
-    found = configuration.policy().agreed(read(pod), proposals, snapshot(*objects))
+    found = configuration.policy().review_victims(read(pod), proposals, snapshot(*objects))
     return {
         node: ([victim.uid.removeprefix("uid-") for victim in victims.pods], victims.num_pdb_violations)
         for node, victims in found.victims.items()
@@ -149,14 +149,14 @@ DB, WEB = {"app": "db"}, {"app": "web"}
     ],
 )
 def test_victims_of_a_node(pod: Object, proposed: list[str], objects: list[Object], wanted: list[str] | None) -> None:
-    found = agreed(pod, {"n": proposed}, NODE, *objects)
+    found = review_victims(pod, {"n": proposed}, NODE, *objects)
     assert found == ({} if wanted is None else {"n": (wanted, 0)})
 
 
 def test_the_room_of_a_nominated_pod_is_needed_beside_victims_that_are_not_known() -> None:
     waiting = pod_with("waiting", priority=100, requests={"cpu": "2"}, status={"nominatedNodeName": "n"})
-    assert agreed(urgent("2"), {"n": ["new"]}, NODE, placed("a", cpu="2")) == {"n": (["new"], 0)}
-    assert agreed(urgent("2"), {"n": ["new"]}, NODE, placed("a", cpu="2"), waiting) == {"n": (["new", "a"], 0)}
+    assert review_victims(urgent("2"), {"n": ["new"]}, NODE, placed("a", cpu="2")) == {"n": (["new"], 0)}
+    assert review_victims(urgent("2"), {"n": ["new"]}, NODE, placed("a", cpu="2"), waiting) == {"n": (["new", "a"], 0)}
 
 
 class Alone(FilterPlugin):
@@ -172,15 +172,15 @@ def test_where_a_plugin_says_that_no_eviction_helps_none_is_tried() -> None:
     policy = Policy(Profile("alone", (Alone(),), ()), Exemption())
     cluster = snapshot(NODE, placed("a"), node_with("m"))
     proposals = {name: Proposal(("uid-a",), 0) for name in ("n", "m")}
-    assert list(policy.agreed(read(urgent()), proposals, cluster).victims) == ["m"]
+    assert list(policy.review_victims(read(urgent()), proposals, cluster).victims) == ["m"]
 
 
 def test_a_node_that_the_cache_has_never_seen_is_left_to_the_scheduler() -> None:
-    assert agreed(urgent(), {"new": ["b", "a"]}, NODE) == {"new": (["b", "a"], 0)}
+    assert review_victims(urgent(), {"new": ["b", "a"]}, NODE) == {"new": (["b", "a"], 0)}
 
 
 def test_a_victim_on_another_node_is_one_that_the_cache_does_not_know() -> None:
-    assert agreed(urgent("4"), {"n": ["a"]}, NODE, placed("b"), node_with("m"), placed("a", node="m")) == {
+    assert review_victims(urgent("4"), {"n": ["a"]}, NODE, placed("b"), node_with("m"), placed("a", node="m")) == {
         "n": (["a", "b"], 0)
     }
 
@@ -191,12 +191,12 @@ def test_a_victim_on_another_node_is_one_that_the_cache_does_not_know() -> None:
 )
 def test_a_policy_that_does_not_look_at_pods_agrees_or_does_not(label: dict[str, str], wanted: Answer) -> None:
     cluster = node_with("n", label), placed("a"), placed("b", cpu="9")
-    assert agreed(urgent(), {"n": ["a", "new"]}, *cluster, configuration=LABEL, counted=2) == wanted
+    assert review_victims(urgent(), {"n": ["a", "new"]}, *cluster, configuration=LABEL, counted=2) == wanted
 
 
 def test_a_node_with_a_defect_is_left_out() -> None:
     odd = {"kind": "Node", "metadata": {"name": "n", "labels": {PRIORITY: 1}}}
-    assert agreed(urgent(), {"n": ["a"]}, odd, configuration=LABEL) == {}
+    assert review_victims(urgent(), {"n": ["a"]}, odd, configuration=LABEL) == {}
 
 
 @pytest.mark.parametrize(
@@ -211,12 +211,14 @@ def test_a_node_with_a_defect_is_left_out() -> None:
 )
 def test_violations_with_more_victims(counted: int, budgets: list[Object], wanted: int) -> None:
     pods = placed("a", 2, "2", labels=DB), placed("b", 1, "2", labels=DB)
-    assert agreed(urgent("4"), {"n": ["a"]}, NODE, *pods, *budgets, counted=counted) == {"n": (["a", "b"], wanted)}
+    assert review_victims(urgent("4"), {"n": ["a"]}, NODE, *pods, *budgets, counted=counted) == {
+        "n": (["a", "b"], wanted)
+    }
 
 
 def test_violations_of_victims_that_are_left_as_they_are_are_the_schedulers() -> None:
     pods = placed("a", 2, "4", labels=DB), budget(0, app("db"))
-    assert agreed(urgent("4"), {"n": ["a"]}, NODE, *pods, counted=0) == {"n": (["a"], 0)}
+    assert review_victims(urgent("4"), {"n": ["a"]}, NODE, *pods, counted=0) == {"n": (["a"], 0)}
 
 
 @pytest.mark.parametrize(
@@ -233,7 +235,9 @@ def test_violations_of_victims_that_are_left_as_they_are_are_the_schedulers() ->
 )
 def test_order_of_victims(proposed: list[str], wanted: list[str]) -> None:
     pods = placed("high", 9), placed("middle", 5), placed("low", 1), placed("same", 2), placed("also", 2)
-    assert agreed(urgent("0"), {"n": proposed}, node_with("n", allocatable={"cpu": "9"}), *pods) == {"n": (wanted, 0)}
+    assert review_victims(urgent("0"), {"n": proposed}, node_with("n", allocatable={"cpu": "9"}), *pods) == {
+        "n": (wanted, 0)
+    }
 
 
 @pytest.mark.parametrize(
@@ -246,7 +250,7 @@ def test_order_of_victims(proposed: list[str], wanted: list[str]) -> None:
 )
 def test_pods_that_come_with_the_request_are_known(bodies: list[Object], wanted: Answer) -> None:
     names = [body["metadata"]["name"] for body in bodies]
-    assert agreed(urgent("1"), {"n": names}, NODE, placed("a", 1), bodies=bodies) == wanted
+    assert review_victims(urgent("1"), {"n": names}, NODE, placed("a", 1), bodies=bodies) == wanted
 
 
 def test_of_all_nodes_each_is_judged_by_itself() -> None:
@@ -257,7 +261,9 @@ def test_of_all_nodes_each_is_judged_by_itself() -> None:
         placed("wb", cpu="3", node="b"),
         placed("vc", 100, node="c"),
     )
-    found = agreed(urgent("4"), {"a": ["va"], "b": ["vb"], "c": ["vc"], "d": ["vd"], "new": ["x"]}, *nodes, *pods)
+    found = review_victims(
+        urgent("4"), {"a": ["va"], "b": ["vb"], "c": ["vc"], "d": ["vd"], "new": ["x"]}, *nodes, *pods
+    )
     assert found == {"a": (["va"], 0), "b": (["vb", "wb"], 0), "new": (["x"], 0)}
 
 
@@ -286,12 +292,12 @@ def test_of_all_nodes_each_is_judged_by_itself() -> None:
 )
 def test_with_choose_one_the_best_node_is_left(pods: list[Object], wanted: str) -> None:
     nodes = node_with("a"), node_with("b")
-    found = agreed(urgent("4"), {"b": ["vb"], "a": ["va"]}, *nodes, *pods, configuration=ONE)
+    found = review_victims(urgent("4"), {"b": ["vb"], "a": ["va"]}, *nodes, *pods, configuration=ONE)
     assert list(found) == [wanted]
 
 
 def test_with_choose_one_and_no_node_left_there_is_none() -> None:
-    assert agreed(urgent("9"), {"n": ["a"]}, NODE, placed("a"), configuration=ONE) == {}
+    assert review_victims(urgent("9"), {"n": ["a"]}, NODE, placed("a"), configuration=ONE) == {}
 
 
 def test_agreement_does_not_ask_for_pods_that_it_need_not() -> None:

@@ -8,8 +8,7 @@ from itertools import count
 import pytest
 
 from berth.scheduling.objects import Pod, label_set, pod_spec
-from berth.scheduling.preemption.candidates import least_damage
-from berth.scheduling.preemption.victims import Victims
+from berth.scheduling.preemption.victims import Victims, least_damage
 from tests.builders.nodes import node_with
 from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, THIRD, placed, preempt, urgent
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.preemption.preempting import NODE, placed, read, snapshot, urgent

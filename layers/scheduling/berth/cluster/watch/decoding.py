@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import orjson
 
-from berth.nodecache.feed.events import Added, Bookmark, Deleted, KubernetesObject, Modified, WatchEvent
+from berth.nodecache.feed.cluster import Added, Bookmark, Deleted, KubernetesObject, Modified, WatchEvent
 
 GONE = 410
 OVERLOADED = (429, 503, 504)

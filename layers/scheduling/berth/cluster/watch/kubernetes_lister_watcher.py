@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from berth.cluster.api_server import CREDENTIALS_REFUSED, UNAUTHORIZED, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, Answer, ApiServer, ApiServerUnreachable
 from berth.cluster.watch.decoding import (
     GONE,
     OVERLOADED,
@@ -19,8 +19,7 @@ from berth.cluster.watch.decoding import (
 )
 from berth.cluster.watch.lister_watcher import ListerWatcher, ResourceExpired, WatchRefused
 from berth.cluster.watch.resources import Resource
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.feed.events import KubernetesObject, Listed, WatchEvent
+from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject, Listed, WatchEvent
 
 LIST_RESTARTS = 3
 BAD_REQUEST = 400

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from berth.nodecache.feed.events import Listed, WatchEvent
+from berth.nodecache.feed.cluster import Listed, WatchEvent
 
 
 class ResourceExpired(Exception):

@@ -10,11 +10,40 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from threading import Event as Flag
 
-from berth.cluster.watch.backoff import Backoff
 from berth.cluster.watch.lister_watcher import ListerWatcher, ResourceExpired, WatchRefused
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.nodecache.feed.events import Ended, Event, Expired, Interrupted, Received
-from berth.nodecache.feed.progress import Position, advanced
+from berth.nodecache.feed.cluster import (
+    ClusterUnavailable,
+    Ended,
+    Event,
+    Expired,
+    Interrupted,
+    Position,
+    Received,
+    advanced,
+)
+
+
+class Backoff:
+    """`jitter` gives a share between 0 and 1 that is added to each wait. Seconds."""
+
+    def __init__(
+        self, jitter: Callable[[], float], *, first: float = 0.5, factor: float = 2.0, longest: float = 8.0
+    ) -> None:
+        self._jitter = jitter
+        self._first = first
+        self._factor = factor
+        self._longest = longest
+        self._next = first
+
+    def next(self) -> float:
+        """The wait before the attempt that comes now."""
+        wait, self._next = self._next, min(self._next * self._factor, self._longest)
+        return wait * (1 + self._jitter())
+
+    def reset(self) -> None:
+        """An attempt succeeded."""
+        self._next = self._first
+
 
 SHORTEST_WATCH_SECONDS = 1.0
 """A watch that ends sooner, and without an event, is a failure: watching again at once would be a hot loop."""

@@ -2,22 +2,57 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Condition, Thread
 from threading import Event as Flag
-from threading import Thread
 from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
-from berth.cluster.api_server import ApiServer
-from berth.cluster.watch.backoff import Backoff
+from berth.cluster.api_server.client import ApiServer
 from berth.cluster.watch.decoding import Trim, without_managed_fields
 from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
-from berth.cluster.watch.mailbox import Mailbox
-from berth.cluster.watch.reflector import Reflector
+from berth.cluster.watch.reflector import Backoff, Reflector
 from berth.cluster.watch.resources import Resource
-from berth.nodecache.feed.cluster import ClusterWatch
-from berth.nodecache.feed.events import Failed, Received
-from berth.nodecache.feed.progress import Position, Progress
+from berth.nodecache.feed.cluster import ClusterWatch, Failed, Position, Progress, Received
+
+Item = TypeVar("Item")
+
+
+class Mailbox(Generic[Item]):
+    """Keeps the order in which each thread put its items."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._items: deque[Item] = deque()
+        self._changed = Condition()
+        self._closed = False
+
+    def put(self, item: Item) -> bool:
+        """Waits while the mailbox is full. False when it is closed; then the item is dropped."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or len(self._items) < self._capacity)
+            if self._closed:
+                return False
+            self._items.append(item)
+            self._changed.notify_all()
+            return True
+
+    def take(self, timeout: float) -> list[Item]:
+        """All there are, in order; waits up to `timeout` seconds for the first. Empty when none came."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or bool(self._items), timeout)
+            items = list(self._items)
+            self._items.clear()
+            self._changed.notify_all()
+            return items
+
+    def close(self) -> None:
+        """Wake whoever waits. What has been put can still be taken."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
 
 CAPACITY = 1000
 """Events that wait for the consumer. When it falls behind, the server is made to wait, and not this memory to grow."""

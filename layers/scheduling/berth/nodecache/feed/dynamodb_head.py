@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.head import Head, Observation, Pointer, SnapshotPointer
-from berth.nodecache.feed.progress import Position
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef

@@ -11,23 +11,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from berth.dynamodb_errors import TableErrors, TableUnavailable
 from berth.lease.dynamodb_item import HEAD_KEY, renewal
 from berth.lease.record import Fence
-from berth.nodecache.feed.dynamodb_errors import told, unavailable
 from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
-from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite, TableUnavailable
+from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
 
     Item = Mapping[str, AttributeValueTypeDef]
+
+
+def told(table: str) -> AbstractContextManager[None]:
+    """Errors of the block as TableUnavailable."""
+    return _cache(table).errors()
+
+
+def unavailable(table: str, error: ClientError | BotoCoreError) -> TableUnavailable:
+    """The error with its cause and remedy."""
+    return _cache(table).unavailable(error)
+
+
+def _cache(table: str) -> TableErrors:
+    return TableErrors("node cache", table, "BERTH_CACHE_TABLE")
+
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 _PARALLEL = 8

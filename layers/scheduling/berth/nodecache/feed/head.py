@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from berth.nodecache.feed.progress import Position
+from berth.nodecache.feed.cluster import Position
 
 SCHEMA_VERSION = 1
 """Of what this release writes: the head, the log, the snapshots, and what is in them. Raised by every change of it, so

@@ -16,15 +16,21 @@ from dataclasses import dataclass
 
 from berth.lease.clock import Clock
 from berth.nodecache.feed.changes import Change, Key, Object, Unfit
-from berth.nodecache.feed.cluster import Cluster
-from berth.nodecache.feed.events import Added, Deleted, Failed, Interrupted, Listed, Modified, Received
+from berth.nodecache.feed.cluster import (
+    Added,
+    Cluster,
+    Deleted,
+    Failed,
+    Interrupted,
+    Listed,
+    Modified,
+    Position,
+    Received,
+)
 from berth.nodecache.feed.head import Observation, Pointer
-from berth.nodecache.feed.leadership import Leadership
 from berth.nodecache.feed.observed_state import ObservedState
-from berth.nodecache.feed.progress import Position
-from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import CacheTable
-from berth.nodecache.feed.writer import Writer
+from berth.nodecache.feed.writer import Leadership, Retention, Writer
 
 _PUNCTUAL = 0.001  # so many seconds early is on time: sums of floats are not exact
 

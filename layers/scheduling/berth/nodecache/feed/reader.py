@@ -18,10 +18,22 @@ from enum import Enum, auto
 from threading import Lock
 from typing import Generic, Protocol, TypeVar
 
-from berth.nodecache.feed.chain import leads
 from berth.nodecache.feed.changes import Change, CorruptItem, unpack
 from berth.nodecache.feed.head import FUTURE_SCHEMA, Head, Pointer, Published
-from berth.nodecache.feed.table import CacheTable
+from berth.nodecache.feed.table import CacheTable, LogItem
+
+
+def leads(items: Sequence[LogItem], after: Published, through: Published) -> bool:
+    """Whether these items, in ascending order, are all that was published between the two, and nothing else is."""
+    if len(items) != through.version - after.version:
+        return False
+    version, epoch = through
+    for item in reversed(items):
+        if (item.version, item.epoch) != (version, epoch):
+            return False
+        version, epoch = version - 1, item.previous
+    return epoch == after.epoch
+
 
 ATTEMPTS = 5
 RETRY_SECONDS = 0.05

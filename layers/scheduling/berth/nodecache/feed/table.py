@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from berth.dynamodb.errors import TableUnavailable
+from berth.dynamodb_errors import TableUnavailable
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 

@@ -14,23 +14,67 @@ Not guaranteed: that somebody leads. After a crash nobody does until the next ca
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 
 from berth.lease.clock import Clock
-from berth.lease.elector import LeaderElector
+from berth.lease.elector import LeaderElector, run
 from berth.lease.outcomes import ElectionOutcome, Step
-from berth.lease.run import run
-from berth.nodecache.cluster import ClusterUnavailable
 from berth.nodecache.feed.changes import Change, Key, Object, Unfit
-from berth.nodecache.feed.cluster import Cluster
+from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.nodecache.feed.head import Pointer
 from berth.nodecache.feed.leader import Leader, Pace, Publication
-from berth.nodecache.feed.leadership import NotLeading
-from berth.nodecache.feed.objects_view import ObjectsView
+from berth.nodecache.feed.observed_state import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
-from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import CacheTable, Deposed, TableUnavailable
-from berth.nodecache.feed.watcher_run import WatcherOutcome, WatcherRun
-from berth.nodecache.feed.writer import Outranked
+from berth.nodecache.feed.writer import NotLeading, Outranked, Retention
+
+
+class WatcherOutcome(StrEnum):
+    """How one run of the watcher ended."""
+
+    NOT_NEEDED = "not-needed"
+    HANDED_OVER = "handed-over"
+    DEPOSED = "deposed"
+    NEVER_LED = "never-led"
+    CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
+    TABLE_UNAVAILABLE = "failure-table-unavailable"
+    CONFIGURATION_INVALID = "failure-configuration-invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What one run did. `reason`: of a failure, or the last trouble overcome.
+
+    Left out of what is published: `oversized` and `unencodable` objects, the first few of them named in `left_out` with
+    the reason, and `nameless` ones (how often one was told of).
+    """
+
+    outcome: WatcherOutcome
+    publications: int = 0
+    objects: int = 0
+    oversized: int = 0
+    reason: str = ""
+    unencodable: int = 0
+    nameless: int = 0
+    left_out: tuple[str, ...] = ()
+    nodes: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether somebody should look at it."""
+        return self.outcome.startswith("failure-") or bool(self.left_out or self.nameless)
+
+    @property
+    def told(self) -> str:
+        """All of it in one line, for a log."""
+        parts = [self.reason] if self.reason else []
+        if self.publications:
+            parts.append(f"{self.publications} publications, {self.objects} objects of them {self.nodes} nodes")
+        if self.nameless:
+            parts.append(f"left out {self.nameless} without a name")
+        return "; ".join((*parts, *(f"left out {each}" for each in self.left_out)))
+
 
 _PUNCTUAL = 0.01
 _NAMED = 10
@@ -85,7 +129,7 @@ class Watcher:
         leader = self._leader
         return self._trouble is not None or (leader is not None and bool(leader.publications or leader.interrupted))
 
-    def run(self) -> WatcherRun:
+    def run(self) -> RunResult:
         """Until the hand-over, or until there is nothing to do."""
         try:
             ended = run(self._elector, self._wait)
@@ -153,15 +197,15 @@ class Watcher:
         except NothingPublished:
             return head.pointer, None
 
-    def _summary(self, ended: Step) -> WatcherRun:
+    def _summary(self, ended: Step) -> RunResult:
         leader = self._leader
         outcome, reason = self._trouble or (_OUTCOMES.get(ended.outcome, WatcherOutcome.NEVER_LED), ended.detail)
         if leader is None:
-            return WatcherRun(outcome, reason=reason or self._overcome)
+            return RunResult(outcome, reason=reason or self._overcome)
         if not leader.publications and leader.interrupted:
             outcome = WatcherOutcome.CLUSTER_UNAVAILABLE
         unfit = leader.unfit
-        return WatcherRun(
+        return RunResult(
             outcome,
             publications=leader.publications,
             objects=len(leader.objects),

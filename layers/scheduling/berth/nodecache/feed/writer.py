@@ -14,15 +14,59 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from berth import __version__
 from berth.lease.clock import Clock, Instant
 from berth.lease.record import Fence
 from berth.nodecache.feed.changes import Change, Key, Object, Packed, Unfit, pack
 from berth.nodecache.feed.head import OLDEST_READER, SCHEMA_VERSION, Observation, Pointer, SnapshotPointer
-from berth.nodecache.feed.leadership import Leadership, NotLeading
-from berth.nodecache.feed.retention import Retention
 from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
+
+
+class Leadership(Protocol):
+    """What the elector knows, as far as a publication needs it."""
+
+    def fence(self) -> Fence | None:
+        """What a publication now is conditional on; None: nothing may be published now."""
+
+    def renewed(self, fence: Fence, at: Instant) -> Fence | None:
+        """A publication under this fence, sent at that time, was written: it is a renewal."""
+
+    def refused(self, fence: Fence) -> None:
+        """A publication under this fence was refused."""
+
+
+class NotLeading(Exception):
+    """Nothing may be published now: the lease has run out, or its record has to be read first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Seconds and bytes.
+
+    `lifetime`: after that the table may drop a log item or a chunk. `compaction_age`: so old a snapshot may become, and
+    so old what is not published yet; the rest of the lifetime is for readers and for times without a watcher.
+    `least_log_bytes`: below that a log is not worth a snapshot, however small the cluster. `retry`: between two
+    attempts to write one.
+    """
+
+    lifetime: float = 24 * 3600.0
+    least_log_bytes: int = 256 * 1024
+    retry: float = 30.0
+
+    @property
+    def compaction_age(self) -> float:
+        return self.lifetime / 4
+
+    def is_compaction_due(self, pointer: Pointer, wall: float) -> bool:
+        """Whether the log has outgrown the last snapshot, or that one has grown old. wall: seconds since the epoch."""
+        if pointer.snapshot is None:
+            return pointer.version > 0
+        outgrown = pointer.log_bytes > max(pointer.snapshot.size, self.least_log_bytes)
+        # By a clock that is off either way: a snapshot of the future is as good as an old one.
+        age = abs(wall - pointer.snapshot.written_at)
+        return outgrown or age > self.compaction_age
 
 
 class Outranked(Deposed):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from berth.scheduling.quantity import ZERO, Quantity
-from berth.scheduling.quantity_text import Unparsable, quantity
+from berth.scheduling.fields.quantity import ZERO, Quantity, Unparsable, quantity
 
 MAX_AMOUNT = 10**15
 """Sums of a thousand of them fit into 64 bits, and nothing that is shared has more units."""

@@ -13,8 +13,8 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from berth.scheduling.fields.resources import is_extended
 from berth.scheduling.managed_resources.device_annotation import MAX_NAME, annotation_of
-from berth.scheduling.objects.resources import is_extended
 
 MAX_RESOURCES = 32
 

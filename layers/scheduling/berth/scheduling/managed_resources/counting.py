@@ -6,7 +6,9 @@ Nothing reads anything but its arguments: filter, bind and the watcher count ali
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from berth.scheduling.fields.reading import Unreadable
 from berth.scheduling.managed_resources.amounts import NoAmount
 from berth.scheduling.managed_resources.capacity import capacity_of
 from berth.scheduling.managed_resources.configuration import ManagedResource, Packing
@@ -19,10 +21,31 @@ from berth.scheduling.managed_resources.device_annotation import (
     index_in,
     pool_of,
 )
-from berth.scheduling.managed_resources.insufficient import Insufficient
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
-from berth.scheduling.objects.reading import Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class Insufficient:
+    """Not enough is left of these resources. never: of one of them there was never enough."""
+
+    resources: tuple[str, ...]
+    never: bool
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """One for each."""
+        return tuple(map(insufficient, self.resources))
+
+    @property
+    def text(self) -> str:
+        """The reasons as the pod's event shows them."""
+        return ", ".join(self.reasons)
+
+
+def insufficient(resource: str) -> str:
+    """Why not, as NodeResourcesFit says it: constant (fact 17)."""
+    return f"Insufficient {resource}"
 
 
 class Counting:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from berth.scheduling.fields.reading import Unreadable
 from berth.scheduling.managed_resources.amounts import NoAmount, amount_in, bounded
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.objects.pod import Pod, PodSpec
-from berth.scheduling.objects.reading import Unreadable
 
 PERCENT = 100
 

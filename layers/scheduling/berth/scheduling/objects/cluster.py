@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from berth.scheduling.fields.reading import Unreadable
 from berth.scheduling.objects.disruption_budget import PodDisruptionBudget, read_disruption_budget
 from berth.scheduling.objects.namespace import Namespace, read_namespace
-from berth.scheduling.objects.node import NodeInfo
-from berth.scheduling.objects.node_reading import read_node
+from berth.scheduling.objects.node import NodeInfo, read_node
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED, Pod
 from berth.scheduling.objects.pod_reading import read_placed_pod
 from berth.scheduling.objects.priority_class import PriorityClass, read_priority_class
-from berth.scheduling.objects.reading import Unreadable
 from berth.scheduling.objects.workloads import KINDS, Workload, read_workload
 
 POD_UNREADABLE = "node(s) had a pod that cannot be read"

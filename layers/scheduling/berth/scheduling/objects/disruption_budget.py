@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.scheduling.objects.label_selectors import read_label_selector
+from berth.scheduling.fields.reading import Malformed, Unreadable, an_object, integer, name_or_empty
+from berth.scheduling.fields.selectors import Invalid, LabelSelector, read_label_selector
 from berth.scheduling.objects.pod import LabelSet, Pod
-from berth.scheduling.objects.reading import Malformed, Unreadable, an_object, integer, name_or_empty
-from berth.scheduling.selectors import Invalid, LabelSelector
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.scheduling.objects.reading import Malformed, Unreadable, an_object, name_or_empty, string_map
-from berth.scheduling.selectors import Labels
+from berth.scheduling.fields.reading import Malformed, Unreadable, an_object, name_or_empty, string_map
+from berth.scheduling.fields.selectors import Labels
 
 
 @dataclass(frozen=True, slots=True)

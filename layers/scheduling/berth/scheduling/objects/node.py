@@ -1,17 +1,33 @@
-"""A node with the pods on it: what a node-local decision is made of."""
+"""A node with its pods, as node-local plugins see it, and how it is read.
+
+A wrong field is the node's defect and excludes that node alone; its reason names no node (fact 17)."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
+from sys import intern
 from types import MappingProxyType
 
+from berth.scheduling.fields.quantity import fits, wrapped
+from berth.scheduling.fields.reading import (
+    NO_ANNOTATIONS,
+    Malformed,
+    Object,
+    Unreadable,
+    an_object,
+    flag,
+    is_string_map,
+    name_or_empty,
+    objects,
+    read_annotations,
+    texts,
+)
+from berth.scheduling.fields.resources import PODS, Amounts, amount_of, counted, read_resource_list
+from berth.scheduling.fields.taints import Taint, read_taints
 from berth.scheduling.objects.pod import Pod
-from berth.scheduling.objects.reading import NO_ANNOTATIONS
-from berth.scheduling.objects.resources import Amounts
-from berth.scheduling.objects.taints import Taint
+from berth.scheduling.objects.projection import picked_annotations
 from berth.scheduling.objects.usage import UNUSED, Usage, host_ports_of
-from berth.scheduling.quantity import wrapped
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -83,3 +99,104 @@ class NodeInfo:
             pods,
             usage,
         )
+
+
+NO_LABELS = MappingProxyType[str, str]({})
+
+LABELS_NOT_STRINGS = "node(s) had labels that are not strings"
+SPEC_UNREADABLE = "node(s) had a spec that cannot be read"
+STATUS_UNREADABLE = "node(s) had a status that cannot be read"
+
+_KEPT = {
+    "metadata": ("name", "labels"),
+    "spec": ("taints", "unschedulable"),
+    "status": ("allocatable", "phase", "images", "conditions"),
+}
+
+
+def read_node(obj: object) -> NodeInfo | Unreadable:
+    """Read a v1.Node, without pods. Without a name it is nobody's node: Unreadable."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not isinstance(obj, dict) or not isinstance(metadata, dict) or not isinstance(name, str) or not name:
+        return Unreadable("a node has no metadata.name")
+    labels = metadata.get("labels")
+    if labels is None:
+        labels = NO_LABELS
+    elif not is_string_map(labels):
+        return NodeInfo(name, NO_LABELS, LABELS_NOT_STRINGS)
+    try:
+        spec = an_object(obj.get("spec"), "Node.spec")
+        taints = read_taints(spec.get("taints"))
+        unschedulable = flag(spec.get("unschedulable"), "Node.spec.unschedulable")
+    except Malformed:
+        return NodeInfo(name, labels, SPEC_UNREADABLE)
+    try:
+        status = an_object(obj.get("status"), "Node.status")
+        allocatable = read_resource_list(status.get("allocatable"), "Node.status.allocatable")
+        return NodeInfo(
+            name,
+            labels,
+            taints=taints,
+            unschedulable=unschedulable,
+            phase=name_or_empty(status.get("phase")),
+            ready=_read_ready(status),
+            allocatable=counted(allocatable),
+            allowed_pods=amount_of(PODS, allocatable),
+            images=_read_images(status),
+            annotations=read_annotations(metadata),
+        )
+    except Malformed:
+        return NodeInfo(name, labels, STATUS_UNREADABLE)
+
+
+def read_nodes(objs: Iterable[object]) -> tuple[list[NodeInfo], int]:
+    """The nodes that have a name, and how many objects had none."""
+    readings = [read_node(obj) for obj in objs]
+    nodes = [reading for reading in readings if isinstance(reading, NodeInfo)]
+    return nodes, len(readings) - len(nodes)
+
+
+def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
+    """A node with the fields that scheduling needs: `read_node` finds the same in it as in the whole object.
+
+    Of its conditions only whether it is ready: the time of the kubelet's last heartbeat would make every one a change.
+    Of its annotations only these.
+    """
+    found: Object = {}
+    for part, names in _KEPT.items():
+        value = obj.get(part)
+        if isinstance(value, dict):
+            picked = picked_annotations(value, annotated) if part == "metadata" else {}
+            value = {name: value[name] for name in names if value.get(name) is not None} | picked
+            if isinstance(conditions := value.get("conditions"), list):
+                value["conditions"] = _readiness(conditions)
+        if value is not None and value != {}:
+            found[part] = value
+    return found
+
+
+def _readiness(conditions: list[object]) -> list[object]:
+    """Entries of the wrong type stay, for the reading to name."""
+    return [
+        {name: item[name] for name in ("type", "status") if name in item} if isinstance(item, dict) else item
+        for item in conditions
+        if not isinstance(item, dict) or item.get("type") == "Ready"
+    ]
+
+
+def _read_ready(status: Object) -> str:
+    for condition in objects(status.get("conditions"), "Node.status.conditions"):
+        if condition.get("type") == "Ready":
+            return name_or_empty(condition.get("status"))
+    return ""
+
+
+def _read_images(status: Object) -> Mapping[str, int]:
+    """Sizes by name. Names are interned: nodes of a cluster have much the same images."""
+    found: dict[str, int] = {}
+    for image in objects(status.get("images"), "Node.status.images"):
+        size = image.get("sizeBytes")
+        for name in texts(image.get("names"), "Node.status.images[].names"):
+            found[intern(name)] = size if isinstance(size, int) and fits(size) else 0
+    return found or NOTHING

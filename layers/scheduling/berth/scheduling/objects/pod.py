@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from berth.scheduling.objects.containers import NO_IMAGES, HostPort, Images
-from berth.scheduling.objects.node_affinity import NO_NODE_AFFINITY, NodeAffinity
-from berth.scheduling.objects.pod_affinity import NO_POD_AFFINITY, PodAffinity
-from berth.scheduling.objects.reading import NO_ANNOTATIONS
-from berth.scheduling.objects.requests import Requests
-from berth.scheduling.objects.taints import Toleration
-from berth.scheduling.objects.topology_spread import TopologySpreadConstraint
+from berth.scheduling.fields.containers import NO_IMAGES, HostPort, Images
+from berth.scheduling.fields.node_affinity import NO_NODE_AFFINITY, NodeAffinity
+from berth.scheduling.fields.pod_affinity import NO_POD_AFFINITY, PodAffinity
+from berth.scheduling.fields.reading import NO_ANNOTATIONS
+from berth.scheduling.fields.requests import Requests
+from berth.scheduling.fields.taints import Toleration
+from berth.scheduling.fields.topology_spread import TopologySpreadConstraint
 
 SUCCEEDED = "Succeeded"
 FAILED = "Failed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.scheduling.objects.reading import Malformed, Unreadable, an_object, flag, integer, name_or_empty
+from berth.scheduling.fields.reading import Malformed, Unreadable, an_object, flag, integer, name_or_empty
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from berth.scheduling.objects.label_selectors import read_label_selector
+from berth.scheduling.fields.reading import Malformed, Unreadable, an_object, name_or_empty, string_map
+from berth.scheduling.fields.selectors import EVERYTHING, Invalid, Labels, LabelSelector, equals, read_label_selector
 from berth.scheduling.objects.pod import Pod
-from berth.scheduling.objects.reading import Malformed, Unreadable, an_object, name_or_empty, string_map
-from berth.scheduling.selectors import EVERYTHING, Invalid, Labels, LabelSelector, equals
 
 _API_VERSIONS = {"ReplicationController": "v1", "ReplicaSet": "apps/v1", "StatefulSet": "apps/v1"}
 SERVICE = "Service"

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from berth.scheduling.framework import MAX_NODE_SCORE, ClusterScore, ClusterScorePlugin
-from berth.scheduling.history import Step
-from berth.scheduling.node_numbers import Kinds, NodeNumbers
+from berth.scheduling.fields.containers import Images
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, ClusterScore, ClusterScorePlugin
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.objects.containers import Images
 from berth.scheduling.plugins.arguments import NoArgs
-from berth.scheduling.positions import Located, picked
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.node_positions import NodeRefs, picked
+from berth.scheduling.snapshot.node_values import Kinds, NodeNumbers
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "ImageLocality"
 
@@ -39,7 +39,7 @@ class _State(ClusterScore):
     sizes: Kinds[Sizes]
     by_node: NodeNumbers
 
-    def scores(self, candidates: Located, snapshot: Snapshot) -> list[int]:
+    def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
         if not any(self.spread.values()):
             return [0] * len(candidates)
         numbers = self.by_node.at(candidates.positions, snapshot.nodes.standing, self._number)

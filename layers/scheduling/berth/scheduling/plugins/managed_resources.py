@@ -15,14 +15,13 @@ from typing import Self
 
 from pydantic import Field
 
-from berth.scheduling.framework import FilterPlugin, Prepared, ScorePlugin
-from berth.scheduling.managed_resources.counting import Counting, left
+from berth.scheduling.framework.plugin import FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
+from berth.scheduling.managed_resources.counting import Counting, Insufficient, insufficient, left
 from berth.scheduling.managed_resources.demand import REASON_ANNOTATION, REASON_PERCENT, REASON_REQUEST, Demand
-from berth.scheduling.managed_resources.insufficient import Insufficient, insufficient
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import Share, least_allocated, most_allocated
-from berth.scheduling.status import SUCCESS, Code, Status, unresolvable
 
 NAME = "ManagedResources"
 

@@ -8,15 +8,15 @@ from typing import Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from berth.scheduling.framework import FilterPlugin, Prepared, ScorePlugin
-from berth.scheduling.normalization import share_of_highest
+from berth.scheduling.fields import node_affinity as affinity
+from berth.scheduling.fields.node_affinity import NO_NODE_AFFINITY, NodeSelector, PreferredTerm
+from berth.scheduling.fields.reading import Malformed
+from berth.scheduling.fields.selectors import Invalid, Labels
+from berth.scheduling.framework.plugin import FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.framework.score_scaling import share_of_highest
+from berth.scheduling.framework.status import SUCCESS, Status, undecidable, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.objects import node_affinity as affinity
-from berth.scheduling.objects.node_affinity import NO_NODE_AFFINITY, NodeSelector, PreferredTerm
-from berth.scheduling.objects.reading import Malformed
 from berth.scheduling.plugins.arguments import Args
-from berth.scheduling.selectors import Invalid, Labels
-from berth.scheduling.status import SUCCESS, Status, undecidable, unresolvable
 
 NAME = "NodeAffinity"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.framework import FilterPlugin, Prepared
+from berth.scheduling.framework.plugin import FilterPlugin, Prepared
+from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
-from berth.scheduling.status import SUCCESS, Status, unresolvable
 
 NAME = "NodeName"
 

@@ -7,11 +7,11 @@ from collections.abc import Hashable
 
 from pydantic import Field
 
-from berth.scheduling.framework import FilterPlugin, ScorePlugin
-from berth.scheduling.normalization import spread_out
+from berth.scheduling.framework.plugin import FilterPlugin, ScorePlugin
+from berth.scheduling.framework.score_scaling import spread_out
+from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
-from berth.scheduling.status import SUCCESS, Status, unresolvable
 
 NAME = "NodePriorityLabel"
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.framework import FilterPlugin, Prepared
+from berth.scheduling.fields.taints import NO_SCHEDULE, Taint, tolerated
+from berth.scheduling.framework.plugin import FilterPlugin, Prepared
+from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.objects.taints import NO_SCHEDULE, Taint, tolerated
 from berth.scheduling.plugins.arguments import NoArgs
-from berth.scheduling.status import SUCCESS, Status, unresolvable
 
 NAME = "NodeReady"
 

@@ -7,7 +7,7 @@ from typing import Self
 
 from pydantic import model_validator
 
-from berth.scheduling.framework import MAX_NODE_SCORE, Prepared, ScorePlugin
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, Prepared, ScorePlugin
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import CPU_AND_MEMORY, ResourceSpec, Wanted, balance, shares, wanted

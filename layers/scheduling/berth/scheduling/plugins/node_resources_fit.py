@@ -10,10 +10,11 @@ from typing import Annotated, Self, assert_never
 
 from pydantic import Field, model_validator
 
-from berth.scheduling.framework import FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.fields.resources import NATIVE, is_extended
+from berth.scheduling.framework.plugin import FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.objects.resources import NATIVE, is_extended
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import (
     CPU_AND_MEMORY,
@@ -26,7 +27,6 @@ from berth.scheduling.plugins.resource_allocation import (
     shares,
     wanted,
 )
-from berth.scheduling.status import SUCCESS, Code, Status
 
 NAME = "NodeResourcesFit"
 

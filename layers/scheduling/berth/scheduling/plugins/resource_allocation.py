@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from berth.scheduling.framework import MAX_NODE_SCORE
+from berth.scheduling.fields.quantity import wrapped
+from berth.scheduling.fields.resources import CPU, MEMORY, is_scalar
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE
 from berth.scheduling.objects import NodeInfo
-from berth.scheduling.objects.resources import CPU, MEMORY, is_scalar
 from berth.scheduling.plugins.arguments import Args
-from berth.scheduling.quantity import wrapped
 
 
 class ResourceSpec(Args):

@@ -17,11 +17,11 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from berth.scheduling.framework import MAX_NODE_SCORE, FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.fields.resources import is_scalar
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.objects.resources import is_scalar
 from berth.scheduling.plugins.arguments import Args
-from berth.scheduling.status import SUCCESS, Status, unresolvable
 
 NAME = "ResourceSegregation"
 

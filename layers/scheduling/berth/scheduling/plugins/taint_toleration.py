@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.framework import FilterPlugin, Prepared, ScorePlugin
-from berth.scheduling.normalization import share_of_highest
+from berth.scheduling.fields.taints import PREFER_NO_SCHEDULE, Toleration, tolerated
+from berth.scheduling.framework.plugin import FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.framework.score_scaling import share_of_highest
+from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.objects.taints import PREFER_NO_SCHEDULE, Toleration, tolerated
 from berth.scheduling.plugins.arguments import NoArgs
-from berth.scheduling.status import SUCCESS, Status, unresolvable
 
 NAME = "TaintToleration"
 

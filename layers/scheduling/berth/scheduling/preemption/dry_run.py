@@ -10,14 +10,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from berth.scheduling.evaluation import Evaluation
-from berth.scheduling.framework import ClusterFilter
-from berth.scheduling.nominations import nominated_beside
+from berth.scheduling.evaluation.evaluation import Evaluation
+from berth.scheduling.evaluation.nominated_pods import nominated_beside
+from berth.scheduling.fields.containers import HostPort
+from berth.scheduling.framework.plugin import ClusterFilter
+from berth.scheduling.framework.profile import LocalFilters
+from berth.scheduling.framework.status import SUCCESS
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.objects.containers import HostPort
 from berth.scheduling.objects.usage import UNUSED, Usage, host_ports_of
-from berth.scheduling.profile import LocalFilters
-from berth.scheduling.status import SUCCESS
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from berth.scheduling.evaluation import Evaluation
+from berth.scheduling.evaluation.evaluation import Evaluation
+from berth.scheduling.framework.status import Code, Status
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.preemption.agreement import Agreement, LeftOut
-from berth.scheduling.preemption.candidates import Worse, damage, least_damage, worse
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
 from berth.scheduling.preemption.dry_run import DryRun
 from berth.scheduling.preemption.eligibility import Ineligible, ineligible
-from berth.scheduling.preemption.victims import Victims, potential_victims, select_victims
-from berth.scheduling.status import Code, Status
+from berth.scheduling.preemption.victim_review import LeftOut, PreemptResult
+from berth.scheduling.preemption.victims import (
+    Victims,
+    Worse,
+    damage,
+    least_damage,
+    potential_victims,
+    select_victims,
+    worse,
+)
 
-Agree = Callable[[Mapping[str, Victims]], Agreement]
+Agree = Callable[[Mapping[str, Victims]], PreemptResult]
 """What an extender makes of the candidates."""
 
 Select = Callable[[Evaluation, Pod, NodeInfo, DisruptionBudgets], Victims | None]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from berth.scheduling.framework import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
+from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
+from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import Pod
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.inter_pod_affinity import filtering, scoring
 from berth.scheduling.plugins.inter_pod_affinity.filtering import NAME
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class InterPodAffinityArgs(Args):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from berth.scheduling.framework import ClusterFilter
-from berth.scheduling.history import Step
+from berth.scheduling.fields.selectors import Labels
+from berth.scheduling.framework.plugin import ClusterFilter
+from berth.scheduling.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.inter_pod_affinity.terms import Pairs, Terms, summed
-from berth.scheduling.selectors import Labels
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Status, unresolvable, unschedulable
-from berth.scheduling.topology_counts import TopologyCounts
+from berth.scheduling.plugins.pod_counts import TopologyCounts
+from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "InterPodAffinity"
 

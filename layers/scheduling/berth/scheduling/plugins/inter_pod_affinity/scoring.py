@@ -6,17 +6,17 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from berth.scheduling.census import Census
-from berth.scheduling.framework import ClusterScore
-from berth.scheduling.history import Step
-from berth.scheduling.node_numbers import NodeNumbers
-from berth.scheduling.normalization import spread_out
+from berth.scheduling.fields.selectors import Labels
+from berth.scheduling.framework.plugin import ClusterScore
+from berth.scheduling.framework.score_scaling import spread_out
 from berth.scheduling.objects import NodeInfo, Pod, PodSpec
 from berth.scheduling.plugins.inter_pod_affinity.terms import NO_LABELS, concerned_by, own_term
-from berth.scheduling.positions import Located
-from berth.scheduling.selectors import Labels
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.topology_counts import TopologyCounts
+from berth.scheduling.plugins.pod_counts import TopologyCounts
+from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.indexes import PodIndex
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_values import NodeNumbers
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class Preferences:
@@ -42,10 +42,10 @@ class Preferences:
         """The nodes of a step that may count otherwise after it."""
         return concerned_by([counter for _, _, counter in self._own], self._weights_of, step)
 
-    def concern_one_of(self, census: Census) -> bool:
+    def concern_one_of(self, pod_index: PodIndex) -> bool:
         """Whether some pod there may matter. Then all that match have been seen."""
-        matched = [counter.matches_one_of(census) for _, _, counter in self._own]
-        return any(matched) or any(self._weights_of(spec) for spec in census.specs)
+        matched = [counter.matches_one_of(pod_index) for _, _, counter in self._own]
+        return any(matched) or any(self._weights_of(spec) for spec in pod_index.specs)
 
     def pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
         """What the pods on the node add to the score of every node of that topology. seen: see PodCounter."""
@@ -87,12 +87,12 @@ class State(ClusterScore):
     @classmethod
     def of(cls, preferences: Preferences, snapshot: Snapshot) -> State:
         """Count over all nodes."""
-        if not preferences.concern_one_of(snapshot.census):
+        if not preferences.concern_one_of(snapshot.pod_index):
             return cls(preferences, TopologyCounts(), NodeNumbers(snapshot.positions.size))
         pairs = (pair for node in snapshot.nodes.values() for pair in preferences.pairs(node, seen=True))
         return cls(preferences, TopologyCounts.of(pairs), NodeNumbers(snapshot.positions.size))
 
-    def scores(self, candidates: Located, snapshot: Snapshot) -> list[int]:
+    def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
         if not self.weights:
             return [0] * len(candidates)
         return spread_out(self.sums.at(candidates.positions, snapshot.nodes.standing, self._sum))

@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from berth.scheduling.history import Step
+from berth.scheduling.fields.pod_affinity import PodAffinityTerm
+from berth.scheduling.fields.selectors import Labels, LabelSelector
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
-from berth.scheduling.objects.pod_affinity import PodAffinityTerm
-from berth.scheduling.pod_counter import PodCounter, pod_counter
-from berth.scheduling.selectors import Labels, LabelSelector
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.topology_counts import TopologyCounts
+from berth.scheduling.plugins.pod_counts import PodCounter, TopologyCounts, pod_counter
+from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_LABELS: Labels = {}
 
@@ -105,10 +104,10 @@ class Terms:
 
     def over(self, snapshot: Snapshot) -> tuple[TopologyCounts[str], TopologyCounts[str], TopologyCounts[str]]:
         """The three counts over all nodes. Nodes are looked at only where some pod in the cluster matters."""
-        nodes, census = snapshot.nodes.values(), snapshot.census
-        some_away = [counter.matches_one_of(census) for counter in self._away_counters]
+        nodes, pod_index = snapshot.nodes.values(), snapshot.pod_index
+        some_away = [counter.matches_one_of(pod_index) for counter in self._away_counters]
         near: list[tuple[str, str, int]] = []
-        if self.near and self._near_counter.matches_one_of(census):
+        if self.near and self._near_counter.matches_one_of(pod_index):
             for node in nodes:
                 near += self.near_pairs(node, seen=True)
         away: list[tuple[str, str, int]] = []
@@ -116,7 +115,7 @@ class Terms:
             for node in nodes:
                 away += self.away_pairs(node, seen=True)
         barring: list[tuple[str, str, int]] = []
-        if any(self._keys_of(spec) for spec in census.specs):
+        if any(self._keys_of(spec) for spec in pod_index.specs):
             for node in nodes:
                 if node.usage.anti_affine:
                     barring += self.barring_pairs(node)

@@ -7,17 +7,17 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from berth.scheduling.framework import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
+from berth.scheduling.fields.selectors import NOTHING, Invalid, is_label_key
+from berth.scheduling.fields.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
+from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
+from berth.scheduling.framework.status import Status, undecidable
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.pod_topology_spread import filtering, scoring
 from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME, ZONE, Rules
 from berth.scheduling.plugins.pod_topology_spread.filtering import NAME
 from berth.scheduling.plugins.pod_topology_spread.spread import spread_of
-from berth.scheduling.selectors import NOTHING, Invalid, is_label_key
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status, undecidable
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 # Given for every node when a selector of the pod cannot be parsed: kube-scheduler fails the whole cycle.
 REASON_INVALID = "pod has a topology spread constraint that cannot be parsed"

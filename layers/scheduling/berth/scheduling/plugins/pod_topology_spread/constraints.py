@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from berth.scheduling.fields.selectors import Invalid, LabelSelector, equals
+from berth.scheduling.fields.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
-from berth.scheduling.selectors import Invalid, LabelSelector, equals
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"

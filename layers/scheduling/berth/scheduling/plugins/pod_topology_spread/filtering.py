@@ -6,13 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from berth.scheduling.framework import ClusterFilter
-from berth.scheduling.history import Step
+from berth.scheduling.framework.plugin import ClusterFilter
+from berth.scheduling.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.pod_topology_spread.domain_counts import DomainCounts
 from berth.scheduling.plugins.pod_topology_spread.spread import Spread
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import SUCCESS, Status, unresolvable, unschedulable
+from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "PodTopologySpread"
 

@@ -7,14 +7,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from berth.scheduling.framework import MAX_NODE_SCORE, ClusterScore
-from berth.scheduling.history import Step
-from berth.scheduling.node_numbers import Kinds, NodeNumbers
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, ClusterScore
 from berth.scheduling.objects import NodeInfo
 from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME
 from berth.scheduling.plugins.pod_topology_spread.spread import Spread
-from berth.scheduling.positions import Located
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.node_values import Kinds, NodeNumbers
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 Place = tuple[str | int | None, ...]
 """What counts of a node, by constraint: the topology value, or the number of pods on the node itself where the topology
@@ -42,7 +42,7 @@ class State(ClusterScore):
                 pods[index][value] += number
         return cls(spread, tuple(pods), Kinds(), NodeNumbers(snapshot.positions.size))
 
-    def scores(self, candidates: Located, snapshot: Snapshot) -> list[int]:
+    def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
         if not self.spread.constraints:
             return [0] * len(candidates)
         numbers = self.by_node.at(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from berth.scheduling.history import Step
+from berth.scheduling.fields.selectors import Invalid
+from berth.scheduling.fields.taints import tolerated
+from berth.scheduling.fields.topology_spread import UnsatisfiableConstraintAction
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod
-from berth.scheduling.objects.taints import tolerated
-from berth.scheduling.objects.topology_spread import UnsatisfiableConstraintAction
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.plugins.node_affinity import required_of
+from berth.scheduling.plugins.pod_counts import pod_counter
 from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Rules, constraints_of
-from berth.scheduling.pod_counter import pod_counter
-from berth.scheduling.selectors import Invalid
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 def spread_of(pod: Pod, rules: Rules, snapshot: Snapshot) -> Spread | Invalid:
@@ -87,7 +87,7 @@ class Spread:
     def see(self, snapshot: Snapshot) -> None:
         """Match the pods of a whole snapshot at once."""
         for counter in self._counters:
-            counter.matches_one_of(snapshot.census)
+            counter.matches_one_of(snapshot.pod_index)
 
     def count(self, index: int, node: NodeInfo, *, seen: bool = False) -> int:
         """How many pods on the node count: not those that are being deleted. A selector `{}` counts nothing."""

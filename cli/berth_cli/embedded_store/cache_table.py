@@ -1,0 +1,66 @@
+"""The cache table in memory, for tests, benchmarks and simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+
+from berth.lease.record import Fence
+from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
+from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite, TableUnavailable
+from berth_cli.embedded_store.lease_lock import ConditionFailed, InMemoryItem, publish
+
+_POINTER = "pointer"
+
+
+class InMemoryCacheTable(CacheTable):
+    """`item` is the head, which a lease lock may share. Every write is one step."""
+
+    def __init__(self, item: InMemoryItem) -> None:
+        self._item = item
+        self._log: dict[tuple[str, int], tuple[LogItem, str]] = {}
+        self._chunks: dict[tuple[str, int], bytes] = {}
+        self._lock = Lock()
+
+    def head(self) -> Head | None:
+        item = self._item.get()
+        if item is None:
+            return None
+        pointer, uid = item.get(_POINTER), str(item.get("uid", ""))
+        configuration_hash = str(item.get("configurationHash", ""))
+        if pointer is None:
+            return Head(uid, None, configuration_hash)
+        if not isinstance(pointer, Pointer) or not uid:
+            raise TableUnavailable("the head item is malformed")
+        return Head(uid, pointer, configuration_hash)
+
+    def head_eventually(self) -> Head | None:
+        return self.head()
+
+    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
+        with self._lock:
+            found = (self._log.get((uid, version)) for version in range(after + 1, through + 1))
+            return [each[0] for each in found if each is not None]
+
+    def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
+        with self._lock:
+            return [self._chunks.get((snapshot.id, index)) for index in range(snapshot.chunks)]
+
+    def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
+        with self._lock:
+            found = self._log.get((uid, item.version))
+            if found is not None and found[0].epoch >= item.epoch:
+                return LogWrite.WRITTEN if found[1] == nonce else LogWrite.OUTRANKED
+            self._log[uid, item.version] = (item, nonce)
+            return LogWrite.WRITTEN
+
+    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
+        with self._lock:
+            self._chunks.update({(snapshot_id, index): chunk for index, chunk in enumerate(chunks)})
+
+    def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
+        try:
+            publish(self._item, fence, {_POINTER: pointer}, renew_time=renew_time, nonce=nonce)
+        except ConditionFailed as failed:
+            if failed.item is None or failed.item.get("nonce") != nonce:
+                raise Deposed from failed

@@ -1,0 +1,94 @@
+"""The ledger's table in memory, for tests, simulation and the model: every write is one step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from threading import Lock
+
+from berth.reservations.ledger.entry import NodeLedger, OpenReservation
+from berth.reservations.ledger.node_write import NodeWrite
+from berth.reservations.ledger.table import LedgerTable, Marker, NotWritten, Written
+
+
+class InMemoryLedgerTable(LedgerTable):
+    """Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._nodes: dict[str, NodeLedger] = {}
+        self._open: dict[tuple[str, str, str], OpenReservation] = {}
+        self._marker: Marker | None = None
+
+    def node(self, name: str) -> NodeLedger | None:
+        with self._lock:
+            return self._nodes.get(name)
+
+    def nodes(self) -> Sequence[NodeLedger]:
+        with self._lock:
+            return [self._nodes[name] for name in sorted(self._nodes)]
+
+    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        with self._lock:
+            found = self._nodes.get(node)
+            if found is None or not change.holds(found):
+                return NotWritten(found)
+            return self._put(change.applied(found))
+
+    def create(self, ledger: NodeLedger, *, over_blank: bool = False) -> Written | NotWritten:
+        with self._lock:
+            found = self._nodes.get(ledger.node)
+            if found is None or (over_blank and found.avail is None and found.epoch <= ledger.epoch):
+                return self._put(ledger)
+            return NotWritten(found)
+
+    def blank(self, node: str, epoch: int) -> Written | NotWritten:
+        with self._lock:
+            found = self._nodes.get(node)
+            if found is None or found.epoch > epoch:
+                return NotWritten(found)
+            return self._put(replace(found, avail=None, epoch=epoch))
+
+    def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
+        with self._lock:
+            found = self._nodes.get(node)
+            if found is None or found.entries or found.epoch > epoch:
+                return NotWritten(found)
+            return Written(self._nodes.pop(node))
+
+    def put_open(self, reservation: OpenReservation) -> None:
+        with self._lock:
+            self._open[_key(reservation)] = reservation
+
+    def delete_open(self, uid: str, node: str, attempt: str) -> None:
+        with self._lock:
+            self._open.pop((uid, node, attempt), None)
+
+    def open_reservations(self) -> Sequence[OpenReservation]:
+        with self._lock:
+            return [self._open[key] for key in sorted(self._open)]
+
+    def request_release(self, reservation: OpenReservation) -> None:
+        with self._lock:
+            found = self._open.get(_key(reservation), reservation)
+            self._open[_key(reservation)] = replace(found, release_requested=True)
+
+    def marker(self) -> Marker | None:
+        with self._lock:
+            return self._marker
+
+    def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
+        with self._lock:
+            found = None if self._marker is None else self._marker.nonce
+            if found not in (None if seen is None else seen.nonce, marker.nonce):
+                return False
+            self._marker = marker
+            return True
+
+    def _put(self, ledger: NodeLedger) -> Written:
+        self._nodes[ledger.node] = ledger
+        return Written(ledger)
+
+
+def _key(reservation: OpenReservation) -> tuple[str, str, str]:
+    return reservation.pod.uid, reservation.node, reservation.attempt

@@ -1,0 +1,115 @@
+"""One scheduling cycle, told in full: every plugin's verdict on every node, and every score.
+
+What the verbs answer is the short form of this. It is for those who ask why: simulate, explain, and the comparison
+with kube-scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, ClusterScorePlugin
+from berth.scheduling.framework.profile import AnyScore, Profile
+from berth.scheduling.framework.status import SUCCESS, Code, Status
+from berth.scheduling.objects import Pod
+from berth.scheduling.preemption.evaluator import Preemption, evaluate
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """On one node. status: that of the first plugin that rejects it. alone: what each plugin would say by itself."""
+
+    status: Status
+    alone: Mapping[str, Status]
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """How a cycle went. Scores are of the feasible nodes, and only where there is a choice between several.
+
+    preemption: what evictions would bring, where no node is feasible.
+    error: why the whole cycle fails, as kube-scheduler says it; what was decided before is there all the same.
+    """
+
+    verdicts: Mapping[str, Verdict]
+    feasible: Sequence[str] = ()
+    scores: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    totals: Mapping[str, int] = field(default_factory=dict)
+    preemption: Preemption | None = None
+    error: str | None = None
+
+
+def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
+    """All nodes, though a live scheduler may look at some only."""
+    evaluation = _evaluation(profile, pod, snapshot)
+    statuses = _statuses(evaluation, pod)
+    error = _error(statuses, "PreFilter")
+    if error is not None:
+        return Cycle({}, error=error)
+    alone = {
+        plugin.name: _statuses(_evaluation(Profile(plugin.name, (plugin,), ()), pod, snapshot), pod)
+        for plugin in profile.filters
+    }
+    verdicts = {
+        name: Verdict(status, {plugin: found[name] for plugin, found in alone.items()})
+        for name, status in statuses.items()
+    }
+    feasible = [name for name, status in statuses.items() if status is SUCCESS]
+    if pod.nominated_node in feasible:
+        # The others are not looked at when the node that preemption has made room on is good.
+        feasible = [pod.nominated_node]
+    if not feasible:
+        return Cycle(verdicts, preemption=evaluate(evaluation, pod, statuses))
+    if len(feasible) < 2:
+        return Cycle(verdicts, feasible)
+    columns: dict[str, dict[str, int]] = {}
+    totals = dict.fromkeys(feasible, 0)
+    located = NodeRefs.of(feasible, snapshot.positions)
+    for plugin, weight in profile.scores:
+        found = _scores(plugin, pod, snapshot, located)
+        if isinstance(found, Status):
+            return Cycle(verdicts, feasible, error=f'running PreScore plugin "{plugin.name}": {found.message}')
+        if not all(0 <= score <= MAX_NODE_SCORE for score in found):
+            return Cycle(verdicts, feasible, error=f'applying score defaultWeights on Score plugins: "{plugin.name}"')
+        columns[plugin.name] = dict(zip(feasible, found, strict=True))
+        for name, score in columns[plugin.name].items():
+            totals[name] += score * weight
+    return Cycle(verdicts, feasible, columns, totals)
+
+
+def _evaluation(profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:
+    return Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))
+
+
+def _statuses(evaluation: Evaluation, pod: Pod) -> dict[str, Status]:
+    names = evaluation.snapshot.nodes
+    exceptions = nominated_verdicts(evaluation, evaluation.snapshot, pod, list(names))
+    return {name: exceptions.get(name) or evaluation.statuses[name] for name in names}
+
+
+def _error(statuses: Mapping[str, Status], step: str) -> str | None:
+    """A plugin that fails for the pod as such fails the cycle; a node's own defect concerns that node."""
+    for status in statuses.values():
+        if status.code is Code.ERROR and status.plugin:
+            return f'running {step} plugin "{status.plugin}": {status.message}'
+    return None
+
+
+def _scores(plugin: AnyScore, pod: Pod, snapshot: Snapshot, nodes: NodeRefs) -> list[int] | Status:
+    """Normalised and not yet weighted; 0 everywhere of a plugin that has nothing to say of the pod."""
+    if isinstance(plugin, ClusterScorePlugin):
+        state = plugin.pre_score(pod, snapshot)
+        if isinstance(state, Status):
+            return state
+        return [0] * len(nodes) if state is None else state.scores(nodes, snapshot)
+    prepared = plugin.pre_score(pod)
+    if isinstance(prepared, Status):
+        return prepared
+    if prepared is None:
+        return [0] * len(nodes)
+    return plugin.normalize([plugin.score(prepared.state, snapshot.nodes[name]) for name in nodes])

@@ -1,0 +1,44 @@
+"""Where the allow-list is kept: a file for `berth serve`, a Systems Manager parameter for a stack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth.authentication.allow_list import AllowList, parse
+from berth.authentication.ports import AllowListRecord, RecordUnavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_ssm.client import SSMClient
+
+
+class AllowListFile(AllowListRecord):
+    """Read anew each time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self) -> AllowList:
+        try:
+            return parse(self._path.read_text())
+        except OSError as error:
+            raise RecordUnavailable(f"the allow-list {self._path} cannot be read: {error.strerror}") from error
+        except UnicodeDecodeError as error:
+            raise RecordUnavailable(f"the allow-list {self._path} is not text") from error
+
+
+class ParameterStoreAllowList(AllowListRecord):
+    """One call. The parameter is a String; it holds no secret."""
+
+    def __init__(self, client: SSMClient, name: str) -> None:
+        self._client = client
+        self._name = name
+
+    def read(self) -> AllowList:
+        try:
+            answer = self._client.get_parameter(Name=self._name)
+        except (ClientError, BotoCoreError) as error:
+            raise RecordUnavailable(f"the allow-list {self._name} cannot be read: {error}") from error
+        return parse(answer["Parameter"].get("Value", ""))

@@ -1,0 +1,1 @@
+"""The Kubernetes API server: connections, and the credentials for it."""

@@ -1,0 +1,274 @@
+"""One user's connections to a Kubernetes API server: JSON in, JSON out, nothing hidden.
+
+Nothing is repeated but what the server answered with 401, once, as the same user with fresh credentials.
+
+Authentication and TLS are the official client's. Its models are not used: they validate an answer after the server has
+acted on the request, and cost more than the call.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import urllib3
+
+if TYPE_CHECKING:
+    from urllib3.response import BaseHTTPResponse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+import orjson
+
+from berth.cluster.api_server.access import Access, authorization
+from berth.cluster.api_server.connections import Connections
+from berth.nodecache.feed.cluster import ClusterUnavailable
+
+if TYPE_CHECKING:
+    from kubernetes.client import Configuration
+    from urllib3.response import BaseHTTPResponse
+
+
+class ApiServerUnreachable(Exception):
+    """No answer came. The request may have been carried out all the same."""
+
+
+class CredentialsUnavailable(ApiServerUnreachable):
+    """The request was not sent, or refused with 401, since there are no credentials that the server accepts."""
+
+
+def unreachable(error: urllib3.exceptions.HTTPError, host: str) -> ApiServerUnreachable:
+    """The exception for what went wrong between us and `host`."""
+    return ApiServerUnreachable(_cause(error, host))
+
+
+def _cause(error: urllib3.exceptions.HTTPError, host: str) -> str:
+    if isinstance(error, urllib3.exceptions.SSLError):
+        if not any(isinstance(part, ssl.SSLCertVerificationError) for part in error.args):
+            return f"TLS with {host} failed ({error})"
+        return (
+            f"the certificate of {host} is not trusted; set certificate-authority-data in the kubeconfig "
+            f"or the EKS settings ({error})"
+        )
+    if isinstance(error, urllib3.exceptions.NewConnectionError | urllib3.exceptions.ConnectTimeoutError):
+        return f"{host} cannot be reached; check the kubeconfig's server and the network to it"
+    if isinstance(error, urllib3.exceptions.TimeoutError):
+        return f"{host} did not answer in time"
+    return f"the connection to {host} broke ({type(error).__name__})"
+
+
+_PIECE_BYTES = 1 << 16
+
+
+class AnswerStream:
+    """The lines of one answer, for one thread, once. Close it, or leave its `with` block."""
+
+    def __init__(self, response: BaseHTTPResponse, host: str) -> None:
+        self._response = response
+        self._host = host
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Each line as soon as it is complete, however long. Ends where the server ended the answer on purpose.
+
+        Raises ApiServerUnreachable where it broke off or fell silent; half a line is then left out.
+        """
+        if not self._response.headers.get("transfer-encoding"):
+            # Without chunks the end of the answer and a broken connection look alike.
+            raise ApiServerUnreachable(f"{self._host} does not stream its answer; is a proxy between us and it?")
+        started: list[bytes] = []
+        try:
+            for piece in self._response.stream(_PIECE_BYTES):
+                *ends, rest = piece.split(b"\n")
+                for end in ends:
+                    yield b"".join([*started, end])
+                    started = []
+                started.append(rest)
+        except urllib3.exceptions.HTTPError as error:
+            raise unreachable(error, self._host) from error
+        if last := b"".join(started):
+            yield last
+
+    def close(self) -> None:
+        """End the answer; its connection serves again only if the answer had ended by itself."""
+        self._response.close()
+        self._response.release_conn()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+__all__ = [
+    "APPLY",
+    "CREDENTIALS_REFUSED",
+    "JSON",
+    "JSON_MERGE",
+    "STRATEGIC_MERGE",
+    "UNAUTHORIZED",
+    "Answer",
+    "ApiServer",
+    "ApiServerUnreachable",
+]
+
+MAX_IDLE_SECONDS = 30.0
+"""Longer, and the socket may have died while the environment was frozen: a request on it would hang."""
+
+CONNECT_SECONDS = 5.0
+"""For a connection to be made, TLS included; of a request's timeout at most this much."""
+
+OK = 200
+UNAUTHORIZED = 401
+CREDENTIALS_REFUSED = "the API server takes these credentials for nobody's: has the token or the certificate run out?"
+
+JSON = "application/json"
+APPLY = "application/apply-patch+yaml"
+JSON_MERGE = "application/merge-patch+json"
+STRATEGIC_MERGE = "application/strategic-merge-patch+json"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`status` is HTTP's, `content` the decoded JSON object, empty where there was none."""
+
+    status: int
+    content: Mapping[str, object]
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def message(self) -> str:
+        """The server's own words, from its `Status` object."""
+        message = self.content.get("message")
+        return message if isinstance(message, str) and message else f"the API server answered {self.status}"
+
+
+class ApiServer:
+    """May be shared between threads. A Configuration is an Access that cannot be renewed."""
+
+    def __init__(self, access: Access | Configuration, clock: Callable[[], float]) -> None:
+        self._access = access if isinstance(access, Access) else Access(lambda: access)
+        self._clock = clock
+        self._lock = Lock()
+        self._connections = Connections()
+        self._configuration = self._access.configuration
+        self._pool = self._connections.pool(self._configuration)
+        self._last_used = clock()
+
+    def separate(self) -> ApiServer:
+        """The same user with connections of its own, which can be closed while these stay open."""
+        return ApiServer(self._access, self._clock)
+
+    def close(self) -> None:
+        """End every request and stream at once, also in other threads; later ones raise ApiServerUnreachable."""
+        self._connections.close()
+        with self._lock:
+            self._pool.clear()
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        timeout: float,
+        query: Mapping[str, str] | None = None,
+        body: object = None,
+        content_type: str = JSON,
+    ) -> Answer:
+        """Send one request; `timeout` in seconds covers connecting and reading. Raises ApiServerUnreachable."""
+        started = self._clock()
+        content = None if body is None else orjson.dumps(body)
+
+        def send(configuration: Configuration) -> BaseHTTPResponse:
+            left = timeout - (self._clock() - started)
+            if left <= 0:
+                raise ApiServerUnreachable(f"{configuration.host} did not answer in time")
+            limits = urllib3.Timeout(connect=min(left, CONNECT_SECONDS), total=left)
+            return self._send(configuration, method, path, query, limits, content, content_type)
+
+        return _answer(self._with_fresh_credentials(send))
+
+    def stream(self, path: str, *, query: Mapping[str, str], silence: float) -> Answer | AnswerStream:
+        """GET what is told line by line; an Answer is a refusal. Raises ApiServerUnreachable.
+
+        `silence`: after so many seconds without a byte the connection counts as broken.
+        """
+        timeout = urllib3.Timeout(connect=CONNECT_SECONDS, read=silence)
+        response = self._with_fresh_credentials(
+            lambda configuration: self._send(configuration, "GET", path, query, timeout, streamed=True)
+        )
+        if response.status == OK:
+            return AnswerStream(response, self._access.configuration.host)
+        try:
+            return _answer(response)
+        except urllib3.exceptions.HTTPError as error:
+            raise unreachable(error, self._access.configuration.host) from error
+
+    def _with_fresh_credentials(self, send: Callable[[Configuration], BaseHTTPResponse]) -> BaseHTTPResponse:
+        configuration = self._access.configuration
+        try:
+            response = send(configuration)
+            if response.status != UNAUTHORIZED or not self._access.renew(configuration):
+                return response
+            response.close()
+            return send(self._access.configuration)
+        except ClusterUnavailable as error:
+            raise CredentialsUnavailable(str(error)) from error
+
+    def _send(
+        self,
+        configuration: Configuration,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None,
+        timeout: urllib3.Timeout,
+        body: bytes | None = None,
+        content_type: str = JSON,
+        *,
+        streamed: bool = False,
+    ) -> BaseHTTPResponse:
+        headers = {"Accept": JSON, "Content-Type": content_type}
+        # Asked for on every request: this is where a token that has grown old is replaced.
+        headers |= authorization(configuration)
+        try:
+            return self._pool_for(configuration).request(
+                method,
+                configuration.host + path + ("?" + urlencode(query) if query else ""),
+                body=body,
+                headers=headers,
+                timeout=timeout,
+                retries=False,
+                redirect=False,
+                preload_content=not streamed,
+            )
+        except urllib3.exceptions.HTTPError as error:
+            raise unreachable(error, configuration.host) from error
+
+    def _pool_for(self, configuration: Configuration) -> urllib3.PoolManager:
+        with self._lock:
+            now = self._clock()
+            if configuration is not self._configuration:
+                # The old pool is not cleared: a thread may be about to take a connection from it.
+                self._pool, self._configuration = self._connections.pool(configuration), configuration
+            elif now - self._last_used > MAX_IDLE_SECONDS:
+                self._pool.clear()
+            self._last_used = now
+            return self._pool
+
+
+def _answer(response: BaseHTTPResponse) -> Answer:
+    try:
+        content = orjson.loads(response.data)
+    except orjson.JSONDecodeError:
+        content = {}
+    return Answer(response.status, content if isinstance(content, dict) else {})

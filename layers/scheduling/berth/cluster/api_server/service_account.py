@@ -1,0 +1,58 @@
+"""The service account of the pod this runs in: its token, which the kubelet replaces while we run, and its CA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from kubernetes.client import Configuration
+
+from berth.nodecache.feed.cluster import ClusterUnavailable
+
+MOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+REREAD_SECONDS = 60.0
+"""As client-go does. The kubelet replaces a token when a fifth of its life is left, minutes at the least."""
+
+
+def from_service_account(environ: Mapping[str, str], clock: Callable[[], float], mount: Path = MOUNT) -> Configuration:
+    """Raises ClusterUnavailable."""
+    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
+    if not host or not port:
+        raise ClusterUnavailable("KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is not a pod")
+    configuration = Configuration()
+    configuration.host = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
+    authority = mount / "ca.crt"
+    if not _read(authority):
+        # Without one the client would take the system's authorities, and trust a server that is not the cluster's.
+        raise ClusterUnavailable(f"{authority} is empty: the service account has no certificate authority")
+    configuration.ssl_ca_cert = str(authority)
+    token = _TokenFile(mount / "token", clock)
+    token.refresh(configuration)
+    configuration.refresh_api_key_hook = token.refresh  # type: ignore[assignment]  # declared None
+    return configuration
+
+
+class _TokenFile:
+    """Threads may refresh at the same time: they read the same file."""
+
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        self._path = path
+        self._clock = clock
+        self._read_at: float | None = None
+
+    def refresh(self, configuration: Configuration) -> None:
+        now = self._clock()
+        if self._read_at is not None and 0 <= now - self._read_at < REREAD_SECONDS:
+            return
+        token = _read(self._path).strip()
+        if not token:
+            raise ClusterUnavailable(f"{self._path} is empty: the service account has no token")
+        configuration.api_key["BearerToken"] = f"Bearer {token}"
+        self._read_at = now
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise ClusterUnavailable(f"{path}: {error.strerror}; is a service account mounted?") from error

@@ -1,0 +1,72 @@
+"""The reasons that Berth gives: by them a rejected pod's condition tells whether the rejection may have been Berth's.
+
+They are those of its own plugins, which a module states as its constants `REASON` and `REASON_…`, and those that Berth
+gives for a node whatever the plugins. Reasons of in-tree rules are kube-scheduler's words, too. They count where a
+profile filters by such a rule live: then a rejection on what the cache had not seen yet reads the same. Taking the
+scheduler's for ours costs a wake-up for nothing, once a second at the most; the other mistake costs the pod minutes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+
+from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
+from berth.scheduling.objects.node import LABELS_NOT_STRINGS, SPEC_UNREADABLE, STATUS_UNREADABLE
+from berth.scheduling.plugins.registry import REGISTRY
+
+IN_TREE = frozenset(
+    {
+        "NodeUnschedulable",
+        "NodeName",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodePorts",
+        "NodeResourcesFit",
+        "PodTopologySpread",
+        "InterPodAffinity",
+        "NodeResourcesBalancedAllocation",
+        "ImageLocality",
+    }
+)
+"""The names of kube-scheduler's own plugins, as far as Berth has them."""
+
+_CONSTANT = re.compile(r"REASON(_[A-Z_]+)?")
+_ANY_WORD = re.escape("{}")  # `Insufficient {}`: any resource
+
+
+def reasons_of(plugin: object) -> frozenset[str]:
+    """The constants `REASON` and `REASON_…` of the module or package that a plugin's class is in, or its `reasons`."""
+    given = getattr(plugin, "reasons", None)
+    if isinstance(given, frozenset):
+        return given
+    home = getattr(plugin, "__module__", "")
+    modules = [module for name, module in sys.modules.items() if name == home or name.startswith(f"{home}.")]
+    return frozenset(
+        value
+        for module in modules
+        for name, value in vars(module).items()
+        if _CONSTANT.fullmatch(name) and isinstance(value, str)
+    )
+
+
+OWN_REASONS = frozenset().union(
+    NOT_IN_CACHE.reasons,
+    (LABELS_NOT_STRINGS, SPEC_UNREADABLE, STATUS_UNREADABLE),
+    *(reasons_of(each.plugin) for name, each in REGISTRY.items() if name not in IN_TREE),
+)
+"""What Berth says whatever the profile, and its own plugins."""
+
+
+def tells_any(message: object, reasons: Iterable[str]) -> bool:
+    """Whether a message gives one of these: `0/20 nodes are available: 20 <reason>. …` (fact 17)."""
+    return isinstance(message, str) and _pattern(frozenset(reasons)).search(message) is not None
+
+
+@lru_cache(maxsize=16)
+def _pattern(reasons: frozenset[str]) -> re.Pattern[str]:
+    """How many nodes, the reason, and where it ends: a longer text that begins with it is another reason."""
+    alternatives = "|".join(re.escape(reason).replace(_ANY_WORD, r"[^\s,]+?") for reason in sorted(reasons))
+    return re.compile(rf"\b\d+ (?:{alternatives})(?=[,.]|$)")

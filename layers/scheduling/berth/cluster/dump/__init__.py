@@ -1,0 +1,1 @@
+"""A cluster from a file: what `kubectl get nodes,pods,… -A -o yaml` printed."""

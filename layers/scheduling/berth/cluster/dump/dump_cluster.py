@@ -1,0 +1,111 @@
+"""Pods that something is reserved for, in a dump."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Condition
+
+from berth.cluster.dump.dump_file import Contents, DumpFile, assignment_of
+from berth.cluster.dump.dump_watch import DumpWatch, Placed
+from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch, Position
+from berth.reservations.ledger.entry import PodKey
+from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.scheduling.objects.pod import FAILED, SUCCEEDED
+
+NOT_FOUND = 404
+CONFLICT = 409
+
+
+class DumpCluster(Cluster, PodBinder):
+    """Tells what the file holds and binds its pods as an API server would. Safe to share between threads."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        """`clock`: seconds since the epoch."""
+        self._path = path
+        self._clock = clock
+        self._file = DumpFile(path)
+        self._changed = Condition()
+        self._bound: dict[str, Placed] = {}
+
+    def uid(self) -> str:
+        self.read()
+        return f"dump-{hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]}"
+
+    def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
+        """A file has no history: everything is listed first, whatever the positions."""
+        return DumpWatch(self, self._clock)
+
+    def read(self) -> tuple[Contents, Mapping[str, Placed]]:
+        """What the file holds now, and all bindings so far by the pod's UID, in their order.
+
+        Raises ClusterUnavailable.
+        """
+        with self._changed:
+            return self._file.read(), dict(self._bound)
+
+    def await_binding(self, known: int, seconds: float) -> None:
+        """Until there are more bindings than the known ones, or the time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._bound) > known, seconds)
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        found = self.assignment(binding.namespace, binding.pod_name, timeout)
+        if not isinstance(found, Assignment):
+            return found
+        if found.pod_uid != binding.pod_uid:
+            return Refused(
+                CONFLICT,
+                f"the UID in the precondition ({binding.pod_uid}) does not match the UID in record ({found.pod_uid})",
+            )
+        with self._changed:
+            # Between the look at the pod and this, another thread may have bound it.
+            bound = self._bound.get(binding.pod_uid)
+            node = found.node or (bound.node if bound else "")
+            if node:
+                return Refused(CONFLICT, f'pod {binding.pod_name} is already assigned to node "{node}"')
+            self._bound[binding.pod_uid] = Placed(binding.node, binding.annotations)
+            self._changed.notify_all()
+        return Created()
+
+    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        found = self.pod(namespace, pod_name, timeout)
+        return found.assignment if isinstance(found, FoundPod) else found
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
+        """Without a resourceVersion: nobody touches a pod of a file."""
+        try:
+            with self._changed:
+                pod = self._file.read().pods.get((namespace, pod_name))
+                if pod is None:
+                    return Refused(NOT_FOUND, f'pods "{pod_name}" not found')
+                found = assignment_of(pod)
+                bound = self._bound.get(found.pod_uid)
+        except ClusterUnavailable as error:
+            return Unanswered(str(error))
+        return FoundPod(Assignment(found.pod_uid, found.node or (bound.node if bound else "")), "", False, pod)
+
+
+class DumpReservedPods(ReservedPods):
+    """Who binds a dump's pods is in this process, and does it at once: no Binding is ever late, so that there is
+    nothing to be touched."""
+
+    def __init__(self, dump: PodBinder) -> None:
+        self._dump = dump
+
+    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+        match self._dump.pod(pod.namespace, pod.name, 0):
+            case FoundPod(assignment=assignment, content=content):
+                status = content.get("status")
+                finished = isinstance(status, dict) and status.get("phase") in (SUCCEEDED, FAILED)
+                return Found(assignment.pod_uid, assignment.node, "", finished)
+            case Refused(status=code, message=message):
+                return NotFound() if code == NOT_FOUND else Unknown(message)
+            case Unanswered(cause=cause):
+                return Unknown(cause)
+
+    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+        return Touched()

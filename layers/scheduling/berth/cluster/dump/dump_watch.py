@@ -1,0 +1,179 @@
+"""A dump as a watch sees it: everything when the file changes, each pod when it is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from berth.cluster.dump.dump_file import Contents
+from berth.cluster.field_projection import EVERY_ANNOTATION, Needs, resources, trims
+from berth.cluster.watch.resources import (
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
+    SERVICES,
+    STATEFUL_SETS,
+    Resource,
+)
+from berth.nodecache.feed.cluster import (
+    ClusterUnavailable,
+    ClusterWatch,
+    Ended,
+    Event,
+    Interrupted,
+    KubernetesObject,
+    Listed,
+    Modified,
+    Position,
+    Progress,
+    Received,
+)
+
+POLL_SECONDS = 0.2
+"""How often the file is looked at while somebody waits for a change."""
+
+ALL = Needs(spreading=True, images=True, pod_annotations=EVERY_ANNOTATION, node_annotations=EVERY_ANNOTATION)
+"""A file is small: what any profile needs is kept."""
+
+_RESOURCES: Mapping[str, Resource] = {
+    "Node": NODES,
+    "Pod": PODS,
+    "PodDisruptionBudget": POD_DISRUPTION_BUDGETS,
+    "PriorityClass": PRIORITY_CLASSES,
+    "Namespace": NAMESPACES,
+    "Service": SERVICES,
+    "ReplicationController": REPLICATION_CONTROLLERS,
+    "ReplicaSet": REPLICA_SETS,
+    "StatefulSet": STATEFUL_SETS,
+}
+_TRIMS = trims(ALL)
+_NAMES = [resource.name for resource in resources(ALL)]
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What a Binding made of a pod: it is on the node, and has these annotations."""
+
+    node: str
+    annotations: Mapping[str, str]
+
+
+class Dump(Protocol):
+    """What is watched."""
+
+    def read(self) -> tuple[Contents, Mapping[str, Placed]]:
+        """What the file holds, and the bindings so far. Raises ClusterUnavailable."""
+
+    def await_binding(self, known: int, seconds: float) -> None:
+        """Until there are more bindings than the known ones, or the time is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Up to where the consumer knows the dump."""
+
+    contents: Contents
+    bindings: int
+
+    @property
+    def version(self) -> str:
+        return f"{self.contents.modified}.{self.bindings}"
+
+
+class DumpWatch(ClusterWatch):
+    """For one thread. The data is as old as the last look at the file; while that cannot be read, it grows old."""
+
+    def __init__(self, dump: Dump, clock: Callable[[], float]) -> None:
+        self._dump = dump
+        self._clock = clock
+        self._progress = Progress(_NAMES, {})
+        self._seen: _Seen | None = None
+        self._trouble = ""
+        self._stopped = False
+
+    def take(self, timeout: float) -> Sequence[Received]:
+        left = timeout
+        while not (received := self._look()) and left > 0 and not self._stopped:
+            nap = min(left, POLL_SECONDS)
+            self._dump.await_binding(self._seen.bindings if self._seen else 0, nap)
+            left -= nap
+        return received
+
+    @property
+    def positions(self) -> Mapping[str, Position]:
+        return self._progress.positions
+
+    @property
+    def observed_at(self) -> float | None:
+        return self._progress.observed_at
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def _look(self) -> list[Received]:
+        at = self._clock()
+        try:
+            contents, bound = self._dump.read()
+        except ClusterUnavailable as error:
+            return self._interrupted(str(error), at)
+        self._trouble = ""
+        before, now = self._seen, _Seen(contents, len(bound))
+        self._seen = now
+        if before is None or before.contents is not contents:
+            return self._told([(name, Listed(found, now.version)) for name, found in _kept(contents, bound)], at)
+        new = dict(list(bound.items())[before.bindings :])
+        received = self._told(
+            [(PODS.name, Modified(_TRIMS[PODS](pod), now.version)) for pod in _bound_pods(contents, new)], at
+        )
+        for name in _NAMES:
+            self._progress.advance(Received(name, at, Ended()))
+        return received
+
+    def _interrupted(self, cause: str, at: float) -> list[Received]:
+        """The same trouble is told once."""
+        if cause == self._trouble:
+            return []
+        self._trouble = cause
+        return self._told([(name, Interrupted(cause)) for name in _NAMES], at)
+
+    def _told(self, events: Sequence[tuple[str, Event]], at: float) -> list[Received]:
+        told = [Received(name, at, event) for name, event in events]
+        for received in told:
+            self._progress.advance(received)
+        return told
+
+
+def _kept(contents: Contents, bound: Mapping[str, Placed]) -> list[tuple[str, tuple[KubernetesObject, ...]]]:
+    found: dict[str, list[KubernetesObject]] = {name: [] for name in _NAMES}
+    for item in contents.objects:
+        resource = _RESOURCES.get(str(item.get("kind")))
+        if resource is not None:
+            kept = _on_its_node(item, bound) if resource is PODS else item
+            found[resource.name].append(_TRIMS[resource](kept))
+    return [(name, tuple(objects)) for name, objects in found.items()]
+
+
+def _bound_pods(contents: Contents, bound: Mapping[str, Placed]) -> list[KubernetesObject]:
+    """The pods that these bindings are of, on their nodes."""
+    if not bound:
+        return []
+    pods = [item for item in contents.objects if item.get("kind") == "Pod"]
+    return [on_node for pod in pods if (on_node := _on_its_node(pod, bound)) is not pod]
+
+
+def _on_its_node(pod: KubernetesObject, bound: Mapping[str, Placed]) -> KubernetesObject:
+    metadata, spec = pod.get("metadata"), pod.get("spec")
+    placed = bound.get(str(metadata.get("uid"))) if isinstance(metadata, dict) else None
+    if placed is None or not isinstance(metadata, dict) or not isinstance(spec, dict | None):
+        return pod
+    found = pod | {"spec": (spec or {}) | {"nodeName": (spec or {}).get("nodeName") or placed.node}}
+    if placed.annotations:
+        had = metadata.get("annotations")
+        annotations = (had if isinstance(had, dict) else {}) | dict(placed.annotations)
+        found["metadata"] = metadata | {"annotations": annotations}
+    return found

@@ -1,0 +1,169 @@
+"""What is kept of each resource, from the API server's answer to the cache. This is the list; nothing else is kept.
+
+- nodes: name, labels, taints, unschedulable, phase, whether Ready, allocatable; images where they are scored.
+- pods: name, namespace, UID, labels, node, phase, start time, marks of deletion and disruption, nominated node; and
+  what `scheduling/objects/pod_fields` calls the shared part, as text, since the pods of a controller have it in common:
+  scheduler, priority, controller, requests, host ports, pod affinity, a resize under way. Of pending pods also what
+  their own placement depends on, and whether it was Berth that rejected them.
+- finished pods: name, namespace, UID, phase. They take nothing.
+- poddisruptionbudgets: name, namespace, selector, disruptionsAllowed, disruptedPods.
+- priorityclasses: name, value, globalDefault, preemptionPolicy.
+- namespaces: name, labels.
+- services, replicationcontrollers, replicasets, statefulsets, where spreading by default is asked for: name, namespace,
+  selector.
+
+Of annotations those that resources are counted by; no environment, no volumes but those that are images, no
+managedFields, no status but what is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Self
+from zlib import crc32
+
+from berth.cluster.berth_reasons import OWN_REASONS, reasons_of, tells_any
+from berth.cluster.watch.decoding import Trim
+from berth.cluster.watch.resources import (
+    ALWAYS,
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    SPREADING,
+    Resource,
+)
+from berth.nodecache.feed.cluster import KubernetesObject
+from berth.scheduling.objects import trimmed_node
+from berth.scheduling.objects.projection import compact_pod, is_placed, picked, without_images
+from berth.scheduling.policy import Policy
+
+FORM = 1
+"""Raised when more is kept than before, or in another shape: what a predecessor kept cannot be gone on from then."""
+
+REJECTED = "rejectedByBerth"
+_FINISHED = ("Succeeded", "Failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations(Container[str]):
+    """Those that are kept; without names to go by, all of them (`names` None)."""
+
+    names: frozenset[str] | None = frozenset()
+
+    def __contains__(self, name: object) -> bool:
+        return self.names is None or name in self.names
+
+
+NO_ANNOTATIONS = Annotations()
+EVERY_ANNOTATION = Annotations(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a policy reads besides what every policy does.
+
+    spreading: services and controllers, for the default constraints of PodTopologySpread. images: their names, in nodes
+    and pods, for ImageLocality. own_reasons: by which it is told that Berth rejected a pod. pod_annotations,
+    node_annotations: those that resources are counted by.
+    """
+
+    spreading: bool = False
+    images: bool = False
+    own_reasons: frozenset[str] = OWN_REASONS
+    pod_annotations: Annotations = NO_ANNOTATIONS
+    node_annotations: Annotations = NO_ANNOTATIONS
+
+    @classmethod
+    def of(cls, policy: Policy) -> Self:
+        """What any of its profiles needs."""
+        filters = [plugin for profile in policy.all_profiles for plugin in profile.filters]
+        scores = [plugin for profile in policy.all_profiles for plugin, _ in profile.scores]
+        names = {plugin.name for plugin in (*filters, *scores)}
+        own = OWN_REASONS.union(*map(reasons_of, filters))
+        counting = policy.counting
+        return cls(
+            "PodTopologySpread" in names,
+            "ImageLocality" in names,
+            own,
+            Annotations(counting.pod_annotations),
+            Annotations(counting.node_annotations),
+        )
+
+
+def kept_form(needs: Needs) -> str:
+    """A name for what is kept: what was kept under another one lacks something, or has another shape."""
+    reasons = crc32("".join(sorted(needs.own_reasons)).encode())
+    counted = "".join(
+        f"+{kind}:{crc32(' '.join(sorted(annotations.names)).encode()):x}"
+        for kind, annotations in (("pods", needs.pod_annotations), ("nodes", needs.node_annotations))
+        if annotations.names
+    )
+    return f"{FORM}{'+spreading' if needs.spreading else ''}{'+images' if needs.images else ''}{counted}+{reasons:x}"
+
+
+def resources(needs: Needs) -> tuple[Resource, ...]:
+    """What has to be watched."""
+    return ALWAYS + SPREADING if needs.spreading else ALWAYS
+
+
+def trims(needs: Needs) -> Mapping[Resource, Trim]:
+    """How the objects of each resource that is watched are reduced to what is kept."""
+    return {
+        NODES: partial(_node, needs=needs),
+        PODS: partial(_pod, needs=needs),
+        POD_DISRUPTION_BUDGETS: partial(_only, spec=("selector",), status=("disruptionsAllowed", "disruptedPods")),
+        PRIORITY_CLASSES: partial(_only, top=("value", "globalDefault", "preemptionPolicy")),
+        NAMESPACES: partial(_only, metadata=("labels",)),
+        **(dict.fromkeys(SPREADING, partial(_only, spec=("selector",))) if needs.spreading else {}),
+    }
+
+
+def rejected_by_berth(pod: Mapping[str, object]) -> bool:
+    """Whether a pod, as it is kept, is pending for a reason of Berth's."""
+    return pod.get(REJECTED) is True
+
+
+def _only(
+    found: KubernetesObject,
+    metadata: tuple[str, ...] = (),
+    spec: tuple[str, ...] = (),
+    status: tuple[str, ...] = (),
+    top: tuple[str, ...] = (),
+) -> KubernetesObject:
+    kept = picked(found, top)
+    for part, names in (("metadata", ("name", "namespace", *metadata)), ("spec", spec), ("status", status)):
+        value = found.get(part)
+        some = picked(value, names) if isinstance(value, dict) else value
+        # A part of the wrong type stays, for the reading to name.
+        if names and some not in (None, {}):
+            kept[part] = some
+    return kept
+
+
+def _node(found: KubernetesObject, needs: Needs) -> KubernetesObject:
+    status = found.get("status")
+    if not needs.images and isinstance(status, dict):
+        found = found | {"status": {name: status[name] for name in status if name != "images"}}
+    return trimmed_node(found, needs.node_annotations)
+
+
+def _pod(found: KubernetesObject, needs: Needs) -> KubernetesObject:
+    status = found.get("status")
+    if isinstance(status, dict) and status.get("phase") in _FINISHED:
+        return _only(found, metadata=("uid",), status=("phase",))
+    kept = compact_pod(found if needs.images or is_placed(found) else without_images(found), needs.pod_annotations)
+    if isinstance(status, dict) and not is_placed(found) and _is_rejected(status, needs.own_reasons):
+        kept[REJECTED] = True
+    return kept
+
+
+def _is_rejected(status: KubernetesObject, reasons: frozenset[str]) -> bool:
+    conditions = status.get("conditions")
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
+            return condition.get("status") == "False" and tells_any(condition.get("message"), reasons)
+    return False

@@ -1,0 +1,58 @@
+"""What bind counts: the configuration in force says it, and is looked at from time to time only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.extender.bind import Counted
+from berth.extender.ports import Reservations
+from berth.lease.clock import Clock, Instant
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
+
+LOOK_SECONDS = 10.0
+"""A head that was read so long ago still counts: a warm bind reads no configuration."""
+
+
+class CountedInForce:
+    """For one warm environment. Safe to share between threads."""
+
+    def __init__(
+        self,
+        table: CacheTable,
+        configurations: Configurations,
+        reservations: Reservations,
+        clock: Clock,
+        warn: Callable[[str], None],
+    ) -> None:
+        """`warn` is told of troubles that the call survived."""
+        self._table = table
+        self._configurations = configurations
+        self._reservations = reservations
+        self._clock = clock
+        self._warn = warn
+        self._known: tuple[Counted | None, Instant] | None = None
+
+    def current(self) -> Counted | None:
+        """None where nothing is counted. What was known last counts for as long as nobody can say what is now.
+
+        Raises TableUnavailable and ConfigurationInvalid where nothing is known yet: to bind without counting what is
+        counted would give it away twice.
+        """
+        now, known = self._clock.now(), self._known
+        if known is not None and now.longest_since(known[1]) < LOOK_SECONDS:
+            return known[0]
+        try:
+            counted = self._read()
+        except (TableUnavailable, ConfigurationInvalid) as error:
+            if known is None:
+                raise
+            self._warn(f"{error}; what was counted before is counted")
+            counted = known[0]
+        self._known = counted, now
+        return counted
+
+    def _read(self) -> Counted | None:
+        head = self._table.head()
+        counting = self._configurations.at("" if head is None else head.configuration_hash).policy.counting
+        return Counted(counting, self._reservations) if counting.counts else None

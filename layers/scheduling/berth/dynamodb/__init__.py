@@ -1,1 +1,0 @@
-"""What every table on DynamoDB has in common: what its errors mean."""

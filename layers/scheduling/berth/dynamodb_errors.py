@@ -1,0 +1,60 @@
+"""What DynamoDB's errors mean for an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+CONDITION_FAILED = "ConditionalCheckFailedException"
+
+# Anything else is told in DynamoDB's own words.
+_REMEDIES = {
+    "AccessDeniedException": "the function's role lacks a permission on the table",
+    "ProvisionedThroughputExceededException": "the table is throttled",
+    "ThrottlingException": "the table is throttled",
+    "UnrecognizedClientException": "the AWS credentials are not valid",
+    "ExpiredTokenException": "the AWS credentials have expired",
+}
+
+
+class TableUnavailable(Exception):
+    """The table did not do what was asked. The message names cause and remedy; the store's own error is the cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableErrors:
+    """How a table is called in messages: what it is for, its name, and the variable that names it."""
+
+    purpose: str
+    table: str
+    variable: str
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Errors of the block as TableUnavailable."""
+        try:
+            yield
+        except (ClientError, BotoCoreError) as error:
+            raise self.unavailable(error) from error
+
+    def unavailable(self, error: ClientError | BotoCoreError) -> TableUnavailable:
+        """The error with its cause and remedy."""
+        code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
+        remedy = _REMEDIES.get(code, str(error))
+        if code == "ResourceNotFoundException":
+            remedy = f"the table does not exist; deploy the stack, or set {self.variable} to its table"
+        return TableUnavailable(f"{self.purpose} table {self.table}: {remedy} ({code})")
+
+    def refused(self, error: ClientError) -> Mapping[str, AttributeValueTypeDef] | None:
+        """The item that did not meet the condition (ALL_OLD), None where there is none; raises any other error."""
+        if error.response["Error"]["Code"] != CONDITION_FAILED:
+            raise self.unavailable(error) from error
+        found: Mapping[str, AttributeValueTypeDef] | None = error.response.get("Item")  # type: ignore[assignment]
+        return found or None

@@ -1,0 +1,94 @@
+"""Changes of the feed, read: of each object what it now is, as scheduling sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.scheduling.objects import (
+    Namespace,
+    NodeInfo,
+    Pod,
+    PodDisruptionBudget,
+    PriorityClass,
+    Unreadable,
+    Workload,
+    read_disruption_budget,
+    read_namespace,
+    read_node,
+    read_priority_class,
+    read_workload,
+)
+from berth.scheduling.objects.pod_reading import PodReader
+
+T = TypeVar("T")
+
+KINDS_OF_WORKLOADS: Mapping[str, str] = {
+    "services": "Service",
+    "replicationcontrollers": "ReplicationController",
+    "replicasets": "ReplicaSet",
+    "statefulsets": "StatefulSet",
+}
+"""By resource."""
+
+
+class Latest(Generic[T]):
+    """The objects of one resource that changed.
+
+    `found` has by key what each now is, None where it is gone or `unreadable`. What cannot be read counts as gone: the
+    state it had before would be decided on for ever.
+    """
+
+    def __init__(self, read: Callable[[object], T | Unreadable]) -> None:
+        self.found: dict[str, T | None] = {}
+        self.unreadable: set[str] = set()
+        self._read = read
+
+    def put(self, key: str, kept: Object | None) -> None:
+        """The object as it now is; of several the last one counts."""
+        reading = None if kept is None else self._read(kept)
+        if isinstance(reading, Unreadable):
+            self.unreadable.add(key)
+            self.found[key] = None
+        else:
+            self.unreadable.discard(key)
+            self.found[key] = reading
+
+    def present(self) -> Iterator[T]:
+        """Those that are there."""
+        return (reading for reading in self.found.values() if reading is not None)
+
+
+class DecodedObjects:
+    """Each object is read as soon as it comes: the JSON of a large cluster is never in memory whole."""
+
+    def __init__(self, changes: Iterable[Change]) -> None:
+        """Raises what `changes` raises."""
+        self.nodes: Latest[NodeInfo] = Latest(read_node)
+        self.pods: Latest[Pod] = Latest(PodReader().read)
+        self.namespaces: Latest[Namespace] = Latest(read_namespace)
+        self.disruption_budgets: Latest[PodDisruptionBudget] = Latest(read_disruption_budget)
+        self.priority_classes: Latest[PriorityClass] = Latest(read_priority_class)
+        self.workloads: dict[str, Latest[Workload]] = {
+            resource: Latest(partial(read_workload, kind=kind)) for resource, kind in KINDS_OF_WORKLOADS.items()
+        }
+        self._by_resource: dict[str, Latest[Any]] = {
+            "nodes": self.nodes,
+            "pods": self.pods,
+            "namespaces": self.namespaces,
+            "poddisruptionbudgets": self.disruption_budgets,
+            "priorityclasses": self.priority_classes,
+            **self.workloads,
+        }
+        for resource, key, kept in changes:
+            latest = self._by_resource.get(resource)
+            if latest is not None:  # what a later release keeps besides is none of our business
+                latest.put(key, kept)
+
+    def unreadable_after(self, before: frozenset[Key]) -> frozenset[Key]:
+        """Which objects cannot be read, when before it were these."""
+        now = {(resource, key) for resource, latest in self._by_resource.items() for key in latest.unreadable}
+        kept = {(resource, key) for resource, key in before if key not in self._by_resource[resource].found}
+        return frozenset(now | kept) if now or len(kept) < len(before) else before

@@ -1,0 +1,1 @@
+"""How bind reserves counted resources in the ledger."""

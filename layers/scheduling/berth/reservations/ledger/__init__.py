@@ -1,0 +1,1 @@
+"""The ledger: one item per node, changed by conditional writes; its port and its DynamoDB adapter."""

@@ -1,0 +1,183 @@
+"""The ledger's items in DynamoDB's terms.
+
+| item | pk | sk |
+|---|---|---|
+| ledger of a node | node#name of the node | ledger |
+| open reservation | open | UID of the pod#name of the node#attempt |
+| marker | ledger | ledger |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, PodKey, Shares
+from berth.reservations.ledger.table import Marker, MarkerState
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
+
+    Item = Mapping[str, AttributeValueTypeDef]
+    Attributes = dict[str, UniversalAttributeValueTypeDef]
+
+SCHEMA_VERSION = 1
+"""Of what this release writes. Raised by every change of an item."""
+
+OLDEST_READER = 1
+"""The oldest schema whose readers and writers may have to do with what this release writes. Raised where they would
+misread it or spoil it, and not before the release after the one that has learned to read it."""
+
+NODE_PREFIX = "node#"
+OPEN = "open"
+MARKER_KEY: Attributes = {"pk": {"S": "ledger"}, "sk": {"S": "ledger"}}
+
+
+class MalformedItem(Exception):
+    """An attribute is not what Berth puts there, or a later release's."""
+
+
+def node_key(node: str) -> Attributes:
+    """Of the ledger of a node."""
+    return {"pk": {"S": NODE_PREFIX + node}, "sk": {"S": "ledger"}}
+
+
+def open_key(uid: str, node: str, attempt: str) -> Attributes:
+    """Of an attempt's open reservation for a pod on a node."""
+    return {"pk": {"S": OPEN}, "sk": {"S": f"{uid}#{node}#{attempt}"}}
+
+
+def number(value: int) -> UniversalAttributeValueTypeDef:
+    return {"N": str(value)}
+
+
+def time(seconds: float) -> UniversalAttributeValueTypeDef:
+    return {"N": str(Decimal(seconds).quantize(Decimal("0.001")))}
+
+
+def amounts(pools: Mapping[str, int]) -> UniversalAttributeValueTypeDef:
+    return {"M": {pool: number(amount) for pool, amount in pools.items()}}
+
+
+# ---------------------------------------------------------------------------------------------------------------- write
+
+
+def node_item(ledger: NodeLedger) -> Attributes:
+    """The whole item, without `avail` where the ledger is blank."""
+    item = node_key(ledger.node) | {
+        "schema": number(SCHEMA_VERSION),
+        "oldestReader": number(OLDEST_READER),
+        "capacity": amounts(ledger.capacity),
+        "owed": amounts(ledger.owed),
+        "entries": {"M": {uid: entry_value(entry) for uid, entry in ledger.entries.items()}},
+        "epoch": number(ledger.epoch),
+    }
+    return item if ledger.avail is None else item | {"avail": amounts(ledger.avail)}
+
+
+def entry_value(entry: Entry) -> UniversalAttributeValueTypeDef:
+    """What stands under the pod's UID."""
+    return {
+        "M": {
+            "namespace": {"S": entry.pod.namespace},
+            "name": {"S": entry.pod.name},
+            "state": {"S": entry.state.value},
+            "attempt": {"S": entry.attempt},
+            "shares": amounts(entry.shares),
+            "since": time(entry.since),
+        }
+    }
+
+
+def open_attributes(reservation: OpenReservation) -> Attributes:
+    """All but the key and the mark."""
+    return {
+        "namespace": {"S": reservation.pod.namespace},
+        "name": {"S": reservation.pod.name},
+        "node": {"S": reservation.node},
+        "attempt": {"S": reservation.attempt},
+        "shares": amounts(reservation.shares),
+        "since": time(reservation.since),
+    }
+
+
+def marker_item(marker: Marker) -> Attributes:
+    """With its key."""
+    # The same in every release: who cannot read the rest asks here for another.
+    return MARKER_KEY | {
+        "schema": number(SCHEMA_VERSION),
+        "state": {"S": marker.state.value},
+        "epoch": number(marker.epoch),
+        "since": time(marker.since),
+        "nonce": {"S": marker.nonce},
+    }
+
+
+# ----------------------------------------------------------------------------------------------------------------- read
+
+
+def read_node(item: Item) -> NodeLedger:
+    """Raises MalformedItem. Of one that is blank nothing but its epoch has to be readable: it is to be made anew."""
+    try:
+        return _node(item)
+    except (KeyError, ValueError, MalformedItem) as error:
+        if "avail" not in item and "epoch" in item:
+            return NodeLedger(item["pk"]["S"].removeprefix(NODE_PREFIX), avail=None, epoch=int(item["epoch"]["N"]))
+        if isinstance(error, MalformedItem):
+            raise
+        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+
+
+def _node(item: Item) -> NodeLedger:
+    if int(item.get("oldestReader", item["schema"])["N"]) > SCHEMA_VERSION:
+        raise MalformedItem(f"schema {item['schema']['N']} is a later release's")
+    return NodeLedger(
+        node=item["pk"]["S"].removeprefix(NODE_PREFIX),
+        capacity=_amounts(item["capacity"]),
+        avail=_amounts(item["avail"]) if "avail" in item else None,
+        owed=_amounts(item["owed"]),
+        entries={uid: _entry(uid, value["M"]) for uid, value in item["entries"]["M"].items()},
+        epoch=int(item["epoch"]["N"]),
+    )
+
+
+def read_open(item: Item) -> OpenReservation:
+    """Raises MalformedItem."""
+    try:
+        uid, _, _ = item["sk"]["S"].partition("#")
+        return OpenReservation(
+            pod=PodKey(item["namespace"]["S"], item["name"]["S"], uid),
+            node=item["node"]["S"],
+            attempt=item["attempt"]["S"],
+            shares=_amounts(item["shares"]),
+            since=float(item["since"]["N"]),
+            release_requested=item.get("releaseRequested", {}).get("BOOL", False),
+        )
+    except (KeyError, ValueError) as error:
+        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+
+
+def read_marker(item: Item) -> Marker:
+    """Raises MalformedItem."""
+    try:
+        return Marker(
+            MarkerState(item["state"]["S"]), int(item["epoch"]["N"]), float(item["since"]["N"]), item["nonce"]["S"]
+        )
+    except (KeyError, ValueError) as error:
+        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+
+
+def _entry(uid: str, value: Item) -> Entry:
+    return Entry(
+        pod=PodKey(value["namespace"]["S"], value["name"]["S"], uid),
+        state=EntryState(value["state"]["S"]),
+        attempt=value["attempt"]["S"],
+        shares=_amounts(value["shares"]),
+        since=float(value["since"]["N"]),
+    )
+
+
+def _amounts(value: AttributeValueTypeDef) -> Shares:
+    # An update leaves a zero where a pool has gone; a pool of which nothing is left is as good as absent.
+    return {pool: int(amount["N"]) for pool, amount in value["M"].items() if int(amount["N"])}

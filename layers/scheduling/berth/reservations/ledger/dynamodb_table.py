@@ -1,0 +1,218 @@
+"""The ledger's table on DynamoDB: partition key `pk` (S), sort key `sk` (S), no TTL.
+
+The client decides how long a call may take, and whether it is repeated: every write may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth.dynamodb_errors import TableErrors, TableUnavailable
+from berth.reservations.ledger.dynamodb_item import (
+    MARKER_KEY,
+    NODE_PREFIX,
+    OPEN,
+    MalformedItem,
+    marker_item,
+    node_item,
+    node_key,
+    number,
+    open_attributes,
+    open_key,
+    read_marker,
+    read_node,
+    read_open,
+)
+from berth.reservations.ledger.dynamodb_write import expressions
+from berth.reservations.ledger.entry import NodeLedger, OpenReservation
+from berth.reservations.ledger.node_write import NodeWrite
+from berth.reservations.ledger.table import LedgerTable, Marker, NotWritten, Written
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+    Item = Mapping[str, AttributeValueTypeDef]
+
+_OF_NO_LATER_EPOCH = "#epoch <= :mine"
+_EPOCH = {"#epoch": "epoch"}
+
+
+@dataclass(slots=True)
+class _Refused:
+    """Whether, and on what, the condition of a write did not hold."""
+
+    by: NotWritten | None = None
+
+
+class DynamoDBLedgerTable(LedgerTable):
+    """Without state of its own; the client may be shared between threads."""
+
+    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
+        self._client = client
+        self._table = table_name
+        self._told = TableErrors("ledger", table_name, "BERTH_LEDGER_TABLE")
+
+    def node(self, name: str) -> NodeLedger | None:
+        with self._told.errors():
+            answer = self._client.get_item(TableName=self._table, Key=node_key(name), ConsistentRead=True)
+        item = answer.get("Item")
+        return None if item is None else self._read(item)
+
+    def nodes(self) -> Sequence[NodeLedger]:
+        with self._told.errors():
+            pages = self._client.get_paginator("scan").paginate(
+                TableName=self._table,
+                ConsistentRead=True,
+                FilterExpression="begins_with(pk, :node)",
+                ExpressionAttributeValues={":node": {"S": NODE_PREFIX}},
+            )
+            items: list[Item] = [item for page in pages for item in page["Items"]]
+        return sorted(map(self._read, items), key=lambda ledger: ledger.node)
+
+    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        built = expressions(change)
+        return self._updated(
+            Key=node_key(node),
+            UpdateExpression=built.update,
+            ConditionExpression=built.condition,
+            ExpressionAttributeNames=built.names,
+            # DynamoDB refuses an empty map.
+            **({"ExpressionAttributeValues": built.values} if built.values else {}),
+        )
+
+    def create(self, ledger: NodeLedger, *, over_blank: bool = False) -> Written | NotWritten:
+        blank = {
+            "ConditionExpression": f"attribute_not_exists(pk) OR (attribute_not_exists(#a) AND {_OF_NO_LATER_EPOCH})",
+            "ExpressionAttributeNames": {"#a": "avail", **_EPOCH},
+            "ExpressionAttributeValues": {":mine": number(ledger.epoch)},
+        }
+        none = {"ConditionExpression": "attribute_not_exists(pk)"}
+        condition: Any = blank if over_blank else none
+        with self._conditional() as refused:
+            self._client.put_item(
+                TableName=self._table,
+                Item=node_item(ledger),
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **condition,
+            )
+        return refused.by or Written(ledger)
+
+    def blank(self, node: str, epoch: int) -> Written | NotWritten:
+        return self._updated(
+            Key=node_key(node),
+            UpdateExpression="SET #epoch = :mine REMOVE #a",
+            ConditionExpression=_OF_NO_LATER_EPOCH,
+            ExpressionAttributeNames={"#a": "avail", **_EPOCH},
+            ExpressionAttributeValues={":mine": number(epoch)},
+        )
+
+    def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
+        with self._conditional() as refused:
+            answer = self._client.delete_item(
+                TableName=self._table,
+                Key=node_key(node),
+                ConditionExpression=f"{_OF_NO_LATER_EPOCH} AND size(#e) = :none",
+                ExpressionAttributeNames={"#e": "entries", **_EPOCH},
+                ExpressionAttributeValues={":none": number(0), ":mine": number(epoch)},
+                ReturnValues="ALL_OLD",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            )
+        return refused.by or Written(self._read(answer["Attributes"]))
+
+    def put_open(self, reservation: OpenReservation) -> None:
+        mark: dict[str, Any] = {"releaseRequested": {"BOOL": True}} if reservation.release_requested else {}
+        key = open_key(reservation.pod.uid, reservation.node, reservation.attempt)
+        with self._told.errors():
+            self._client.put_item(TableName=self._table, Item=key | open_attributes(reservation) | mark)
+
+    def delete_open(self, uid: str, node: str, attempt: str) -> None:
+        with self._told.errors():
+            self._client.delete_item(TableName=self._table, Key=open_key(uid, node, attempt))
+
+    def open_reservations(self) -> Sequence[OpenReservation]:
+        with self._told.errors():
+            pages = self._client.get_paginator("query").paginate(
+                TableName=self._table,
+                KeyConditionExpression="pk = :open",
+                ExpressionAttributeValues={":open": {"S": OPEN}},
+                ConsistentRead=True,
+            )
+            items: list[Item] = [item for page in pages for item in page["Items"]]
+        with self._sound():
+            return [read_open(item) for item in items]
+
+    def request_release(self, reservation: OpenReservation) -> None:
+        attributes = open_attributes(reservation)
+        unless_there = [f"#{name} = if_not_exists(#{name}, :{name})" for name in attributes]
+        with self._told.errors():
+            self._client.update_item(
+                TableName=self._table,
+                Key=open_key(reservation.pod.uid, reservation.node, reservation.attempt),
+                UpdateExpression=f"SET releaseRequested = :yes, {', '.join(unless_there)}",
+                ExpressionAttributeNames={f"#{name}": name for name in attributes},
+                ExpressionAttributeValues={":yes": {"BOOL": True}}
+                | {f":{name}": value for name, value in attributes.items()},
+            )
+
+    def marker(self) -> Marker | None:
+        with self._told.errors():
+            answer = self._client.get_item(TableName=self._table, Key=MARKER_KEY, ConsistentRead=True)
+        with self._sound():
+            return read_marker(answer["Item"]) if "Item" in answer else None
+
+    def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
+        before = "attribute_not_exists(pk)" if seen is None else "#n = :seen"
+        values: dict[str, Any] = {":mine": {"S": marker.nonce}}
+        if seen is not None:
+            values[":seen"] = {"S": seen.nonce}
+        with self._conditional(read=False) as refused:
+            self._client.put_item(
+                TableName=self._table,
+                Item=marker_item(marker),
+                ConditionExpression=f"{before} OR #n = :mine",
+                ExpressionAttributeNames={"#n": "nonce"},
+                ExpressionAttributeValues=values,
+            )
+        return refused.by is None
+
+    def _updated(self, **request: Any) -> Written | NotWritten:
+        with self._conditional() as refused:
+            answer = self._client.update_item(
+                TableName=self._table,
+                ReturnValues="ALL_NEW",
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **request,
+            )
+        return refused.by or Written(self._read(answer["Attributes"]))
+
+    @contextmanager
+    def _conditional(self, *, read: bool = True) -> Iterator[_Refused]:
+        """A write whose condition may not hold. read: what it did not hold on is a node's ledger."""
+        refused = _Refused()
+        try:
+            yield refused
+        except ClientError as error:
+            found = self._told.refused(error)
+            refused.by = NotWritten(self._read(found) if found is not None and read else None)
+        except BotoCoreError as error:
+            raise self._told.unavailable(error) from error
+
+    def _read(self, item: Item) -> NodeLedger:
+        with self._sound():
+            return read_node(item)
+
+    @contextmanager
+    def _sound(self) -> Iterator[None]:
+        try:
+            yield
+        except MalformedItem as error:
+            raise TableUnavailable(
+                f"ledger table {self._table}: an item is malformed ({error}); make the ledger anew with "
+                "berth reservations rebuild"
+            ) from error

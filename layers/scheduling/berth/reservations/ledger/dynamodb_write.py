@@ -1,0 +1,94 @@
+"""A write on a node's item as the expressions of an UpdateItem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from berth.reservations.ledger.dynamodb_item import SCHEMA_VERSION, entry_value, number
+from berth.reservations.ledger.node_write import NodeWrite, PoolChange
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
+
+# Placeholders throughout: DynamoDB reserves some 570 words, and pools and UIDs hold what no expression may.
+_ATTRIBUTES = {
+    "#a": "avail",
+    "#o": "owed",
+    "#c": "capacity",
+    "#e": "entries",
+    "#t": "attempt",
+    "#s": "state",
+    "#r": "oldestReader",
+}
+
+
+@dataclass(slots=True)
+class Expressions:
+    """Built once, for one request."""
+
+    condition: str = ""
+    update: str = ""
+    names: dict[str, str] = field(default_factory=dict)
+    values: dict[str, UniversalAttributeValueTypeDef] = field(default_factory=dict)
+
+    def value(self, value: UniversalAttributeValueTypeDef) -> str:
+        """A placeholder for it."""
+        name = f":{len(self.values)}"
+        self.values[name] = value
+        return name
+
+
+def expressions(change: NodeWrite) -> Expressions:
+    """What update_item needs."""
+    built = Expressions(names={"#u": change.uid} if change.uid else {})
+    built.names |= {f"#p{index}": pool for index, pool in enumerate(change.pools)}
+    pools = [(f"#p{index}", pool) for index, pool in enumerate(change.pools.values())]
+    conditions = [
+        "attribute_exists(#a)",
+        # Not of a later release whose items this one would spoil: bind writes before it reads.
+        f"(attribute_not_exists(#r) OR #r <= {built.value(number(SCHEMA_VERSION))})",
+        *_entry_conditions(built, change),
+        *(condition for name, pool in pools for condition in _pool_conditions(built, name, pool)),
+    ]
+    assignments = [assignment for name, pool in pools for assignment in _assignments(built, name, pool)]
+    if change.after is not None:
+        assignments.append(f"#e.#u = {built.value(entry_value(change.after))}")
+    if change.epoch is not None:
+        built.names["#w"] = "epoch"
+        mine = built.value(number(change.epoch))
+        conditions.append(f"#w <= {mine}")
+        assignments.append(f"#w = {mine}")
+    built.condition = " AND ".join(conditions)
+    built.update = f"SET {', '.join(assignments)}" if assignments else ""
+    if change.uid and change.after is None:
+        built.update += " REMOVE #e.#u"
+    text = built.condition + built.update
+    built.names |= {name: attribute for name, attribute in _ATTRIBUTES.items() if name in text}
+    return built
+
+
+def _entry_conditions(built: Expressions, change: NodeWrite) -> Iterator[str]:
+    if change.uid and change.before is None:
+        yield "attribute_not_exists(#e.#u)"
+    elif change.before is not None:
+        yield f"#e.#u.#t = {built.value({'S': change.before.attempt})}"
+        yield f"#e.#u.#s = {built.value({'S': change.before.state.value})}"
+
+
+def _pool_conditions(built: Expressions, name: str, change: PoolChange) -> Iterator[str]:
+    if change.least_avail > 0:
+        yield f"#a.{name} >= {built.value(number(change.least_avail))}"
+    for attribute, wanted in (("#a", change.avail_is), ("#o", change.owed_is), ("#c", change.capacity_is)):
+        if wanted is not None:
+            path = f"{attribute}.{name}"
+            same = f"{path} = {built.value(number(wanted))}"
+            yield same if wanted else f"(attribute_not_exists({path}) OR {same})"
+
+
+def _assignments(built: Expressions, name: str, change: PoolChange) -> Iterator[str]:
+    for attribute, delta in (("#a", change.avail), ("#o", change.owed), ("#c", change.capacity)):
+        if delta:
+            path = f"{attribute}.{name}"
+            yield f"{path} = if_not_exists({path}, {built.value(number(0))}) + {built.value(number(delta))}"

@@ -1,0 +1,1 @@
+"""HTTP API events, and the endpoints behind them."""

@@ -1,0 +1,63 @@
+"""The way of a request through a verb's function: event, body, verb, answer; and the one place where exceptions end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+
+import orjson
+
+from berth.extender.outcomes import Failure, FailureOutcome
+from berth.extender.reply import Reply
+from berth.extender.wire import pod_named_in
+from berth.runtime.http.http_event import HTTPAnswer, HTTPEvent, body_of, http_answer
+from berth.runtime.telemetry.telemetry import Sizes, Telemetry
+from berth.runtime.warm_up_event import is_warm_up
+
+INTERNAL_ERROR = "Berth failed unexpectedly; the function's log has the cause"
+
+
+class Endpoint:
+    """A verb behind the HTTP API. `failed` puts a failure into the verb's own form."""
+
+    def __init__(
+        self,
+        verb: str,
+        answer: Callable[[str | bytes], Reply],
+        failed: Callable[[Failure], Reply],
+        warm_up: Callable[[], int] | None = None,
+    ) -> None:
+        """`warm_up` brings what the verb decides on up to date, for a call that has no request."""
+        self._answer = answer
+        self._failed = failed
+        self._warm_up = warm_up
+        self._telemetry = Telemetry(verb)
+
+    def handle(self, event: HTTPEvent) -> HTTPAnswer:
+        """Never raises, and tells the caller nothing of a stack trace."""
+        if self._warm_up is not None and is_warm_up(event):
+            return http_answer(200, orjson.dumps({"version": self._warm_up()}))
+        with self._telemetry.traced():
+            return self._handle(event)
+
+    def _handle(self, event: HTTPEvent) -> HTTPAnswer:
+        started = perf_counter()
+        body = body_of(event)
+        reply = self._failed(body) if isinstance(body, Failure) else self._answered(body)
+        self._telemetry.ended(
+            reply.outcome,
+            pod=reply.pod,
+            detail=reply.detail,
+            milliseconds=(perf_counter() - started) * 1000,
+            failed=isinstance(reply.outcome, FailureOutcome),
+            sizes=None if isinstance(body, Failure) else Sizes(len(body), len(reply.body)),
+        )
+        return http_answer(reply.status, reply.body)
+
+    def _answered(self, body: str | bytes) -> Reply:
+        try:
+            return self._answer(body)
+        except Exception:
+            pod = pod_named_in(body)
+            self._telemetry.unexpected(pod)
+            return self._failed(Failure(FailureOutcome.INTERNAL, INTERNAL_ERROR, pod))

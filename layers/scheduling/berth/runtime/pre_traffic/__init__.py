@@ -1,0 +1,1 @@
+"""The pre-traffic hook of a CodeDeploy deployment."""

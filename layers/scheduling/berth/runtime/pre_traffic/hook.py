@@ -1,0 +1,126 @@
+"""The pre-traffic hook of a deployment by CodeDeploy: whether the verbs' new versions can decide, and the report of it.
+
+All of them are asked each time, whichever of them the deployment is about: where one fails, CloudFormation takes the
+whole update back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from time import perf_counter
+from typing import Protocol, TypedDict
+
+import orjson
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth.runtime.pre_traffic.probes import Answer, Probe, probes
+from berth.runtime.telemetry.telemetry import Telemetry
+
+# A function ends by its own Timeout, 30 s at most: the answer of one that hangs is still an answer.
+CALLS = Config(connect_timeout=2, read_timeout=35, retries={"total_max_attempts": 2, "mode": "standard"})
+
+
+class PreTrafficOutcome(StrEnum):
+    """Endings of the hook, as CodeDeploy calls them."""
+
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+
+
+class PreTrafficReport(TypedDict):
+    """`defects`: a line for each verb that cannot decide."""
+
+    status: str
+    defects: list[str]
+
+
+class _Body(Protocol):
+    def read(self) -> bytes:
+        """All of it."""
+
+
+class LambdaClient(Protocol):
+    """The one call of boto3's Lambda client that is needed."""
+
+    def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> Mapping[str, object]:  # noqa: N803
+        """Raises ClientError and BotoCoreError."""
+
+
+class CodeDeployClient(Protocol):
+    """The one call of boto3's CodeDeploy client that is needed."""
+
+    def put_lifecycle_event_hook_execution_status(
+        self,
+        *,
+        deploymentId: str,  # noqa: N803  boto3's names
+        lifecycleEventHookExecutionId: str,  # noqa: N803
+        status: str,
+    ) -> object:
+        """Raises ClientError and BotoCoreError."""
+
+
+class PreTrafficHook:
+    """`versions`: by verb, the ARN of its new version."""
+
+    def __init__(self, versions: Mapping[str, str], functions: LambdaClient, deployments: CodeDeployClient) -> None:
+        self._versions = versions
+        self._functions = functions
+        self._deployments = deployments
+        self._telemetry = Telemetry("pre_traffic")
+
+    def handle(self, event: object) -> PreTrafficReport:
+        """Raises what keeps CodeDeploy from being told: it then ends the deployment itself, after an hour."""
+        with self._telemetry.traced():
+            started = perf_counter()
+            defects = list(self._defects())
+            outcome = PreTrafficOutcome.FAILED if defects else PreTrafficOutcome.SUCCEEDED
+            self._report(event, outcome)
+            self._telemetry.ended(
+                outcome,
+                pod="",
+                detail="; ".join(defects),
+                milliseconds=(perf_counter() - started) * 1000,
+                failed=bool(defects),
+            )
+            return {"status": outcome, "defects": defects}
+
+    def _report(self, event: object, outcome: PreTrafficOutcome) -> None:
+        match event:
+            case {"DeploymentId": str(deployment), "LifecycleEventHookExecutionId": str(execution)}:
+                self._deployments.put_lifecycle_event_hook_execution_status(
+                    deploymentId=deployment, lifecycleEventHookExecutionId=execution, status=outcome.value
+                )
+
+    def _defects(self) -> Iterator[str]:
+        for verb, version in self._versions.items():
+            for probe in probes(verb):
+                defect = self._defect(version, probe)
+                if defect:
+                    yield f"{verb}: {defect}"
+                    break
+
+    def _defect(self, version: str, probe: Probe) -> str:
+        try:
+            response = self._functions.invoke(
+                FunctionName=version, InvocationType="RequestResponse", Payload=orjson.dumps(probe.event)
+            )
+        except (ClientError, BotoCoreError) as error:
+            return f"it cannot be invoked: {error}"
+        answer = _answer(response)
+        return answer if isinstance(answer, str) else probe.defect(answer)
+
+
+def _answer(response: Mapping[str, object]) -> Answer | str:
+    """The answer, or why there is none. Of an error no more than that: a message may quote anything."""
+    if "FunctionError" in response:
+        return f"it ended by an error ({response['FunctionError']}); see its log"
+    payload: _Body = response["Payload"]  # type: ignore[assignment]
+    try:
+        match orjson.loads(payload.read()):
+            case {"statusCode": int(status), "body": str(body)}:
+                return Answer(status, orjson.loads(body))
+    except orjson.JSONDecodeError:
+        pass
+    return "its answer is none of the API's"

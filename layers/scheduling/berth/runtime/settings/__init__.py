@@ -1,0 +1,1 @@
+"""Settings from a function's environment."""

@@ -1,0 +1,68 @@
+"""What the watcher does, as metrics: that it publishes, how old what it publishes is, and what becomes of reservations.
+
+It publishes twice a second; what it did is summed up and printed now and then, and at its end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from threading import Lock
+
+from berth.reservations.reconciler.events import Event
+from berth.runtime.telemetry.metrics import COUNT, HAPPENING, SECONDS, Metrics, group
+
+INTERVAL_SECONDS = 15.0
+"""Several times a minute, so that no minute in which it publishes is without one."""
+
+PUBLISHED = group([[]], {"Publications": COUNT, "Changes": COUNT, "PublishedAge": SECONDS})
+LEADERSHIPS = group([[]], {"LeaseTransitions": COUNT})
+RESERVATIONS = group([[HAPPENING], []], {"Reservations": COUNT})
+
+
+class WatcherMetrics:
+    """Of one candidacy. Told by two threads: the one that publishes and the one that reconciles."""
+
+    def __init__(self, wall: Callable[[], float]) -> None:
+        """wall: seconds since the epoch."""
+        self._wall = wall
+        self._metrics = Metrics()
+        self._lock = Lock()
+        self._printed_at: float | None = None
+        self._changes: list[int] = []
+        self._oldest = 0.0
+        self._happened: Counter[str] = Counter()
+
+    def became_leader(self) -> None:
+        """A lease transition."""
+        self._metrics.emit([LEADERSHIPS], {}, {"LeaseTransitions": [1.0]}, self._wall())
+
+    def published(self, changes: int, observed_at: float) -> None:
+        """So many changes, none in a heartbeat. observed_at: how old the data is, in seconds since the epoch."""
+        now = self._wall()
+        with self._lock:
+            self._changes.append(changes)
+            self._oldest = max(self._oldest, now - observed_at)
+        if self._printed_at is None or abs(now - self._printed_at) >= INTERVAL_SECONDS:
+            self._print(now)
+
+    def happened(self, event: Event) -> None:
+        """To a reservation."""
+        with self._lock:
+            self._happened[event.happening.value] += 1
+
+    def close(self) -> None:
+        """What has not been printed yet."""
+        self._print(self._wall())
+
+    def _print(self, now: float) -> None:
+        with self._lock:
+            changes, self._changes = self._changes, []
+            oldest, self._oldest = self._oldest, 0.0
+            happened, self._happened = self._happened, Counter()
+            self._printed_at = now
+        if changes:
+            values = {"Publications": [float(len(changes))], "Changes": [float(sum(changes))], "PublishedAge": [oldest]}
+            self._metrics.emit([PUBLISHED], {}, values, now)
+        for happening, times in sorted(happened.items()):
+            self._metrics.emit([RESERVATIONS], {HAPPENING: happening}, {"Reservations": [float(times)]}, now)

@@ -1,0 +1,1 @@
+"""A run of the watcher function, put together."""

@@ -1,0 +1,104 @@
+"""The leader's reconciler, in a thread beside the one that publishes: neither waits for the other.
+
+It takes what was published, in order, and works through it. It ends with the candidacy; what it leaves undone, its
+successor finds.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from threading import Condition, Thread
+from typing import TypeVar
+
+from berth.nodecache.decoded import DecodedObjects, Latest
+from berth.nodecache.feed.changes import Change
+from berth.nodecache.feed.leader import Publication
+from berth.reservations.reconciler.reconciler import Reconciler
+from berth.runtime.adapters import log
+
+STOP_SECONDS = 4.0
+"""Of the candidacy's margin. What is under way then is a call that hangs; its answer changes nothing any more."""
+
+PAUSE_SECONDS = 5.0
+"""After a defect of ours."""
+
+T = TypeVar("T")
+
+_CONCERN = ("nodes", "pods")
+_Published = tuple[tuple[Change, ...], float]
+
+
+class BackgroundReconciler:
+    """Told of every publication by the thread that publishes. Close it at the hand-over."""
+
+    def __init__(self, begin: Callable[[int], Reconciler]) -> None:
+        """begin: makes a reconciler for a leadership of this epoch; called once, in the thread."""
+        self._begin = begin
+        self._waiting: deque[_Published] = deque()
+        self._changed = Condition()
+        self._ends = False
+        self._thread: Thread | None = None
+
+    def published(self, changes: Iterable[Change], publication: Publication) -> None:
+        """These changes are visible now. Begins with all objects, as soon as they are what is published."""
+        if self._thread is None:
+            if not publication.is_all:
+                return
+            changes = (Change(*key, kept) for key, kept in publication.objects.items())
+            self._thread = Thread(target=self._run, args=(publication.epoch,), name="reservations", daemon=True)
+            self._tell(changes, _observed_at(publication))
+            self._thread.start()
+        else:
+            self._tell(changes, _observed_at(publication))
+
+    def close(self) -> None:
+        """End the thread, after what is under way."""
+        with self._changed:
+            self._ends = True
+            self._changed.notify()
+        if self._thread is not None:
+            self._thread.join(STOP_SECONDS)
+
+    def _tell(self, changes: Iterable[Change], observed_at: float) -> None:
+        concerning = tuple(change for change in changes if change.resource in _CONCERN)
+        with self._changed:
+            if not concerning and self._waiting and not self._waiting[-1][0]:
+                self._waiting.pop()
+            self._waiting.append((concerning, observed_at))
+            self._changed.notify()
+
+    def _run(self, epoch: int) -> None:
+        reconciler = self._begin(epoch)
+        seconds = 0.0
+        while self._take(reconciler, seconds):
+            try:
+                seconds = reconciler.work()
+            except Exception:
+                log.exception("the reservations were not reconciled; it is tried again in %g s", PAUSE_SECONDS)
+                seconds = PAUSE_SECONDS
+
+    def _take(self, reconciler: Reconciler, seconds: float) -> bool:
+        """Wait for so long, or until something is published, and learn it. False: the end."""
+        with self._changed:
+            if not self._waiting and not self._ends and seconds > 0:
+                self._changed.wait(seconds)
+            if self._ends:
+                return False
+            published = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        for changes, observed_at in published:
+            found = DecodedObjects(changes)
+            nodes, pods = _readable(found.nodes), _readable(found.pods)
+            reconciler.learn(nodes, pods, observed_at)
+        return True
+
+
+def _observed_at(publication: Publication) -> float:
+    """How old what is published of pods is, in seconds since the epoch."""
+    pods = publication.positions.get("pods")
+    return 0.0 if pods is None else pods.observed_at
+
+
+def _readable(latest: Latest[T]) -> dict[str, T | None]:
+    """What cannot be read counts as gone for decisions; here it stays what it was, and nothing of it is given back."""
+    return {key: found for key, found in latest.found.items() if key not in latest.unreadable}

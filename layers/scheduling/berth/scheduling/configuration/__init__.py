@@ -1,0 +1,1 @@
+"""The BerthConfiguration document, validated by pydantic."""

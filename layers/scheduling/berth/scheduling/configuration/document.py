@@ -1,0 +1,207 @@
+"""The BerthConfiguration document: which profile decides for which pods, and with which arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
+from berth.scheduling.configuration.plugin_config import PluginConfig, PluginName, built, each_once, refuse_repeated
+from berth.scheduling.framework.profile import Profile, Scale
+from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY, SHIPPED, Composition, Enabled, build
+from berth.scheduling.managed_resources.configuration import ManagedResources
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.policy import Policy
+from berth.scheduling.policy_options import Exemption, PreemptionConfiguration, Unresolvable
+
+
+def _unknown(known: Iterable[str]) -> PydanticCustomError:
+    expected = ", ".join(f"'{each}'" for each in known)
+    return PydanticCustomError("profile_name", "Input should be {expected}", {"expected": expected})
+
+
+def _exists(name: str, info: ValidationInfo) -> str:
+    # Without definitions that could be read, nothing can be said of a name.
+    definitions = info.data.get("definitions")
+    if definitions is not None and name not in SHIPPED and name not in definitions:
+        raise _unknown((*SHIPPED, *definitions))
+    return name
+
+
+def _shipped(name: str) -> str:
+    if name not in SHIPPED:
+        raise _unknown(SHIPPED)
+    return name
+
+
+def _new(name: str) -> str:
+    if name in SHIPPED:
+        raise PydanticCustomError("taken", "{name} is the name of a profile that comes with Berth", {"name": name})
+    return name
+
+
+ProfileName = Annotated[str, AfterValidator(_exists)]
+"""Of a profile that there is. Its document validates `definitions` first."""
+
+ShippedName = Annotated[str, AfterValidator(_shipped), WithJsonSchema({"type": "string", "enum": list(SHIPPED)})]
+"""Of a profile that comes with Berth."""
+
+NewName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"), AfterValidator(_new)]
+"""For a profile of the user's own."""
+
+
+class _Document(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class EnabledPlugin(_Document):
+    """A plugin to add, or to give another weight. `weight` counts where the plugin scores."""
+
+    name: PluginName
+    weight: int = Field(default=1, ge=1, le=100, strict=True)
+
+
+class DisabledPlugin(_Document):
+    """A plugin to leave out; `*` stands for all that `extends` brings."""
+
+    name: PluginName | Literal["*"]
+
+
+class PluginSet(_Document):
+    """What makes a profile differ from the one that it extends, as in KubeSchedulerConfiguration."""
+
+    enabled: tuple[EnabledPlugin, ...] = ()
+    disabled: tuple[DisabledPlugin, ...] = ()
+
+    @field_validator("enabled")
+    @classmethod
+    def _each_once(cls, enabled: tuple[EnabledPlugin, ...]) -> tuple[EnabledPlugin, ...]:
+        refuse_repeated([each.name for each in enabled])
+        return enabled
+
+
+PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(each_once)]
+
+
+class ProfileDefinition(_Document):
+    """A profile of the user's own.
+
+    scores, what prioritize answers: `extender`: totals as kube-scheduler makes them, brought to 0 to 10; `totals`:
+    these totals themselves; `as-is`: the weighted sum of what the plugins say, not normalised.
+    """
+
+    extends: ShippedName | None = None
+    plugins: PluginSet = PluginSet()
+    plugin_config: PluginConfigs = Field(default=(), alias="pluginConfig")
+    scores: Scale | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        composition = self.composition()
+        if not composition.plugins:
+            raise PydanticCustomError("no_plugins", "the profile has no plugins")
+        # Its scores count what is against a node, and only normalising turns them round.
+        if composition.scale is Scale.AS_IS and "TaintToleration" in {each.name for each in composition.plugins}:
+            raise PydanticCustomError("as_is", "TaintToleration cannot score with 'scores: as-is'; use 'totals'")
+        return self
+
+    def composition(self) -> Composition:
+        """The plugins that are left and those that are added, in order; one enabled again keeps its place."""
+        base = Composition() if self.extends is None else SHIPPED[self.extends]
+        gone = {each.name for each in self.plugins.disabled}
+        found = {} if "*" in gone else {each.name: each for each in base.plugins if each.name not in gone}
+        found |= {each.name: Enabled(each.name, each.weight) for each in self.plugins.enabled}
+        return Composition(tuple(found.values()), base.scale if self.scores is None else self.scores)
+
+
+class BerthConfiguration(_Document):
+    """Everything about Berth's behaviour that an operator chooses.
+
+    profile: decides for every pod whose schedulerName is not in `profiles`. Its name, and those there, are names of
+    profiles that come with Berth, or of `definitions`. pluginConfig: for all profiles; a definition's own goes first.
+    """
+
+    api_version: Literal["berth.dev/v1alpha1"] = Field(default="berth.dev/v1alpha1", alias="apiVersion")
+    kind: Literal["BerthConfiguration"] = "BerthConfiguration"
+    definitions: dict[NewName, ProfileDefinition] = Field(
+        default_factory=dict, json_schema_extra={"additionalProperties": False}
+    )
+    profile: ProfileName = LABEL_PRIORITY
+    profiles: dict[str, ProfileName] = Field(default_factory=dict)
+    plugin_config: PluginConfigs = Field(default=(), alias="pluginConfig")
+    exempt: Exemption = Exemption()
+    preemption: PreemptionConfiguration = PreemptionConfiguration()
+    unresolvable: Unresolvable = Unresolvable.ALWAYS
+    managed_resources: ManagedResources = Field(default=(), alias="managedResources")
+    node_cache: NodeCacheConfiguration = Field(default=NodeCacheConfiguration(), alias="nodeCache")
+
+    @property
+    def counting(self) -> Counting:
+        """How the managed resources are counted."""
+        return Counting(self.managed_resources)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What is valid, and yet hardly meant."""
+        names = dict.fromkeys((self.profile, *self.profiles.values()))
+        counts = {name: "ManagedResources" in {each.name for each in self.composition(name).plugins} for name in names}
+        if self.managed_resources:
+            return tuple(
+                f"profile {name} has no plugin ManagedResources: filter passes nodes that have nothing left of "
+                "managedResources, and bind refuses them"
+                for name in names
+                if not counts[name]
+            )
+        return tuple(
+            f"profile {name} counts managedResources, and there are none: every node passes"
+            for name in names
+            if counts[name]
+        )
+
+    def policy(self) -> Policy:
+        """The policy this document describes."""
+        profiles = {name: self.build_profile(name) for name in {self.profile, *self.profiles.values()}}
+        by_scheduler = {scheduler: profiles[name] for scheduler, name in self.profiles.items()}
+        return Policy(
+            profiles[self.profile],
+            self.exempt,
+            by_scheduler,
+            counting=self.counting,
+            preemption=self.preemption,
+            unresolvable=self.unresolvable,
+        )
+
+    def composition(self, name: str) -> Composition:
+        """What one of the profiles consists of."""
+        definition = self.definitions.get(name)
+        return SHIPPED[name] if definition is None else definition.composition()
+
+    def build_profile(self, name: str) -> Profile:
+        """One of the profiles, with its plugins built from their arguments."""
+        definition = self.definitions.get(name)
+        composition = self.composition(name)
+        configs = (*self.plugin_config, *(() if definition is None else definition.plugin_config))
+        return build(
+            name,
+            composition.scale,
+            [(built(each.name, configs).with_counting(self.counting), each.weight) for each in composition.plugins],
+        )
+
+
+def complaints(error: ValidationError) -> Iterator[str]:
+    """One line per wrong field: which, and what it should be."""
+    for detail in error.errors():
+        yield f"{'.'.join(map(str, detail['loc'])) or 'document'}: {detail['msg']}"

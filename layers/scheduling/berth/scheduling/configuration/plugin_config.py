@@ -1,0 +1,124 @@
+"""`pluginConfig`: arguments for plugins by name, as in KubeSchedulerConfiguration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    field_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, to_json
+
+from berth.scheduling.framework.plugin import Plugin
+from berth.scheduling.plugins.custom_plugins import PACKAGE, PATTERN, NotAPlugin, custom_plugin
+from berth.scheduling.plugins.registry import REGISTRY, Registered
+
+
+def registered(name: str) -> Registered:
+    """The plugin of that name, from the registry or of the user's own. Raises NotAPlugin."""
+    return REGISTRY.get(name) or custom_plugin(name)
+
+
+def _known(name: str) -> str:
+    if name not in REGISTRY and PATTERN.fullmatch(name) is None:
+        expected = ", ".join(f"'{each}'" for each in REGISTRY)
+        raise PydanticCustomError(
+            "plugin_name",
+            "Input should be {expected} or a plugin of your own, '{package}.<module>:<Class>'",
+            {"expected": expected, "package": PACKAGE},
+        )
+    try:
+        registered(name)
+    except NotAPlugin as error:
+        raise PydanticCustomError("plugin", "{reason}", {"reason": str(error)}) from error
+    return name
+
+
+_CUSTOM: JsonSchemaValue = {"type": "string", "pattern": f"^{PATTERN.pattern}$"}
+
+PluginName = Annotated[
+    str, AfterValidator(_known), WithJsonSchema({"anyOf": [{"type": "string", "enum": list(REGISTRY)}, _CUSTOM]})
+]
+
+
+class PluginConfig(BaseModel):
+    """A plugin and its arguments, which the plugin's own type of arguments validates."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: PluginName
+    args: Any = Field(default=None, validate_default=True)
+
+    @field_validator("args")
+    @classmethod
+    def _args_are_the_plugins(cls, args: Any, info: ValidationInfo) -> Any:
+        if "name" not in info.data:
+            return args
+        kind = registered(info.data["name"]).args
+        if isinstance(args, kind):
+            return args
+        # As JSON, for in strict mode that takes lists for sets, and still no text for a number.
+        text = to_json({} if args is None else args, fallback=str)
+        return kind.model_validate_json(text, strict=True, by_alias=True, by_name=False)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        """One alternative a plugin: in validation the name chooses, which JSON Schema cannot follow."""
+        known = [
+            _alternative({"const": name}, handler(each.args.__pydantic_core_schema__))
+            for name, each in REGISTRY.items()
+        ]
+        custom = _alternative(_CUSTOM, {"type": "object"})
+        return {"title": "PluginConfig", "description": cls.__doc__, "oneOf": [*known, custom]}
+
+
+def _alternative(name: JsonSchemaValue, args: JsonSchemaValue) -> JsonSchemaValue:
+    return {
+        "type": "object",
+        "properties": {"name": name, "args": args},
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+
+
+def each_once(configs: tuple[PluginConfig, ...]) -> tuple[PluginConfig, ...]:
+    """Refuse two configurations of one plugin."""
+    refuse_repeated([config.name for config in configs])
+    return configs
+
+
+def refuse_repeated(names: Sequence[str]) -> None:
+    """Raises ValidationError with the place of each name that was there before."""
+    repeated = [index for index, name in enumerate(names) if name in names[:index]]
+    if repeated:
+        raise ValidationError.from_exception_data(
+            "names",
+            [
+                InitErrorDetails(
+                    type=PydanticCustomError("repeated", "{name} is there more than once", {"name": names[index]}),
+                    loc=(index, "name"),
+                    input=names[index],
+                )
+                for index in repeated
+            ],
+        )
+
+
+def built(name: str, configs: Iterable[PluginConfig]) -> Plugin:
+    """The plugin with its arguments: of several configurations the last, without any its defaults."""
+    found = registered(name)
+    args = found.args()
+    for config in configs:
+        if config.name == name:
+            args = config.args
+    return found.plugin(args)

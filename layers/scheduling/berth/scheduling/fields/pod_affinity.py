@@ -1,0 +1,126 @@
+"""Pod affinity and anti-affinity: the pods a pod wants to be near, and those it wants to be away from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from berth.scheduling.fields.reading import Object, an_object, integer, objects, text, texts
+from berth.scheduling.fields.selectors import Invalid, Labels, LabelSelector, read_label_selector
+
+
+@dataclass(frozen=True, slots=True)
+class PodAffinityTerm:
+    """Pods chosen by labels and namespace, and the label of nodes within whose value they are near.
+
+    matchLabelKeys and mismatchLabelKeys are no part of it: the API server has merged them into the selector when the
+    pod was created.
+    """
+
+    topology_key: str
+    selector: LabelSelector
+    namespaces: frozenset[str]
+    namespace_selector: LabelSelector
+
+    def matches(self, namespace: str, namespace_labels: Labels, labels: Labels) -> bool:
+        """Whether a pod with these labels, in a namespace with those, is chosen."""
+        if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
+            return False
+        return self.selector.matches(labels)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPodAffinityTerm:
+    """A term and how much it counts; below zero in an anti-affinity."""
+
+    weight: int
+    term: PodAffinityTerm
+
+
+@dataclass(frozen=True, slots=True)
+class PodAffinity:
+    """All four lists of terms. One in which a selector cannot be parsed is empty, and `invalid` says so.
+
+    preferred: those of the anti-affinity too, their weights negated.
+    """
+
+    required: tuple[PodAffinityTerm, ...] = ()
+    anti_required: tuple[PodAffinityTerm, ...] = ()
+    preferred: tuple[WeightedPodAffinityTerm, ...] = ()
+    invalid: Invalid | None = None
+
+    @property
+    def has_terms(self) -> bool:
+        """Whether there is any that other pods could match."""
+        return bool(self.required or self.anti_required or self.preferred)
+
+
+NO_POD_AFFINITY = PodAffinity()
+
+_LISTS = ("requiredAffinityTerms", "requiredAntiAffinityTerms", "preferredAffinityTerms", "preferredAntiAffinityTerms")
+"""What kube-scheduler calls the four lists when it says which could not be parsed."""
+
+T = TypeVar("T")
+
+
+def read_pod_affinity(affinity: object, namespace: str) -> PodAffinity:
+    """From `spec.affinity` of a pod in that namespace. Raises Malformed."""
+    obj = an_object(affinity, "Pod.spec.affinity")
+    if obj.get("podAffinity") is None and obj.get("podAntiAffinity") is None:
+        return NO_POD_AFFINITY
+    near = an_object(obj.get("podAffinity"), "Pod.spec.affinity.podAffinity")
+    away = an_object(obj.get("podAntiAffinity"), "Pod.spec.affinity.podAntiAffinity")
+    required = _read_required(near, "Pod.spec.affinity.podAffinity", namespace)
+    anti_required = _read_required(away, "Pod.spec.affinity.podAntiAffinity", namespace)
+    preferred = _read_preferred(near, "Pod.spec.affinity.podAffinity", namespace, 1)
+    anti_preferred = _read_preferred(away, "Pod.spec.affinity.podAntiAffinity", namespace, -1)
+    lists = (required, anti_required, preferred, anti_preferred)
+    causes = [f"{name}: {found.cause}" for name, found in zip(_LISTS, lists, strict=True) if isinstance(found, Invalid)]
+    read = PodAffinity(
+        _parsed(required),
+        _parsed(anti_required),
+        _parsed(preferred) + _parsed(anti_preferred),
+        Invalid(causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]") if causes else None,
+    )
+    return NO_POD_AFFINITY if read == NO_POD_AFFINITY else read
+
+
+def _parsed(terms: tuple[T, ...] | Invalid) -> tuple[T, ...]:
+    return () if isinstance(terms, Invalid) else terms
+
+
+def _read_required(obj: Object, path: str, namespace: str) -> tuple[PodAffinityTerm, ...] | Invalid:
+    terms = []
+    for item in objects(obj.get("requiredDuringSchedulingIgnoredDuringExecution"), f"{path}.required…"):
+        term = _read_term(item, f"{path}.required…[]", namespace)
+        if isinstance(term, Invalid):
+            return term
+        terms.append(term)
+    return tuple(terms)
+
+
+def _read_preferred(obj: Object, path: str, namespace: str, sign: int) -> tuple[WeightedPodAffinityTerm, ...] | Invalid:
+    path = f"{path}.preferred…"
+    terms = []
+    for item in objects(obj.get("preferredDuringSchedulingIgnoredDuringExecution"), path):
+        weight = integer(item.get("weight"), f"{path}[].weight") or 0
+        term = _read_term(an_object(item.get("podAffinityTerm"), f"{path}[].podAffinityTerm"), f"{path}[]", namespace)
+        if isinstance(term, Invalid):
+            return term
+        terms.append(WeightedPodAffinityTerm(weight * sign, term))
+    return tuple(terms)
+
+
+def _read_term(obj: Object, path: str, namespace: str) -> PodAffinityTerm | Invalid:
+    selector = read_label_selector(obj.get("labelSelector"), f"{path}.labelSelector")
+    namespace_selector = read_label_selector(obj.get("namespaceSelector"), f"{path}.namespaceSelector")
+    if isinstance(selector, Invalid):
+        return selector
+    if isinstance(namespace_selector, Invalid):
+        return namespace_selector
+    namespaces = frozenset(texts(obj.get("namespaces"), f"{path}.namespaces"))
+    if not namespaces and obj.get("namespaceSelector") is None:
+        namespaces = frozenset((namespace,))
+    return PodAffinityTerm(
+        text(obj.get("topologyKey"), f"{path}.topologyKey"), selector, namespaces, namespace_selector
+    )

@@ -1,0 +1,122 @@
+"""Reading fields of objects from whatever arrives as one.
+
+Objects come from three places (a request's body, the cache, a dump) in the one shape Kubernetes gives them, so there is
+one reading of each. Input is hostile: nothing that is valid JSON or YAML raises outside this package. Inside, the
+functions here raise Malformed where a field has the wrong type; null counts as absent, as it does for Go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from sys import intern
+from types import MappingProxyType
+from typing import TypeGuard
+
+from berth.scheduling.fields.quantity import fits
+
+Object = dict[str, object]
+
+NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
+MAX_ANNOTATION = 4096
+NO_TEXT = "?"
+"""In place of an annotation that is not read; it is neither a quantity nor a number."""
+
+
+class Malformed(Exception):
+    """A field is not what it should be; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An object that is not what it should be; `cause` names the field."""
+
+    cause: str
+
+
+def an_object(value: object, path: str) -> Object:
+    """An object, or an empty one for null."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Malformed(f"{path} is not an object")
+    return value
+
+
+def objects(value: object, path: str) -> list[Object]:
+    """A list of objects, or an empty one for null."""
+    return [an_object(item, f"{path}[]") for item in a_list(value, path)]
+
+
+def a_list(value: object, path: str) -> list[object]:
+    """A list, or an empty one for null."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise Malformed(f"{path} is not a list")
+    return value
+
+
+def text(value: object, path: str) -> str:
+    """A string, or an empty one for null."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise Malformed(f"{path} is not a string")
+    return value
+
+
+def texts(value: object, path: str) -> tuple[str, ...]:
+    """Strings, or none for null."""
+    return tuple(text(item, f"{path}[]") for item in a_list(value, path))
+
+
+def integer(value: object, path: str) -> int | None:
+    """An integer of 64 bits, or None for null. YAML knows larger ones."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not fits(value):
+        raise Malformed(f"{path} is not an integer")
+    return value
+
+
+def flag(value: object, path: str) -> bool:
+    """A boolean; False for null."""
+    if value is None:
+        return False
+    if not isinstance(value, bool):
+        raise Malformed(f"{path} is not a boolean")
+    return value
+
+
+def string_map(value: object, path: str) -> dict[str, str]:
+    """A map of strings, or an empty one for null."""
+    if value is None:
+        return {}
+    if not is_string_map(value):
+        raise Malformed(f"{path} is not a map of strings")
+    return value
+
+
+def read_annotations(metadata: Object) -> Mapping[str, str]:
+    """Texts that something may be counted by. What is no string, or is endless, stays as one that means nothing."""
+    found = metadata.get("annotations")
+    if not isinstance(found, dict) or not found:
+        return NO_ANNOTATIONS
+    return {
+        intern(key): value if isinstance(value, str) and len(value) <= MAX_ANNOTATION else NO_TEXT
+        for key, value in found.items()
+        if isinstance(key, str)
+    }
+
+
+def is_string_map(value: object) -> TypeGuard[dict[str, str]]:
+    """Whether keys and values are strings. YAML makes keys of other types, such as True of `on`."""
+    return isinstance(value, dict) and all(
+        isinstance(key, str) and isinstance(content, str) for key, content in value.items()
+    )
+
+
+def name_or_empty(value: object) -> str:
+    """A name that nothing is decided by: what is no string counts as absent."""
+    return value if isinstance(value, str) else ""

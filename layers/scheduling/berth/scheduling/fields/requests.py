@@ -1,0 +1,178 @@
+"""What a pod asks for: containers, init containers, sidecars, pod level, overhead, and a resize under way.
+
+The rules of `k8s.io/component-helpers/resource`: containers add up; an init container needs its own and what the
+sidecars before it keep; the pod needs the larger of both, resource by resource. Sums are exact, rounded once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from berth.scheduling.fields.quantity import Quantity
+from berth.scheduling.fields.reading import Object, an_object, name_or_empty, objects
+from berth.scheduling.fields.resources import (
+    CPU,
+    MEMORY,
+    NATIVE,
+    Amounts,
+    ResourceList,
+    add,
+    amount_of,
+    counted,
+    is_pod_level,
+    raise_to,
+    read_resource_list,
+)
+
+# What a container counts as in scores when it asks for no cpu or memory, so that such pods do not pile up on one node.
+_DEFAULTS: ResourceList = {CPU: Quantity(100, -3), MEMORY: Quantity(200 * 1024 * 1024)}
+_NONE: ResourceList = {}
+_LARGEST = Quantity((1 << 63) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """A pod's requests, as the different questions of kube-scheduler need them.
+
+    asked: what the pod asks for by its spec; filters compare it with what a node has left.
+    placed: what it counts for on its node: the larger of spec and status while a resize is under way.
+    non_zero_cpu, non_zero_memory: `placed`, with the defaults for containers that ask for none.
+    scored: by container alone, with these defaults; what NodeResourcesFit scores.
+    beyond: resources of which it asks for more than 64 bits hold. kube-scheduler's number for them is any, 0 even.
+    """
+
+    asked: Amounts
+    placed: Amounts
+    non_zero_cpu: int
+    non_zero_memory: int
+    scored: Amounts
+    beyond: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Container:
+    name: str
+    requests: ResourceList
+    sidecar: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Pod:
+    containers: list[_Container]
+    init_containers: list[_Container]
+    pod_level: ResourceList
+    overhead: ResourceList
+
+
+def read_requests(spec: Object, status: Object) -> Requests:
+    """From a pod's spec and status. Raises Malformed."""
+    pod = _Pod(
+        [_container(item, "Pod.spec.containers[]") for item in objects(spec.get("containers"), "Pod.spec.containers")],
+        [
+            _container(item, "Pod.spec.initContainers[]")
+            for item in objects(spec.get("initContainers"), "Pod.spec.initContainers")
+        ],
+        _pod_level(spec),
+        read_resource_list(spec.get("overhead"), "Pod.spec.overhead"),
+    )
+    placed_pod = _resized(pod, status)
+    asked = _total(pod, pod.pod_level, _NONE)
+    placed = asked if placed_pod is pod else _total(placed_pod, placed_pod.pod_level, _NONE)
+    missing = {name: amount for name, amount in _DEFAULTS.items() if not pod.pod_level or name not in placed}
+    non_zero = _total(placed_pod, placed_pod.pod_level, missing)
+    counts = _positive(counted(asked))
+    return Requests(
+        counts,
+        counts if placed is asked else counted(placed),
+        amount_of(CPU, non_zero),
+        amount_of(MEMORY, non_zero),
+        counted(_total(pod, _NONE, _DEFAULTS)),
+        frozenset(name for name, amount in asked.items() if name not in NATIVE and amount.exceeds(_LARGEST)),
+    )
+
+
+def _positive(amounts: dict[str, int]) -> Amounts:
+    return amounts if min(amounts.values(), default=1) > 0 else {k: v for k, v in amounts.items() if v > 0}
+
+
+def _container(obj: Object, path: str) -> _Container:
+    resources = an_object(obj.get("resources"), f"{path}.resources")
+    return _Container(
+        name_or_empty(obj.get("name")),
+        read_resource_list(resources.get("requests"), f"{path}.resources.requests"),
+        obj.get("restartPolicy") == "Always",
+    )
+
+
+def _pod_level(spec: Object) -> ResourceList:
+    resources = an_object(spec.get("resources"), "Pod.spec.resources")
+    requests = read_resource_list(resources.get("requests"), "Pod.spec.resources.requests")
+    return {name: amount for name, amount in requests.items() if is_pod_level(name)}
+
+
+def _total(pod: _Pod, pod_level: ResourceList, missing: ResourceList) -> ResourceList:
+    total: ResourceList = {}
+    for container in pod.containers:
+        add(total, missing | container.requests)
+    sidecars: ResourceList = {}
+    initial: ResourceList = {}
+    for container in pod.init_containers:
+        requests = missing | container.requests
+        if container.sidecar:
+            add(total, requests)
+            add(sidecars, requests)
+            requests = sidecars
+        else:
+            add(requests, sidecars)
+        raise_to(initial, requests)
+    raise_to(total, initial)
+    total |= pod_level
+    add(total, pod.overhead)
+    return total
+
+
+def _resized(pod: _Pod, status: Object) -> _Pod:
+    """The pod with what its containers really have, where the status says so."""
+    statuses = {
+        name_or_empty(item.get("name")): item
+        for field in ("containerStatuses", "initContainerStatuses")
+        for item in objects(status.get(field), f"Pod.status.{field}")
+    }
+    reported = {name: item for name, item in statuses.items() if item.get("resources") is not None}
+    pod_level_reported = bool(pod.pod_level) and status.get("resources") is not None
+    if not reported and not pod_level_reported:
+        return pod
+    infeasible = _is_resize_infeasible(status)
+
+    def effective(container: _Container, *, init: bool) -> _Container:
+        item = reported.get(container.name)
+        if item is None or (init and not container.sidecar):
+            return container
+        requests = _effective(container.requests, item, "Pod.status.containerStatuses[]", infeasible)
+        return _Container(container.name, requests, container.sidecar)
+
+    level = pod.pod_level
+    if pod_level_reported:
+        found = _effective(level, status, "Pod.status", infeasible)
+        level = {name: found.get(name, Quantity(0)) for name in level}
+    return _Pod(
+        [effective(container, init=False) for container in pod.containers],
+        [effective(container, init=True) for container in pod.init_containers],
+        level,
+        pod.overhead,
+    )
+
+
+def _effective(spec: ResourceList, status: Object, path: str, infeasible: bool) -> ResourceList:
+    resources = an_object(status.get("resources"), f"{path}.resources")
+    largest = {} if infeasible else dict(spec)
+    raise_to(largest, read_resource_list(resources.get("requests"), f"{path}.resources.requests"))
+    raise_to(largest, read_resource_list(status.get("allocatedResources"), f"{path}.allocatedResources"))
+    return largest
+
+
+def _is_resize_infeasible(status: Object) -> bool:
+    for condition in objects(status.get("conditions"), "Pod.status.conditions"):
+        if condition.get("type") == "PodResizePending":
+            return condition.get("reason") == "Infeasible"
+    return False

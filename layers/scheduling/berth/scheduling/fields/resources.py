@@ -1,0 +1,95 @@
+"""Amounts of resources: a node's and a pod's, as exact quantities and as the integers the scheduler counts in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from berth.scheduling.fields.quantity import ZERO, Quantity, Unparsable, quantity
+from berth.scheduling.fields.reading import Malformed, an_object
+
+CPU = "cpu"
+MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+PODS = "pods"
+NATIVE = (CPU, MEMORY, EPHEMERAL_STORAGE)
+
+Amounts = Mapping[str, int]
+"""Resource name to thousandths of cpu, or to whole units of anything else. Without entries of zero."""
+
+ResourceList = dict[str, Quantity]
+
+_HUGE_PAGES = "hugepages-"
+_VOLUMES = "attachable-volumes-"
+_KUBERNETES = "kubernetes.io/"
+_QUOTA = "requests."
+_QUALIFIED = re.compile(
+    r"(?P<prefix>[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)"
+    r"/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?",
+    re.ASCII,
+)
+_MAX_PREFIX = 253 - len(_QUOTA)
+_MAX_NAME = _MAX_PREFIX + 1 + 63
+
+
+def read_resource_list(value: object, path: str) -> ResourceList:
+    """Quantities by resource name; null is none. Raises Malformed."""
+    found: ResourceList = {}
+    for name, amount in an_object(value, path).items():
+        parsed = quantity(amount)
+        if not isinstance(name, str) or isinstance(parsed, Unparsable):
+            raise Malformed(f"{path} has a quantity that cannot be parsed")
+        found[name] = parsed
+    return found
+
+
+def add(total: ResourceList, more: ResourceList) -> None:
+    """Add one list to the other."""
+    for name, amount in more.items():
+        total[name] = total[name].plus(amount) if name in total else amount
+
+
+def raise_to(total: ResourceList, other: ResourceList) -> None:
+    """Make it the larger of the two, name by name."""
+    for name, amount in other.items():
+        if name not in total or amount.exceeds(total[name]):
+            total[name] = amount
+
+
+def counted(amounts: ResourceList) -> dict[str, int]:
+    """What the scheduler counts of them. Names that it does not know, such as `storage`, are left out; so is zero."""
+    found = {}
+    for name, amount in amounts.items():
+        if name in NATIVE or is_scalar(name):
+            units = units_of(name, amount)
+            if units:
+                found[name] = units
+    return found
+
+
+def units_of(name: str, amount: Quantity) -> int:
+    """Thousandths of cpu, whole units of anything else; both rounded up."""
+    return amount.milli_value() if name == CPU else amount.value()
+
+
+def amount_of(name: str, amounts: ResourceList) -> int:
+    """The units of one resource; an absent one is zero."""
+    return units_of(name, amounts.get(name, ZERO))
+
+
+def is_scalar(name: str) -> bool:
+    """Whether the scheduler counts it besides cpu, memory and ephemeral-storage."""
+    return name.startswith((_HUGE_PAGES, _VOLUMES)) or _KUBERNETES in name or is_extended(name)
+
+
+def is_extended(name: str) -> bool:
+    """Whether it is a resource of a device or of an extender: a domain of its own, and a name in it."""
+    if _KUBERNETES in name or name.startswith(_QUOTA) or len(name) > _MAX_NAME:
+        return False
+    found = _QUALIFIED.fullmatch(name)
+    return found is not None and len(found["prefix"]) <= _MAX_PREFIX
+
+
+def is_pod_level(name: str) -> bool:
+    """Whether a pod as a whole may ask for it (`spec.resources`)."""
+    return name in (CPU, MEMORY) or name.startswith(_HUGE_PAGES)

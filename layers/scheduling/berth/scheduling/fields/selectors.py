@@ -1,0 +1,178 @@
+"""Label selectors and node selectors: parsed once, matched often."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from berth.scheduling.fields.reading import an_object, objects, string_map, text, texts
+
+Labels = Mapping[str, str]
+
+_NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_LABEL_VALUE = re.compile(rf"({_NAME})?", re.ASCII)
+_DNS_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_KEY = re.compile(rf"((?P<prefix>{_DNS_LABEL}(\.{_DNS_LABEL})*)/)?{_NAME}", re.ASCII)
+_MAX_PREFIX = 253
+_MAX_KEY = _MAX_PREFIX + 1 + 63
+_INTEGER = re.compile(r"[-+]?[0-9]{1,63}", re.ASCII)
+
+
+class Operator(StrEnum):
+    """Operators of node selectors; label selectors have the first four."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+    GT = "Gt"
+    LT = "Lt"
+
+
+_OPERATORS = {operator.value: operator for operator in Operator}
+LABEL_SELECTOR_OPERATORS = frozenset({Operator.IN, Operator.NOT_IN, Operator.EXISTS, Operator.DOES_NOT_EXIST})
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """A requirement that cannot be: `cause` says what is wrong with it."""
+
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on one label. `bound` is what Gt and Lt compare with."""
+
+    key: str
+    operator: Operator
+    values: frozenset[str] = frozenset()
+    bound: int = 0
+
+    def matches(self, labels: Labels) -> bool:
+        """NotIn and DoesNotExist match where the label is absent; the others do not."""
+        match self.operator:
+            case Operator.IN:
+                return labels.get(self.key) in self.values
+            case Operator.NOT_IN:
+                return labels.get(self.key) not in self.values
+            case Operator.EXISTS:
+                return self.key in labels
+            case Operator.DOES_NOT_EXIST:
+                return self.key not in labels
+            case Operator.GT:
+                number = integer(labels.get(self.key, ""))
+                return number is not None and number > self.bound
+            case Operator.LT:
+                number = integer(labels.get(self.key, ""))
+                return number is not None and number < self.bound
+        assert_never(self.operator)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """Requirements, ANDed. Without any it matches everything, unless it is `nothing`: an absent selector."""
+
+    requirements: tuple[Requirement, ...] = ()
+    nothing: bool = False
+
+    @property
+    def everything(self) -> bool:
+        """Whether it restricts nothing: `{}`."""
+        return not self.requirements and not self.nothing
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether all requirements do."""
+        return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)
+
+    def narrowed(self, requirements: tuple[Requirement, ...]) -> LabelSelector:
+        """With more requirements; nothing stays nothing."""
+        return self if self.nothing else LabelSelector(self.requirements + requirements)
+
+
+NOTHING = LabelSelector(nothing=True)
+EVERYTHING = LabelSelector()
+
+
+def equals(key: str, value: str) -> Requirement:
+    """A label with that value. Not checked: for selectors that are plain maps."""
+    return Requirement(key, Operator.IN, frozenset((value,)))
+
+
+def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement | Invalid:
+    """The rules of `labels.NewRequirement`, with the operators of a node selector."""
+    which = _OPERATORS.get(operator)
+    if which is None:
+        return Invalid(f'"{operator}" is not an operator')
+    bound = 0
+    match which:
+        case Operator.IN | Operator.NOT_IN:
+            if not values:
+                return Invalid(f"{which} needs values")
+        case Operator.EXISTS | Operator.DOES_NOT_EXIST:
+            if values:
+                return Invalid(f"{which} takes no values")
+        case Operator.GT | Operator.LT:
+            number = integer(values[0]) if len(values) == 1 else None
+            if number is None:
+                return Invalid(f"{which} needs one integer")
+            bound = number
+        case _:
+            assert_never(which)
+    if not is_label_key(key):
+        return Invalid("a key is no label key")
+    if not all(is_label_value(value) for value in values):
+        return Invalid("a value is no label value")
+    return Requirement(key, which, frozenset(values), bound)
+
+
+def integer(text: str) -> int | None:
+    """As `strconv.ParseInt` reads 64 bits of decimal digits."""
+    if _INTEGER.fullmatch(text) is None:
+        return None
+    number = int(text)
+    return number if -(1 << 63) <= number < 1 << 63 else None
+
+
+def is_label_key(text: str) -> bool:
+    """A name, with a DNS subdomain before it or without."""
+    if len(text) > _MAX_KEY:
+        return False
+    found = _LABEL_KEY.fullmatch(text)
+    return found is not None and len(found["prefix"] or "") <= _MAX_PREFIX
+
+
+def is_label_value(text: str) -> bool:
+    """Empty, or a name."""
+    return _LABEL_VALUE.fullmatch(text) is not None
+
+
+def read_label_selector(value: object, path: str) -> LabelSelector | Invalid:
+    """A metav1.LabelSelector: absent it matches nothing, empty everything. Raises Malformed."""
+    if value is None:
+        return NOTHING
+    obj = an_object(value, path)
+    found: list[Requirement | Invalid] = [
+        requirement(key, Operator.IN, (label,))
+        for key, label in string_map(obj.get("matchLabels"), f"{path}.matchLabels").items()
+    ]
+    for item in objects(obj.get("matchExpressions"), f"{path}.matchExpressions"):
+        operator = text(item.get("operator"), f"{path}.matchExpressions[].operator")
+        if operator not in LABEL_SELECTOR_OPERATORS:
+            return Invalid(f'"{operator}" is not a valid label selector operator')
+        found.append(
+            requirement(
+                text(item.get("key"), f"{path}.matchExpressions[].key"),
+                operator,
+                texts(item.get("values"), f"{path}.matchExpressions[].values"),
+            )
+        )
+    requirements: list[Requirement] = []
+    for one in found:
+        if isinstance(one, Invalid):
+            return one
+        requirements.append(one)
+    return LabelSelector(tuple(requirements)) if requirements else EVERYTHING

@@ -1,0 +1,78 @@
+"""Taints of nodes and the tolerations of pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from berth.scheduling.fields.reading import objects, text
+
+NO_SCHEDULE = "NoSchedule"
+NO_EXECUTE = "NoExecute"
+PREFER_NO_SCHEDULE = "PreferNoSchedule"
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """What repels the pods that do not tolerate it."""
+
+    key: str
+    value: str
+    effect: str
+
+    @property
+    def forbids(self) -> bool:
+        """Whether it keeps pods off; the third effect only advises, and unknown ones do nothing."""
+        return self.effect in (NO_SCHEDULE, NO_EXECUTE)
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """Which taints a pod puts up with. An empty effect or key stands for any, whatever the operator."""
+
+    key: str
+    operator: str
+    value: str
+    effect: str
+
+    def tolerates(self, taint: Taint) -> bool:
+        """The operators Lt and Gt are behind a feature gate that is off in 1.36: they tolerate nothing."""
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        if self.operator in ("", "Equal"):
+            return self.value == taint.value
+        return self.operator == "Exists"
+
+
+def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
+    """Whether one of them tolerates it."""
+    return any(toleration.tolerates(taint) for toleration in tolerations)
+
+
+def read_taints(value: object) -> tuple[Taint, ...]:
+    """From a node's spec. Raises Malformed."""
+    path = "Node.spec.taints"
+    return tuple(
+        Taint(
+            text(item.get("key"), f"{path}[].key"),
+            text(item.get("value"), f"{path}[].value"),
+            text(item.get("effect"), f"{path}[].effect"),
+        )
+        for item in objects(value, path)
+    )
+
+
+def read_tolerations(value: object) -> tuple[Toleration, ...]:
+    """From a pod's spec. Raises Malformed."""
+    path = "Pod.spec.tolerations"
+    return tuple(
+        Toleration(
+            text(item.get("key"), f"{path}[].key"),
+            text(item.get("operator"), f"{path}[].operator"),
+            text(item.get("value"), f"{path}[].value"),
+            text(item.get("effect"), f"{path}[].effect"),
+        )
+        for item in objects(value, path)
+    )

@@ -1,0 +1,55 @@
+"""Topology spread constraints of a pod."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.scheduling.fields.reading import Object, integer, objects, text, texts
+from berth.scheduling.fields.selectors import Invalid, LabelSelector, read_label_selector
+
+
+class UnsatisfiableConstraintAction(StrEnum):
+    """What becomes of a node that would make the skew too large."""
+
+    DO_NOT_SCHEDULE = "DoNotSchedule"
+    SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+
+@dataclass(frozen=True, slots=True)
+class TopologySpreadConstraint:
+    """How evenly pods are to be spread over the values of one node label.
+
+    honor_affinity, honor_taints: whether nodes that the pod could not go to by node affinity, or by taints, are left
+    out of the count (nodeAffinityPolicy, nodeTaintsPolicy).
+    """
+
+    max_skew: int
+    topology_key: str
+    when_unsatisfiable: str
+    selector: LabelSelector | Invalid
+    min_domains: int = 1
+    honor_affinity: bool = True
+    honor_taints: bool = False
+    match_label_keys: tuple[str, ...] = ()
+
+
+def read_topology_spread(
+    value: object, path: str = "Pod.spec.topologySpreadConstraints"
+) -> tuple[TopologySpreadConstraint, ...]:
+    """From a pod's spec, or from arguments. Raises Malformed."""
+    return tuple(_read_constraint(item, f"{path}[]") for item in objects(value, path))
+
+
+def _read_constraint(obj: Object, path: str) -> TopologySpreadConstraint:
+    min_domains = integer(obj.get("minDomains"), f"{path}.minDomains")
+    return TopologySpreadConstraint(
+        integer(obj.get("maxSkew"), f"{path}.maxSkew") or 0,
+        text(obj.get("topologyKey"), f"{path}.topologyKey"),
+        text(obj.get("whenUnsatisfiable"), f"{path}.whenUnsatisfiable"),
+        read_label_selector(obj.get("labelSelector"), f"{path}.labelSelector"),
+        1 if min_domains is None else min_domains,
+        text(obj.get("nodeAffinityPolicy"), f"{path}.nodeAffinityPolicy") in ("", "Honor"),
+        text(obj.get("nodeTaintsPolicy"), f"{path}.nodeTaintsPolicy") == "Honor",
+        texts(obj.get("matchLabelKeys"), f"{path}.matchLabelKeys"),
+    )

@@ -1,0 +1,35 @@
+"""kube-scheduler's framework, reduced to what an extender is asked: plugins, statuses, profiles.
+
+Plugin authors import from here: `from berth.scheduling.framework import FilterPlugin, Status`.
+"""
+
+from berth.scheduling.framework.plugin import (
+    MAX_NODE_SCORE,
+    ClusterFilter,
+    ClusterFilterPlugin,
+    ClusterScore,
+    ClusterScorePlugin,
+    FilterPlugin,
+    Plugin,
+    Prepared,
+    ScorePlugin,
+)
+from berth.scheduling.framework.status import SUCCESS, Code, Status, undecidable, unresolvable, unschedulable
+
+__all__ = [
+    "MAX_NODE_SCORE",
+    "SUCCESS",
+    "ClusterFilter",
+    "ClusterFilterPlugin",
+    "ClusterScore",
+    "ClusterScorePlugin",
+    "Code",
+    "FilterPlugin",
+    "Plugin",
+    "Prepared",
+    "ScorePlugin",
+    "Status",
+    "undecidable",
+    "unresolvable",
+    "unschedulable",
+]

@@ -1,0 +1,136 @@
+"""A profile: the plugins that decide for a pod, in order, with their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, ScorePlugin
+from berth.scheduling.framework.status import SUCCESS, Status, undecidable, unresolvable
+from berth.scheduling.objects import NodeInfo, Pod
+
+AnyFilter = FilterPlugin[Any] | ClusterFilterPlugin
+AnyScore = ScorePlugin[Any] | ClusterScorePlugin
+
+
+class Scale(Enum):
+    """What prioritize answers.
+
+    AS_IS: the weighted sum of what the plugins say, not normalised: the scores mean something by themselves.
+    TOTALS: normalised and weighted as in kube-scheduler: 0 to 100, times the weights. No difference is lost, but each
+    point of it counts as a point of the extender's scale.
+    EXTENDER: the same, then brought to the extender's 0 to 10 (see scale).
+    """
+
+    AS_IS = "as-is"
+    TOTALS = "totals"
+    EXTENDER = "extender"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """`scores` are pairs of plugin and weight.
+
+    Filters run in order, those that look at one node before those that look at all: so it is in kube-scheduler.
+    """
+
+    name: str
+    filters: tuple[AnyFilter, ...]
+    scores: tuple[tuple[AnyScore, int], ...]
+    scale: Scale = Scale.AS_IS
+    local_filters: tuple[FilterPlugin[Any], ...] = field(init=False)
+    cluster_filters: tuple[ClusterFilterPlugin, ...] = field(init=False)
+    local_scores: tuple[tuple[ScorePlugin[Any], int], ...] = field(init=False)
+    cluster_scores: tuple[tuple[ClusterScorePlugin, int], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name, found in (
+            ("local_filters", tuple(plugin for plugin in self.filters if isinstance(plugin, FilterPlugin))),
+            ("cluster_filters", tuple(plugin for plugin in self.filters if isinstance(plugin, ClusterFilterPlugin))),
+            ("local_scores", tuple(pair for pair in self.scores if isinstance(pair[0], ScorePlugin))),
+            ("cluster_scores", tuple(pair for pair in self.scores if isinstance(pair[0], ClusterScorePlugin))),
+        ):
+            object.__setattr__(self, name, found)
+
+    def local_shape(self, pod: Pod) -> Hashable:
+        """All that the plugins which look at one node read of the pod."""
+        return (
+            tuple(plugin.shape(pod) for plugin in self.local_filters),
+            tuple(plugin.shape(pod) for plugin, _ in self.local_scores),
+        )
+
+    def cluster_shape(self, pod: Pod) -> Hashable:
+        """All that the others read of it."""
+        return (
+            tuple(plugin.shape(pod) for plugin in self.cluster_filters),
+            tuple(plugin.shape(pod) for plugin, _ in self.cluster_scores),
+        )
+
+    def pre_filter(self, pod: Pod) -> LocalFilters:
+        """Prepare the filters that look at one node."""
+        return _pre_filter(self.local_filters, pod)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFilters:
+    """Filters with what they prepared for pods of one shape.
+
+    rejected: the verdict on every node, where one of them has rejected the pod as such. outside: the one on nodes
+    that are not among `node_names`. reads_pods: whether any of them looks at the pods of the node.
+    """
+
+    filters: tuple[tuple[Callable[[Any, NodeInfo], Status], Any], ...] = ()
+    rejected: Status | None = None
+    node_names: frozenset[str] | None = None
+    outside: Status = SUCCESS
+    reads_pods: bool = False
+
+    def filter(self, node: NodeInfo) -> Status:
+        """The first status that is not SUCCESS, as in kube-scheduler."""
+        if self.rejected is None and self.node_names is not None and node.name not in self.node_names:
+            return self.outside
+        return self.filter_nominated(node)
+
+    def filter_nominated(self, node: NodeInfo) -> Status:
+        """The same for the node that the pod is nominated to: it is filtered though it is not among `node_names`."""
+        if self.rejected is not None:
+            return self.rejected
+        if node.defect is not None:
+            return undecidable("", node.defect)
+        for run, state in self.filters:
+            status = run(state, node)
+            if status is not SUCCESS:
+                return status
+        return SUCCESS
+
+
+def _pre_filter(plugins: tuple[FilterPlugin[Any], ...], pod: Pod) -> LocalFilters:
+    filters = []
+    names: frozenset[str] | None = None
+    narrowing: list[str] = []
+    reads_pods = False
+    for plugin in plugins:
+        prepared = plugin.pre_filter(pod)
+        if prepared is None:
+            continue
+        if isinstance(prepared, Status):
+            return LocalFilters(rejected=prepared)
+        filters.append((plugin.filter, prepared.state))
+        reads_pods = reads_pods or plugin.reads_pods
+        if prepared.node_names is not None:
+            names = prepared.node_names if names is None else names & prepared.node_names
+            narrowing = sorted((*narrowing, plugin.name))
+            if not names:
+                return LocalFilters(rejected=_unsatisfied(narrowing))
+    listed = " ".join(narrowing)
+    outside = unresolvable(",".join(narrowing), f"node(s) didn't satisfy plugin(s) [{listed}]")
+    return LocalFilters(tuple(filters), None, names, outside, reads_pods)
+
+
+def _unsatisfied(plugins: list[str]) -> Status:
+    if len(plugins) == 1:
+        return unresolvable(plugins[0], f"node(s) didn't satisfy plugin {plugins[0]}")
+    listed = " ".join(plugins)
+    return unresolvable(",".join(plugins), f"node(s) didn't satisfy plugin(s) [{listed}] simultaneously")

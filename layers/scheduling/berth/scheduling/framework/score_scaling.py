@@ -1,0 +1,77 @@
+"""How scores are brought to one scale: a plugin's by normalization, a profile's totals for the extender."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE
+
+
+def share_of_highest(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
+    """The highest becomes MAX_NODE_SCORE, the others in proportion; reversed, the lowest are best.
+
+    kube-scheduler's DefaultNormalizeScore: where all are zero they stay so, or are all best when reversed.
+    """
+    highest = max(scores, default=0)
+    if highest <= 0:
+        return [MAX_NODE_SCORE if reverse else 0] * len(scores)
+    if reverse:
+        return [MAX_NODE_SCORE - MAX_NODE_SCORE * score // highest for score in scores]
+    return [MAX_NODE_SCORE * score // highest for score in scores]
+
+
+def spread_out(scores: Sequence[int]) -> list[int]:
+    """The lowest becomes 0 and the highest MAX_NODE_SCORE; where all are equal, 0. As InterPodAffinity does."""
+    if not scores:
+        return []
+    lowest = min(scores)
+    span = max(scores) - lowest
+    if not span:
+        return [0] * len(scores)
+    # The same steps in the same order as there: the rounding of floating point is part of the result.
+    return [int(MAX_NODE_SCORE * ((score - lowest) / span)) for score in scores]
+
+
+MAX_EXTENDER_PRIORITY = 10
+
+
+def extender_scale(totals: Sequence[int]) -> list[int]:
+    """A score of 0 to 10 for each total. Where all are equal, all are best."""
+    distinct = sorted(set(totals))
+    if len(distinct) < 2:
+        return [MAX_EXTENDER_PRIORITY] * len(totals)
+    few = len(distinct) <= MAX_EXTENDER_PRIORITY + 1
+    scores = _told_apart(distinct) if few else _in_eleven_groups(distinct)
+    by_total = dict(zip(distinct, scores, strict=True))
+    return [by_total[total] for total in totals]
+
+
+def _told_apart(distinct: Sequence[int]) -> list[int]:
+    """A score of its own for each of at most eleven ascending totals."""
+    lowest, span = distinct[0], distinct[-1] - distinct[0]
+    scores = [(total - lowest) * MAX_EXTENDER_PRIORITY // span for total in distinct]
+    return _ascending(scores, MAX_EXTENDER_PRIORITY)
+
+
+def _in_eleven_groups(distinct: Sequence[int]) -> list[int]:
+    """Scores for more than eleven ascending totals: where each score begins, in proportion as far as none is empty."""
+    lowest, span, last = distinct[0], distinct[-1] - distinct[0], len(distinct) - 1
+    begins = [
+        bisect_left(distinct, lowest + -(-span * score // MAX_EXTENDER_PRIORITY))
+        for score in range(MAX_EXTENDER_PRIORITY)
+    ]
+    begins = [*_ascending(begins, last - 1), last]
+    scores: list[int] = []
+    for score, (begin, end) in enumerate(zip(begins, [*begins[1:], last + 1], strict=True)):
+        scores += [score] * (end - begin)
+    return scores
+
+
+def _ascending(numbers: Sequence[int], highest: int) -> list[int]:
+    """Ascending integers made strictly ascending, none above `highest`; there is room for all of them."""
+    found = list(numbers)
+    for index in range(1, len(found)):
+        found[index] = max(found[index], found[index - 1] + 1)
+    room = highest - len(found) + 1
+    return [min(number, room + index) for index, number in enumerate(found)]

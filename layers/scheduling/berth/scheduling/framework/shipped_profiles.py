@@ -1,0 +1,67 @@
+"""The profiles that come with Berth, and how a user's own is put together from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, Plugin, ScorePlugin
+from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile, Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Enabled:
+    """A plugin of a profile. The weight is for its scores, if it has any."""
+
+    name: str
+    weight: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Which plugins decide, in order, and what prioritize makes of their scores."""
+
+    plugins: tuple[Enabled, ...] = ()
+    scale: Scale = Scale.EXTENDER
+
+
+LABEL_PRIORITY = "label-priority"
+RESOURCE_SEGREGATION = "resource-segregation"
+MANAGED_RESOURCES = "managed-resources"
+FULL = "full"
+
+SHIPPED: Mapping[str, Composition] = {
+    # The label's integer is the score, as it stands.
+    LABEL_PRIORITY: Composition((Enabled("NodePriorityLabel"),), Scale.AS_IS),
+    RESOURCE_SEGREGATION: Composition((Enabled("ResourceSegregation"),)),
+    MANAGED_RESOURCES: Composition((Enabled("ManagedResources"),)),
+    # kube-scheduler's default plugins with its weights, in its order, and NodeReady. No volumes, no dynamic resources.
+    FULL: Composition(
+        (
+            Enabled("NodeUnschedulable"),
+            Enabled("NodeName"),
+            Enabled("TaintToleration", 3),
+            Enabled("NodeAffinity", 2),
+            Enabled("NodePorts"),
+            Enabled("NodeResourcesFit"),
+            Enabled("NodeReady"),
+            Enabled("PodTopologySpread", 2),
+            Enabled("InterPodAffinity", 2),
+            Enabled("NodeResourcesBalancedAllocation"),
+            Enabled("ImageLocality"),
+        )
+    ),
+}
+"""By name; no profile of a user's own has one of these."""
+
+
+def build(name: str, scale: Scale, plugins: Sequence[tuple[Plugin, int]]) -> Profile:
+    """A profile of these plugins with their weights: each filters if it can, and scores if it can."""
+    filters: list[AnyFilter] = []
+    scores: list[tuple[AnyScore, int]] = []
+    for plugin, weight in plugins:
+        if isinstance(plugin, FilterPlugin | ClusterFilterPlugin):
+            filters.append(plugin)
+        if isinstance(plugin, ScorePlugin | ClusterScorePlugin):
+            scores.append((plugin, weight))
+    return Profile(name, tuple(filters), tuple(scores), scale)

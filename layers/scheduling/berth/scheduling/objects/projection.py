@@ -1,0 +1,259 @@
+"""Which fields of API objects scheduling needs. Nothing else is kept, in memory or in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping
+from sys import intern
+
+import orjson
+
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.fields.resources import is_extended
+
+
+def part(obj: Object, name: str) -> Object:
+    """`metadata`, `spec` or `status`; empty where it is none."""
+    found = obj.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def picked(obj: Object, names: Iterable[str]) -> Object:
+    """The fields of these names that are there; null counts as absent."""
+    return {name: obj[name] for name in names if obj.get(name) is not None}
+
+
+def as_far_as_given(parts: Mapping[str, object], obj: Object) -> Object:
+    """Without the parts that are empty. One of the wrong type stays as it is, for the reading to name."""
+    found = {name: kept if isinstance(obj.get(name), dict | None) else obj[name] for name, kept in parts.items()}
+    return {name: kept for name, kept in found.items() if kept != {}}
+
+
+def trimmed_items(value: object, trim: Callable[[Object], Object]) -> object:
+    """The list with its objects trimmed."""
+    if not isinstance(value, list):
+        return value
+    return [trim(item) if isinstance(item, dict) else item for item in value]
+
+
+def picked_annotations(metadata: Object, names: Container[str]) -> Object:
+    """Those of these names, under `annotations`; nothing where there are none."""
+    found = metadata.get("annotations") if names else None
+    kept = {name: found[name] for name in found if name in names} if isinstance(found, dict) else {}
+    return {"annotations": kept} if kept else {}
+
+
+def picked_condition(status: Object, kind: str) -> Object:
+    """The first condition of that type, under `conditions`: it is the only one that counts."""
+    conditions = status.get("conditions")
+    for condition in conditions if isinstance(conditions, list) else ():
+        if isinstance(condition, dict) and condition.get("type") == kind:
+            return {"conditions": [picked(condition, ("type", "status", "reason"))]}
+    return {}
+
+
+_PORT = ("hostIP", "hostPort", "protocol")
+
+
+def kept_container(obj: Object, placed: bool) -> Object:
+    """Name, requests and host ports; the image where the pod is still to be placed."""
+    found = picked(obj, ("name", "restartPolicy") if placed else ("name", "restartPolicy", "image"))
+    if (resources := obj.get("resources")) is not None:
+        found["resources"] = kept_requests(resources)
+    if (ports := obj.get("ports")) is not None:
+        found["ports"] = _kept_ports(ports)
+    return {name: value for name, value in found.items() if value not in ({}, [])}
+
+
+def kept_requests(resources: object) -> object:
+    """Of a container or of a whole pod. With the limits of extended resources where there is no request: the API server
+    makes them requests."""
+    if not isinstance(resources, dict):
+        return resources
+    kept = picked(resources, ("requests",))
+    requests, limits = kept.get("requests", {}), resources.get("limits")
+    if isinstance(requests, dict) and isinstance(limits, dict):
+        missing = {
+            name: amount
+            for name, amount in limits.items()
+            if name not in requests and isinstance(name, str) and is_extended(name)
+        }
+        if missing:
+            kept["requests"] = requests | missing
+    return kept
+
+
+def _kept_ports(ports: object) -> object:
+    if not isinstance(ports, list):
+        return ports
+    return [
+        picked(port, _PORT) if isinstance(port, dict) else port
+        for port in ports
+        if not isinstance(port, dict) or port.get("hostPort")
+    ]
+
+
+_STATUS = ("resources", "allocatedResources")
+
+
+def kept_resize(spec: Object, status: Object) -> Object:
+    """Those fields, and whether the resize waits; empty where status and spec agree."""
+    found: Object = {}
+    for field, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
+        statuses = status.get(field)
+        if statuses is None:
+            continue
+        asked = _asked_by_name(spec.get(containers))
+        kept = [item for item in statuses if _differs(item, asked)] if isinstance(statuses, list) else statuses
+        if kept:
+            found[field] = trimmed_items(kept, lambda item: picked(item, ("name", *_STATUS)))
+    if spec.get("resources") is not None and status.get("resources") is not None:
+        found |= picked(status, _STATUS)
+    return found | picked_condition(status, "PodResizePending") if found else found
+
+
+def _asked_by_name(containers: object) -> dict[object, object]:
+    if not isinstance(containers, list):
+        return {}
+    return {
+        item["name"]: (item.get("resources") or {}).get("requests") or {}
+        for item in containers
+        if isinstance(item, dict)
+        and isinstance(item.get("name"), str)
+        and isinstance(item.get("resources"), dict | None)
+    }
+
+
+def _differs(item: object, asked: dict[object, object]) -> bool:
+    if not isinstance(item, dict):
+        return True
+    resources = item.get("resources")
+    if resources is None:
+        return False
+    if not isinstance(resources, dict):
+        return True
+    name = item.get("name")
+    requests = asked.get(name) if isinstance(name, str) else None
+    if requests is None:
+        return True
+    return (resources.get("requests") or {}) != requests or item.get("allocatedResources") not in (None, requests)
+
+
+_ALWAYS = ("schedulerName", "priority", "overhead")
+_TO_PLACE = (
+    "priorityClassName",
+    "preemptionPolicy",
+    "nodeSelector",
+    "tolerations",
+    "topologySpreadConstraints",
+    "schedulingGates",
+)
+_AFFINITY_OF_PLACED = ("podAffinity", "podAntiAffinity")
+_OWNER = ("apiVersion", "kind", "name")
+
+
+def own_part(obj: Object, annotations: Container[str] = ()) -> Object:
+    """Name, identity, labels, these annotations, place and state."""
+    metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
+    return {
+        "metadata": picked(metadata, ("name", "namespace", "uid", "labels", "deletionTimestamp"))
+        | picked_annotations(metadata, annotations),
+        "spec": picked(spec, ("nodeName",)),
+        "status": picked(status, ("phase", "startTime", "nominatedNodeName"))
+        | picked_condition(status, "DisruptionTarget"),
+    }
+
+
+def shared_part(obj: Object, *, placed: bool) -> Object:
+    """Everything else. Of a pod that is on a node, only what the placement of other pods depends on."""
+    metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
+    kept = picked(spec, _ALWAYS if placed else _ALWAYS + _TO_PLACE)
+    for field in ("containers", "initContainers"):
+        if (containers := spec.get(field)) is not None:
+            kept[field] = trimmed_items(containers, lambda container: kept_container(container, placed))
+    if (affinity := spec.get("affinity")) is not None:
+        chosen = picked(affinity, _AFFINITY_OF_PLACED) if placed and isinstance(affinity, dict) else affinity
+        if chosen != {}:
+            kept["affinity"] = chosen
+    if (resources := spec.get("resources")) is not None:
+        kept["resources"] = kept_requests(resources)
+    if not placed and isinstance(volumes := spec.get("volumes"), list) and (images := _image_volumes(volumes)):
+        kept["volumes"] = images
+    found: Object = {"metadata": picked(metadata, ("namespace",)) | _controller(metadata), "spec": kept}
+    resized = kept_resize(spec, status)
+    if resized:
+        found["status"] = resized
+    return found
+
+
+def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
+    """A pod with the fields that scheduling needs: `read_pods` finds the same in it as in the whole object.
+
+    Of its annotations only these.
+    """
+    own, shared = own_part(obj, annotations), shared_part(obj, placed=is_placed(obj))
+    found = {name: part(own, name) | part(shared, name) for name in own}
+    if conditions := [*_conditions_of(own), *_conditions_of(shared)]:
+        found["status"]["conditions"] = conditions
+    return as_far_as_given(found, obj)
+
+
+def without_images(obj: Object) -> Object:
+    """The pod without what ImageLocality alone reads of it."""
+    spec = {name: value for name, value in part(obj, "spec").items() if name != "volumes"}
+    for field in ("containers", "initContainers"):
+        if field in spec:
+            spec[field] = trimmed_items(spec[field], _without_image)
+    return obj | {"spec": spec} if isinstance(obj.get("spec"), dict) else obj
+
+
+def is_placed(obj: Object) -> bool:
+    """Whether the pod is on a node."""
+    return bool(part(obj, "spec").get("nodeName"))
+
+
+def controller_of(references: object) -> Object | None:
+    """The owner with `controller: true`, as `metav1.GetControllerOf` finds it."""
+    for reference in references if isinstance(references, list) else ():
+        if isinstance(reference, dict) and reference.get("controller") is True:
+            return reference
+    return None
+
+
+def _conditions_of(parts: Object) -> list[object]:
+    conditions = part(parts, "status").get("conditions")
+    return conditions if isinstance(conditions, list) else []
+
+
+def _without_image(container: Object) -> Object:
+    return {name: value for name, value in container.items() if name != "image"}
+
+
+def _image_volumes(volumes: list[object]) -> list[object]:
+    return [volume for volume in volumes if isinstance(volume, dict) and volume.get("image") is not None]
+
+
+def _controller(metadata: Object) -> Object:
+    owner = controller_of(metadata.get("ownerReferences"))
+    return {} if owner is None else {"ownerReferences": [picked(owner, _OWNER) | {"controller": True}]}
+
+
+SHARED = "shared"
+"""The field of a compact pod that a v1.Pod does not have."""
+
+_EXCHANGED = bytes.maketrans(b"\"'", b"'\"")
+"""Single and double quotes: text with single ones needs no escapes where it stands in JSON."""
+
+
+def compact_pod(obj: Object, annotations: Container[str] = ()) -> Object:
+    """The own part of `pod_fields`, and the shared part as text under SHARED.
+
+    As text it is one object for all pods that have it in common, and is found again without being decoded. Raises
+    JSONEncodeError where there are keys or values that JSON has not.
+    """
+    shared = orjson.dumps(shared_part(obj, placed=is_placed(obj)), option=orjson.OPT_SORT_KEYS)
+    return as_far_as_given(own_part(obj, annotations), obj) | {SHARED: intern(shared.translate(_EXCHANGED).decode())}
+
+
+def decoded_shared_part(source: str) -> object:
+    """What stands under SHARED, which may be anything. Raises JSONDecodeError."""
+    return orjson.loads(source.encode(errors="replace").translate(_EXCHANGED))

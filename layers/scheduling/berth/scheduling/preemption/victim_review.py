@@ -1,0 +1,153 @@
+"""Whether a policy can live with the victims that kube-scheduler has chosen on each node.
+
+The scheduler's dry run asks its own plugins alone (fact 30). So a node may be one that the policy bars, or one where
+more pods have to go: then the scheduler would evict for nothing. What comes out keeps to this:
+
+- Only nodes that were proposed, and of each all the victims proposed: the scheduler's own plugins need them gone.
+- Other victims are of lower priority than the pod, and the cache has them on that node.
+- A node with a victim of equal or higher priority is left out (fact 29), and so is one without victims (fact 27).
+- Nobody has to go while room is coming on the pod's nominated node (fact 15a).
+
+A proposed victim that the cache does not have on the node is one that the cache lags behind, or has seen go. It is
+agreed to: once it is gone the node is what the cache says of it without the others, and so the node is judged. The
+other way round, a victim that is added here and that the scheduler has seen go fails the call (fact 26): nobody is
+evicted, and the pod is tried again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import lru_cache
+from math import inf
+
+from berth.scheduling.evaluation.evaluation import Evaluation
+from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
+from berth.scheduling.framework.status import SUCCESS, Code
+from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
+from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
+from berth.scheduling.preemption.dry_run import DryRun
+from berth.scheduling.preemption.eligibility import has_only_to_wait
+from berth.scheduling.preemption.priority import NEVER, priority_of
+from berth.scheduling.preemption.victims import Victims, select_victims
+
+NO_PODS: Mapping[str, Pod] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The victims proposed for one node, by UID, the most important first. pods: those that came with the request."""
+
+    uids: tuple[str, ...]
+    num_pdb_violations: int
+    pods: Mapping[str, Pod] = field(default_factory=lambda: NO_PODS)
+
+
+class LeftOut(StrEnum):
+    """Why a node is. NOT_BEST: the policy agrees, and `choose: one` leaves another."""
+
+    NEVER = "the pod's preemptionPolicy is Never"
+    WAITING = "room for the pod is coming on its nominated node"
+    NOT_LOWER = "a victim's priority is not lower than the pod's"
+    BARRED = "no eviction makes the node good for the pod"
+    NO_ROOM = "there is no room even without all pods of lower priority"
+    NO_VICTIM = "no victim is proposed and none is needed"
+    NOT_BEST = "another node is better"
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptResult:
+    """victims: of the nodes that are left, in descending priority. left_out: why the others are not."""
+
+    victims: Mapping[str, Victims]
+    left_out: Mapping[str, LeftOut]
+
+
+def review_victims(
+    evaluation: Evaluation | None, pod: Pod, proposals: Mapping[str, Proposal], nodes: Mapping[str, NodeInfo]
+) -> PreemptResult:
+    """Without an evaluation the policy lets the pod go everywhere. nodes: as the cache has them."""
+    if pod.spec.preemption_policy == NEVER:
+        return PreemptResult({}, dict.fromkeys(proposals, LeftOut.NEVER))
+    if evaluation is not None and has_only_to_wait(evaluation, pod):
+        return PreemptResult({}, dict.fromkeys(proposals, LeftOut.WAITING))
+    judge = None if evaluation is None else _Judge(evaluation, pod, list(proposals))
+    found: dict[str, Victims] = {}
+    left_out: dict[str, LeftOut] = {}
+    for name, proposal in proposals.items():
+        node = nodes.get(name)
+        there = NO_PODS if node is None else {other.uid: other for other in node.pods}
+        pods = _pods(proposal, there, priority_of(pod))
+        if pods is None:
+            left_out[name] = LeftOut.NOT_LOWER
+            continue
+        proposed = Victims(tuple(pods), proposal.num_pdb_violations)
+        victims = proposed if judge is None or node is None else judge.victims(node, proposed, there)
+        if isinstance(victims, LeftOut):
+            left_out[name] = victims
+        elif not victims.pods:
+            left_out[name] = LeftOut.NO_VICTIM
+        else:
+            found[name] = Victims(tuple(sorted(victims.pods, key=_descending)), victims.num_pdb_violations)
+    return PreemptResult(found, left_out)
+
+
+class _Judge:
+    """The policy's verdicts on nodes without their victims."""
+
+    def __init__(self, evaluation: Evaluation, pod: Pod, names: list[str]) -> None:
+        self._evaluation, self._pod, self._priority = evaluation, pod, priority_of(pod)
+        self._exceptions = nominated_verdicts(evaluation, evaluation.snapshot, pod, names)
+        self._reads_pods = evaluation.local.filters.reads_pods or bool(evaluation.filters)
+        self._budgets = DisruptionBudgets(evaluation.snapshot.disruption_budgets)
+
+    def victims(self, node: NodeInfo, proposed: Victims, there: Mapping[str, Pod]) -> Victims | LeftOut:
+        """Those proposed where the pod fits without them, more where it then does."""
+        status = self._exceptions.get(node.name) or self._evaluation.statuses[node.name]
+        if not self._reads_pods:
+            return proposed if status is SUCCESS else LeftOut.BARRED
+        if status is not SUCCESS and status.code is not Code.UNSCHEDULABLE:
+            return LeftOut.BARRED
+        as_it_is = DryRun.of(self._evaluation, self._pod, node)
+        gone = [there[victim.uid] for victim in proposed.pods if victim.uid in there]
+        # Even where the pod fits now: it may need one of the victims near.
+        if as_it_is.without(gone).fits if gone else status is SUCCESS:
+            return proposed
+        if len(gone) == sum(priority_of(other) < self._priority for other in node.pods):
+            return LeftOut.NO_ROOM  # nobody else could go
+        certain = {victim.uid for victim in proposed.pods}
+        all_known = select_victims(as_it_is, self._pod, self._budgets, certain)
+        if all_known is None:
+            return LeftOut.NO_ROOM
+        more = tuple(victim for victim in all_known.pods if victim.uid not in certain)
+        # The scheduler may count a budget that the cache does not have yet: of two numbers the worse.
+        violations = max(proposed.num_pdb_violations, all_known.num_pdb_violations)
+        return Victims((*proposed.pods, *more), violations)
+
+
+def _pods(proposal: Proposal, there: Mapping[str, Pod], priority: int) -> list[Pod] | None:
+    """The victims as pods; None where one is not of lower priority. What is not known of one is taken for the worst."""
+    found = []
+    given = proposal.pods
+    highest = priority - 1
+    for uid in proposal.uids:
+        known = there.get(uid) or given.get(uid)
+        if known is None:
+            # In the scheduler's order nobody is more important than the one before.
+            known = replace(_unknown(highest), uid=uid)
+        else:
+            highest = known.spec.priority or 0
+            if highest >= priority or (given and priority_of(given.get(uid, known)) >= priority):
+                return None
+        found.append(known)
+    return found
+
+
+@lru_cache(maxsize=64)
+def _unknown(priority: int) -> Pod:
+    return Pod("", "", LabelSet("", {}), PodSpec(priority=priority), start_time=-inf)
+
+
+def _descending(victim: Pod) -> int:
+    return -priority_of(victim)

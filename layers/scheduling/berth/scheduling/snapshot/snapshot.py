@@ -1,0 +1,239 @@
+"""What was worked out for a snapshot, and is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from weakref import ref
+
+from berth.scheduling.fields.selectors import Labels
+from berth.scheduling.objects.disruption_budget import PodDisruptionBudget
+from berth.scheduling.objects.namespace import Namespace
+from berth.scheduling.objects.node import NodeInfo
+from berth.scheduling.objects.pod import Pod
+from berth.scheduling.objects.priority_class import PriorityClass
+from berth.scheduling.objects.workloads import NO_WORKLOADS, Workloads
+from berth.scheduling.snapshot.assumed_pods import Assumed, assumed_by_node
+from berth.scheduling.snapshot.changes import Changes, Nodes, change_nodes, move_pods, nominated, nominated_after
+from berth.scheduling.snapshot.history import History, MovedPods, SnapshotId, Step
+from berth.scheduling.snapshot.indexes import PodIndex, TopologyIndex
+from berth.scheduling.snapshot.node_list import NodeList
+from berth.scheduling.snapshot.node_positions import NodePositions
+
+NOBODY: Mapping[str, tuple[Pod, ...]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Snapshot:
+    """Immutable and shared between calls. Compared by identity: two lists of equal nodes are two moments.
+
+    nodes: with the pods on them. unbound: pods without a node, by UID. nominated: those of them that preemption makes
+    room for, by node; gated pods are not. strays: pods on nodes that are not known. assumed: pods that are being bound,
+    by node; of those that the nodes do not have yet. base: then the same without them.
+    """
+
+    nodes: NodeList
+    unbound: Mapping[str, Pod]
+    nominated: Mapping[str, tuple[Pod, ...]]
+    strays: Mapping[str, tuple[Pod, ...]]
+    namespaces: Mapping[str, Labels]
+    disruption_budgets: tuple[PodDisruptionBudget, ...]
+    priority_classes: Mapping[str, PriorityClass]
+    workloads: Workloads
+    history: History = field(default_factory=History, repr=False)
+    domains: TopologyIndex = field(default_factory=TopologyIndex, repr=False)
+    pending_pod_index: PodIndex = field(default_factory=PodIndex, repr=False)
+    assumed: Mapping[str, tuple[Pod, ...]] = field(default_factory=lambda: NOBODY)
+    base: Snapshot | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        nodes: Iterable[NodeInfo],
+        pods: Iterable[Pod] = (),
+        *,
+        namespaces: Iterable[Namespace] = (),
+        disruption_budgets: Iterable[PodDisruptionBudget] = (),
+        priority_classes: Iterable[PriorityClass] = (),
+        workloads: Workloads = NO_WORKLOADS,
+    ) -> Snapshot:
+        """The snapshot of these objects; of two nodes with one name the later counts. Finished pods take nothing."""
+        by_name = {node.name: node for node in nodes}
+        unbound: dict[str, Pod] = {}
+        placed: dict[str, list[Pod]] = {}
+        for pod in pods:
+            if pod.phase and pod.finished:
+                continue
+            if pod.node_name:
+                placed.setdefault(pod.node_name, []).append(pod)
+            else:
+                unbound[pod.uid] = pod
+        strays = {name: tuple(found) for name, found in placed.items() if name not in by_name}
+        for name, found in placed.items():
+            if name in by_name:
+                by_name[name] = by_name[name].with_pods(found)
+        return cls(
+            NodeList.of(by_name.values()),
+            MappingProxyType(unbound),
+            nominated(unbound.values()),
+            MappingProxyType(strays),
+            _labels_by_name(namespaces),
+            tuple(disruption_budgets),
+            _by_name(priority_classes),
+            workloads,
+        )
+
+    def sharing(self, earlier: Snapshot | None) -> Snapshot:
+        """The same snapshot with the NodeInfo objects of an earlier one where nothing changed.
+
+        What was remembered for those nodes stays valid (see evaluation). It takes a comparison of every node and pod;
+        where changes are known, `with_changes` takes time for these alone.
+        """
+        if earlier is None:
+            return self
+        now: dict[str, NodeInfo | None] = dict.fromkeys(earlier.nodes.keys() - self.nodes.keys())
+        now |= {name: node for name, node in self.nodes.items() if earlier.nodes.get(name) != node}
+        nodes = earlier.nodes.changed(now)
+        step = Step(earlier._were(now), frozenset(now), positions=nodes.positions_among(now), relabelled=True)
+        return replace(
+            self,
+            nodes=nodes,
+            namespaces=earlier.namespaces if earlier.namespaces == self.namespaces else self.namespaces,
+            workloads=earlier.workloads if earlier.workloads == self.workloads else self.workloads,
+            history=earlier.history.followed_by(step, len(earlier.nodes)),
+        )
+
+    def with_changes(self, changes: Changes) -> Snapshot:
+        """The next snapshot. It shares the NodeInfo of every node that neither changed nor had a pod come or go."""
+        found, unbound, strays = Nodes(self.nodes), dict(self.unbound), dict(self.strays)
+        reset, relabelled = change_nodes(changes, found, strays)
+        moved = move_pods(changes, found, unbound, strays)
+        nodes = self.nodes.changed(found.changed)
+        step = Step(
+            self._were(found.changed),
+            reset,
+            (MovedPods.of(moved),) if moved else (),
+            nodes.positions_among(found.changed),
+            relabelled,
+        )
+        pod_index = PodIndex() if self.pending_pod_index.worn else self.pending_pod_index
+        pod_index.note(step, found.changed)
+        return replace(
+            self,
+            nodes=nodes,
+            unbound=MappingProxyType(unbound),
+            nominated=nominated_after(self.nominated, unbound, changes),
+            strays=MappingProxyType(strays),
+            namespaces=self.namespaces if changes.namespaces is None else _labels_by_name(changes.namespaces),
+            disruption_budgets=(
+                self.disruption_budgets if changes.disruption_budgets is None else tuple(changes.disruption_budgets)
+            ),
+            priority_classes=(
+                self.priority_classes if changes.priority_classes is None else _by_name(changes.priority_classes)
+            ),
+            workloads=self.workloads if changes.workloads is None else changes.workloads,
+            history=self.history.followed_by(step, len(self.nodes)),
+            domains=TopologyIndex() if relabelled else self.domains,
+            pending_pod_index=pod_index,
+            assumed=NOBODY,
+            base=None,
+        )
+
+    def assuming(self, assumed: Iterable[Assumed]) -> Snapshot:
+        """The same with these pods being bound; what was remembered of it holds (see nominations).
+
+        Who is assumed to be on a node is nominated to none any more.
+        """
+        found = assumed_by_node(assumed, self.nodes, self.unbound)
+        if not found:
+            return self
+        uids = {pod.uid for pods in found.values() for pod in pods}
+        waiting = (pod for pods in self.nominated.values() for pod in pods if pod.uid not in uids)
+        return replace(self, assumed=MappingProxyType(found), nominated=nominated(waiting), base=self.unassumed)
+
+    def with_nodes(self, nodes: Iterable[NodeInfo]) -> Snapshot:
+        """Another snapshot, of these nodes alone, with the pods that this one has on them, is binding and awaits."""
+        found = [node.holding_pods_of(self.nodes[node.name]) if node.name in self.nodes else node for node in nodes]
+        names = {node.name for node in found}
+        alone = replace(Snapshot.of(found, self.unbound.values()), nominated=self.nominated)
+        assumed = {name: pods for name, pods in self.assumed.items() if name in names}
+        return replace(alone, assumed=MappingProxyType(assumed), base=alone) if assumed else alone
+
+    @property
+    def unassumed(self) -> Snapshot:
+        """Without the pods that are being bound: what is worked out on it holds whoever is."""
+        return self if self.base is None else self.base
+
+    @property
+    def settled(self) -> Snapshot:
+        """As if the pods that are being bound were on their nodes. Another moment, of which nothing is remembered."""
+        if not self.assumed:
+            return self
+        uids = {pod.uid for pods in self.assumed.values() for pod in pods}
+        return replace(
+            self,
+            nodes=self.nodes.changed(
+                {name: self.nodes[name].exchanging((), pods) for name, pods in self.assumed.items()}
+            ),
+            unbound=MappingProxyType({uid: pod for uid, pod in self.unbound.items() if uid not in uids}),
+            history=History(),
+            pending_pod_index=PodIndex(),
+            assumed=NOBODY,
+            base=None,
+        )
+
+    @property
+    def positions(self) -> NodePositions:
+        """Those of the nodes."""
+        return self.nodes.positions
+
+    @property
+    def pod_index(self) -> PodIndex:
+        """Which label sets and terms the pods on the nodes have."""
+        self.pending_pod_index.take(self.nodes.values())
+        return self.pending_pod_index
+
+    def names_in(self, key: str, value: str) -> Sequence[str]:
+        """The nodes whose label `key` has this value."""
+        return self.domains.names_in(key, value, self.nodes)
+
+    def changed_since(self, earlier: Snapshot) -> Step | None:
+        """What has changed; None where that is not known, or is so much that it takes no longer to begin anew."""
+        return self.history.since(earlier.history.moment)
+
+    def _were(self, names: Iterable[str]) -> Mapping[str, NodeInfo | None]:
+        return {name: self.nodes.get(name) for name in names}
+
+
+def _labels_by_name(namespaces: Iterable[Namespace]) -> Mapping[str, Labels]:
+    return MappingProxyType({namespace.name: namespace.labels for namespace in namespaces})
+
+
+def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:
+    return MappingProxyType({each.name: each for each in classes})
+
+
+class DerivedFromSnapshot:
+    """It does not keep the snapshot alive: whoever asks has it.
+
+    A shape is remembered for long after its last pod. And who lets go of a snapshot last pays for touching every node
+    of it: that is to be who brings it up to date, and not the next call.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.moment: SnapshotId = snapshot.history.moment
+        self._snapshot = ref(snapshot)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot, as long as someone else has it."""
+        found = self._snapshot()
+        if found is None:
+            raise ReferenceError("asked about a snapshot that is gone")
+        return found
+
+    def is_later_than(self, snapshot: Snapshot) -> bool:
+        """Whether its snapshot came from this one. Of one that is gone that is not known."""
+        found = self._snapshot()
+        return found is not None and found.changed_since(snapshot) is not None

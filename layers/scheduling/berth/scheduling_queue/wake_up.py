@@ -1,0 +1,98 @@
+"""The lost wake-up, given back (facts 41 to 43).
+
+A pod that an extender rejected waits until an event of the cluster wakes it. The event that made it schedulable wakes
+it at once, before the cache has seen that event: it is rejected again, and then waits for minutes. So whoever brings
+the cache up to date wakes the queue, after publishing.
+
+Only while a pending pod carries a reason of Berth's, at most once a second, and once more where such a rejection
+becomes visible within two seconds of the publication: the pod was judged on what was published before. Room that no
+publication tells of (a reservation given back) wakes it with the next one, a heartbeat at the latest. What waking
+itself changes in the cluster is nothing that is kept, so it is no change, and there is no loop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.scheduling_queue.queue import SchedulingQueue
+
+LEAST_INTERVAL_SECONDS = 1.0
+LATE_REJECTION_SECONDS = 2.0
+
+_NODES, _PODS = "nodes", "pods"
+_FINISHED = ("Succeeded", "Failed")
+
+
+class WakeUp:
+    """Told of every publication, by the one thread that publishes; also of those without changes."""
+
+    def __init__(
+        self, queue: SchedulingQueue, rejected: Callable[[Object], bool], monotonic: Callable[[], float]
+    ) -> None:
+        """`rejected`: whether a pending pod, as it is kept, carries a reason of Berth's."""
+        self._queue = queue
+        self._rejected = rejected
+        self._monotonic = monotonic
+        self._knows_the_cluster = False
+        self._waiting: set[str] = set()
+        self._bound: set[str] = set()
+        self._changed_at = -math.inf
+        self._woken_at = -math.inf
+        self._due = False
+        self._room_made = False
+
+    def made_room(self) -> None:
+        """Something was given back that may let a rejected pod fit. May be called by any thread."""
+        self._room_made = True
+
+    def published(self, changes: Iterable[Change], objects: Mapping[Key, Object]) -> None:
+        """These changes are visible now; `objects` is all that is published."""
+        now = self._monotonic()
+        if not self._knows_the_cluster:
+            # A new leader does not know what its predecessor has published without waking anybody for it.
+            self._knows_the_cluster = True
+            self._learn(Change(*key, kept) for key, kept in objects.items())
+            makes_room, newly_rejected = True, False
+        else:
+            makes_room, newly_rejected = self._learn(changes)
+        if self._room_made:
+            self._room_made = False
+            makes_room = True
+        if makes_room:
+            self._changed_at = now
+            self._due = True
+        elif newly_rejected and now - self._changed_at <= LATE_REJECTION_SECONDS:
+            self._changed_at = -math.inf
+            self._due = True
+        if not self._waiting:
+            self._due = False
+        if self._due and now - self._woken_at >= LEAST_INTERVAL_SECONDS:
+            self._due, self._woken_at = False, now
+            self._queue.wake(sorted(self._waiting))
+
+    def _learn(self, changes: Iterable[Change]) -> tuple[bool, bool]:
+        """Whether a node or the end of a pod may let a rejected pod fit, and whether a pod is newly rejected."""
+        waiting, bound = self._waiting, self._bound
+        makes_room = newly_rejected = False
+        for resource, key, kept in changes:
+            if resource == _NODES:
+                makes_room = makes_room or kept is not None
+            elif resource == _PODS:
+                holds_room = kept is not None and _holds_room(kept)
+                makes_room = makes_room or (key in bound and not holds_room)
+                (bound.add if holds_room else bound.discard)(key)
+                if kept is not None and self._rejected(kept):
+                    newly_rejected = newly_rejected or key not in waiting
+                    waiting.add(key)
+                else:
+                    waiting.discard(key)
+        return makes_room, newly_rejected
+
+
+def _holds_room(pod: Object) -> bool:
+    spec, status = pod.get("spec"), pod.get("status")
+    node = spec.get("nodeName") if isinstance(spec, Mapping) else None
+    phase = status.get("phase") if isinstance(status, Mapping) else None
+    return bool(node) and phase not in _FINISHED
