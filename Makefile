@@ -134,3 +134,16 @@ format: setup ## Format the code
 .PHONY: pr
 pr: ## All that continuous integration does
 	.ci/run
+
+# ------------------------------------------------------------------------------------------------------------ documents
+# Diagrams are drawn by Mermaid, from a copy of our own: readers load nothing from elsewhere. Without npm they stay text.
+MERMAID := 11.16.0
+.tools/docs/mermaid.min.js: tools/docs/mermaid.sha256 | .tools/docs/.ready
+	@command -v npm >/dev/null || { echo "no npm: the site shows diagrams as text" >&2; exit 0; }; \
+	cd .tools/docs && npm pack --silent mermaid@$(MERMAID) >/dev/null && \
+	tar -xzf mermaid-$(MERMAID).tgz --strip-components=2 package/dist/mermaid.min.js && rm mermaid-$(MERMAID).tgz && \
+	sha256sum --quiet --check $(CURDIR)/$< && touch mermaid.min.js
+
+.PHONY: docs
+docs: setup .tools/docs/.ready .tools/docs/mermaid.min.js ## Build the documents' site into .build/site; a link that leads nowhere fails
+	NO_MKDOCS_2_WARNING=1 .tools/docs/bin/mkdocs build --quiet --strict

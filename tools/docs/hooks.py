@@ -1,0 +1,89 @@
+"""Hooks of `make docs`: links to files of the repository outside docs/, and diagrams without a script from elsewhere.
+
+A page may link to any file of the repository by its relative path, as it does on a code host. The site gets a copy of
+each linked file under repository/. A link to a folder leads to the folder's README.md, which becomes a page.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mkdocs.plugins import get_plugin_logger
+from mkdocs.structure.files import File, Files, InclusionLevel
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.pages import Page
+
+PROJECT = Path(__file__).resolve().parents[2]
+DOCS = "docs"
+COPIES = "repository"
+MERMAID = PROJECT / ".tools/docs/mermaid.min.js"
+SCRIPT = "javascripts/mermaid.min.js"
+LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)((?:#[^)\s]*)?)(?=\))")
+
+log = get_plugin_logger("berth")
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Loads the local copy of Mermaid, so that the theme does not load it from a content delivery network."""
+    if MERMAID.is_file():
+        config.extra_javascript.append(SCRIPT)
+    else:
+        log.info("no %s: diagrams are shown as text", MERMAID.relative_to(PROJECT))
+        config.mdx_configs["pymdownx.superfences"] = {}
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the script of the diagrams, and each file of the repository that a page links to."""
+    if MERMAID.is_file():
+        files.append(File.generated(config, SCRIPT, abs_src_path=str(MERMAID)))
+    waiting = [file.src_uri for file in files.documentation_pages()]
+    while waiting:
+        page = waiting.pop()
+        for target in sorted(_outside(page)):
+            uri = f"{COPIES}/{target}"
+            if files.get_file_from_path(uri) is None:
+                source = str(PROJECT / target)
+                files.append(File.generated(config, uri, abs_src_path=source, inclusion=InclusionLevel.NOT_IN_NAV))
+                if target.endswith(".md"):
+                    waiting.append(uri)
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Points links to files outside docs/ to their copies."""
+    uri = page.file.src_uri
+
+    def rewritten(link: re.Match[str]) -> str:
+        target = _target(uri, link[1])
+        if target is None:
+            return link[0]
+        path = target.removeprefix(f"{DOCS}/") if target.startswith(f"{DOCS}/") else f"{COPIES}/{target}"
+        return posixpath.relpath(path, posixpath.dirname(uri) or ".") + link[2]
+
+    return LINK.sub(rewritten, markdown)
+
+
+def _in_repository(uri: str) -> str:
+    """The path in the repository of a page of the site."""
+    return uri.removeprefix(f"{COPIES}/") if uri.startswith(f"{COPIES}/") else f"{DOCS}/{uri}"
+
+
+def _target(uri: str, link: str) -> str | None:
+    """The file of the repository that a page's link means; None where there is none (a strict build then fails)."""
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(_in_repository(uri)), link))
+    if (PROJECT / path).is_dir():
+        path = f"{path}/README.md"
+    return path if not path.startswith("..") and (PROJECT / path).is_file() else None
+
+
+def _outside(uri: str) -> set[str]:
+    """The files outside docs/ that a page links to."""
+    text = (PROJECT / _in_repository(uri)).read_text(encoding="utf-8")
+    targets = {_target(uri, link[1]) for link in LINK.finditer(text)}
+    return {target for target in targets if target is not None and not target.startswith(f"{DOCS}/")}
