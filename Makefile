@@ -122,7 +122,7 @@ audit: setup .tools/supply_chain/.ready ## Known vulnerabilities in what is lock
 lint: setup ## Format check, lint, types, and the arrows between the packages
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy layers/scheduling/berth cli/berth_cli tests tools/supply_chain
+	$(BIN)/mypy layers/scheduling/berth cli/berth_cli tests tools/supply_chain tools/reference
 	@for handler in functions/*/app.py; do $(BIN)/mypy $$handler; done
 	$(BIN)/lint-imports --no-cache
 
@@ -136,6 +136,11 @@ pr: ## All that continuous integration does
 	.ci/run
 
 # ------------------------------------------------------------------------------------------------------------ documents
+.PHONY: reference
+reference: setup ## Write the generated pages of docs/reference and the configuration's JSON Schema
+	$(BIN)/berth config schema > docs/configuration.schema.json
+	$(BIN)/python -m tools.reference --write
+
 # Diagrams are drawn by Mermaid, from a copy of our own: readers load nothing from elsewhere. Without npm they stay text.
 MERMAID := 11.16.0
 .tools/docs/mermaid.min.js: tools/docs/mermaid.sha256 | .tools/docs/.ready
@@ -145,5 +150,6 @@ MERMAID := 11.16.0
 	sha256sum --quiet --check $(CURDIR)/$< && touch mermaid.min.js
 
 .PHONY: docs
-docs: setup .tools/docs/.ready .tools/docs/mermaid.min.js ## Build the documents' site into .build/site; a link that leads nowhere fails
+docs: setup .tools/docs/.ready .tools/docs/mermaid.min.js ## Build the documents' site into .build/site; broken links and outdated generated pages fail
+	$(BIN)/python -m tools.reference --check
 	NO_MKDOCS_2_WARNING=1 .tools/docs/bin/mkdocs build --quiet --strict

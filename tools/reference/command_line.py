@@ -1,0 +1,92 @@
+"""docs/reference/cli.md: each command of `berth` with its options, as click has them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import click
+
+from berth_cli.main import main
+from tools.reference.markdown import code, console, page, table
+
+INTRODUCTION = """Every command has `--help`. Commands for a stack take your AWS credentials and region from the usual
+places: environment, profile, role. Commands end with 130 after Ctrl-C."""
+
+
+def command_line() -> str:
+    """The page."""
+    root = click.Context(main, info_name="berth")
+    return page("Command line", "cli/berth_cli", (INTRODUCTION, _contents(main, root), *_sections(main, root)))
+
+
+def _subcommands(group: click.Group, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if command is not None:
+            yield command, click.Context(command, info_name=name, parent=context)
+
+
+def _contents(group: click.Group, context: click.Context) -> str:
+    rows = [
+        (f"[`{inner.command_path}`](#{inner.command_path.replace(' ', '-')})", _first_sentence(command))
+        for command, inner in _subcommands(group, context)
+    ]
+    return table(("Command", "Purpose"), rows)
+
+
+def _sections(group: click.Group, context: click.Context) -> Iterator[str]:
+    for command, inner in _subcommands(group, context):
+        yield f"{'#' * (inner.command_path.count(' ') + 1)} {inner.command_path}"
+        yield from _text(command.help)
+        if isinstance(command, click.Group):
+            yield _contents(command, inner)
+        else:
+            yield console([f"$ {inner.command_path} {' '.join(command.collect_usage_pieces(inner))}"])
+            yield from _options(command, inner)
+        yield from _epilog(command.epilog)
+        if isinstance(command, click.Group):
+            yield from _sections(command, inner)
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    options = [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
+    if options:
+        rows = [(_names(each, context), each.help or "", _default(each)) for each in options]
+        yield table(("Option", "Description", "Default"), rows)
+
+
+def _names(option: click.Option, context: click.Context) -> str:
+    """All names, with what stands behind them; a flag has nothing there."""
+    value = "" if option.is_flag else f" {option.make_metavar(context)}"
+    names = [*option.opts, *option.secondary_opts]
+    return ", ".join(f"`{name}`" for name in names[:-1]) + (", " if len(names) > 1 else "") + f"`{names[-1]}{value}`"
+
+
+def _default(option: click.Option) -> str:
+    if option.required:
+        return "required"
+    return code(option.default) if option.show_default and not option.is_flag else ""
+
+
+def _text(help_text: str | None) -> Iterator[str]:
+    """Paragraphs. click marks with \\b those whose lines stay as they are."""
+    for paragraph in inspect.cleandoc(help_text or "").split("\n\n"):
+        yield paragraph if not paragraph.startswith("\b") else f"```text\n{paragraph.removeprefix(chr(8)).strip()}\n```"
+
+
+def _first_sentence(command: click.Command) -> str:
+    text = " ".join(inspect.cleandoc(command.help or "").split("\n\n")[0].split())
+    return text.split(". ")[0].rstrip(".") + "."
+
+
+def _epilog(epilog: str | None) -> Iterator[str]:
+    """Examples as a block of commands; other paragraphs (exit status) as text."""
+    for paragraph in (epilog or "").replace("\b\n", "").strip().split("\n\n"):
+        first, _, rest = paragraph.partition("\n")
+        if first.startswith("Example"):
+            _, _, command = first.partition(": ")
+            lines = [command] if command else inspect.cleandoc(rest).splitlines()
+            yield console(line if line.startswith(" ") else f"$ {line}" for line in lines)
+        elif paragraph:
+            yield paragraph

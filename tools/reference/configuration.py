@@ -1,0 +1,179 @@
+"""docs/reference/configuration.md: each field of a BerthConfiguration document, as its JSON Schema has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from berth.scheduling.profiles import SHIPPED
+from berth_cli.config.schema import schema_document
+from tools.reference.markdown import code, page, table
+
+Schema = Mapping[str, Any]
+
+INTRODUCTION = """One YAML document decides how Berth places pods. `berth serve --config`, `berth simulate --config` and
+`berth config apply` take the same document. [Write a policy](../how-to/policies.md) shows how to use it.
+[configuration.schema.json](../configuration.schema.json) is the same reference as JSON Schema, for editors;
+`berth config schema` prints it.
+
+An invalid document is refused as a whole, with one line for each wrong field: an unknown field, a wrong type (`"3"` is
+not a number), a key that occurs twice, more than one YAML document. The schema cannot check names that a document
+defines (`definitions`) or the arguments of your own plugins; `berth config check` checks them too."""
+
+PROFILES = """These profiles need no definition. `full` is for `berth simulate`. In a cluster, kube-scheduler has
+already applied these rules on fresher data before it asks Berth, and `full` checks neither volumes nor dynamic
+resources."""
+
+PLUGINS = """`pluginConfig` is a list. Each entry has a `name` and `args`. Plugins of kube-scheduler have the names,
+rules and arguments of kube-scheduler 1.36 and KubeSchedulerConfiguration v1. NodePriorityLabel, ResourceSegregation,
+ManagedResources and NodeReady are Berth's own. Your own plugin has the name `berth_plugins.<module>:<Class>` and
+arguments that it defines ([Write a plugin](../how-to/custom-plugin.md)). These plugins take no arguments: {without}."""
+
+
+SCHEMA: Schema = schema_document()
+OBJECTS: Mapping[str, Schema] = SCHEMA["$defs"]
+MOST_VALUES = 8
+"""A longer list of values is the list of plugins; a link says more."""
+
+
+def configuration() -> str:
+    """The page."""
+    return page(
+        "Configuration",
+        "the models in layers/scheduling/berth and cli/berth_cli/config/field_descriptions.yaml",
+        (INTRODUCTION, *_document(), "## Built-in profiles", PROFILES, _profiles(), *_plugins()),
+    )
+
+
+def _document() -> Iterator[str]:
+    """The document, and each object in it in the order in which a reader meets it."""
+    yield from _object(SCHEMA)
+    for title in _reachable(SCHEMA):
+        yield from _object(OBJECTS[title])
+
+
+def _plugins() -> Iterator[str]:
+    alternatives = OBJECTS["PluginConfig"]["oneOf"]
+    named = {
+        each["properties"]["name"]["const"]: each for each in alternatives if "const" in each["properties"]["name"]
+    }
+    args = {name: _resolved(each["properties"]["args"]) for name, each in named.items()}
+    yield "## Plugins and their arguments"
+    yield PLUGINS.format(without=", ".join(name for name, each in args.items() if not each["properties"]))
+    shown: list[str] = []
+    for name, each in args.items():
+        if each["properties"]:
+            yield f"### {name}"
+            yield _fields(each)
+            for title in _reachable(each):
+                if title not in shown:
+                    shown.append(title)
+                    yield from _object(OBJECTS[title], level=4)
+
+
+def _profiles() -> str:
+    rows = [
+        (
+            f"`{name}`",
+            ", ".join(
+                each.name if each.weight == 1 else f"{each.name} (weight {each.weight})" for each in shipped.plugins
+            ),
+            f"`{shipped.scale}`",
+        )
+        for name, shipped in SHIPPED.items()
+    ]
+    return table(("Profile", "Plugins", "`scores`"), rows)
+
+
+def _object(schema: Schema, level: int = 2) -> Iterator[str]:
+    yield f"{'#' * level} {schema['title']}"
+    yield schema["description"]
+    yield _fields(schema)
+
+
+def _fields(schema: Schema) -> str:
+    required = schema.get("required", ())
+    rows = [
+        (f"`{name}`", _type(field), "required" if name in required else _default(field), field["description"])
+        for name, field in schema["properties"].items()
+    ]
+    return table(("Field", "Type", "Default", "Description"), rows)
+
+
+def _reachable(schema: Schema) -> list[str]:
+    """The titles of all objects that the schema refers to, depth first, but for the arguments of plugins."""
+    found: list[str] = []
+
+    def visit(each: Any) -> None:
+        if isinstance(each, Mapping):
+            title = str(each.get("$ref", "")).rpartition("/")[2]
+            if title in OBJECTS and "properties" in OBJECTS[title] and title not in found:
+                found.append(title)
+                visit(OBJECTS[title]["properties"])
+            for key, inner in each.items():
+                if key not in ("$defs", "default"):
+                    visit(inner)
+        elif isinstance(each, list):
+            for inner in each:
+                visit(inner)
+
+    visit(schema["properties"])
+    return found
+
+
+def _resolved(schema: Schema) -> Schema:
+    reference = schema.get("$ref")
+    return schema if reference is None else OBJECTS[reference.rpartition("/")[2]]
+
+
+def _type(field: Schema) -> str:
+    if "$ref" in field:
+        title = field["$ref"].rpartition("/")[2]
+        values = OBJECTS[title].get("enum")
+        return _values(values) if values else f"[{title}](#{_anchor(title)})"
+    if "anyOf" in field:
+        found = [_type(each) for each in field["anyOf"] if each.get("type") != "null"]
+        return " or ".join(dict.fromkeys(found))
+    if "const" in field:
+        return code(field["const"])
+    if "enum" in field:
+        return _values(field["enum"])
+    return _plain_type(field)
+
+
+def _plain_type(field: Schema) -> str:
+    kind = str(field["type"])
+    if kind == "array":
+        return f"list of {_type(field['items'])}"
+    if kind == "object":
+        values = [*field.get("patternProperties", {}).values(), field.get("additionalProperties")]
+        inner = next((each for each in values if isinstance(each, Mapping)), None)
+        return "mapping" if inner is None else f"mapping to {_type(inner)}"
+    return kind + _range(field)
+
+
+def _range(field: Schema) -> str:
+    least, above, most = field.get("minimum"), field.get("exclusiveMinimum"), field.get("maximum")
+    if most is not None:
+        return f", {least} to {most}" if above is None else f", above {above} and up to {most}"
+    return "" if least is None else f", at least {least}"
+
+
+def _values(values: list[object]) -> str:
+    if len(values) > MOST_VALUES:
+        return "[name of a plugin](#plugins-and-their-arguments)"
+    return ", ".join(map(code, values))
+
+
+def _anchor(title: str) -> str:
+    return "plugins-and-their-arguments" if title == "PluginConfig" else title.lower()
+
+
+def _default(field: Schema) -> str:
+    default = field.get("default")
+    if "default" not in field:
+        return "`{}`" if field.get("type") == "object" else ""
+    if default is None:
+        return "none"
+    # An object's own table has the defaults of its fields.
+    return "see there" if isinstance(default, Mapping) else code(default)
