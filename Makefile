@@ -149,6 +149,10 @@ MERMAID := 11.16.0
 	tar -xzf mermaid-$(MERMAID).tgz --strip-components=2 package/dist/mermaid.min.js && rm mermaid-$(MERMAID).tgz && \
 	sha256sum --quiet --check $(CURDIR)/$< && touch mermaid.min.js
 
+.PHONY: demo-svg
+demo-svg: setup ## Draw docs/images/demo.svg from a run of berth demo
+	$(BIN)/python -m tools.docs.demo_picture docs/images/demo.svg
+
 .PHONY: docs
 docs: setup .tools/docs/.ready .tools/docs/mermaid.min.js ## Build the documents' site into .build/site; broken links and outdated generated pages fail
 	$(BIN)/python -m tools.reference --check
