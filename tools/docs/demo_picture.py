@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
-COLUMNS = 118
+COLUMNS = 96
 SCENES = (0, 1, 4)
 """Two pods by label, and GPU nodes before and after: the whole demo does not fit on a page."""
 
