@@ -1,4 +1,4 @@
-"""What memory and processor time each function takes: where docs/capacity.md has the functions' MemorySize from.
+"""The memory and processor time of each function. docs/reference/capacity.md derives MemorySize from it.
 
 Each is loaded in a process of its own, as Lambda loads it, with a cluster of 5,000 nodes and 150,000 pods in the cache,
 and with none. Times are of the processor, at full speed: Lambda gives a share of one, MemorySize / 1,769 MB. The table

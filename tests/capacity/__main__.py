@@ -1,4 +1,4 @@
-"""Prints the tables of docs/capacity.md: python -m tests.capacity."""
+"""Prints the tables of docs/reference/capacity.md: python -m tests.capacity."""
 
 from __future__ import annotations
 

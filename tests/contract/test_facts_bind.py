@@ -1,4 +1,4 @@
-"""Facts 22 and 23 of docs/extender-contract.md: bind creates the Binding, once in effect, however often it is asked."""
+"""Facts 22 and 23 of docs/reference/extender-contract.md: bind creates the Binding once, however often it is called."""
 
 from __future__ import annotations
 

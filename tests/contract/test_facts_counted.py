@@ -1,4 +1,4 @@
-"""Facts 7, 15, 15a, 17, 38 and 40 of docs/extender-contract.md, for resources that the scheduler ignores."""
+"""Facts 7, 15, 15a, 17, 38 and 40 of docs/reference/extender-contract.md, for resources that the scheduler ignores."""
 
 from __future__ import annotations
 

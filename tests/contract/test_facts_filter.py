@@ -1,4 +1,4 @@
-"""Facts 12 to 17, 46 and 47 of docs/extender-contract.md: the answers of filter and filter_onlyone."""
+"""Facts 12 to 17, 46 and 47 of docs/reference/extender-contract.md: the answers of filter and filter_onlyone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts 25 to 29 of docs/extender-contract.md: the answers of preempt."""
+"""Facts 25 to 29 of docs/reference/extender-contract.md: the answers of preempt."""
 
 from __future__ import annotations
 

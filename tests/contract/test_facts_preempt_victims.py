@@ -1,4 +1,4 @@
-"""Facts 15a and 25 to 34 of docs/extender-contract.md where the policy looks at pods: whole requests, whole answers."""
+"""Facts 15a and 25 to 34 of docs/reference/extender-contract.md, for policies that look at pods."""
 
 from __future__ import annotations
 

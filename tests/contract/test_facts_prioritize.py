@@ -1,4 +1,4 @@
-"""Facts 18 to 21 and 28 of docs/extender-contract.md: the answers of prioritize."""
+"""Facts 18 to 21 and 28 of docs/reference/extender-contract.md: the answers of prioritize."""
 
 from __future__ import annotations
 

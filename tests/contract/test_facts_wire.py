@@ -1,4 +1,4 @@
-"""Facts 1 to 7 and 10 of docs/extender-contract.md: how requests arrive and answers leave, by the real handlers."""
+"""Facts 1 to 7 and 10 of docs/reference/extender-contract.md: requests and answers of the real handlers."""
 
 from __future__ import annotations
 

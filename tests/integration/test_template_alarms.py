@@ -110,8 +110,8 @@ def test_a_periodic_watcher_leads_once_a_minute_and_that_is_no_alarm(template: d
 
 
 def test_every_alarm_has_cause_and_remedy_and_every_documented_alarm_is_there(template: dict[str, Any]) -> None:
-    _, _, text = (PROJECT / "docs/operations.md").read_text().partition("## Alarms")
-    table, _, metrics = text.partition("## berth doctor")[0].partition("### Metrics")
+    _, _, text = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text().partition("## Alarms")
+    table, _, metrics = text.partition("## Metrics")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| `")]
     assert all(len(row) == 4 and all(row) for row in rows)
     assert {f"{row[0].strip('`')}Alarm" for row in rows} == of_type(template, ALARM).keys()

@@ -16,10 +16,10 @@ from berth_cli.scheduler_config.passwords import SECRET_TYPE
 from tests.deployment.template import TEMPLATE, Deployment, read_template
 from tests.deployment.transform import transformed
 
-ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/security.md
+ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/reference/security.md
 EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, CONFIGURATION, LEDGER, *ROLES}
 BY_MODE = {
-    "basic": EVERYWHERE | {"PasswordSecretArn"},  # docs/security.md
+    "basic": EVERYWHERE | {"PasswordSecretArn"},  # docs/reference/security.md
     "mtls": EVERYWHERE | {ALLOW_LIST, "DomainNameTarget"},
 }
 MTLS = {"DomainName": "berth.example.com"}

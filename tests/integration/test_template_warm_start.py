@@ -119,11 +119,10 @@ def test_whoever_gets_warm_up_events_has_such_a_configuration() -> None:
     "function", of_type(read_template(), "AWS::Serverless::Function").values(), ids=lambda each: each["CodeUri"]
 )
 def test_memory_is_what_was_measured_twice_at_least(function: dict[str, Any]) -> None:
-    """By docs/capacity.md, which says how to measure it again, and why it is more where it is."""
+    """By docs/reference/capacity.md, which says how to measure it again, and why it is more where it is."""
     name = function["CodeUri"].removeprefix("functions/")
-    [row] = [
-        line for line in (PROJECT / "docs/capacity.md").read_text().splitlines() if line.startswith(f"| `{name}` |")
-    ]
+    capacity = (PROJECT / "docs/reference/capacity.md").read_text()
+    [row] = [line for line in capacity.splitlines() if line.startswith(f"| `{name}` |")]
     _, size, held, *_ = [cell.strip() for cell in row.strip("|").split("|")]
     assert function["MemorySize"] == int(size.replace(",", ""))
     assert function["MemorySize"] * 1024**2 >= 2 * int(held) * 1e6

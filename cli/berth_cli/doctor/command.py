@@ -20,7 +20,8 @@ Examples:
 
 \b
 Exit status: 0 nothing failed, 1 something did (with --strict: or is a warning), 2 wrong options, 130 Ctrl-C.
-docs/operations.md has every check with its cause and its remedy, docs/extender-contract.md the facts by number.
+docs/reference/doctor.md lists every check with its cause and its remedy. docs/reference/extender-contract.md lists the
+facts by number.
 """
 
 

@@ -17,7 +17,7 @@ REASONS: Mapping[str, str] = {
     "managedResources": "Counted by the extender; ignoredByScheduler: by nobody else (fact 38).",
     "ignorable": "false: while Berth is down, its pods wait. true: they are placed without its rules (fact 39).",
 }
-"""Comments for the document; numbers are those of docs/extender-contract.md."""
+"""Comments for the document; numbers are those of docs/reference/extender-contract.md."""
 
 
 @dataclass(frozen=True, slots=True)

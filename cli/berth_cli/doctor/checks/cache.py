@@ -16,7 +16,7 @@ SKEW_SECONDS = 5.0
 REFUSED_SKEW_SECONDS = 300.0
 """AWS takes no request that was signed so much earlier or later."""
 
-LOG = "see the watcher's log; docs/node-cache.md lists its reasons"
+LOG = "see the watcher's log; docs/reference/events-and-reasons.md lists its reasons"
 
 
 def healthz(endpoint: Endpoint) -> Iterator[Finding]:

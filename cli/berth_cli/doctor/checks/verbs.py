@@ -31,7 +31,7 @@ BY_FIELD: Mapping[str, tuple[str, ...]] = {
 }
 ALL = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bind", "preemptVerb": "preempt"}
 
-WHO_MAY = "see that the scheduler's credentials are those that Berth accepts: docs/security.md, Rotating"
+WHO_MAY = "see that the scheduler's credentials are those that Berth accepts: docs/how-to/mutual-tls.md, Rotating"
 NOT_SCHEDULED = {
     "filterVerb": "every pod stays pending",
     "prioritizeVerb": "kube-scheduler swallows this, and Berth's scores never count (fact 20)",

@@ -1,1 +1,1 @@
-"""The wire contract with kube-scheduler (docs/extender-contract.md) and one module per verb."""
+"""The wire contract with kube-scheduler (docs/reference/extender-contract.md) and one module per verb."""

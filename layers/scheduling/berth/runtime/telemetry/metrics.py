@@ -1,4 +1,4 @@
-"""Metrics, as CloudWatch finds them in a function's log (Embedded Metric Format). docs/operations.md has all of them.
+"""Metrics in a function's log, in the Embedded Metric Format. docs/reference/metrics-and-alarms.md lists all of them.
 
 They have the form that Powertools gives them, and are written without its general ways, which with 100 names in a
 request took half of the whole call.
