@@ -1,0 +1,57 @@
+"""docs/reference/events-and-reasons.md lists every reason and every outcome that a user can see."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT
+
+PAGE = (PROJECT / "docs/reference/events-and-reasons.md").read_text()
+LAYER = PROJECT / "layers/scheduling/berth"
+# Other outcomes never leave the function that they belong to.
+VISIBLE = ("Filter", "Prioritize", "Bind", "Preempt", "Failure", "Authorizer", "Watcher", "Health", "PreTraffic")
+
+
+def parsed_modules() -> Iterator[tuple[Path, ast.Module]]:
+    for path in sorted(LAYER.rglob("*.py")):
+        yield path, ast.parse(path.read_text())
+
+
+def constants(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """Names and values of the texts that are assigned here."""
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
+                yield name, text
+
+
+def visible_outcomes() -> Iterator[str]:
+    wanted = {f"{name}Outcome" for name in VISIBLE}
+    for _, module in parsed_modules():
+        for statement in module.body:
+            if isinstance(statement, ast.ClassDef) and statement.name in wanted:
+                wanted.remove(statement.name)
+                yield from (value for _, value in constants(statement.body))
+    assert not wanted
+
+
+def reasons() -> Iterator[str]:
+    for path, module in parsed_modules():
+        if "scheduling" in path.relative_to(LAYER).parts:
+            yield from (text for name, text in constants(module.body) if name.startswith("REASON"))
+
+
+@pytest.mark.parametrize("outcome", sorted(set(visible_outcomes())))
+def test_every_outcome_is_documented(outcome: str) -> None:
+    assert f"`{outcome}`" in PAGE
+
+
+@pytest.mark.parametrize("reason", sorted(set(reasons())))
+def test_every_reason_of_a_plugin_is_documented(reason: str) -> None:
+    before, _, after = reason.partition("{}")
+    assert before in PAGE
+    assert after in PAGE
