@@ -156,4 +156,4 @@ demo-svg: setup ## Draw docs/images/demo.svg from a run of berth demo
 .PHONY: docs
 docs: setup .tools/docs/.ready .tools/docs/mermaid.min.js ## Build the documents' site into .build/site; broken links and outdated generated pages fail
 	$(BIN)/python -m tools.reference --check
-	NO_MKDOCS_2_WARNING=1 .tools/docs/bin/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 .tools/docs/bin/mkdocs build --strict

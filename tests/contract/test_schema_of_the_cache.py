@@ -1,4 +1,4 @@
-"""What another release left in the cache table, one release before or after this one; see docs/operations.md."""
+"""What another release left in the cache table, one release before or after this one; see docs/how-to/upgrade.md."""
 
 from __future__ import annotations
 

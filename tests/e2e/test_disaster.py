@@ -1,5 +1,5 @@
 """The tables are emptied, deleted and made again under a running stack: what verbs say meanwhile, and when they decide
-again. docs/operations.md, "When something is lost", has the commands."""
+again. docs/how-to/recover.md has the commands."""
 
 from __future__ import annotations
 

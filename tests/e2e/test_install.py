@@ -1,4 +1,4 @@
-"""docs/install.md: what of it runs without AWS."""
+"""docs/install/: what of it runs without AWS."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from berth.scheduling.profiles import SHIPPED
+from berth.scheduling.framework.shipped_profiles import SHIPPED
 from berth_cli.config.schema import schema_document
 from tools.reference.markdown import code, page, table
 

@@ -1,4 +1,4 @@
-"""docs/operations.md has every check, and no other."""
+"""docs/reference/doctor.md has every check, and no other."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from tests.conftest import PROJECT
 from tests.unit.cli.doctor.test_every_check import CASES
 
 DOCUMENTED = {"failed": Result.FAILED, "warning": Result.WARNING}
-OPERATIONS = PROJECT / "docs" / "operations.md"
+CHECKS = PROJECT / "docs" / "reference" / "doctor.md"
 
 
 def results() -> dict[str, set[Result]]:
     """What each check can end with, as it is documented; a check may stand in several rows."""
-    _, _, checks = OPERATIONS.read_text().partition("### The scheduler's configuration")
     found: dict[str, set[Result]] = {}
-    for row in (line.split("|") for line in checks.splitlines() if line.startswith("| `")):
+    for row in (line.split("|") for line in CHECKS.read_text().splitlines() if line.startswith("| `")):
         for name in re.findall(r"`([\w-]+)`", row[1]):
             found.setdefault(name, set()).update(DOCUMENTED[word.strip()] for word in row[2].split(","))
     return found
