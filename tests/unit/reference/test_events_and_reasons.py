@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,10 @@ PAGE = (PROJECT / "docs/reference/events-and-reasons.md").read_text()
 LAYER = PROJECT / "layers/scheduling/berth"
 # Other outcomes never leave the function that they belong to.
 VISIBLE = ("Filter", "Prioritize", "Bind", "Preempt", "Failure", "Authorizer", "Watcher", "Health", "PreTraffic")
+
+
+# What stands for a name or a number in the page's texts.
+PLACEHOLDER = re.compile(r"…|\b(?:NAME|NODE|KEY|HOST|TIME|FIELD|N)\b")
 
 
 def parsed_modules() -> Iterator[tuple[Path, ast.Module]]:
@@ -55,3 +60,29 @@ def test_every_reason_of_a_plugin_is_documented(reason: str) -> None:
     before, _, after = reason.partition("{}")
     assert before in PAGE
     assert after in PAGE
+
+
+def documented_texts() -> Iterator[str]:
+    """The texts of three words or more in the page's tables, commands left out."""
+    for line in PAGE.splitlines():
+        if line.startswith("|"):
+            for span in re.findall(r"`([^`]+)`", line):
+                if span.count(" ") >= 2 and not span.startswith(("berth ", "whenStale", "preemption: {")):
+                    yield span
+
+
+@pytest.fixture(scope="module")
+def strings_of_the_code() -> str:
+    found = [
+        node.value
+        for _, module in parsed_modules()
+        for node in ast.walk(module)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    return "\0".join(found)
+
+
+@pytest.mark.parametrize("text", sorted(set(documented_texts())))
+def test_every_documented_text_is_in_the_code(text: str, strings_of_the_code: str) -> None:
+    parts = [part.strip(" .:") for part in PLACEHOLDER.split(text)]
+    assert [part for part in parts if part not in strings_of_the_code] == []
