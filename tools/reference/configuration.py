@@ -7,7 +7,7 @@ from typing import Any
 
 from berth.scheduling.framework.shipped_profiles import SHIPPED
 from berth_cli.config.schema import schema_document
-from tools.reference.markdown import code, page, table
+from tools.reference.markdown import code, page, paragraph, table
 
 Schema = Mapping[str, Any]
 
@@ -59,7 +59,7 @@ def _plugins() -> Iterator[str]:
     }
     args = {name: _resolved(each["properties"]["args"]) for name, each in named.items()}
     yield "## Plugins and their arguments"
-    yield PLUGINS.format(without=", ".join(name for name, each in args.items() if not each["properties"]))
+    yield paragraph(PLUGINS.format(without=", ".join(name for name, each in args.items() if not each["properties"])))
     shown: list[str] = []
     for name, each in args.items():
         if each["properties"]:

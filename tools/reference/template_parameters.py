@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from tools.reference.markdown import code, page
+from tools.reference.markdown import code, page, paragraph
 
 Template = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ def _groups(template: Template) -> Iterator[str]:
 def _parameter(parameter: Template, label: str | None, rules: Sequence[str]) -> Iterator[str]:
     if label is not None:
         yield f"*{label}*"
-    yield " ".join(parameter["Description"].split())
+    yield paragraph(parameter["Description"])
     facts = [
         f"- Default: {_default(parameter)}",
         *(f"- {name}: {value}" for name, value in _limits(parameter)),
