@@ -11,7 +11,7 @@ from berth_cli.main import main
 from tools.reference.markdown import code, console, page, table
 
 INTRODUCTION = """Every command has `--help`. Commands for a stack take your AWS credentials and region from the usual
-places: environment, profile, role. Commands end with 130 after Ctrl-C."""
+places: environment, profile, role. The exit status after Ctrl-C is 130."""
 
 
 def command_line() -> str:
