@@ -22,6 +22,7 @@ def test_the_simulation_says_what_the_readme_says() -> None:
     done = subprocess.run([*BERTH, "simulate", *FILES], capture_output=True, text=True, check=False, env=ENVIRONMENT)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout in (EXAMPLE / "README.md").read_text()
+    assert done.stdout in (PROJECT / "docs/how-to/custom-plugin.md").read_text()
 
 
 def test_the_served_extender_decides_by_it() -> None:

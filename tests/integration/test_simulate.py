@@ -136,8 +136,9 @@ def test_the_resource_segregation_example_before_and_after() -> None:
     assert {(name[:3], str(node)[:3]) for name, node in after.items()} == {("api", "cpu"), ("tra", "gpu")}
 
 
-def test_the_readme_of_the_example_says_what_is_printed() -> None:
-    readme = (EXAMPLE / "README.md").read_text()
+@pytest.mark.parametrize("page", ["examples/resource-segregation/README.md", "docs/tutorial.md"])
+def test_the_page_about_the_example_says_what_is_printed(page: str) -> None:
+    readme = (PROJECT / page).read_text()
     files = ["--cluster", str(EXAMPLE / "cluster.yaml"), "--pod", str(EXAMPLE / "pods.yaml")]
     before, after = run(*files), run(*files, "--config", str(EXAMPLE / "configuration.yaml"))
     assert "".join(before.stdout.splitlines(keepends=True)[-4:]) in readme
@@ -240,7 +241,7 @@ def test_the_counted_resources_example_overcommits_no_device_and_no_node() -> No
 
 def test_the_manual_says_what_is_printed_of_the_counted_resources_example() -> None:
     printed = run(*(f"--{what}={COUNTED / name}" for what, name in COUNTED_FILES.items())).stdout.splitlines()
-    manual = (PROJECT / "docs" / "counted-resources.md").read_text().split("$ berth simulate")[1].split("```")[0]
+    manual = (PROJECT / "docs/how-to/counted-resources.md").read_text().split("$ berth simulate")[1].split("```")[0]
     assert [line for line in manual.splitlines()[1:] if line != "…" and line not in printed] == []
 
 
