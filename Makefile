@@ -122,7 +122,7 @@ audit: setup .tools/supply_chain/.ready ## Known vulnerabilities in what is lock
 lint: setup ## Format check, lint, types, and the arrows between the packages
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy layers/scheduling/berth cli/berth_cli tests tools/supply_chain tools/reference
+	$(BIN)/mypy layers/scheduling/berth cli/berth_cli tests tools/supply_chain tools/reference tools/docs/demo_picture.py
 	@for handler in functions/*/app.py; do $(BIN)/mypy $$handler; done
 	$(BIN)/lint-imports --no-cache
 
@@ -154,6 +154,7 @@ demo-svg: setup ## Draw docs/images/demo.svg from a run of berth demo
 	$(BIN)/python -m tools.docs.demo_picture docs/images/demo.svg
 
 .PHONY: docs
-docs: setup .tools/docs/.ready .tools/docs/mermaid.min.js ## Build the documents' site into .build/site; broken links and outdated generated pages fail
+docs: setup .tools/docs/.ready .tools/docs/mermaid.min.js ## Build the documents' site into .build/site; broken links, outdated references and an outdated picture fail
 	$(BIN)/python -m tools.reference --check
+	$(BIN)/python -m tools.docs.demo_picture --check docs/images/demo.svg
 	NO_MKDOCS_2_WARNING=1 .tools/docs/bin/mkdocs build --strict

@@ -1,4 +1,4 @@
-"""`python -m tools.docs.demo_picture FILE.svg`: runs `berth demo` and draws what it prints.
+"""`python -m tools.docs.demo_picture FILE.svg [--check]`: runs `berth demo` and draws, or checks, what it prints.
 
 The same run gives the same picture: the line that says how long it took is left out. Fonts are the reader's own.
 """
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import click
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
@@ -46,5 +47,17 @@ def picture(text: Text) -> str:
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 
 
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--check", is_flag=True, help="Fail when the picture is out of date, and write nothing.")
+def main(file: Path, check: bool) -> None:
+    """Draw FILE, an SVG, from a run of `berth demo`."""
+    drawn = picture(scenes(demo(), SCENES))
+    if not check:
+        file.write_text(drawn, encoding="utf-8")
+    elif file.read_text(encoding="utf-8") != drawn:
+        raise click.ClickException(f"{file} is out of date; run: make demo-svg")
+
+
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(picture(scenes(demo(), SCENES)), encoding="utf-8")
+    main()
