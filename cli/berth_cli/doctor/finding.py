@@ -16,7 +16,7 @@ class Result(StrEnum):
 
 
 class CheckName(StrEnum):
-    """What is looked at. docs/operations.md has each with its cause and its remedy."""
+    """What is looked at. docs/reference/doctor.md has each with its cause and its remedy."""
 
     # the scheduler's configuration
     SCHEDULER = "scheduler"

@@ -19,7 +19,7 @@ GRACE_SECONDS = 150.0
 """A watcher that died is followed by the one that the schedule starts next: a minute, a cold start, a listing."""
 
 # Not "deploy again": a deployment without a change of the template puts back nothing that was done by hand.
-BY_HAND = "docs/operations.md, When something is lost"
+BY_HAND = "docs/how-to/recover.md"
 ENABLE, SCHEDULE_GONE = f"enable it: {BY_HAND}", f"if it is gone, make it again: {BY_HAND}"
 
 _GET, _QUERY, _PUT, _UPDATE = (f"dynamodb:{verb}" for verb in ("GetItem", "Query", "PutItem", "UpdateItem"))

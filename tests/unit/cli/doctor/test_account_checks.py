@@ -87,7 +87,7 @@ def test_the_schedule(account: FakeAccount, result: Result, told: str) -> None:
 )
 def test_a_deployment_without_a_change_puts_back_no_schedule_so_it_is_no_remedy(account: FakeAccount) -> None:
     [found] = schedule(account)
-    assert "docs/operations.md, When something is lost" in found.remedy
+    assert "docs/how-to/recover.md" in found.remedy
     assert "deploy" not in found.remedy
 
 
