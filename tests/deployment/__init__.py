@@ -1,1 +1,1 @@
-"""The stack's way from template.yaml into an account that is emulated on this machine."""
+"""Builds, transforms and deploys template.yaml into an AWS account that is emulated on this machine."""

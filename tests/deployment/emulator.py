@@ -23,22 +23,22 @@ LAUNCHER = Path(__file__).with_name("ministack_with_leading_keys.py")
 REGION = "eu-central-1"
 START_SECONDS = 60
 
-# Without the last two it would listen on all addresses for MQTT and SFTP, whatever BIND_HOST says.
-LISTEN_NOWHERE_ELSE = {"IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0"}
+# Otherwise it would listen on all addresses for MQTT and SFTP, whatever BIND_HOST says.
+NO_OTHER_LISTENERS = {"IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0"}
 
-# The account's limit. For each concurrent call the emulator unpacks the function's layers and starts a process, all on
-# this machine: of 160 calls let in at once, none would answer within a caller's patience, and retries come on top.
+# The account's concurrency. For each concurrent call the emulator unpacks the function's layers and starts a process on
+# this machine. With 160 concurrent calls none would answer before the caller's timeout, and retries add to them.
 CONCURRENT_EXECUTIONS = 16
 
 
-class ListensTooWidely(Exception):
-    """The emulator listens on an address that it was not given."""
+class UnexpectedListener(Exception):
+    """The emulator listens on an address other than the configured one."""
 
 
 class Emulator:
-    """Starts ministack on one address and ends it; all that it writes is under `directory`.
+    """Starts ministack on one address and stops it; it writes under `directory` only.
 
-    Roles count: a function may do what its policies allow, and nothing else.
+    It enforces IAM: a function may do what its role's policies allow, and nothing else.
     """
 
     def __init__(self, directory: Path, *, host: str = HOST, port: int | None = None) -> None:
@@ -66,7 +66,7 @@ class Emulator:
             self._process.stop()
 
     def environment(self) -> dict[str, str]:
-        """The variables of a command that is to talk to this account, and can talk to no other."""
+        """Environment variables of a command that uses this account and cannot reach another one."""
         return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")} | {
             "AWS_ENDPOINT_URL": self.endpoint_url,
             "AWS_REGION": REGION,
@@ -79,18 +79,18 @@ class Emulator:
 
     def client(self, service: str, *, role: str = "") -> Any:
         """A boto3 client of one of the account's services, as its root, or as a role that trusts it."""
-        who = ("test", "test", None)
+        credentials = ("test", "test", None)
         if role:
             arn = self.client("iam").get_role(RoleName=role)["Role"]["Arn"]
-            given = self.client("sts").assume_role(RoleArn=arn, RoleSessionName="tests")["Credentials"]
-            who = (given["AccessKeyId"], given["SecretAccessKey"], given["SessionToken"])
-        session = boto3.Session(*who, region_name=REGION)
+            assumed = self.client("sts").assume_role(RoleArn=arn, RoleSessionName="tests")["Credentials"]
+            credentials = (assumed["AccessKeyId"], assumed["SecretAccessKey"], assumed["SessionToken"])
+        session = boto3.Session(*credentials, region_name=REGION)
         client: Any = session.client(service, endpoint_url=self.endpoint_url)
         return client
 
     @property
     def account(self) -> str:
-        """Its number, for policies that trust its root."""
+        """The account's number, for policies that trust its root."""
         number: str = self.client("sts").get_caller_identity()["Account"]
         return number
 
@@ -114,7 +114,7 @@ class Emulator:
             "TMPDIR": str(self._directory),
             "AUTH": "true",
             "LAMBDA_ACCOUNT_CONCURRENCY": str(CONCURRENT_EXECUTIONS),
-            **LISTEN_NOWHERE_ELSE,
+            **NO_OTHER_LISTENERS,
         }
         return [f"{name}={value}" for name, value in variables.items()]
 
@@ -129,4 +129,4 @@ class Emulator:
         pid = int((self._directory / f"ministack-{self._port}.pid").read_text())
         others = listening_addresses(pid) - {self._host}
         if others:
-            raise ListensTooWidely(f"ministack listens on {', '.join(sorted(others))} too")
+            raise UnexpectedListener(f"ministack listens on {', '.join(sorted(others))} too")

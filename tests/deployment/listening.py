@@ -1,4 +1,4 @@
-"""Which addresses a process listens on, as Linux tells it."""
+"""The addresses that a process listens on, read from /proc."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TABLES = {"tcp": socket.AF_INET, "tcp6": socket.AF_INET6}
 
 
 def listening_addresses(pid: int) -> set[str]:
-    """The addresses on which process `pid` takes TCP connections; none are known where there is no /proc."""
+    """The addresses on which process `pid` accepts TCP connections; empty without /proc."""
     process = Path("/proc") / str(pid)
     if not process.exists():
         return set()

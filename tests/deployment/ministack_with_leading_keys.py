@@ -1,9 +1,9 @@
-"""ministack, which knows every condition that template.yaml uses but for one key: `dynamodb:LeadingKeys`.
+"""ministack with support for the condition key `dynamodb:LeadingKeys`, the only one of template.yaml that it lacks.
 
-Run by ministack's own interpreter (`.tools/ministack/bin/python`). On AWS the key has the partition keys that a
-request names; ministack leaves it out, and a statement with a Null guard would hold for nothing. Here it is as AWS
-documents it, for requests that name one item or one partition. Others have none, and the guard refuses them: a Scan, as
-on AWS, and batches and transactions, here only. Berth makes none of them.
+Run by ministack's own interpreter (`.tools/ministack/bin/python`). On AWS the key contains the partition keys of a
+request. ministack omits it, so a statement with a Null condition would never allow anything. This module sets it as AWS
+documents it, for requests that name one item or one partition. Other requests have no key and are denied: Scan, as on
+AWS; batches and transactions, here only. Berth makes no such request.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ministack.services import dynamodb, iam  # type: ignore[import-not-found]
 LEADING_KEYS = "dynamodb:LeadingKeys"
 PARTITION_KEY = "pk"  # the partition key of both tables
 
-_told_to_the_simulator: ContextVar[list[str] | None] = ContextVar("told_to_the_simulator", default=None)
+_simulated_keys: ContextVar[list[str] | None] = ContextVar("told_to_the_simulator", default=None)
 
 
 def leading_keys(request: dict[str, Any], partition_key: str) -> list[str] | None:
-    """The partition keys that a DynamoDB request names, None where it names none."""
+    """The partition keys of a DynamoDB request, None if it has none."""
     for part in ("Key", "Item"):
         if partition_key in request.get(part, {}):
             return [str(value) for value in request[part][partition_key].values()]
@@ -35,20 +35,20 @@ def leading_keys(request: dict[str, Any], partition_key: str) -> list[str] | Non
     return None
 
 
-def _service_context(body: bytes) -> dict[str, Any]:
-    context: dict[str, Any] = _without_leading_keys(body)
+def _context_with_leading_keys(body: bytes) -> dict[str, Any]:
+    context: dict[str, Any] = _service_context(body)
     try:
         request = json.loads(body)
         table = dynamodb._tables.get(request["TableName"].rpartition("/")[2])
-        # A table that is gone is taken for one of the template's, so that the answer is that it is gone.
+        # A missing table gets the template's partition key, so that the response is ResourceNotFoundException.
         found = leading_keys(request, PARTITION_KEY if table is None else table["pk_name"])
     except (ValueError, KeyError, AttributeError, TypeError):
         return context
     return context if found is None else context | {LEADING_KEYS: found}
 
 
-def _simulated(request: Any) -> Any:
-    """With what the request says of the key in `ContextEntries`."""
+def _simulate_with_leading_keys(request: Any) -> Any:
+    """SimulatePrincipalPolicy with the key from the request's `ContextEntries`."""
 
     def value(path: str) -> str:
         return str(iam._p(request, path) or "")
@@ -59,22 +59,25 @@ def _simulated(request: Any) -> Any:
     keys: list[str] = []
     while name and (key := value(f"ContextEntries.member.{entry}.ContextKeyValues.member.{len(keys) + 1}")):
         keys.append(key)
-    token = _told_to_the_simulator.set(keys or None)
+    token = _simulated_keys.set(keys or None)
     try:
         return _simulate(request)
     finally:
-        _told_to_the_simulator.reset(token)
+        _simulated_keys.reset(token)
 
 
-def _resolved(key: str, context: Any) -> Any:
-    if key.lower() == LEADING_KEYS.lower() and (told := _told_to_the_simulator.get()) is not None:
-        return told
+def _resolve_with_leading_keys(key: str, context: Any) -> Any:
+    if key.lower() == LEADING_KEYS.lower() and (simulated := _simulated_keys.get()) is not None:
+        return simulated
     return _resolve(key, context)
 
 
-_without_leading_keys, iam_actions.dynamodb_service_context = iam_actions.dynamodb_service_context, _service_context
-_resolve, iam_evaluator._resolve_condition_key = iam_evaluator._resolve_condition_key, _resolved
-_simulate, iam._IAM_HANDLERS["SimulatePrincipalPolicy"] = iam._simulate_principal_policy, _simulated
+_service_context, iam_actions.dynamodb_service_context = (
+    iam_actions.dynamodb_service_context,
+    _context_with_leading_keys,
+)
+_resolve, iam_evaluator._resolve_condition_key = iam_evaluator._resolve_condition_key, _resolve_with_leading_keys
+_simulate, iam._IAM_HANDLERS["SimulatePrincipalPolicy"] = iam._simulate_principal_policy, _simulate_with_leading_keys
 
 if __name__ == "__main__":
     app.main()

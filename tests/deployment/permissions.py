@@ -1,4 +1,4 @@
-"""What each function's role may do, in one table: asserted on the template, and tried in the emulator."""
+"""The permissions of each function's role in one table, checked on the template and in the emulator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .template import KUBECONFIGS
 
 
 def partition(key: Any) -> str:
-    """Of an item's key."""
+    """The partition key of an item's key."""
     return str(key["pk"]["S"])
 
 
@@ -27,54 +27,60 @@ LOG, SNAPSHOT, NODE = "log#*", "snapshot#*", f"{NODE_PREFIX}*"
 
 @dataclass(frozen=True)
 class Grant:
-    """Actions on one thing, as the template names it; of a table's items those of these partitions."""
+    """Actions on one resource, as the template names it; `keys` limits a table's items to these partitions."""
 
     actions: frozenset[str]
     resource: str
     keys: frozenset[str] = frozenset()
 
 
-def on(table: Mapping[str, str], actions: str, *keys: str) -> Grant:
-    """Of DynamoDB's actions."""
+def on_table(table: Mapping[str, str], actions: str, *keys: str) -> Grant:
+    """Actions of DynamoDB on items with these partition keys."""
     return Grant(frozenset(f"dynamodb:{action}" for action in actions.split()), str(table), frozenset(keys))
 
 
-def may(action: str, *resources: object) -> Grant:
-    """Another service's."""
+def on_resources(action: str, *resources: object) -> Grant:
+    """An action of another service."""
     return Grant(frozenset({action}), str(resources[0] if len(resources) == 1 else list(resources)))
 
 
-DECIDES = [
-    on(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
-    on(CACHE, "Query", LOG),
-    on(LEDGER, "Query", OPEN),
+READ_CACHE_AND_OPEN_BINDS = [
+    on_table(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
+    on_table(CACHE, "Query", LOG),
+    on_table(LEDGER, "Query", OPEN),
 ]
-WARMED_UP = ("FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "PreemptFunction", "AuthorizerFunction")
+WARM_UP_TARGETS = (
+    "FilterFunction",
+    "FilterOnlyOneFunction",
+    "PrioritizeFunction",
+    "PreemptFunction",
+    "AuthorizerFunction",
+)
 
 GRANTS: Mapping[str, list[Grant]] = {
-    "FilterFunction": DECIDES,
-    "FilterOnlyOneFunction": DECIDES,
-    "PrioritizeFunction": DECIDES,
-    "PreemptFunction": DECIDES,
+    "FilterFunction": READ_CACHE_AND_OPEN_BINDS,
+    "FilterOnlyOneFunction": READ_CACHE_AND_OPEN_BINDS,
+    "PrioritizeFunction": READ_CACHE_AND_OPEN_BINDS,
+    "PreemptFunction": READ_CACHE_AND_OPEN_BINDS,
     "BindFunction": [
-        on(CACHE, "GetItem", HEAD, CONFIGURATION),
-        on(LEDGER, "GetItem UpdateItem", NODE),
-        on(LEDGER, "PutItem DeleteItem", OPEN),
-        may("secretsmanager:GetSecretValue", BINDER_SECRET),
+        on_table(CACHE, "GetItem", HEAD, CONFIGURATION),
+        on_table(LEDGER, "GetItem UpdateItem", NODE),
+        on_table(LEDGER, "PutItem DeleteItem", OPEN),
+        on_resources("secretsmanager:GetSecretValue", BINDER_SECRET),
     ],
     "WatcherFunction": [
-        on(CACHE, "GetItem", HEAD, STANDBY, CONFIGURATION, SNAPSHOT),
-        on(CACHE, "Query", LOG),
-        on(CACHE, "PutItem", LOG, SNAPSHOT),
-        on(CACHE, "UpdateItem", HEAD, STANDBY),
-        on(LEDGER, "GetItem PutItem", MARKER, NODE),
-        on(LEDGER, "UpdateItem", NODE),
-        on(LEDGER, "Query", OPEN),
-        on(LEDGER, "DeleteItem", OPEN, NODE),
-        may("lambda:InvokeFunction", *({"Ref": f"{name}Aliaslive"} for name in WARMED_UP)),
-        may("secretsmanager:GetSecretValue", WATCHER_SECRET),
+        on_table(CACHE, "GetItem", HEAD, STANDBY, CONFIGURATION, SNAPSHOT),
+        on_table(CACHE, "Query", LOG),
+        on_table(CACHE, "PutItem", LOG, SNAPSHOT),
+        on_table(CACHE, "UpdateItem", HEAD, STANDBY),
+        on_table(LEDGER, "GetItem PutItem", MARKER, NODE),
+        on_table(LEDGER, "UpdateItem", NODE),
+        on_table(LEDGER, "Query", OPEN),
+        on_table(LEDGER, "DeleteItem", OPEN, NODE),
+        on_resources("lambda:InvokeFunction", *({"Ref": f"{name}Aliaslive"} for name in WARM_UP_TARGETS)),
+        on_resources("secretsmanager:GetSecretValue", WATCHER_SECRET),
     ],
-    "HealthzFunction": [on(CACHE, "GetItem", HEAD, CONFIGURATION)],
-    "AuthorizerFunction": [may("secretsmanager:GetSecretValue", {"Fn::GetAtt": "PasswordSecret.Id"})],
+    "HealthzFunction": [on_table(CACHE, "GetItem", HEAD, CONFIGURATION)],
+    "AuthorizerFunction": [on_resources("secretsmanager:GetSecretValue", {"Fn::GetAtt": "PasswordSecret.Id"})],
 }
-"""Of a stack with kubeconfigs, passwords, and DynamoDB's own key for its tables."""
+"""For a stack with kubeconfig secrets, basic authentication, and DynamoDB's own encryption key."""

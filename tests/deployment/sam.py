@@ -1,4 +1,4 @@
-"""SAM as a user runs it, build, deploy and local: a command of an environment of its own (`.tools/sam`)."""
+"""Runs `sam build`, `sam deploy` and `sam local invoke` from its own environment (`.tools/sam`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[2]
 COMMAND = PROJECT / ".tools" / "sam" / "bin" / "sam"
 
-# The environment of samconfig.toml that the tests deploy with, and its stack.
+# The section of samconfig.toml that the tests deploy with, and its stack.
 CONFIG_ENV = "emulator"
 STACK_NAME = "berth-emulator"
 
@@ -24,12 +24,12 @@ QUIET = {"SAM_CLI_TELEMETRY": "0", "SAM_CLI_POLL_DELAY": "1"}
 
 
 class SamFailed(Exception):
-    """A command of SAM did not succeed; the message has the end of what it printed."""
+    """A SAM command failed; the message contains the end of its output."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What functions are built for: on Lambda a choice, on an emulator what the machine itself can execute."""
+    """The platform that functions are built for; on the emulator it has to be this machine's own."""
 
     architecture: str
     python_version: str
@@ -41,12 +41,12 @@ class Machine:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The template's parameters that say so."""
+        """The template's parameters for this platform."""
         return {"Architecture": self.architecture, "PythonRuntime": f"python{self.python_version}"}
 
     @property
     def build_variables(self) -> dict[str, str]:
-        """The same for the makefiles of the layers, which SAM does not tell."""
+        """The same for the makefiles of the layers, which do not get the template's parameters."""
         return {"BERTH_ARCHITECTURE": self.architecture, "BERTH_PYTHON_VERSION": self.python_version}
 
     @property
@@ -68,12 +68,12 @@ def build(directory: Path, machine: Machine, *, project: Path = PROJECT) -> Path
 def deploy(
     template: Path, parameters: Mapping[str, str], environment: Mapping[str, str], *, project: Path = PROJECT
 ) -> None:
-    """Deploy a built template to the account that `environment` names; no change is no error."""
+    """Deploy a built template to the account of `environment`; an empty change set is no error."""
     _sam(
         [
             "deploy",
             f"--template-file={template}",
-            f"--config-file={project / 'samconfig.toml'}",  # else it is looked for beside the template
+            f"--config-file={project / 'samconfig.toml'}",  # by default SAM looks for it beside the template
             f"--config-env={CONFIG_ENV}",
             "--no-fail-on-empty-changeset",
             "--no-progressbar",
@@ -95,9 +95,9 @@ def local_invoke(
     variables: Path,
     environment: Mapping[str, str],
 ) -> str:
-    """Invoke a built function in a container of `image` and return what it answered.
+    """Invoke a built function in a container of `image` and return its response.
 
-    `variables` is a file for `--env-vars`: values for variables that the template declares.
+    `variables` is a file for `--env-vars`: values of variables that the template declares.
     """
     return _sam(
         [
@@ -134,7 +134,7 @@ def _sam(arguments: list[str | Path], project: Path, environment: Mapping[str, s
 
 
 def _parameters(beside: Path, parameters: Mapping[str, str]) -> str:
-    """A file, since SAM would take a value apart at its quotes; JSON, which is YAML, since SAM reads no other."""
+    """Write the parameters to a file, because SAM splits values at quotes. JSON is valid YAML, the format SAM reads."""
     path = beside.with_suffix(".parameters.yaml")
     path.write_text(json.dumps(dict(parameters)))
     return f"file://{path}"

@@ -1,6 +1,6 @@
-"""What the SAM transform makes of a template, both JSON. Run by sam's own Python, which has the translator.
+"""The SAM transform of a template, JSON in and JSON out. Run by sam's own Python, which has the translator.
 
-It imports nothing of ours: sam's pins and ours exclude each other.
+It imports no module of the project, because sam's pinned dependencies conflict with the project's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from samtranslator.translator.transform import transform  # type: ignore[import-
 
 
 class NoManagedPolicies:
-    """Berth names none, so none is looked up."""
+    """The template names no managed policy, so none is looked up."""
 
     def load(self) -> dict[str, str]:
         """ARNs by name."""
@@ -20,5 +20,5 @@ class NoManagedPolicies:
 
 
 if __name__ == "__main__":
-    asked = json.load(sys.stdin)
-    json.dump(transform(asked["template"], asked["parameters"], NoManagedPolicies()), sys.stdout)
+    request = json.load(sys.stdin)
+    json.dump(transform(request["template"], request["parameters"], NoManagedPolicies()), sys.stdout)

@@ -1,4 +1,4 @@
-"""template.yaml as CloudFormation understands it: short forms of the intrinsic functions become the long ones."""
+"""template.yaml as CloudFormation reads it: short forms of the intrinsic functions become the long ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KUBECONFIGS = {
     f"{user}KubeconfigSecretArn": f"arn:aws:secretsmanager:eu-central-1:123456789012:secret:berth/{user}-AbCdEf"
     for user in ("Watcher", "Binder")
 }
-"""Parameters that give the stack a cluster."""
+"""Parameters that name the stack's cluster."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -48,9 +48,9 @@ def of_type(template: dict[str, Any], resource_type: str) -> dict[str, dict[str,
 
 
 class Deployment:
-    """What a template comes to with these parameters: conditions, mappings and rules, as far as it uses them.
+    """A template evaluated with these parameters: conditions, mappings and rules, as far as it uses them.
 
-    With KUBECONFIGS, unless the parameters say something of the cluster: without one nothing is deployed.
+    Adds KUBECONFIGS unless the parameters name a cluster, because a stack without one is rejected.
     """
 
     def __init__(self, template: dict[str, Any], **parameters: str) -> None:
@@ -61,7 +61,7 @@ class Deployment:
         self._parameters |= parameters
 
     def resources(self, resource_type: str) -> dict[str, dict[str, Any]]:
-        """The properties of those that are made, by logical id."""
+        """The properties of the resources that are created, by logical id."""
         return {
             logical_id: self.value(resource.get("Properties", {}))
             for logical_id, resource in self._template["Resources"].items()
@@ -69,15 +69,15 @@ class Deployment:
         }
 
     def outputs(self) -> dict[str, Any]:
-        """The value of each that there is."""
+        """The values of the outputs whose condition is true."""
         return {
             name: self.value(output["Value"])
             for name, output in self._template["Outputs"].items()
             if self._holds(output.get("Condition"))
         }
 
-    def refusals(self) -> list[str]:
-        """What the rules say against these parameters."""
+    def failed_assertions(self) -> list[str]:
+        """The descriptions of the rules' assertions that these parameters violate."""
         return [
             assertion["AssertDescription"]
             for rule in self._template["Rules"].values()
@@ -86,11 +86,11 @@ class Deployment:
             if not self.value(assertion["Assert"])
         ]
 
-    def value(self, written: Any) -> Any:
+    def value(self, expression: Any) -> Any:
         """With `Fn::If`, `Fn::FindInMap`, `Fn::Equals`, `Fn::Not`, `Fn::And` and references to parameters replaced.
 
-        What is `AWS::NoValue` then is not there."""
-        match written:
+        Members that are `AWS::NoValue` are removed."""
+        match expression:
             case {"Ref": name} if name in self._parameters:
                 return self._parameters[name]
             case {"Fn::If": [condition, then, otherwise]}:
@@ -106,11 +106,11 @@ class Deployment:
             case {"Condition": str(name), **rest} if not rest:
                 return self._holds(name)
             case dict():
-                found = {key: self.value(value) for key, value in written.items()}
+                found = {key: self.value(value) for key, value in expression.items()}
                 return {key: value for key, value in found.items() if value != NO_VALUE}
             case list():
-                return [each for each in map(self.value, written) if each != NO_VALUE]
-        return written
+                return [each for each in map(self.value, expression) if each != NO_VALUE]
+        return expression
 
     def _holds(self, condition: str | None) -> bool:
         return condition is None or bool(self.value(self._template["Conditions"][condition]))

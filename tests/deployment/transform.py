@@ -1,4 +1,4 @@
-"""template.yaml as CloudFormation gets it from the SAM transform: resources of AWS only, with these parameters."""
+"""The processed template: template.yaml after the SAM transform, without SAM resource types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REGION = "eu-central-1"
 
 
 def transformed(**parameters: str) -> dict[str, Any]:
-    """The processed template. Conditions and references to parameters are still in it; see `Deployment` for these.
+    """The processed template. It still contains conditions and references to parameters; `Deployment` evaluates them.
 
     Skips the test where sam is not set up.
     """
@@ -35,7 +35,7 @@ def transformed(**parameters: str) -> dict[str, Any]:
 def _transform(parameters: str) -> bytes:
     template = read_template()
     for resource in template["Resources"].values():
-        # `sam package` puts the addresses of what it has uploaded there.
+        # `sam package` replaces these with the addresses of its uploads.
         for name in {"CodeUri", "ContentUri"} & resource.get("Properties", {}).keys():
             resource["Properties"][name] = "s3://bucket/key"
     return subprocess.run(
@@ -47,16 +47,16 @@ def _transform(parameters: str) -> bytes:
     ).stdout
 
 
-def waits_for(resource: dict[str, Any]) -> set[str]:
-    """The logical ids that CloudFormation makes first: those that are named anywhere in the resource."""
-    return set(_named(resource)) | {*_listed(resource.get("DependsOn", []))}
+def dependencies(resource: dict[str, Any]) -> set[str]:
+    """The logical ids that the resource refers to, which CloudFormation creates first."""
+    return set(_references(resource)) | {*_as_list(resource.get("DependsOn", []))}
 
 
-def _listed(found: str | list[str]) -> list[str]:
+def _as_list(found: str | list[str]) -> list[str]:
     return [found] if isinstance(found, str) else found
 
 
-def _named(value: Any) -> Iterator[str]:
+def _references(value: Any) -> Iterator[str]:
     match value:
         case {"Ref": str(name)}:
             yield name
@@ -68,7 +68,7 @@ def _named(value: Any) -> Iterator[str]:
             yield from re.findall(r"\$\{(\w+)", text)
         case dict():
             for each in value.values():
-                yield from _named(each)
+                yield from _references(each)
         case list():
             for each in value:
-                yield from _named(each)
+                yield from _references(each)

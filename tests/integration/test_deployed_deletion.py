@@ -1,9 +1,9 @@
-"""A stack deployed and deleted by somebody who may do what docs/deployer-policy.json says, and what stays of it.
+"""Deployment and deletion of a stack by a user with docs/deployer-policy.json, and what remains of it.
 
-The emulator looks at the rights for what is asked of CloudFormation and S3, not at those for what CloudFormation then
-does with each resource: these are held against the policy in test_deployer_policy.py.
+The emulator checks permissions for calls to CloudFormation and S3, not for the calls that CloudFormation makes for each
+resource: test_deployer_policy.py compares these with the policy.
 
-The tests are one story on one stack, in their order.
+The tests run in order on one stack.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Deployer:
         }
 
     def deploy(self, template: Path, parameters: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-        """With a bucket of its own: that of SAM demands TLS, which the emulator has not."""
+        """With its own bucket: SAM's bucket requires TLS, which the emulator does not offer."""
         given = template.with_suffix(".deployer.yaml")
         given.write_text(json.dumps(dict(parameters)))
         return subprocess.run(
@@ -101,7 +101,7 @@ def template(tmp_path_factory: pytest.TempPathFactory, emulator: Emulator) -> Pa
 
 @pytest.fixture(scope="module")
 def parameters(emulator: Emulator) -> dict[str, str]:
-    """A kubeconfig for whichever parameters name one, in secrets that the stack does not own."""
+    """A kubeconfig for each parameter that names one, in secrets outside the stack."""
     secrets = {
         name: emulator.create_secret(name, {})
         for name in read_template()["Parameters"]
@@ -120,7 +120,7 @@ def deployer(emulator: Emulator) -> Deployer:
 
 @pytest.fixture(scope="module")
 def ledger(emulator: Emulator) -> str:
-    """By name, of the stack that was deployed."""
+    """Table name of the deployed stack."""
     found = emulator.client("cloudformation").describe_stack_resource(
         StackName=sam.STACK_NAME, LogicalResourceId="LedgerTable"
     )
@@ -128,20 +128,20 @@ def ledger(emulator: Emulator) -> str:
     return name
 
 
-def test_nobody_else_can_deploy(emulator: Emulator, template: Path, parameters: dict[str, str]) -> None:
-    who_am_i = {"Effect": "Allow", "Action": "sts:GetCallerIdentity", "Resource": "*"}
-    little = json.dumps({"Version": "2012-10-17", "Statement": [who_am_i]})
-    done = Deployer(emulator, "somebody", little).deploy(template, parameters)
+def test_user_without_the_policy_cannot_deploy(emulator: Emulator, template: Path, parameters: dict[str, str]) -> None:
+    caller_identity = {"Effect": "Allow", "Action": "sts:GetCallerIdentity", "Resource": "*"}
+    minimal = json.dumps({"Version": "2012-10-17", "Statement": [caller_identity]})
+    done = Deployer(emulator, "somebody", minimal).deploy(template, parameters)
     assert done.returncode
     assert "AccessDenied" in done.stdout + done.stderr
 
 
-def test_the_deployer_can(template: Path, deployer: Deployer, parameters: dict[str, str]) -> None:
+def test_deployer_can_deploy(template: Path, deployer: Deployer, parameters: dict[str, str]) -> None:
     done = deployer.deploy(template, parameters)
     assert not done.returncode, done.stdout + done.stderr
 
 
-def test_the_stack_s_tags_are_on_what_has_tags(emulator: Emulator) -> None:
+def test_functions_and_tables_have_the_stack_tags(emulator: Emulator) -> None:
     functions, tables = emulator.client("lambda"), emulator.client("dynamodb")
     arns = [each["FunctionArn"] for each in functions.list_functions()["Functions"]]
     assert arns
@@ -151,7 +151,7 @@ def test_the_stack_s_tags_are_on_what_has_tags(emulator: Emulator) -> None:
         assert {"Key": "team", "Value": "platform"} in tables.list_tags_of_resource(ResourceArn=arn)["Tags"]
 
 
-def test_names_are_such_as_the_policy_speaks_of(emulator: Emulator) -> None:
+def test_physical_names_match_the_policy(emulator: Emulator) -> None:
     prefix = f"{sam.STACK_NAME}-"
     stack = emulator.client("cloudformation").describe_stack_resources(StackName=sam.STACK_NAME)["StackResources"]
     own = {"AWS::DynamoDB::Table", "AWS::IAM::Role", "AWS::Scheduler::Schedule", "AWS::CloudWatch::Alarm"}
@@ -160,26 +160,26 @@ def test_names_are_such_as_the_policy_speaks_of(emulator: Emulator) -> None:
     assert all(name.startswith(prefix) for name in names)
 
 
-def test_deleted_by_the_deployer_it_leaves_the_ledger(emulator: Emulator, deployer: Deployer, ledger: str) -> None:
+def test_deletion_by_the_deployer_leaves_only_the_ledger(emulator: Emulator, deployer: Deployer, ledger: str) -> None:
     stacks = deployer.client("cloudformation")
     stacks.delete_stack(StackName=sam.STACK_NAME)
     emulator.client("cloudformation").get_waiter("stack_delete_complete").wait(
         StackName=sam.STACK_NAME, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
     )
-    assert _left(emulator) == {"table": [ledger]}
+    assert _remaining(emulator) == {"table": [ledger]}
 
 
-def test_the_ledger_goes_when_it_is_no_longer_protected(emulator: Emulator, ledger: str) -> None:
+def test_unprotected_ledger_can_be_deleted(emulator: Emulator, ledger: str) -> None:
     tables = emulator.client("dynamodb")
     with pytest.raises(ClientError, match="protect"):
         tables.delete_table(TableName=ledger)
     tables.update_table(TableName=ledger, DeletionProtectionEnabled=False)
     tables.delete_table(TableName=ledger)
-    assert _left(emulator) == {}
+    assert _remaining(emulator) == {}
 
 
-def _left(emulator: Emulator) -> dict[str, list[str]]:
-    """What there is of the kinds that the stack had, by name; what it did not make apart."""
+def _remaining(emulator: Emulator) -> dict[str, list[str]]:
+    """Names of remaining resources, by kind; without those that the stack did not create."""
     found = {
         "table": emulator.client("dynamodb").list_tables()["TableNames"],
         "function": [each["FunctionName"] for each in emulator.client("lambda").list_functions()["Functions"]],

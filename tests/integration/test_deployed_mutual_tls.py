@@ -1,7 +1,7 @@
-"""The stack deployed with `Authentication=mtls` into the emulator: what of it can be seen where no gateway asks for
-certificates. The domain and its trust store are asserted on the template, the handshake on `berth serve`.
+"""The stack deployed with `Authentication=mtls` into the emulator, which has no gateway that asks for certificates. The
+domain and its trust store are checked on the template, the handshake on `berth serve`.
 
-The tests are one story on one stack, in their order.
+The tests run in order on one stack.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.e2e.endpoint import Endpoint
 
 pytestmark = pytest.mark.build
 
-WHOLE = {
+COMPLETE = {
     "Authentication": "mtls",
     "DomainName": "berth.example.com",
     "DomainCertificateArn": "arn:aws:acm:eu-central-1:000000000000:certificate/01234567-89ab-cdef-0123-456789abcdef",
@@ -34,7 +34,7 @@ WHOLE = {
 
 
 class Stack:
-    """The project, built once, and deployed with these parameters or those."""
+    """The project, built once, and deployed with different parameters."""
 
     def __init__(self, directory: Path, emulator: Emulator) -> None:
         self._emulator = emulator
@@ -43,8 +43,8 @@ class Stack:
         self._cluster = emulator.create_kubeconfigs({}, {})
 
     def deploy(self, parameters: dict[str, str]) -> None:
-        everywhere = {**self._cluster, **self._machine.parameters}
-        sam.deploy(self._template, everywhere | parameters, self._emulator.environment())
+        common = {**self._cluster, **self._machine.parameters}
+        sam.deploy(self._template, common | parameters, self._emulator.environment())
 
     def client(self, service: str) -> Any:
         return self._emulator.client(service)
@@ -76,13 +76,13 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 @pytest.mark.parametrize(
     ("parameters", "refusal"),
     [
-        pytest.param({}, r"Authentication", id="without saying who may call"),
-        pytest.param(WHOLE | {"TruststoreVersion": ""}, "give TruststoreVersion", id="with half of mutual TLS"),
-        pytest.param(WHOLE | {"Authentication": "basic"}, "DomainName is for mtls", id="with a domain for passwords"),
-        pytest.param({"Authentication": "NONE"}, "Authentication", id="for everybody"),
+        pytest.param({}, r"Authentication", id="no authentication"),
+        pytest.param(COMPLETE | {"TruststoreVersion": ""}, "mtls requires TruststoreVersion", id="incomplete mtls"),
+        pytest.param(COMPLETE | {"Authentication": "basic"}, "does not take DomainName", id="basic with a domain"),
+        pytest.param({"Authentication": "NONE"}, "Authentication", id="unknown authentication"),
     ],
 )
-def test_it_is_not_deployed(stack: Stack, parameters: dict[str, str], refusal: str) -> None:
+def test_rejects_incomplete_or_mixed_authentication(stack: Stack, parameters: dict[str, str], refusal: str) -> None:
     with pytest.raises(sam.SamFailed, match=refusal):
         stack.deploy(parameters)
     assert not stack.exists()
@@ -90,18 +90,18 @@ def test_it_is_not_deployed(stack: Stack, parameters: dict[str, str], refusal: s
 
 @pytest.fixture(scope="module")
 def deployed(stack: Stack) -> Stack:
-    stack.deploy(WHOLE)
+    stack.deploy(COMPLETE)
     return stack
 
 
-def test_its_address_is_the_domain_s(deployed: Stack) -> None:
+def test_url_prefix_is_the_domain(deployed: Stack) -> None:
     outputs = deployed.outputs()
     assert outputs["UrlPrefix"] == "https://berth.example.com/scheduler"
     assert {"DomainNameTarget", "AllowListParameterName"} <= set(outputs)
     assert "PasswordSecretArn" not in outputs
 
 
-def test_the_api_s_own_address_is_off_and_the_domain_has_the_trust_store(deployed: Stack) -> None:
+def test_default_endpoint_is_disabled_and_domain_has_trust_store(deployed: Stack) -> None:
     apis = deployed.client("apigatewayv2")
     [api] = apis.get_apis()["Items"]
     assert api["DisableExecuteApiEndpoint"] is True
@@ -111,17 +111,17 @@ def test_the_api_s_own_address_is_off_and_the_domain_has_the_trust_store(deploye
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "bind", "preempt"])
-def test_who_comes_without_a_certificate_is_refused_by_the_authorizer(deployed: Stack, verb: str) -> None:
+def test_authorizer_rejects_call_without_certificate(deployed: Stack, verb: str) -> None:
     assert deployed.endpoint().post(verb, b"{}").status == 403
 
 
-def test_the_allow_list_is_there_and_names_nobody(deployed: Stack) -> None:
+def test_allow_list_is_empty_after_deployment(deployed: Stack) -> None:
     record = ParameterStoreAllowList(deployed.client("ssm"), deployed.outputs()["AllowListParameterName"])
     assert record.read() == AllowList()
 
 
-def test_who_is_put_on_the_allow_list_may_call_in_seconds(deployed: Stack) -> None:
-    """The event is the one that the gateway would send."""
+def test_listed_certificate_is_allowed_within_seconds(deployed: Stack) -> None:
+    """With the event that API Gateway would send."""
     functions = deployed.client("lambda")
     [name] = [
         each["FunctionName"] for each in functions.list_functions()["Functions"] if "Authorizer" in each["FunctionName"]

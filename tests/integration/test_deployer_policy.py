@@ -1,7 +1,7 @@
 """docs/deployer-policy.json: enough to create, update and delete the stack, and not much more.
 
-What each type of resource takes is what CloudFormation's own schema of the type says of its handlers, as far as the
-template uses it.
+The actions per resource type are those of the handlers in CloudFormation's own schema of the type, as far as the
+template uses them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PRIVATE = {"VpcSubnetIds": "subnet-0123456789abcdef0", "VpcSecurityGroupIds": "s
 STACKS = {
     "basic": {"Authentication": "basic"},
     "mtls": {"Authentication": "mtls"},
-    "all that there is": {"Tracing": "Active", "DeploymentPreference": "Canary10Percent5Minutes", **PRIVATE},
+    "all options": {"Tracing": "Active", "DeploymentPreference": "Canary10Percent5Minutes", **PRIVATE},
 }
 
 AN_API = "arn:aws:apigateway:REGION::/apis/a1b2c3d4e5"
@@ -33,20 +33,20 @@ A_DOMAIN = "arn:aws:apigateway:REGION::/domainnames/berth.example.com"
 A_FUNCTION = "arn:aws:lambda:REGION:ACCOUNT:function:STACK-BindFunction-0A1B2C3D4E5F"
 A_LAYER = "arn:aws:lambda:REGION:ACCOUNT:layer:STACK-kubernetes"
 A_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/lambda/STACK-bind:*"
-THE_API_S_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/vendedlogs/STACK-api:*"
+API_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/vendedlogs/STACK-api:*"
 A_PARAMETER = "arn:aws:ssm:REGION:ACCOUNT:parameter/berth/STACK/allow-list"
 A_ROLE = "arn:aws:iam::ACCOUNT:role/STACK-BindFunctionRole-0A1B2C3D4E5F"
 A_SCHEDULE = "arn:aws:scheduler:REGION:ACCOUNT:schedule/default/STACK-WatcherFunctionEveryMinute-0A1B2C3D4E5F"
 A_SECRET = "arn:aws:secretsmanager:REGION:ACCOUNT:secret:PasswordSecret-0A1B2C3D4E5F-AbCdEf"
 A_TABLE = "arn:aws:dynamodb:REGION:ACCOUNT:table/STACK-LedgerTable-0A1B2C3D4E5F"
-THE_KEY = "arn:aws:kms:REGION:ACCOUNT:key/TABLE_KEY"
-THE_CODE = "arn:aws:s3:::BUCKET/STACK/0123456789abcdef0123456789abcdef"
-THE_TRUST_STORE = "arn:aws:s3:::TRUSTSTORE_BUCKET/truststore.pem"
-ANYTHING = "*"
+TABLE_KEY_ARN = "arn:aws:kms:REGION:ACCOUNT:key/TABLE_KEY"
+UPLOADED_CODE = "arn:aws:s3:::BUCKET/STACK/0123456789abcdef0123456789abcdef"
+TRUST_STORE = "arn:aws:s3:::TRUSTSTORE_BUCKET/truststore.pem"
+ALL_RESOURCES = "*"
 
 API_CALLS = "DELETE GET PATCH POST PUT"
 
-# By type: on what, and which actions of which service.
+# By type: resource, service and actions.
 NEEDED: dict[str, list[tuple[str, str, str]]] = {
     "AWS::ApiGatewayV2::Api": [
         ("arn:aws:apigateway:REGION::/apis", "apigateway", "GET POST"),
@@ -58,7 +58,7 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
     "AWS::ApiGatewayV2::DomainName": [
         ("arn:aws:apigateway:REGION::/domainnames", "apigateway", "GET POST AddCertificateToDomain"),
         (A_DOMAIN, "apigateway", f"{API_CALLS} AddCertificateToDomain RemoveCertificateFromDomain"),
-        (THE_TRUST_STORE, "s3", "GetObject GetObjectVersion"),
+        (TRUST_STORE, "s3", "GetObject GetObjectVersion"),
         (
             "arn:aws:iam::ACCOUNT:role/aws-service-role/ops.apigateway.amazonaws.com/AWSServiceRoleForAPIGateway",
             "iam",
@@ -70,7 +70,7 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
     "AWS::ApiGatewayV2::Stage": [
         (f"{AN_API}/stages/$default", "apigateway", f"{API_CALLS} TagResource"),
         (  # Configuring logging for an HTTP API
-            ANYTHING,
+            ALL_RESOURCES,
             "logs",
             "CreateLogDelivery DeleteLogDelivery DescribeResourcePolicies GetLogDelivery ListLogDeliveries "
             "PutResourcePolicy UpdateLogDelivery",
@@ -104,7 +104,7 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
             "DescribeKinesisStreamingDestination DescribeTable DescribeTimeToLive GetResourcePolicy ListTagsOfResource "
             "TagResource UntagResource UpdateContinuousBackups UpdateTable UpdateTimeToLive",
         ),
-        (THE_KEY, "kms", "CreateGrant DescribeKey"),
+        (TABLE_KEY_ARN, "kms", "CreateGrant DescribeKey"),
     ],
     "AWS::IAM::Role": [
         (
@@ -148,13 +148,13 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
         ),
         (f"{A_LAYER}:7", "lambda", "GetLayerVersion"),
         (A_ROLE, "iam", "PassRole"),
-        (THE_CODE, "s3", "GetObject GetObjectVersion"),
-        (ANYTHING, "ec2", "DescribeNetworkInterfaces DescribeSecurityGroups DescribeSubnets DescribeVpcs"),
+        (UPLOADED_CODE, "s3", "GetObject GetObjectVersion"),
+        (ALL_RESOURCES, "ec2", "DescribeNetworkInterfaces DescribeSecurityGroups DescribeSubnets DescribeVpcs"),
     ],
     "AWS::Lambda::LayerVersion": [
         (A_LAYER, "lambda", "PublishLayerVersion"),
         (f"{A_LAYER}:7", "lambda", "DeleteLayerVersion GetLayerVersion"),
-        (THE_CODE, "s3", "GetObject GetObjectVersion"),
+        (UPLOADED_CODE, "s3", "GetObject GetObjectVersion"),
     ],
     "AWS::Lambda::Permission": [(f"{A_FUNCTION}:live", "lambda", "AddPermission GetPolicy RemovePermission")],
     "AWS::Lambda::Version": [
@@ -172,7 +172,7 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
             "CreateLogGroup DeleteLogGroup GetDataProtectionPolicy ListTagsForResource PutRetentionPolicy TagResource "
             "UntagResource",
         )
-        for group in (A_LOG_GROUP, THE_API_S_LOG_GROUP)
+        for group in (A_LOG_GROUP, API_LOG_GROUP)
     ]
     + [("arn:aws:logs:REGION:ACCOUNT:log-group:*", "logs", "DescribeLogGroups")],
     "AWS::SSM::Parameter": [
@@ -188,12 +188,12 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
             "secretsmanager",
             "CreateSecret DeleteSecret DescribeSecret GetSecretValue TagResource UntagResource UpdateSecret",
         ),
-        (ANYTHING, "secretsmanager", "GetRandomPassword"),
+        (ALL_RESOURCES, "secretsmanager", "GetRandomPassword"),
     ],
 }
 
-# What `sam deploy` and `sam delete` do themselves.
-OF_SAM = [
+# Calls of `sam deploy` and `sam delete` themselves.
+SAM_CALLS = [
     (
         "arn:aws:cloudformation:REGION:ACCOUNT:stack/STACK/0a1b2c3d",
         "cloudformation",
@@ -207,12 +207,12 @@ OF_SAM = [
         "cloudformation",
         "DescribeStacks",
     ),
-    (THE_CODE, "s3", "PutObject"),
+    (UPLOADED_CODE, "s3", "PutObject"),
     ("arn:aws:s3:::BUCKET", "s3", "ListBucket"),
 ]
 
 LARGEST_INLINE_POLICY_OF_A_ROLE = 10_240
-"""White space does not count. A managed policy may have 6,144."""
+"""Characters without white space. The limit of a managed policy is 6,144."""
 
 
 @pytest.fixture(scope="module")
@@ -225,7 +225,7 @@ def resource_types() -> list[str]:
     return sorted({each["Type"] for given in STACKS.values() for each in transformed(**given)["Resources"].values()})
 
 
-def test_every_resource_can_be_created_updated_and_deleted(statements: list[dict[str, Any]]) -> None:
+def test_allows_every_resource_operation(statements: list[dict[str, Any]]) -> None:
     missing = {
         (resource_type, action, resource)
         for resource_type in resource_types()
@@ -235,18 +235,18 @@ def test_every_resource_can_be_created_updated_and_deleted(statements: list[dict
     assert missing == set()
 
 
-def test_sam_can_do_its_part(statements: list[dict[str, Any]]) -> None:
-    assert [each for each in _needed(OF_SAM) if not _allowed(statements, *each)] == []
+def test_allows_sam_deploy_and_delete(statements: list[dict[str, Any]]) -> None:
+    assert [each for each in _needed(SAM_CALLS) if not _allowed(statements, *each)] == []
 
 
-def test_no_action_is_granted_that_nothing_needs(statements: list[dict[str, Any]]) -> None:
-    needed = {action for uses in [*NEEDED.values(), OF_SAM] for action, _ in _needed(uses)}
+def test_grants_no_unused_action(statements: list[dict[str, Any]]) -> None:
+    needed = {action for uses in [*NEEDED.values(), SAM_CALLS] for action, _ in _needed(uses)}
     granted = [action for statement in statements for action in _listed(statement["Action"])]
     assert set(granted) == needed
     assert not any("*" in action for action in granted)
 
 
-def test_only_what_iam_cannot_narrow_is_granted_everywhere(statements: list[dict[str, Any]]) -> None:
+def test_grants_on_all_resources_only_what_iam_cannot_narrow(statements: list[dict[str, Any]]) -> None:
     everywhere = {
         action
         for statement in statements
@@ -265,20 +265,20 @@ def test_only_what_iam_cannot_narrow_is_granted_everywhere(statements: list[dict
 @pytest.mark.parametrize(
     ("action", "resource"),
     [
-        pytest.param("dynamodb:DeleteTable", A_TABLE.replace("STACK", "other"), id="another stack's table"),
-        pytest.param("iam:PutRolePolicy", A_ROLE.replace("STACK", "admin"), id="a role that is not the stack's"),
-        pytest.param("lambda:UpdateFunctionCode", A_FUNCTION.replace("STACK", "other"), id="somebody else's function"),
-        pytest.param("dynamodb:GetItem", A_TABLE, id="what is in a table"),
-        pytest.param("lambda:InvokeFunction", A_FUNCTION, id="a call of a function"),
-        pytest.param("s3:PutObject", THE_TRUST_STORE, id="another trust store"),
-        pytest.param("ssm:PutParameter", A_PARAMETER.replace("STACK", "other"), id="another stack's allow-list"),
+        pytest.param("dynamodb:DeleteTable", A_TABLE.replace("STACK", "other"), id="table of another stack"),
+        pytest.param("iam:PutRolePolicy", A_ROLE.replace("STACK", "admin"), id="role of another stack"),
+        pytest.param("lambda:UpdateFunctionCode", A_FUNCTION.replace("STACK", "other"), id="function of another stack"),
+        pytest.param("dynamodb:GetItem", A_TABLE, id="items of a table"),
+        pytest.param("lambda:InvokeFunction", A_FUNCTION, id="invocation of a function"),
+        pytest.param("s3:PutObject", TRUST_STORE, id="write to the trust store"),
+        pytest.param("ssm:PutParameter", A_PARAMETER.replace("STACK", "other"), id="allow-list of another stack"),
     ],
 )
-def test_what_belongs_to_others_is_out_of_reach(statements: list[dict[str, Any]], action: str, resource: str) -> None:
+def test_denies_access_to_other_stacks_and_data(statements: list[dict[str, Any]], action: str, resource: str) -> None:
     assert not _allowed(statements, action, resource)
 
 
-def test_sam_can_attach_the_policies_that_it_attaches_and_no_others(statements: list[dict[str, Any]]) -> None:
+def test_allows_attaching_exactly_the_policies_of_sam(statements: list[dict[str, Any]]) -> None:
     attached = {
         arn
         for given in STACKS.values()
@@ -290,7 +290,7 @@ def test_sam_can_attach_the_policies_that_it_attaches_and_no_others(statements: 
     assert set(attaching["Condition"]["ArnEquals"]["iam:PolicyARN"]) == attached
 
 
-def test_a_role_can_be_passed_to_the_services_that_take_one(statements: list[dict[str, Any]]) -> None:
+def test_allows_passing_roles_to_their_services(statements: list[dict[str, Any]]) -> None:
     trusted = {
         service
         for given in STACKS.values()
@@ -303,7 +303,7 @@ def test_a_role_can_be_passed_to_the_services_that_take_one(statements: list[dic
     assert set(passing["Condition"]["StringEquals"]["iam:PassedToService"]) >= trusted
 
 
-def test_it_fits_into_a_role() -> None:
+def test_fits_into_an_inline_policy() -> None:
     text = json.dumps(json.loads(POLICY.read_text()), separators=(",", ":"))
     longest = {"STACK": 24, "ACCOUNT": 12, "REGION": 14, "TABLE_KEY": 36, "TRUSTSTORE_BUCKET": 63, "BUCKET": 63}
     for placeholder, length in sorted(longest.items(), key=lambda each: -len(each[0])):
@@ -317,7 +317,7 @@ def _needed(uses: list[tuple[str, str, str]]) -> list[tuple[str, str]]:
 
 
 def _allowed(statements: list[dict[str, Any]], action: str, resource: str) -> bool:
-    """Conditions apart."""
+    """Ignores conditions."""
     return any(
         action in _listed(statement["Action"])
         and any(fnmatchcase(resource, pattern) for pattern in _listed(statement["Resource"]))

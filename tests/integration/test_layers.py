@@ -1,4 +1,4 @@
-"""What the makefiles of the layers put into them, on a machine that need not be like Lambda's."""
+"""Contents of the layers that their makefiles build, also on a machine of another platform."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ def _build(layer: str, logical_id: str, artifacts: Path, variables: Mapping[str,
 @pytest.mark.parametrize(
     ("variables", "platform"),
     [
-        pytest.param(DEFAULTS, "cpython-313-aarch64-linux-gnu", id="for Lambda's arm64 by default"),
-        pytest.param(X86, "cpython-311-x86_64-linux-gnu", id="for what the variables name"),
+        pytest.param(DEFAULTS, "cpython-313-aarch64-linux-gnu", id="arm64 by default"),
+        pytest.param(X86, "cpython-311-x86_64-linux-gnu", id="platform of the variables"),
     ],
 )
-def test_binary_packages_are_those_of_the_target(tmp_path: Path, variables: Mapping[str, str], platform: str) -> None:
+def test_binary_packages_match_the_target_platform(tmp_path: Path, variables: Mapping[str, str], platform: str) -> None:
     packages = _build("scheduling", "SchedulingLayer", tmp_path, variables)
     libraries = {path.name for path in packages.rglob("*.so")}
     assert f"_pydantic_core.{platform}.so" in libraries
     assert {name for name in libraries if platform not in name} == set()
 
 
-def test_the_scheduling_layer_has_berth_and_leaves_boto3_to_the_runtime(tmp_path: Path) -> None:
+def test_scheduling_layer_contains_berth_but_not_boto3(tmp_path: Path) -> None:
     packages = _build("scheduling", "SchedulingLayer", tmp_path, DEFAULTS)
     names = {path.name for path in packages.iterdir()}
     assert {"berth", "pydantic", "orjson", "aws_lambda_powertools"} <= names
     assert not names & {"boto3", "botocore", "bin"}
 
 
-def test_both_layers_together_fit_with_room_for_byte_code(tmp_path: Path) -> None:
+def test_layers_fit_the_size_limit_with_byte_code(tmp_path: Path) -> None:
     _build("scheduling", "SchedulingLayer", tmp_path, DEFAULTS)
     packages = _build("kubernetes", "KubernetesLayer", tmp_path, DEFAULTS)
     assert {"berth", "kubernetes"} <= {path.name for path in packages.iterdir()}
     assert sum(path.stat().st_size for path in packages.rglob("*") if path.is_file()) < LIMIT
 
 
-def test_byte_code_is_there_where_an_interpreter_can_make_it(tmp_path: Path) -> None:
+def test_byte_code_is_compiled_if_the_interpreter_matches(tmp_path: Path) -> None:
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     variables = {"BERTH_PYTHON_VERSION": version, "BERTH_BYTECODE_PYTHON": sys.executable}
     packages = _build("scheduling", "SchedulingLayer", tmp_path, variables)

@@ -1,4 +1,4 @@
-"""The policy scanner sees what is wrong with the stack; `make scan` has it look at the stack as it is."""
+"""The policy scanner finds weaknesses; `make scan` runs it on the real template."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from tests.deployment.transform import transformed
 from tests.policy_scan import checkov
 from tests.policy_scan.__main__ import DOCUMENT
-from tests.policy_scan.exceptions import judge, read
-from tests.policy_scan.processed import resolved
+from tests.policy_scan.exceptions import read, unexpected
+from tests.policy_scan.processed import evaluate
 
 pytestmark = pytest.mark.skipif(not checkov.COMMAND.exists(), reason="needs checkov: make tools")
 
@@ -21,34 +21,34 @@ def processed() -> dict[str, Any]:
     return transformed()
 
 
-def test_what_would_be_wrong_is_found(processed: dict[str, Any], tmp_path: Path) -> None:
-    """After the transform: a function's role is SAM's work."""
+def test_reports_weakened_resources(processed: dict[str, Any], tmp_path: Path) -> None:
+    """After the transform, because SAM creates the functions' roles."""
     scan = read(DOCUMENT)
-    template = resolved(processed, scan.deployments["most"])
+    template = evaluate(processed, scan.deployments["hardened"])
     resources = template["Resources"]
     (policy,) = resources["FilterFunctionRole"]["Properties"]["Policies"]
     policy["PolicyDocument"]["Statement"][0] |= {"Action": "*", "Resource": "*"}
     resources["ApiStage"]["Properties"].pop("AccessLogSettings")
     resources["LedgerTable"]["Properties"].pop("PointInTimeRecoverySpecification")
 
-    found = checkov.scan({"most": template}, tmp_path)
+    found = checkov.scan({"hardened": template}, tmp_path)
 
-    new = {line for line in judge(scan, found) if line.startswith("most: CKV")}
+    new = {line for line in unexpected(scan, found) if line.startswith("hardened: CKV")}
     assert {line.split()[2].rstrip(":") for line in new} == {"FilterFunctionRole", "ApiStage", "LedgerTable"}
 
 
-def test_a_template_that_cannot_be_read_is_not_one_without_findings(tmp_path: Path) -> None:
+def test_fails_on_an_unreadable_template(tmp_path: Path) -> None:
     with pytest.raises(checkov.ScannerFailed):
-        checkov.scan({"most": {"Resources": "none"}}, tmp_path)
+        checkov.scan({"hardened": {"Resources": "none"}}, tmp_path)
 
 
-def test_a_parameter_that_is_not_there_is_refused(processed: dict[str, Any]) -> None:
+def test_rejects_unknown_parameter(processed: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="no parameter Misspelt"):
-        resolved(processed, {"Misspelt": "1"})
+        evaluate(processed, {"Misspelt": "1"})
 
 
-def test_a_resource_that_is_not_made_is_not_looked_at(processed: dict[str, Any]) -> None:
-    least = resolved(processed, {"Authentication": "basic"})["Resources"]
-    most = resolved(processed, {"Authentication": "mtls"})["Resources"]
-    assert ("PasswordSecret" in least, "Domain" in least) == (True, False)
-    assert ("PasswordSecret" in most, "Domain" in most) == (False, True)
+def test_skips_resources_whose_condition_is_false(processed: dict[str, Any]) -> None:
+    minimal = evaluate(processed, {"Authentication": "basic"})["Resources"]
+    hardened = evaluate(processed, {"Authentication": "mtls"})["Resources"]
+    assert ("PasswordSecret" in minimal, "Domain" in minimal) == (True, False)
+    assert ("PasswordSecret" in hardened, "Domain" in hardened) == (False, True)

@@ -1,4 +1,4 @@
-"""What template.yaml promises, as it is written: routes, schedule and tables."""
+"""template.yaml as it is written: functions, routes, schedule and tables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def functions(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return of_type(template, "AWS::Serverless::Function")
 
 
-def test_every_folder_of_functions_is_a_function(functions: dict[str, dict[str, Any]]) -> None:
+def test_every_function_folder_is_in_the_template(functions: dict[str, dict[str, Any]]) -> None:
     folders = {handler.parent.name for handler in PROJECT.glob("functions/*/app.py")}
     assert {name: properties["CodeUri"] for name, properties in functions.items()} == {
         name: f"functions/{folder}" for name, folder in FUNCTIONS.items()
@@ -59,7 +59,7 @@ def test_every_folder_of_functions_is_a_function(functions: dict[str, dict[str, 
     assert folders == set(FUNCTIONS.values())
 
 
-def test_functions_stand_in_the_order_of_the_verbs(functions: dict[str, dict[str, Any]]) -> None:
+def test_functions_follow_verb_order(functions: dict[str, dict[str, Any]]) -> None:
     assert list(functions) == list(FUNCTIONS)
 
 
@@ -77,7 +77,7 @@ def test_functions_stand_in_the_order_of_the_verbs(functions: dict[str, dict[str
         ("PreTrafficFunction", PreTrafficSettings),
     ],
 )
-def test_a_function_is_told_what_its_settings_read(
+def test_environment_matches_function_settings(
     functions: dict[str, dict[str, Any]], function: str, settings: type[Settings]
 ) -> None:
     variables = set(functions[function]["Environment"]["Variables"])
@@ -87,23 +87,23 @@ def test_a_function_is_told_what_its_settings_read(
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_parameter_reaches_the_alias_through_the_version_s_description(
+def test_version_description_contains_every_environment_parameter(
     template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str
 ) -> None:
     described = set(re.findall(r"\$\{(\w+)\}", _description(functions[function]))) - {"Layer"}
     everywhere = template["Globals"]["Function"]
     used = _references([everywhere["Environment"], everywhere["Tracing"], functions[function].get("Environment")])
     used |= {"WarmStart"} if "SnapStart" in functions[function] else set()  # through a condition
-    # A version's description holds 256 characters; a cluster that has another certificate authority is another cluster.
+    # EksCertificateAuthority is too long for a description; another authority means another cluster and endpoint.
     assert described == used & set(template["Parameters"]) - {"EksCertificateAuthority"}
     assert functions[function]["AutoPublishAliasAllProperties"] is True
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_version_s_description_has_room_for_the_longest_parameters(
+def test_version_description_fits_the_longest_parameters(
     template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str
 ) -> None:
-    """A cluster is given by a secret or by what EKS says of it, never by both: the functions refuse that."""
+    """Either a secret or the EKS parameters are given, never both: ClusterIsGiven rejects that."""
     for absent in (SECRET_PARAMETERS, EKS_PARAMETERS):
         description = _description(functions[function]).replace("${Layer}", "99999")
         for name, parameter in template["Parameters"].items():
@@ -114,7 +114,7 @@ def test_a_version_s_description_has_room_for_the_longest_parameters(
 
 
 def _description(function: dict[str, Any]) -> str:
-    """The text of its version's description, with what is put in named and not there."""
+    """The text of its version's description, with placeholders."""
     found: str | list[Any] = function["VersionDescription"]["Fn::Sub"]
     return found if isinstance(found, str) else str(found[0])
 
@@ -136,15 +136,13 @@ def _references(value: object) -> set[str]:
     return set()
 
 
-def test_a_changed_layer_is_a_change_of_its_functions(template: dict[str, Any]) -> None:
+def test_layers_publish_function_versions(template: dict[str, Any]) -> None:
     layers = of_type(template, "AWS::Serverless::LayerVersion")
     assert [layer["PublishLambdaVersion"] for layer in layers.values()] == [True, True]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_what_a_function_logs_is_kept_for_a_limited_time(
-    template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str
-) -> None:
+def test_log_group_has_retention(template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str) -> None:
     group = functions[function]["LoggingConfig"]["LogGroup"]["Ref"]
     assert of_type(template, "AWS::Logs::LogGroup")[group]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
 
@@ -156,7 +154,7 @@ def test_what_a_function_logs_is_kept_for_a_limited_time(
         ("HealthzFunction", "GET /healthz"),
     ],
 )
-def test_a_route_leads_to_the_live_alias_of_its_function(template: dict[str, Any], function: str, route: str) -> None:
+def test_route_invokes_live_alias(template: dict[str, Any], function: str, route: str) -> None:
     [integration] = [
         logical_id
         for logical_id, properties in of_type(template, "AWS::ApiGatewayV2::Integration").items()
@@ -171,7 +169,7 @@ def test_a_route_leads_to_the_live_alias_of_its_function(template: dict[str, Any
 
 
 @pytest.mark.parametrize("function", [*VERBS, "HealthzFunction"])
-def test_the_api_may_call_a_function_on_its_own_route_only(template: dict[str, Any], function: str) -> None:
+def test_api_may_invoke_function_on_its_own_route_only(template: dict[str, Any], function: str) -> None:
     [permission] = [
         properties
         for properties in of_type(template, "AWS::Lambda::Permission").values()
@@ -181,13 +179,13 @@ def test_the_api_may_call_a_function_on_its_own_route_only(template: dict[str, A
     assert permission["SourceArn"]["Fn::Sub"].endswith(f":${{Api}}/*/{route}")
 
 
-def test_sam_local_sees_the_routes(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:
+def test_sam_local_finds_the_routes(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:
     order = list(template["Resources"])
     assert order.index("Api") < order.index(next(iter(functions)))
     assert "Fn::If" not in str(of_type(template, "AWS::ApiGatewayV2::Route"))
 
 
-def test_the_watcher_is_started_every_minute_and_never_late_or_twice(
+def test_schedule_starts_watcher_every_minute_without_retries(
     template: dict[str, Any], functions: dict[str, dict[str, Any]]
 ) -> None:
     once = {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}
@@ -204,7 +202,7 @@ def test_the_watcher_is_started_every_minute_and_never_late_or_twice(
     assert template["Globals"]["Function"]["EventInvokeConfig"] == once
 
 
-def test_the_schedule_may_start_the_watcher_and_no_more(template: dict[str, Any]) -> None:
+def test_schedule_role_may_only_invoke_watcher(template: dict[str, Any]) -> None:
     role = of_type(template, "AWS::IAM::Role")["ScheduleRole"]
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
     assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
@@ -213,7 +211,7 @@ def test_the_schedule_may_start_the_watcher_and_no_more(template: dict[str, Any]
     assert (statement["Action"], statement["Resource"]) == ("lambda:InvokeFunction", {"Ref": "WatcherFunction.Alias"})
 
 
-def test_the_cache_is_disposable(template: dict[str, Any]) -> None:
+def test_cache_table_is_deleted_with_the_stack(template: dict[str, Any]) -> None:
     assert template["Resources"]["CacheTable"]["DeletionPolicy"] == "Delete"
     assert Deployment(template).resources(TABLE)["CacheTable"] == {
         "BillingMode": "PAY_PER_REQUEST",
@@ -229,12 +227,12 @@ def test_the_cache_is_disposable(template: dict[str, Any]) -> None:
     }
 
 
-def test_the_ledger_outlives_the_stack(template: dict[str, Any]) -> None:
+def test_ledger_table_is_retained(template: dict[str, Any]) -> None:
     table = template["Resources"]["LedgerTable"]
     assert (table["DeletionPolicy"], table["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
 
-def test_layers_are_built_for_the_template_s_own_platform_unless_told_otherwise(template: dict[str, Any]) -> None:
+def test_layer_build_defaults_match_the_template(template: dict[str, Any]) -> None:
     defaults = dict(re.findall(r"^(BERTH_\w+) \?= ([\w.]+)$", (PROJECT / "layers/layer.mk").read_text(), re.MULTILINE))
     assert defaults["BERTH_ARCHITECTURE"] == template["Parameters"]["Architecture"]["Default"]
     assert f"python{defaults['BERTH_PYTHON_VERSION']}" == template["Parameters"]["PythonRuntime"]["Default"]
@@ -248,7 +246,7 @@ def test_layers_are_built_for_the_template_s_own_platform_unless_told_otherwise(
         for lock in [PROJECT / folder / "requirements.txt"]
     ],
 )
-def test_a_lock_has_a_hash_for_every_package_and_no_address(lock: Path) -> None:
+def test_lock_file_has_hashes_and_no_index_address(lock: Path) -> None:
     text = lock.read_text()
     packages = re.findall(r"^[a-z0-9._-]+==.*$", text, re.MULTILINE)
     assert packages

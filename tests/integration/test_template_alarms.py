@@ -1,4 +1,4 @@
-"""Alarms and dashboard as template.yaml has them: on metrics that there are, told to whom it says, and documented."""
+"""Alarms and dashboard of template.yaml: emitted metrics, notifications, and documentation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def deployed(template: dict[str, Any], **parameters: str) -> dict[str, dict[str,
 
 
 def emitted() -> set[tuple[str, tuple[str, ...]]]:
-    """Each metric of our own with each set of dimensions that it is seen by."""
+    """Each of Berth's metrics with each of its sets of dimensions."""
     groups: Iterable[Any] = [
         telemetry.CALLS,
         telemetry.SIZES,
@@ -61,7 +61,7 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
 
 
 @pytest.mark.parametrize("name", of_type(read_template(), ALARM))
-def test_an_alarm_looks_at_a_metric_that_there_is(template: dict[str, Any], name: str) -> None:
+def test_alarm_uses_an_emitted_metric(template: dict[str, Any], name: str) -> None:
     alarm = deployed(template)[name]
     if alarm["Namespace"] == "Berth":
         assert (alarm["MetricName"], tuple(each["Name"] for each in alarm["Dimensions"])) in emitted()
@@ -73,23 +73,25 @@ def test_an_alarm_looks_at_a_metric_that_there_is(template: dict[str, Any], name
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "notified"),
     [
-        pytest.param({}, [], id="nobody by default"),
-        pytest.param({"AlarmTopicArn": TOPIC}, [TOPIC], id="the topic, of the beginning and of the end"),
+        pytest.param({}, [], id="no topic by default"),
+        pytest.param({"AlarmTopicArn": TOPIC}, [TOPIC], id="topic for start and end"),
     ],
 )
-def test_whom_alarms_tell(template: dict[str, Any], parameters: dict[str, str], told: list[object]) -> None:
+def test_alarms_notify_the_topic_if_given(
+    template: dict[str, Any], parameters: dict[str, str], notified: list[object]
+) -> None:
     for alarm in deployed(template, **parameters).values():
-        assert (alarm["AlarmActions"], alarm["OKActions"]) == (told, told)
+        assert (alarm["AlarmActions"], alarm["OKActions"]) == (notified, notified)
 
 
-def test_silence_is_an_alarm_of_the_watcher_alone_for_the_others_are_fed_by_calls(template: dict[str, Any]) -> None:
+def test_missing_data_is_breaching_for_watcher_alarm_only(template: dict[str, Any]) -> None:
     silent = {name for name, alarm in deployed(template).items() if alarm["TreatMissingData"] == "breaching"}
     assert silent == {"WatcherNotRunningAlarm"}
 
 
-def test_the_watcher_is_missed_before_the_cache_is_older_than_it_may_be_and_not_between_two_starts(
+def test_watcher_alarm_fires_before_max_staleness_and_after_two_periodic_starts(
     template: dict[str, Any],
 ) -> None:
     """Two starts of a periodic watcher can be 119 s apart; maxStaleness is 180 s by default."""
@@ -97,28 +99,28 @@ def test_the_watcher_is_missed_before_the_cache_is_older_than_it_may_be_and_not_
     assert 119 < alarm["Period"] * alarm["DatapointsToAlarm"] <= 180
 
 
-def test_a_call_is_slow_at_four_fifths_of_whatever_the_scheduler_waits(template: dict[str, Any]) -> None:
+def test_latency_threshold_is_80_percent_of_http_timeout(template: dict[str, Any]) -> None:
     timeout = template["Parameters"]["HttpTimeoutSeconds"]
     for seconds in range(timeout["MinValue"], timeout["MaxValue"] + 1):
         alarm = deployed(template, HttpTimeoutSeconds=str(seconds))["LatencyAlarm"]
         assert (alarm["ExtendedStatistic"], alarm["Threshold"]) == ("p99", seconds * 800)
 
 
-def test_a_periodic_watcher_leads_once_a_minute_and_that_is_no_alarm(template: dict[str, Any]) -> None:
+def test_periodic_watcher_has_no_lease_alarm(template: dict[str, Any]) -> None:
     names = {mode: set(deployed(template, WatcherMode=mode)) for mode in ("continuous", "periodic")}
     assert names["continuous"] - names["periodic"] == {"LeaseTransitionsAlarm"}
 
 
-def test_every_alarm_has_cause_and_remedy_and_every_documented_alarm_is_there(template: dict[str, Any]) -> None:
-    _, _, text = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text().partition("## Alarms")
-    table, _, metrics = text.partition("## Metrics")
+def test_alarms_and_metrics_match_the_documents(template: dict[str, Any]) -> None:
+    _, _, text = (PROJECT / "docs/operations.md").read_text().partition("## Alarms")
+    table, _, metrics = text.partition("## berth doctor")[0].partition("### Metrics")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| `")]
     assert all(len(row) == 4 and all(row) for row in rows)
     assert {f"{row[0].strip('`')}Alarm" for row in rows} == of_type(template, ALARM).keys()
     assert {name for name, _ in emitted()} <= {word for line in metrics.splitlines() for word in line.split("`")[1::2]}
 
 
-def test_two_stacks_in_an_account_have_alarms_of_their_own(template: dict[str, Any]) -> None:
+def test_alarm_name_contains_stack_name(template: dict[str, Any]) -> None:
     for logical_id, alarm in of_type(template, ALARM).items():
         assert alarm["AlarmName"] == {"Fn::Sub": f"${{AWS::StackName}}-{logical_id.removesuffix('Alarm')}"}
 
@@ -129,7 +131,7 @@ def widgets(template: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def test_the_dashboard_shows_metrics_that_there_are_and_of_this_stack(template: dict[str, Any]) -> None:
+def test_dashboard_shows_every_emitted_metric_of_this_stack(template: dict[str, Any]) -> None:
     shown: set[str] = set()
     for widget in widgets(template):
         for metric in widget["properties"].get("metrics", []):
@@ -149,7 +151,7 @@ def test_the_dashboard_shows_metrics_that_there_are_and_of_this_stack(template: 
     assert shown == {name for name, _ in emitted()}
 
 
-def test_the_dashboard_shows_every_alarm_that_is_there_in_all_modes(template: dict[str, Any]) -> None:
+def test_dashboard_shows_every_unconditional_alarm(template: dict[str, Any]) -> None:
     [shown] = [widget["properties"]["alarms"] for widget in widgets(template) if widget["type"] == "alarm"]
     periodic = deployed(template, WatcherMode="periodic")
     assert {arn.rpartition(":${AWS::StackName}-")[2] for arn in shown} == {
@@ -157,7 +159,7 @@ def test_the_dashboard_shows_every_alarm_that_is_there_in_all_modes(template: di
     }
 
 
-def test_no_widget_covers_another(template: dict[str, Any]) -> None:
+def test_dashboard_widgets_do_not_overlap(template: dict[str, Any]) -> None:
     cells = [
         (x, y)
         for widget in widgets(template)
@@ -168,8 +170,8 @@ def test_no_widget_covers_another(template: dict[str, Any]) -> None:
     assert max(x for x, _ in cells) < 24
 
 
-def test_the_dashboard_shows_every_function_that_is_always_there(template: dict[str, Any]) -> None:
+def test_dashboard_shows_every_unconditional_function(template: dict[str, Any]) -> None:
     functions = Deployment(template, Authentication="basic").resources("AWS::Serverless::Function")
-    for title in ("Errors", "Throttles", "Concurrent executions"):
+    for title in ("Function errors", "Function throttles", "Concurrent executions"):
         [widget] = [each for each in widgets(template) if each["properties"]["title"] == title]
         assert [metric[3] for metric in widget["properties"]["metrics"]] == [f"${{{name}}}" for name in functions]

@@ -1,6 +1,6 @@
-"""Who may call, as template.yaml has it: what is deployed for each mode, and what is refused.
+"""Authentication in template.yaml: resources of each mode, and rejected parameters.
 
-The emulator has no mutual TLS, no throttling and no ExcludePunctuation: for these the template is all there is.
+The emulator has no mutual TLS, no throttling and no ExcludePunctuation, so these are checked on the template only.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def either(request: pytest.FixtureRequest) -> Deployment:
     return deployment
 
 
-def test_who_may_call_has_to_be_said_and_cannot_be_everybody(template: dict[str, Any]) -> None:
+def test_authentication_is_required_and_never_anonymous(template: dict[str, Any]) -> None:
     parameter = template["Parameters"]["Authentication"]
     assert "Default" not in parameter
     assert parameter["AllowedValues"] == ["basic", "mtls"]
@@ -57,7 +57,7 @@ def test_who_may_call_has_to_be_said_and_cannot_be_everybody(template: dict[str,
         *(
             pytest.param(
                 {"Authentication": "mtls", **DOMAIN, name: ""},
-                [f"Authentication is mtls: give {name}"],
+                [f"Authentication mtls requires {name}"],
                 id=f"mtls without {name}",
             )
             for name in DOMAIN
@@ -65,28 +65,28 @@ def test_who_may_call_has_to_be_said_and_cannot_be_everybody(template: dict[str,
         *(
             pytest.param(
                 {"Authentication": "basic", name: value},
-                [f"Authentication is basic: {name} is for mtls"],
+                [f"Authentication basic does not take {name}; it is for mtls"],
                 id=f"basic with {name}",
             )
             for name, value in DOMAIN.items()
         ),
     ],
 )
-def test_half_of_something_is_refused(
+def test_rejects_incomplete_or_mixed_authentication(
     template: dict[str, Any], parameters: dict[str, str], refusals: list[str]
 ) -> None:
-    said = Deployment(template, **parameters).refusals()
-    assert [text.partition(" (")[0] for text in said] == refusals
+    found = Deployment(template, **parameters).failed_assertions()
+    assert [text.partition(" (")[0] for text in found] == refusals
 
 
-def test_every_route_asks_the_authorizer(either: Deployment) -> None:
+def test_every_route_has_the_authorizer(either: Deployment) -> None:
     routes = either.resources("AWS::ApiGatewayV2::Route")
     assert len(routes) == 6
     for properties in routes.values():
         assert (properties["AuthorizationType"], properties["AuthorizerId"]) == ("CUSTOM", {"Ref": "Authorizer"})
 
 
-def test_the_authorizer_is_the_live_function_with_simple_answers(either: Deployment) -> None:
+def test_authorizer_uses_live_alias_and_simple_responses(either: Deployment) -> None:
     [authorizer] = either.resources("AWS::ApiGatewayV2::Authorizer").values()
     assert authorizer["AuthorizerType"] == "REQUEST"
     assert authorizer["AuthorizerPayloadFormatVersion"] == "2.0"
@@ -95,7 +95,7 @@ def test_the_authorizer_is_the_live_function_with_simple_answers(either: Deploym
     assert "AuthorizerCredentialsArn" not in authorizer
 
 
-def test_only_this_api_s_authorizer_may_call_the_function(template: dict[str, Any]) -> None:
+def test_only_this_authorizer_may_invoke_the_function(template: dict[str, Any]) -> None:
     [source] = [
         properties["SourceArn"]["Fn::Sub"]
         for properties in of_type(template, "AWS::Lambda::Permission").values()
@@ -104,25 +104,25 @@ def test_only_this_api_s_authorizer_may_call_the_function(template: dict[str, An
     assert source.endswith(":${Api}/authorizers/${Authorizer}")
 
 
-def test_with_basic_an_answer_is_kept_by_the_header_and_a_rotation_is_seen_within_a_minute(basic: Deployment) -> None:
+def test_basic_caches_by_header_and_rotates_within_60_seconds(basic: Deployment) -> None:
     [authorizer] = basic.resources("AWS::ApiGatewayV2::Authorizer").values()
     assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
     assert authorizer["AuthorizerResultTtlInSeconds"] + MAX_AGE_SECONDS <= 60
 
 
-def test_with_mtls_no_answer_is_kept_since_nothing_in_a_request_tells_two_certificates_apart(mtls: Deployment) -> None:
+def test_mtls_caches_no_authorizer_result(mtls: Deployment) -> None:
     [authorizer] = mtls.resources("AWS::ApiGatewayV2::Authorizer").values()
     assert authorizer["AuthorizerResultTtlInSeconds"] == 0
     assert authorizer["IdentitySource"] == ["$context.routeKey"]
 
 
 @pytest.mark.parametrize(("mode", "disabled"), [("basic", False), ("mtls", True)])
-def test_only_with_mtls_the_api_s_own_address_is_off(template: dict[str, Any], mode: str, disabled: bool) -> None:
+def test_mtls_disables_the_default_endpoint(template: dict[str, Any], mode: str, disabled: bool) -> None:
     [api] = Deployment(template, Authentication=mode).resources("AWS::ApiGatewayV2::Api").values()
     assert api["DisableExecuteApiEndpoint"] is disabled
 
 
-def test_with_mtls_the_domain_asks_for_certificates_of_one_version_of_the_trust_store(mtls: Deployment) -> None:
+def test_mtls_domain_requires_certificates_of_one_trust_store_version(mtls: Deployment) -> None:
     [domain] = mtls.resources("AWS::ApiGatewayV2::DomainName").values()
     assert domain == {
         "DomainName": "berth.example.com",
@@ -139,13 +139,13 @@ def test_with_mtls_the_domain_asks_for_certificates_of_one_version_of_the_trust_
     assert mapping == {"ApiId": {"Ref": "Api"}, "DomainName": {"Ref": "Domain"}, "Stage": {"Ref": "ApiStage"}}
 
 
-def test_with_basic_there_is_no_domain(basic: Deployment) -> None:
+def test_basic_has_no_domain(basic: Deployment) -> None:
     assert basic.resources("AWS::ApiGatewayV2::DomainName") == {}
     assert basic.resources("AWS::ApiGatewayV2::ApiMapping") == {}
 
 
-def test_the_generated_password_fits_into_a_url(basic: Deployment) -> None:
-    """And stays as it is: another value of any of these would make CloudFormation generate a new one."""
+def test_generated_password_is_url_safe_and_unchanged(basic: Deployment) -> None:
+    """Any change of these values would make CloudFormation generate a new password."""
     [secret] = basic.resources("AWS::SecretsManager::Secret").values()
     assert secret["GenerateSecretString"] == {
         "SecretStringTemplate": '{"username": "berth"}',
@@ -156,7 +156,7 @@ def test_the_generated_password_fits_into_a_url(basic: Deployment) -> None:
     assert basic.resources("AWS::SSM::Parameter") == {}
 
 
-def test_with_mtls_nobody_may_call_until_the_allow_list_is_written(mtls: Deployment) -> None:
+def test_mtls_starts_with_an_empty_allow_list(mtls: Deployment) -> None:
     from berth.authentication.allow_list import AllowList, parse
 
     [parameter] = mtls.resources("AWS::SSM::Parameter").values()
@@ -192,7 +192,7 @@ def test_with_mtls_nobody_may_call_until_the_allow_list_is_written(mtls: Deploym
         ),
     ],
 )
-def test_the_authorizer_reads_the_record_of_its_mode_and_no_other(
+def test_authorizer_reads_only_the_record_of_its_mode(
     template: dict[str, Any], mode: str, variables: dict[str, object], granted: tuple[str, object]
 ) -> None:
     function = Deployment(template, Authentication=mode).resources("AWS::Serverless::Function")["AuthorizerFunction"]
@@ -201,18 +201,18 @@ def test_the_authorizer_reads_the_record_of_its_mode_and_no_other(
     assert (statement["Action"], statement["Resource"]) == granted
 
 
-def test_the_verbs_that_fail_by_status_are_told_whether_it_shows_a_password(template: dict[str, Any]) -> None:
-    told = {
+def test_verbs_that_fail_by_status_know_the_authentication(template: dict[str, Any]) -> None:
+    informed = {
         name
         for name, properties in of_type(template, "AWS::Serverless::Function").items()
         if "BERTH_AUTHENTICATION" in properties["Environment"]["Variables"]
     }
-    assert told == {"PrioritizeFunction", "PreemptFunction", "AuthorizerFunction"}
+    assert informed == {"PrioritizeFunction", "PreemptFunction", "AuthorizerFunction"}
 
 
-def test_throttling_is_far_above_what_a_scheduler_sends(either: Deployment) -> None:
-    """Pods are decided one after the other, and filter alone takes 10 ms or more: 100 pods a second at the most, with
-    five calls each where a nominated pod is asked about twice."""
+def test_throttling_exceeds_scheduler_rate(either: Deployment) -> None:
+    """The scheduler handles pods one after the other, and filter takes at least 10 ms: at most 100 pods a second, with
+    up to five calls each."""
     [stage] = either.resources("AWS::ApiGatewayV2::Stage").values()
     assert stage["DefaultRouteSettings"] == {"ThrottlingRateLimit": 2000, "ThrottlingBurstLimit": 2000}
 
@@ -224,7 +224,7 @@ def test_throttling_is_far_above_what_a_scheduler_sends(either: Deployment) -> N
         ("mtls", {"Fn::Sub": "https://${DomainName}/scheduler"}, {"DomainNameTarget", "AllowListParameterName"}),
     ],
 )
-def test_the_outputs_are_those_of_the_mode(
+def test_outputs_match_the_authentication(
     template: dict[str, Any], mode: str, prefix: object, others: set[str]
 ) -> None:
     outputs = Deployment(template, Authentication=mode).outputs()

@@ -1,6 +1,6 @@
-"""A private API server: which functions are in its network, and what they may do there.
+"""A private API server: which functions are in the VPC, and what they may do there.
 
-The emulator has functions in no VPC: for this the template is all there is.
+The emulator does not run functions in a VPC, so this is checked on the template only.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ GROUPS = "sg-0123456789abcdef0"
 PRIVATE = {"VpcSubnetIds": SUBNETS, "VpcSecurityGroupIds": GROUPS}
 CALL_THE_API_SERVER = {"BindFunction", "WatcherFunction"}
 
-# What AWSLambdaVPCAccessExecutionRole grants, and what AWS advises to take from the code: detaching, too.
-OF_LAMBDA_ALONE = {
+# The actions of AWSLambdaVPCAccessExecutionRole, which AWS advises to deny to the function's code; detaching, too.
+DENIED_TO_CODE = {
     "ec2:CreateNetworkInterface",
     "ec2:DeleteNetworkInterface",
     "ec2:DescribeNetworkInterfaces",
@@ -35,8 +35,8 @@ def template() -> dict[str, Any]:
     return read_template()
 
 
-def test_the_functions_that_call_the_api_server_are_in_its_network_and_no_other(template: dict[str, Any]) -> None:
-    """The others need DynamoDB, and each function there needs another way to reach it."""
+def test_only_callers_of_the_api_server_are_in_the_vpc(template: dict[str, Any]) -> None:
+    """In a VPC a function needs an endpoint to reach DynamoDB; the other functions stay outside."""
     functions = Deployment(template, **PRIVATE).resources("AWS::Serverless::Function")
     assert {name for name, function in functions.items() if "VpcConfig" in function} == CALL_THE_API_SERVER
     assert {name for name, function in functions.items() if "KubernetesLayer" in str(function.get("Layers"))} == (
@@ -48,7 +48,7 @@ def test_the_functions_that_call_the_api_server_are_in_its_network_and_no_other(
         assert found["SecurityGroupIds"] == {"Fn::Split": [",", {"Fn::Sub": "${VpcSecurityGroupIds}"}]}
 
 
-def test_for_a_public_api_server_none_is(template: dict[str, Any]) -> None:
+def test_public_api_server_needs_no_vpc(template: dict[str, Any]) -> None:
     functions = Deployment(template).resources("AWS::Serverless::Function")
     assert not any("VpcConfig" in function for function in functions.values())
 
@@ -58,16 +58,14 @@ def test_for_a_public_api_server_none_is(template: dict[str, Any]) -> None:
     [
         pytest.param({}, [], id="neither"),
         pytest.param(PRIVATE, [], id="both"),
-        pytest.param(
-            {"VpcSubnetIds": SUBNETS}, ["There are VpcSubnetIds: give VpcSecurityGroupIds"], id="subnets alone"
-        ),
-        pytest.param(
-            {"VpcSecurityGroupIds": GROUPS}, ["There are VpcSecurityGroupIds: give VpcSubnetIds"], id="groups alone"
-        ),
+        pytest.param({"VpcSubnetIds": SUBNETS}, ["VpcSubnetIds requires VpcSecurityGroupIds"], id="subnets alone"),
+        pytest.param({"VpcSecurityGroupIds": GROUPS}, ["VpcSecurityGroupIds requires VpcSubnetIds"], id="groups alone"),
     ],
 )
-def test_subnets_have_security_groups(template: dict[str, Any], given: dict[str, str], refusals: list[str]) -> None:
-    found = Deployment(template, Authentication="basic", **given).refusals()
+def test_rejects_subnets_or_security_groups_alone(
+    template: dict[str, Any], given: dict[str, str], refusals: list[str]
+) -> None:
+    found = Deployment(template, Authentication="basic", **given).failed_assertions()
     assert [refusal for refusal in found if "Vpc" in refusal] == refusals
 
 
@@ -84,16 +82,18 @@ def test_subnets_have_security_groups(template: dict[str, Any], given: dict[str,
         pytest.param("VpcSecurityGroupIds", GROUPS + ",", False, id="one, and a comma"),
     ],
 )
-def test_what_a_network_may_be(template: dict[str, Any], parameter: str, value: str, allowed: bool) -> None:
+def test_vpc_parameters_accept_id_lists_only(
+    template: dict[str, Any], parameter: str, value: str, allowed: bool
+) -> None:
     found = template["Parameters"][parameter]
     assert (bool(re.fullmatch(found["AllowedPattern"], value)) and len(value) <= found["MaxLength"]) is allowed
 
 
-def test_a_version_is_of_one_network(template: dict[str, Any]) -> None:
-    """Else the alias would stay on a version in the old one: subnets and groups are no part of what a function is told.
+def test_vpc_change_publishes_a_version(template: dict[str, Any]) -> None:
+    """Without a new version the alias would keep the old VPC.
 
-    They are too long for the versions' descriptions. They stand in the layer's, which makes another version of it; that
-    has another number, and this is in the functions' descriptions.
+    Subnets and groups are too long for a version's description. They are in the description of the layer; a change
+    publishes a layer version, whose number is in the descriptions of the functions' versions.
     """
     before, after = transformed(), transformed(**PRIVATE)
     assert _layer(before)[1]["Description"] == {"Fn::Sub": "The Kubernetes client  "}
@@ -107,7 +107,7 @@ def test_a_version_is_of_one_network(template: dict[str, Any]) -> None:
     assert arn.split(":")[7] == "12"
 
 
-def test_a_layer_s_description_has_room_for_the_longest_network(template: dict[str, Any]) -> None:
+def test_layer_description_fits_the_longest_vpc_parameters(template: dict[str, Any]) -> None:
     description = template["Resources"]["KubernetesLayer"]["Properties"]["Description"]["Fn::Sub"]
     for name in PRIVATE:
         description = description.replace(f"${{{name}}}", "x" * template["Parameters"][name]["MaxLength"])
@@ -116,18 +116,18 @@ def test_a_layer_s_description_has_room_for_the_longest_network(template: dict[s
 
 
 @pytest.mark.parametrize("given", [pytest.param({}, id="public"), pytest.param(PRIVATE, id="private")])
-def test_what_lambda_needs_for_a_network_the_function_s_code_may_not_do(given: dict[str, str]) -> None:
-    """SAM attaches the policy wherever VpcConfig stands, used or not. Lambda's own calls have no source function."""
+def test_function_code_may_not_manage_network_interfaces(given: dict[str, str]) -> None:
+    """SAM attaches the policy to every function with VpcConfig. Lambda's own calls have no source function."""
     roles = {
         name: resource["Properties"]
         for name, resource in transformed(**given)["Resources"].items()
         if resource["Type"] == "AWS::IAM::Role"
     }
-    makes_interfaces = {name for name, role in roles.items() if "VPCAccess" in str(role.get("ManagedPolicyArns"))}
-    assert makes_interfaces == {f"{name}Role" for name in CALL_THE_API_SERVER}
-    for name in makes_interfaces:
+    may_create_interfaces = {name for name, role in roles.items() if "VPCAccess" in str(role.get("ManagedPolicyArns"))}
+    assert may_create_interfaces == {f"{name}Role" for name in CALL_THE_API_SERVER}
+    for name in may_create_interfaces:
         [denied] = [statement for statement in _statements(roles[name]) if statement.get("Effect") == "Deny"]
-        assert set(denied["Action"]) == OF_LAMBDA_ALONE
+        assert set(denied["Action"]) == DENIED_TO_CODE
         assert denied["Resource"] == "*"
         [(operator, [(key, function)])] = [(op, list(keys.items())) for op, keys in denied["Condition"].items()]
         assert (operator, key) == ("ArnLike", "lambda:SourceFunctionArn")

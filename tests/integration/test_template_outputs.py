@@ -1,4 +1,4 @@
-"""What the berth command reads of a deployed stack is there, whoever may call it."""
+"""Outputs of template.yaml, and what else the berth command reads of a deployed stack."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from berth_cli.scheduler_config.passwords import SECRET_TYPE
 from tests.deployment.template import TEMPLATE, Deployment, read_template
 from tests.deployment.transform import transformed
 
-ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/reference/security.md
-EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, CONFIGURATION, LEDGER, *ROLES}
+ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/security.md
+CONSOLE = {"WatcherFunctionName", "DashboardUrl"}  # docs/how-to/sam-commands.md
+EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, CONFIGURATION, LEDGER, *ROLES, *CONSOLE}
 BY_MODE = {
     "basic": EVERYWHERE | {"PasswordSecretArn"},  # docs/reference/security.md
     "mtls": EVERYWHERE | {ALLOW_LIST, "DomainNameTarget"},
@@ -33,34 +34,46 @@ def template() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", BY_MODE)
-def test_a_stack_has_the_outputs_that_are_read(template: dict[str, Any], mode: str) -> None:
+def test_stack_has_the_documented_outputs(template: dict[str, Any], mode: str) -> None:
     assert set(Deployment(template, Authentication=mode, **MTLS).outputs()) == BY_MODE[mode]
 
 
 @pytest.mark.parametrize(
     ("mode", "prefix"),
     [
-        pytest.param("basic", "${Api.ApiEndpoint}/scheduler", id="basic: the api's own address"),
-        pytest.param("mtls", "https://${DomainName}/scheduler", id="mtls: the domain's"),
+        pytest.param("basic", "${Api.ApiEndpoint}/scheduler", id="basic: default endpoint"),
+        pytest.param("mtls", "https://${DomainName}/scheduler", id="mtls: domain"),
     ],
 )
-def test_the_address_is_a_url_prefix(template: dict[str, Any], mode: str, prefix: str) -> None:
+def test_url_prefix_is_the_address_of_the_mode(template: dict[str, Any], mode: str, prefix: str) -> None:
     found = Deployment(template, Authentication=mode, **MTLS).outputs()[URL_PREFIX]
     assert found == {"Fn::Sub": prefix}
 
 
-def test_every_output_says_what_it_is(template: dict[str, Any]) -> None:
+def test_watcher_function_name_is_the_function(template: dict[str, Any]) -> None:
+    found = Deployment(template, Authentication="basic").outputs()["WatcherFunctionName"]
+    assert found == {"Ref": "WatcherFunction"}
+
+
+def test_dashboard_url_opens_the_dashboard_in_the_stack_region(template: dict[str, Any]) -> None:
+    url = Deployment(template, Authentication="basic").outputs()["DashboardUrl"]["Fn::Sub"]
+    host, _, path = url.removeprefix("https://").partition("/")
+    assert host == "${AWS::Region}.console.aws.amazon.com"
+    assert path == "cloudwatch/home?region=${AWS::Region}#dashboards/dashboard/${Dashboard}"
+
+
+def test_every_output_has_a_description(template: dict[str, Any]) -> None:
     assert all(output["Description"] for output in template["Outputs"].values())
 
 
-def test_the_parameters_that_are_read_are_the_template_s(template: dict[str, Any]) -> None:
+def test_command_reads_parameters_that_exist(template: dict[str, Any]) -> None:
     read = {next(filter(None, names)) for path in _modules() for names in PARAMETER.findall(path.read_text())}
     assert {"Authentication", "HttpTimeoutSeconds", "Profile", "WatcherMode"} <= read
     assert read <= set(template["Parameters"])
 
 
-def test_the_password_is_in_the_one_secret_that_a_stack_has(template: dict[str, Any]) -> None:
-    """`--password-from stack` looks for it by its type."""
+def test_basic_has_exactly_one_secret(template: dict[str, Any]) -> None:
+    """`--password-from stack` finds it by its type."""
     assert list(Deployment(template, Authentication="basic").resources(SECRET_TYPE)) == ["PasswordSecret"]
     assert not Deployment(template, Authentication="mtls").resources(SECRET_TYPE)
 

@@ -1,6 +1,7 @@
-"""What an operator may choose in template.yaml, and what is deployed for it.
+"""Parameters of template.yaml, and the resources that follow from them.
 
-The emulator enforces neither concurrency nor throttling, boundaries nor keys: for these the template is all there is.
+The emulator enforces neither concurrency nor throttling, boundaries nor keys, so the tests check these on the template
+only.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
 PARAMETERS = read_template()["Parameters"]
 FREE = {"EksClusterName", "EksCertificateAuthority", "DomainName", "TruststoreVersion"}
-"""Names and blobs of somebody else's making."""
+"""Values that AWS or the operator defines, without a pattern."""
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +35,12 @@ def functions(template: dict[str, Any], **parameters: str) -> dict[str, dict[str
 
 
 def schedule_role(template: dict[str, Any], **parameters: str) -> dict[str, Any]:
-    """SAM would make one without a path."""
+    """SAM's own role for a schedule would have no path."""
     return Deployment(template, Authentication="basic", **parameters).resources("AWS::IAM::Role")["ScheduleRole"]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_a_parameter_says_what_it_is_what_it_may_be_and_what_it_is_if_not_given(name: str) -> None:
+def test_parameter_has_description_constraint_and_valid_default(name: str) -> None:
     parameter = PARAMETERS[name]
     assert parameter["Description"]
     assert "Default" in parameter or name == "Authentication"
@@ -52,7 +53,7 @@ def test_a_parameter_says_what_it_is_what_it_may_be_and_what_it_is_if_not_given(
         assert parameter["MinValue"] <= parameter["Default"] <= parameter["MaxValue"]
 
 
-def test_every_parameter_is_in_a_group_of_the_console_s_form(template: dict[str, Any]) -> None:
+def test_every_parameter_is_in_one_group(template: dict[str, Any]) -> None:
     groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     assert sorted(name for group in groups for name in group["Parameters"]) == sorted(PARAMETERS)
 
@@ -60,13 +61,13 @@ def test_every_parameter_is_in_a_group_of_the_console_s_form(template: dict[str,
 @pytest.mark.parametrize(
     ("parameters", "reserved"),
     [
-        pytest.param({}, "3", id="the leader, the one in waiting and this minute's start"),
-        pytest.param({"WatcherReservedConcurrency": "5"}, "5", id="more"),
-        pytest.param({"WatcherReservedConcurrency": "0"}, "None", id="none, where the account has none to keep"),
-        pytest.param({"WatcherMode": "periodic"}, "None", id="none for a periodic one, which lasts for seconds"),
+        pytest.param({}, "3", id="default: leader, standby and start"),
+        pytest.param({"WatcherReservedConcurrency": "5"}, "5", id="five"),
+        pytest.param({"WatcherReservedConcurrency": "0"}, "None", id="zero: no reservation"),
+        pytest.param({"WatcherMode": "periodic"}, "None", id="periodic: no reservation"),
     ],
 )
-def test_concurrency_is_kept_for_the_watcher_and_for_no_other(
+def test_reserves_concurrency_for_the_watcher_only(
     template: dict[str, Any], parameters: dict[str, str], reserved: str
 ) -> None:
     found = functions(template, **parameters)
@@ -74,12 +75,12 @@ def test_concurrency_is_kept_for_the_watcher_and_for_no_other(
     assert not any("ReservedConcurrentExecutions" in found[name] for name in found.keys() - {"WatcherFunction"})
 
 
-def test_it_is_never_less_than_a_leader_a_standby_and_a_start_need(template: dict[str, Any]) -> None:
-    """Of 1 or 2, a standby would keep the next leader from starting."""
+def test_reserved_concurrency_is_at_least_three(template: dict[str, Any]) -> None:
+    """With 1 or 2, a standby would prevent the start of the next leader."""
     assert min(set(PARAMETERS["WatcherReservedConcurrency"]["AllowedValues"]) - {0}) == 3
 
 
-def test_the_api_s_limits_are_far_above_what_a_scheduler_sends_and_can_be_raised(template: dict[str, Any]) -> None:
+def test_api_limits_have_defaults_and_can_be_raised(template: dict[str, Any]) -> None:
     def limits(**parameters: str) -> object:
         [stage] = (
             Deployment(template, Authentication="basic", **parameters).resources("AWS::ApiGatewayV2::Stage").values()
@@ -93,7 +94,7 @@ def test_the_api_s_limits_are_far_above_what_a_scheduler_sends_and_can_be_raised
     }
 
 
-def test_the_access_log_has_nothing_that_a_credential_could_stand_in(template: dict[str, Any]) -> None:
+def test_access_log_has_no_field_for_a_credential(template: dict[str, Any]) -> None:
     deployment = Deployment(template, Authentication="basic")
     [stage] = deployment.resources("AWS::ApiGatewayV2::Stage").values()
     fields = orjson.loads(stage["AccessLogSettings"]["Format"])
@@ -114,7 +115,7 @@ def test_the_access_log_has_nothing_that_a_credential_could_stand_in(template: d
     assert deployment.resources("AWS::Logs::LogGroup")["AccessLogGroup"]["RetentionInDays"] == 30
 
 
-def test_without_it_there_is_no_group_either(template: dict[str, Any]) -> None:
+def test_disabled_access_log_has_no_log_group(template: dict[str, Any]) -> None:
     deployment = Deployment(template, Authentication="basic", AccessLog="Disabled")
     [stage] = deployment.resources("AWS::ApiGatewayV2::Stage").values()
     assert "AccessLogSettings" not in stage
@@ -124,11 +125,11 @@ def test_without_it_there_is_no_group_either(template: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("parameters", "boundary"),
     [
-        pytest.param({}, None, id="none by default"),
-        pytest.param({"PermissionsBoundaryArn": BOUNDARY}, BOUNDARY, id="where the account asks for one"),
+        pytest.param({}, None, id="no boundary by default"),
+        pytest.param({"PermissionsBoundaryArn": BOUNDARY}, BOUNDARY, id="given boundary"),
     ],
 )
-def test_a_boundary_bounds_every_role_the_schedule_s_too(
+def test_permissions_boundary_applies_to_every_role(
     template: dict[str, Any], parameters: dict[str, str], boundary: str | None
 ) -> None:
     found = functions(template, **parameters)
@@ -136,13 +137,13 @@ def test_a_boundary_bounds_every_role_the_schedule_s_too(
     assert schedule_role(template, **parameters).get("PermissionsBoundary") == boundary
 
 
-def test_roles_have_the_path_that_is_asked_for(template: dict[str, Any]) -> None:
+def test_role_path_applies_to_every_role(template: dict[str, Any]) -> None:
     for path, parameters in [("/", {}), ("/berth/", {"RolePath": "/berth/"})]:
         assert {properties["RolePath"] for properties in functions(template, **parameters).values()} == {path}
         assert schedule_role(template, **parameters)["Path"] == path
 
 
-def test_tables_have_dynamodb_s_own_key_or_the_one_that_is_given(template: dict[str, Any]) -> None:
+def test_tables_use_the_given_key(template: dict[str, Any]) -> None:
     own = Deployment(template).resources("AWS::DynamoDB::Table")
     given = Deployment(template, TableKeyArn=KEY).resources("AWS::DynamoDB::Table")
     assert own.keys() == given.keys() == {"CacheTable", "LedgerTable"}
@@ -151,7 +152,7 @@ def test_tables_have_dynamodb_s_own_key_or_the_one_that_is_given(template: dict[
     assert all(table["SSESpecification"] == specification for table in given.values())
 
 
-def test_whoever_has_to_do_with_a_table_may_use_its_key_through_dynamodb_and_nobody_else(
+def test_only_functions_with_table_access_may_use_the_key(
     template: dict[str, Any],
 ) -> None:
     key = {

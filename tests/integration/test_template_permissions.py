@@ -1,6 +1,6 @@
-"""What each function's role may do, on the template as CloudFormation gets it: after SAM's transform.
+"""Permissions of each function's role in the processed template, after SAM's transform.
 
-That it is enough, and that one action or one key more is refused, is tried in the emulator
+That they are sufficient, and that one more action or key is denied, is tested in the emulator
 (tests/e2e/test_permissions_of_the_stack.py).
 """
 
@@ -33,7 +33,7 @@ def roles(processed: dict[str, Any], **parameters: str) -> dict[str, dict[str, A
 
 
 def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
-    """What it grants. What it denies takes nothing but network interfaces away: test_template_network.py."""
+    """The Allow statements. The only Deny is about network interfaces: test_template_network.py."""
     every = [statement for policy in role["Policies"] for statement in policy["PolicyDocument"]["Statement"]]
     return [statement for statement in every if statement["Effect"] != "Deny"]
 
@@ -48,34 +48,32 @@ def grant(statement: dict[str, Any]) -> Grant:
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_a_function_may_do_what_it_does_with_what_it_does_it_to_and_no_more(
-    processed: dict[str, Any], function: str
-) -> None:
+def test_role_grants_match_the_table(processed: dict[str, Any], function: str) -> None:
     found = statements(roles(processed)[function])
     assert [grant(statement) for statement in found] == GRANTS[function]
     assert all(statement["Effect"] == "Allow" for statement in found)
 
 
-def test_there_is_no_other_function(processed: dict[str, Any]) -> None:
+def test_every_function_role_is_in_the_table(processed: dict[str, Any]) -> None:
     assert roles(processed).keys() == GRANTS.keys()
 
 
-def test_the_pre_traffic_hook_asks_the_verbs_new_versions_and_tells_codedeploy(processed: dict[str, Any]) -> None:
-    asks, tells = statements(roles(processed, DeploymentPreference="Canary10Percent5Minutes")["PreTrafficFunction"])
-    assert asks["Action"] == "lambda:InvokeFunction"
-    assert asks["Resource"] == [{"Fn::Sub": f"${{{verb}.Arn}}:*"} for verb in VERBS]
-    assert tells["Action"] == "codedeploy:PutLifecycleEventHookExecutionStatus"
-    assert tells["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${AWS::StackName}-*/*")
+def test_pre_traffic_role_may_invoke_versions_and_report(processed: dict[str, Any]) -> None:
+    invoke, report = statements(roles(processed, DeploymentPreference="Canary10Percent5Minutes")["PreTrafficFunction"])
+    assert invoke["Action"] == "lambda:InvokeFunction"
+    assert invoke["Resource"] == [{"Fn::Sub": f"${{{verb}.Arn}}:*"} for verb in VERBS]
+    assert report["Action"] == "codedeploy:PutLifecycleEventHookExecutionStatus"
+    assert report["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${AWS::StackName}-*/*")
 
 
-def test_an_authorizer_of_certificates_reads_the_allow_list_instead(processed: dict[str, Any]) -> None:
+def test_mtls_authorizer_reads_the_allow_list(processed: dict[str, Any]) -> None:
     [statement] = statements(roles(processed, Authentication="mtls")["AuthorizerFunction"])
     assert statement["Action"] == "ssm:GetParameter"
     assert statement["Resource"]["Fn::Sub"].endswith(":parameter/berth/${AWS::StackName}/allow-list")
 
 
-def test_for_an_eks_cluster_nobody_reads_a_secret_but_the_authorizer(processed: dict[str, Any]) -> None:
-    """Roles are known to the cluster by themselves: sts:GetCallerIdentity needs no permission."""
+def test_eks_cluster_needs_no_kubeconfig_secret(processed: dict[str, Any]) -> None:
+    """The cluster knows the roles by access entries: sts:GetCallerIdentity needs no permission."""
     for function, role in roles(processed, **EKS).items():
         actions = {action for statement in statements(role) for action in as_list(statement["Action"])}
         assert "sts:GetCallerIdentity" not in actions
@@ -83,10 +81,8 @@ def test_for_an_eks_cluster_nobody_reads_a_secret_but_the_authorizer(processed: 
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_every_statement_on_a_table_names_partitions_and_holds_for_no_request_without_one(
-    processed: dict[str, Any], function: str
-) -> None:
-    """ForAllValues alone is true where there is no value, as for a Scan."""
+def test_table_statements_require_leading_keys(processed: dict[str, Any], function: str) -> None:
+    """ForAllValues alone is true for a request without keys, such as Scan."""
     for statement in statements(roles(processed)[function]):
         if statement["Resource"] in (CACHE, LEDGER):
             assert statement["Condition"].keys() == {"ForAllValues:StringLike", "Null"}
@@ -95,7 +91,7 @@ def test_every_statement_on_a_table_names_partitions_and_holds_for_no_request_wi
 
 
 @pytest.mark.parametrize("parameters", [{}, EKS, {"Authentication": "mtls"}], ids=["secrets", "EKS", "mtls"])
-def test_nothing_is_granted_on_everything(processed: dict[str, Any], parameters: dict[str, str]) -> None:
+def test_no_statement_has_wildcards(processed: dict[str, Any], parameters: dict[str, str]) -> None:
     for role in roles(processed, **parameters).values():
         for statement in statements(role):
             actions = as_list(statement["Action"])
@@ -105,9 +101,7 @@ def test_nothing_is_granted_on_everything(processed: dict[str, Any], parameters:
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_a_role_is_lambda_s_alone_and_what_sam_adds_is_for_logs_traces_and_networks(
-    processed: dict[str, Any], function: str
-) -> None:
+def test_role_trusts_lambda_and_has_known_managed_policies_only(processed: dict[str, Any], function: str) -> None:
     role = roles(processed)[function]
     [trust] = role["AssumeRolePolicyDocument"]["Statement"]
     assert (as_list(trust["Action"]), trust["Principal"]) == (["sts:AssumeRole"], {"Service": ["lambda.amazonaws.com"]})
@@ -115,7 +109,7 @@ def test_a_role_is_lambda_s_alone_and_what_sam_adds_is_for_logs_traces_and_netwo
     assert {arn for arn in role["ManagedPolicyArns"] if isinstance(arn, str)} <= {LOGGING, TRACING, NETWORK}
 
 
-def test_who_makes_the_access_entries_is_told_the_roles() -> None:
+def test_outputs_name_the_roles_for_access_entries() -> None:
     outputs = Deployment(read_template(), Authentication="basic").outputs()
     assert (outputs["WatcherRoleArn"], outputs["BinderRoleArn"]) == (
         {"Fn::GetAtt": "WatcherFunctionRole.Arn"},
@@ -130,39 +124,42 @@ def test_who_makes_the_access_entries_is_told_the_roles() -> None:
         pytest.param(EKS, [], id="an EKS cluster"),
         pytest.param(
             {"WatcherKubeconfigSecretArn": WATCHER_SECRET},
-            ["WatcherKubeconfigSecretArn is given: give BinderKubeconfigSecretArn, too"],
-            id="one for the watcher alone",
+            ["WatcherKubeconfigSecretArn requires BinderKubeconfigSecretArn"],
+            id="watcher secret only",
         ),
         pytest.param(
             {"BinderKubeconfigSecretArn": BINDER_SECRET},
-            ["BinderKubeconfigSecretArn is given: give WatcherKubeconfigSecretArn, too"],
-            id="one for bind alone",
+            ["BinderKubeconfigSecretArn requires WatcherKubeconfigSecretArn"],
+            id="binder secret only",
         ),
         pytest.param(
             {**KUBECONFIGS, "BinderKubeconfigSecretArn": WATCHER_SECRET},
-            ["give bind and the watcher a secret each: who gets hold of bind must not have the watcher's rights"],
-            id="the same for both",
+            [
+                "WatcherKubeconfigSecretArn and BinderKubeconfigSecretArn must be different secrets, so that bind does "
+                "not get the watcher's permissions"
+            ],
+            id="same secret twice",
         ),
         pytest.param(
             {**KUBECONFIGS, **EKS},
-            ["give the cluster by two kubeconfig secrets or by EksClusterName, not by both"],
-            id="both ways at once",
+            ["give either two kubeconfig secrets or EksClusterName, not both"],
+            id="secrets and EKS",
         ),
         pytest.param(
             {"EksClusterName": ""},
             [
                 "give WatcherKubeconfigSecretArn and BinderKubeconfigSecretArn, or EksClusterName",
-                "the cluster is of EKS: give EksEndpoint",
-                "the cluster is of EKS: give EksCertificateAuthority",
+                "an EKS cluster requires EksEndpoint",
+                "an EKS cluster requires EksCertificateAuthority",
             ],
             id="no cluster",
         ),
         pytest.param(
             {"EksClusterName": "one", "EksEndpoint": "https://one.example"},
-            ["the cluster is of EKS: give EksCertificateAuthority"],
-            id="half of an EKS cluster",
+            ["an EKS cluster requires EksCertificateAuthority"],
+            id="incomplete EKS cluster",
         ),
     ],
 )
-def test_the_cluster_is_given_whole_and_with_two_identities(parameters: dict[str, str], refusals: list[str]) -> None:
-    assert Deployment(read_template(), Authentication="basic", **parameters).refusals() == refusals
+def test_rejects_incomplete_or_mixed_cluster_parameters(parameters: dict[str, str], refusals: list[str]) -> None:
+    assert Deployment(read_template(), Authentication="basic", **parameters).failed_assertions() == refusals

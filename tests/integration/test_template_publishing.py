@@ -1,4 +1,4 @@
-"""What `sam package` and `sam publish` are told of the application."""
+"""The application's metadata for `sam package` and `sam publish`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.deployment.transform import transformed
 
 PROJECT = TEMPLATE.parent
 
-# Of the resources that need an acknowledgement, those that a template has are of these types.
+# Resource types of the template that need an acknowledged capability.
 ACKNOWLEDGED = {"AWS::IAM::Role": "CAPABILITY_IAM", "AWS::Lambda::Permission": "CAPABILITY_RESOURCE_POLICY"}
 
 
@@ -24,23 +24,23 @@ def application() -> dict[str, Any]:
     return found
 
 
-def test_its_version_is_the_project_s(application: dict[str, Any]) -> None:
+def test_version_is_that_of_the_project(application: dict[str, Any]) -> None:
     assert str(application["SemanticVersion"]) == __version__
     assert re.fullmatch(r"\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?", str(application["SemanticVersion"]))
 
 
-def test_its_licence_is_the_project_s(application: dict[str, Any]) -> None:
+def test_licence_is_that_of_the_project(application: dict[str, Any]) -> None:
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
     licence = project["license"]
     assert application["SpdxLicenseId"] == (licence["text"] if isinstance(licence, dict) else licence)
 
 
 @pytest.mark.parametrize("name", ["LicenseUrl", "ReadmeUrl"])
-def test_what_is_uploaded_with_it_is_there(application: dict[str, Any], name: str) -> None:
+def test_uploaded_files_exist(application: dict[str, Any], name: str) -> None:
     assert (PROJECT / application[name]).is_file()
 
 
-def test_names_are_such_as_the_repository_takes(application: dict[str, Any]) -> None:
+def test_names_match_repository_limits(application: dict[str, Any]) -> None:
     """AWS SAM template Metadata section properties."""
     assert re.fullmatch(r"[a-zA-Z0-9-]{1,140}", application["Name"])
     assert re.fullmatch(r"[a-z0-9](([a-z0-9]|-(?!-))*[a-z0-9])?", application["Author"])
@@ -49,7 +49,7 @@ def test_names_are_such_as_the_repository_takes(application: dict[str, Any]) -> 
     assert all(re.fullmatch(r"[a-zA-Z0-9+\-_:/@]{1,127}", label) for label in application["Labels"])
 
 
-def test_who_deploys_it_acknowledges_roles_without_names_and_permissions() -> None:
+def test_required_capabilities_are_iam_and_resource_policy() -> None:
     resources = transformed()["Resources"].values()
     assert ACKNOWLEDGED.keys() <= {resource["Type"] for resource in resources}
     assert not any("RoleName" in each["Properties"] for each in resources if each["Type"] == "AWS::IAM::Role")
@@ -57,4 +57,4 @@ def test_who_deploys_it_acknowledges_roles_without_names_and_permissions() -> No
 
 
 NEEDS_MORE = {"AWS::CloudFormation::Stack", "AWS::IAM::Group", "AWS::IAM::InstanceProfile"}
-"""Nested applications, and what else would have to be acknowledged."""
+"""Types that would need further capabilities."""

@@ -1,1 +1,1 @@
-"""A policy scanner, checkov, on the stack as CloudFormation gets it: after SAM's transform, for given parameters."""
+"""Runs the policy scanner checkov on the processed template with given parameters."""

@@ -1,4 +1,4 @@
-"""`python -m tests.policy_scan`: exit status 1 if a finding has no exception, or an exception no finding."""
+"""`python -m tests.policy_scan`: exit status 1 if a finding has no exception, or an exception has no finding."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from tests.deployment.sam import PROJECT
 from tests.deployment.transform import transformed
 
 from . import checkov
-from .exceptions import judge, read
-from .processed import resolved
+from .exceptions import read, unexpected
+from .processed import evaluate
 
 DOCUMENT = PROJECT / "tools" / "checkov" / "policy.yaml"
 
 
 def main() -> int:
     scan = read(DOCUMENT)
-    templates = {name: resolved(transformed(**parameters), parameters) for name, parameters in scan.deployments.items()}
+    templates = {name: evaluate(transformed(**parameters), parameters) for name, parameters in scan.deployments.items()}
     with tempfile.TemporaryDirectory() as directory:
         findings = checkov.scan(templates, Path(directory))
-    wrong = list(judge(scan, findings))
-    for line in wrong:
+    problems = list(unexpected(scan, findings))
+    for line in problems:
         print(line)
-    looked_at = ", ".join(f"{name} ({len(template['Resources'])} resources)" for name, template in templates.items())
-    print(f"{looked_at}: {len(findings)} findings, {len(scan.exceptions)} exceptions, {len(wrong)} wrong")
-    return 1 if wrong else 0
+    scanned = ", ".join(f"{name} ({len(template['Resources'])} resources)" for name, template in templates.items())
+    print(f"{scanned}: {len(findings)} findings, {len(scan.exceptions)} exceptions, {len(problems)} problems")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

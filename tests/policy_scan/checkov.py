@@ -1,4 +1,4 @@
-"""checkov as a command of an environment of its own (`.tools/checkov`). It asks nobody on the network."""
+"""Runs checkov from its own environment (`.tools/checkov`), without network access."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ SECONDS = 120
 
 
 class ScannerFailed(Exception):
-    """checkov did not look at the templates."""
+    """checkov did not scan all templates."""
 
 
 def scan(templates: Mapping[str, dict[str, Any]], directory: Path) -> list[Finding]:
-    """What checkov finds in these templates, by deployment; they are written to `directory`."""
+    """The findings of checkov in these templates, by deployment; writes the templates to `directory`."""
     for deployment, template in templates.items():
         (directory / f"{deployment}.json").write_text(json.dumps(template, indent=1))
     done = subprocess.run(
@@ -41,7 +41,7 @@ def scan(templates: Mapping[str, dict[str, Any]], directory: Path) -> list[Findi
     if done.returncode != 0:
         raise ScannerFailed(done.stderr[-2000:] or done.stdout[-2000:])
     report: dict[str, Any] = json.loads(done.stdout)
-    _looked_at_all(report, templates)
+    _require_complete_report(report, templates)
     return [
         Finding(
             failed["file_path"].removeprefix("/").removesuffix(".json"),
@@ -53,9 +53,9 @@ def scan(templates: Mapping[str, dict[str, Any]], directory: Path) -> list[Findi
     ]
 
 
-def _looked_at_all(report: dict[str, Any], templates: Mapping[str, dict[str, Any]]) -> None:
-    """A template that checkov cannot read is one without findings."""
-    summary = report.get("summary", report)  # where it read none, it reports nothing but that
+def _require_complete_report(report: dict[str, Any], templates: Mapping[str, dict[str, Any]]) -> None:
+    """checkov reports a template that it cannot read as one without findings."""
+    summary = report.get("summary", report)  # it reports the summary alone if it read no template
     resources = sum(len(template["Resources"]) for template in templates.values())
     if summary["parsing_errors"] or summary["resource_count"] < resources:
-        raise ScannerFailed(f"checkov looked at {summary['resource_count']} of {resources} resources")
+        raise ScannerFailed(f"checkov scanned {summary['resource_count']} of {resources} resources")

@@ -1,4 +1,4 @@
-"""Findings against exceptions: what has none, and which exception has no finding."""
+"""Compares findings with exceptions: findings without an exception, and exceptions without a finding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 @dataclass(frozen=True, order=True)
 class Finding:
-    """A check that failed. `resource`: its logical id."""
+    """A failed check. `resource`: the logical id."""
 
     deployment: str
     check: str
@@ -25,7 +25,7 @@ class Finding:
 
 
 class PolicyException(BaseModel):
-    """A check that may fail. `resources`: logical ids, `*` for any part; `only`: in which deployments, all if empty."""
+    """A check that may fail. `resources`: patterns of logical ids; `only`: names of deployments, all if empty."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,23 +34,23 @@ class PolicyException(BaseModel):
     reason: str = Field(min_length=20)
     only: frozenset[str] = frozenset()
 
-    def stands_in(self, deployment: str) -> bool:
+    def applies_to(self, deployment: str) -> bool:
         return not self.only or deployment in self.only
 
     def covers(self, finding: Finding) -> bool:
         return any(self.matches(pattern, finding) for pattern in self.resources)
 
     def matches(self, pattern: str, finding: Finding) -> bool:
-        """Whether one of `resources` is what this finding is about."""
+        """Whether this pattern matches the finding's resource."""
         return (
             self.check == finding.check
-            and self.stands_in(finding.deployment)
+            and self.applies_to(finding.deployment)
             and fnmatchcase(finding.resource, pattern)
         )
 
 
 class PolicyScan(BaseModel):
-    """The document: `deployments` are parameters by name, the exceptions those of all of them."""
+    """The document: parameters by deployment name, and the exceptions of all deployments."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -63,16 +63,16 @@ def read(path: Path) -> PolicyScan:
     return PolicyScan.model_validate(yaml.safe_load(path.read_text()))
 
 
-def judge(scan: PolicyScan, findings: Collection[Finding]) -> Iterator[str]:
+def unexpected(scan: PolicyScan, findings: Collection[Finding]) -> Iterator[str]:
     """A line for each finding without an exception, and for each exception without a finding."""
     for finding in sorted(findings):
         if not any(exception.covers(finding) for exception in scan.exceptions):
             yield str(finding)
     for exception in scan.exceptions:
         for deployment in exception.only - scan.deployments.keys():
-            yield f"the exception from {exception.check} is for a deployment that there is not: {deployment}"
-        for deployment in filter(exception.stands_in, scan.deployments):
-            here = [finding for finding in findings if finding.deployment == deployment]
+            yield f"the exception from {exception.check} names an unknown deployment: {deployment}"
+        for deployment in filter(exception.applies_to, scan.deployments):
+            reported = [finding for finding in findings if finding.deployment == deployment]
             for pattern in exception.resources:
-                if not any(exception.matches(pattern, finding) for finding in here):
-                    yield f"{deployment}: no finding needs the exception from {exception.check} for {pattern}"
+                if not any(exception.matches(pattern, finding) for finding in reported):
+                    yield f"{deployment}: no finding matches the exception from {exception.check} for {pattern}"

@@ -1,4 +1,4 @@
-"""What the processed template comes to with given parameters."""
+"""The processed template evaluated with given parameters."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from tests.deployment.template import Deployment
 
 
-def resolved(processed: dict[str, Any], parameters: Mapping[str, str]) -> dict[str, Any]:
-    """The resources that are made with these parameters. Raises ValueError for a parameter that there is not."""
+def evaluate(processed: dict[str, Any], parameters: Mapping[str, str]) -> dict[str, Any]:
+    """The resources that these parameters create. Raises ValueError for an unknown parameter."""
     if unknown := parameters.keys() - processed["Parameters"].keys():
         raise ValueError(f"the template has no parameter {', '.join(sorted(unknown))}")
     deployment = Deployment(processed, **parameters)
-    made = {name for kind in _types(processed) for name in deployment.resources(kind)}
+    created = {name for kind in _types(processed) for name in deployment.resources(kind)}
     return {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Resources": {
             name: {part: deployment.value(value) for part, value in resource.items() if part != "Condition"}
             for name, resource in processed["Resources"].items()
-            if name in made
+            if name in created
         },
     }
 

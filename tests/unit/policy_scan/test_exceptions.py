@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from tests.policy_scan.exceptions import Finding, PolicyException, PolicyScan, judge
+from tests.policy_scan.exceptions import Finding, PolicyException, PolicyScan, unexpected
 
-REASON = "a reason that somebody can judge"
+REASON = "a reason that a reviewer can check"
 KEY = "CKV_AWS_119"
 
 
 def scan(*exceptions: PolicyException) -> PolicyScan:
-    return PolicyScan(deployments={"least": {}, "most": {}}, exceptions=exceptions)
+    return PolicyScan(deployments={"minimal": {}, "hardened": {}}, exceptions=exceptions)
 
 
 def exception(*resources: str, only: frozenset[str] = frozenset()) -> PolicyException:
@@ -20,7 +20,7 @@ def exception(*resources: str, only: frozenset[str] = frozenset()) -> PolicyExce
 
 
 def both(resource: str) -> list[Finding]:
-    return [Finding(deployment, KEY, resource, "has no key") for deployment in ("least", "most")]
+    return [Finding(deployment, KEY, resource, "has no key") for deployment in ("minimal", "hardened")]
 
 
 @pytest.mark.parametrize(
@@ -29,61 +29,61 @@ def both(resource: str) -> list[Finding]:
         pytest.param([], [], [], id="nothing found and nothing excepted"),
         pytest.param(
             [],
-            [Finding("least", KEY, "Table", "has no key")],
-            ["least: CKV_AWS_119 Table: has no key"],
+            [Finding("minimal", KEY, "Table", "has no key")],
+            ["minimal: CKV_AWS_119 Table: has no key"],
             id="a finding without an exception",
         ),
         pytest.param([exception("Table")], both("Table"), [], id="a finding with an exception"),
         pytest.param([exception("*Table")], [*both("ATable"), *both("BTable")], [], id="one pattern for two resources"),
         pytest.param(
             [exception("Table")],
-            [*both("Table"), Finding("most", KEY, "Tables", "has no key")],
-            ["most: CKV_AWS_119 Tables: has no key"],
+            [*both("Table"), Finding("hardened", KEY, "Tables", "has no key")],
+            ["hardened: CKV_AWS_119 Tables: has no key"],
             id="an exception is for whole names",
         ),
         pytest.param(
             [exception("Table")],
-            [*both("Table"), Finding("most", "CKV_AWS_28", "Table", "no backup")],
-            ["most: CKV_AWS_28 Table: no backup"],
+            [*both("Table"), Finding("hardened", "CKV_AWS_28", "Table", "no backup")],
+            ["hardened: CKV_AWS_28 Table: no backup"],
             id="an exception is for one check",
         ),
         pytest.param(
             [exception("Table", "Gone")],
             both("Table"),
             [
-                "least: no finding needs the exception from CKV_AWS_119 for Gone",
-                "most: no finding needs the exception from CKV_AWS_119 for Gone",
+                "minimal: no finding matches the exception from CKV_AWS_119 for Gone",
+                "hardened: no finding matches the exception from CKV_AWS_119 for Gone",
             ],
             id="a stale exception",
         ),
         pytest.param(
             [exception("Table")],
-            [Finding("least", KEY, "Table", "has no key")],
-            ["most: no finding needs the exception from CKV_AWS_119 for Table"],
+            [Finding("minimal", KEY, "Table", "has no key")],
+            ["hardened: no finding matches the exception from CKV_AWS_119 for Table"],
             id="an exception that one deployment does not need",
         ),
         pytest.param(
-            [exception("Table", only=frozenset({"least"}))],
-            [Finding("least", KEY, "Table", "has no key")],
+            [exception("Table", only=frozenset({"minimal"}))],
+            [Finding("minimal", KEY, "Table", "has no key")],
             [],
             id="an exception for one deployment",
         ),
         pytest.param(
-            [exception("Table", only=frozenset({"least"}))],
+            [exception("Table", only=frozenset({"minimal"}))],
             both("Table"),
-            ["most: CKV_AWS_119 Table: has no key"],
+            ["hardened: CKV_AWS_119 Table: has no key"],
             id="an exception for one deployment does not hold in another",
         ),
         pytest.param(
             [exception("Table", only=frozenset({"trial"}))],
             [],
-            ["the exception from CKV_AWS_119 is for a deployment that there is not: trial"],
+            ["the exception from CKV_AWS_119 names an unknown deployment: trial"],
             id="an exception for no deployment",
         ),
     ],
 )
 def test_judge(exceptions: list[PolicyException], findings: list[Finding], expected: list[str]) -> None:
-    assert list(judge(scan(*exceptions), findings)) == expected
+    assert list(unexpected(scan(*exceptions), findings)) == expected
 
 
 @pytest.mark.parametrize("reason", ["", "n/a", "accepted"])

@@ -1,5 +1,5 @@
-"""The account that the tests deploy to evaluates `dynamodb:LeadingKeys` as AWS documents it: else what runs in it would
-say nothing about template.yaml's conditions."""
+"""The emulator evaluates `dynamodb:LeadingKeys` as AWS documents it, so that tests on it cover template.yaml's
+conditions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
 
 @pytest.fixture(scope="module")
 def client(emulator: Emulator) -> Any:
-    """As a role that may do everything with some partitions of one table."""
+    """A client with a role that has full access to some partitions of one table."""
     emulator.client("dynamodb").create_table(
         TableName=TABLE,
         BillingMode="PAY_PER_REQUEST",
@@ -61,7 +61,7 @@ def _key(partition: str) -> dict[str, dict[str, str]]:
 
 
 def _calls(partition: str) -> Sequence[Any]:
-    """Each that names one partition."""
+    """Every call that names one partition."""
     return (
         pytest.param(lambda c: c.get_item(TableName=TABLE, Key=_key(partition)), id=f"GetItem {partition}"),
         pytest.param(lambda c: c.put_item(TableName=TABLE, Item=_key(partition)), id=f"PutItem {partition}"),
@@ -88,7 +88,7 @@ def _calls(partition: str) -> Sequence[Any]:
 
 
 @pytest.mark.parametrize("call", [*_calls("open"), *_calls("node#a")])
-def test_a_key_that_is_named_is_allowed(client: Any, call: Call) -> None:
+def test_allows_request_for_a_granted_key(client: Any, call: Call) -> None:
     call(client)
 
 
@@ -96,30 +96,31 @@ def test_a_key_that_is_named_is_allowed(client: Any, call: Call) -> None:
     "call",
     [
         *_calls("ledger"),
-        pytest.param(lambda c: c.scan(TableName=TABLE), id="a Scan, which has no key: the Null guard"),
+        pytest.param(lambda c: c.scan(TableName=TABLE), id="Scan without a key (Null condition)"),
         pytest.param(
-            lambda c: c.batch_get_item(RequestItems={TABLE: {"Keys": [_key("ledger")]}}), id="a batch of another key"
+            lambda c: c.batch_get_item(RequestItems={TABLE: {"Keys": [_key("ledger")]}}),
+            id="BatchGetItem of another key",
         ),
     ],
 )
-def test_anything_else_is_refused(client: Any, call: Call) -> None:
+def test_denies_request_for_other_keys_or_without_key(client: Any, call: Call) -> None:
     with pytest.raises(ClientError, match="AccessDenied"):
         call(client)
 
 
-def test_of_a_table_that_is_gone_a_role_hears_that_it_is_gone(client: Any) -> None:
+def test_reports_missing_table_as_not_found(client: Any) -> None:
     with pytest.raises(ClientError, match="ResourceNotFoundException"):
         client.get_item(TableName="gone", Key=_key("open"))
 
 
 @pytest.mark.parametrize(("key", "decision"), [("node#a", "allowed"), ("ledger", "implicitDeny"), ("", "implicitDeny")])
-def test_the_simulator_is_told_the_key(emulator: Emulator, client: Any, key: str, decision: str) -> None:
+def test_policy_simulator_evaluates_the_given_key(emulator: Emulator, client: Any, key: str, decision: str) -> None:
     iam = emulator.client("iam")
-    told = {"ContextKeyName": "dynamodb:LeadingKeys", "ContextKeyValues": [key], "ContextKeyType": "stringList"}
+    entry = {"ContextKeyName": "dynamodb:LeadingKeys", "ContextKeyValues": [key], "ContextKeyType": "stringList"}
     [result] = iam.simulate_principal_policy(
         PolicySourceArn=iam.get_role(RoleName=ROLE)["Role"]["Arn"],
         ActionNames=["dynamodb:GetItem"],
         ResourceArns=["arn:aws:dynamodb:eu-central-1:000000000000:table/shared"],
-        **({"ContextEntries": [told]} if key else {}),
+        **({"ContextEntries": [entry]} if key else {}),
     )["EvaluationResults"]
     assert result["EvalDecision"] == decision

@@ -1,6 +1,6 @@
-"""What is deployed is what was built: a changed layer or parameter is a new version behind every alias it concerns.
+"""A changed layer or parameter publishes a new version of each function that uses it, and moves its alias.
 
-The tests are one story on one stack, in their order.
+The tests run in order on one stack.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Live: TypeAlias = Mapping[str, Published]
 
 
 class Stack:
-    """A copy of the project, deployed to an account of its own as often as it is asked."""
+    """A copy of the project, deployed repeatedly to its own account."""
 
     def __init__(self, directory: Path, emulator: Emulator) -> None:
         self._directory = directory
@@ -57,7 +57,7 @@ class Stack:
         )
 
     def live(self) -> Live:
-        """What every function's alias leads to, by the function's logical id."""
+        """The version behind each function's alias, by logical id."""
         functions = self._emulator.client("lambda")
         summaries = self._emulator.client("cloudformation").list_stack_resources(StackName=sam.STACK_NAME)
         found = {}
@@ -70,7 +70,7 @@ class Stack:
         return found
 
     def scheduled(self) -> str:
-        """The ARN of what the schedule starts."""
+        """The ARN that the schedule invokes."""
         schedules = self._emulator.client("scheduler")
         [schedule] = schedules.list_schedules()["Schedules"]
         arn: str = schedules.get_schedule(Name=schedule["Name"])["Target"]["Arn"]
@@ -92,12 +92,12 @@ def first(stack: Stack) -> Live:
     return stack.live()
 
 
-def test_an_unchanged_project_publishes_nothing(stack: Stack, first: Live) -> None:
+def test_unchanged_project_publishes_no_version(stack: Stack, first: Live) -> None:
     stack.deploy()
     assert stack.live() == first
 
 
-def test_one_byte_of_the_layer_reaches_every_alias(stack: Stack, first: Live) -> None:
+def test_layer_change_publishes_a_version_of_every_function(stack: Stack, first: Live) -> None:
     module = stack.project / "layers" / "scheduling" / "berth" / "__init__.py"
     module.write_bytes(module.read_bytes() + b"\n")
     stack.deploy()
@@ -106,7 +106,7 @@ def test_one_byte_of_the_layer_reaches_every_alias(stack: Stack, first: Live) ->
     assert [name for name in first if changed[name].layer == first[name].layer] == []
 
 
-def test_a_parameter_reaches_every_alias_whose_function_is_told_it(stack: Stack, first: Live) -> None:
+def test_parameter_change_publishes_versions_of_the_functions_that_use_it(stack: Stack, first: Live) -> None:
     before = stack.live()
     stack.deploy(Profile="resource-segregation")
     after = stack.live()
@@ -121,5 +121,5 @@ def test_a_parameter_reaches_every_alias_whose_function_is_told_it(stack: Stack,
     }
 
 
-def test_the_schedule_starts_the_live_alias(stack: Stack, first: Live) -> None:
+def test_schedule_invokes_the_live_alias(stack: Stack, first: Live) -> None:
     assert stack.scheduled().endswith(":live")

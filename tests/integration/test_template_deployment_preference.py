@@ -1,6 +1,6 @@
 """How new versions of the verbs take over (DeploymentPreference), in the template as CloudFormation gets it.
 
-The emulator has no CodeDeploy: what is on is asserted here, and has run nowhere.
+The emulator has no CodeDeploy, so gradual deployments are checked on the processed template only.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.deployment.template import Deployment, of_type, read_template
-from tests.deployment.transform import transformed, waits_for
+from tests.deployment.transform import dependencies, transformed
 
 VERBS = ["FilterFunction", "FilterOnlyOneFunction", "PrioritizeFunction", "BindFunction", "PreemptFunction"]
 AT_ONCE = ["WatcherFunction", "HealthzFunction", "AuthorizerFunction"]
@@ -24,7 +24,7 @@ def made(processed: dict[str, Any], kind: str, preference: str) -> dict[str, dic
     return Deployment(processed, Authentication="basic", DeploymentPreference=preference).resources(kind)
 
 
-def test_by_default_there_is_nothing_of_codedeploy_and_no_hook() -> None:
+def test_default_has_no_codedeploy_resources() -> None:
     processed = transformed()
     assert [each["Type"] for each in processed["Resources"].values() if "CodeDeploy" in each["Type"]] == []
     assert all("UpdatePolicy" not in resource for resource in processed["Resources"].values())
@@ -36,7 +36,7 @@ def test_by_default_there_is_nothing_of_codedeploy_and_no_hook() -> None:
 
 
 @pytest.mark.parametrize("choice", [choice for choice in CHOICES if choice != "AllAtOnce"])
-def test_each_choice_is_a_deployment_configuration_of_codedeploy(choice: str) -> None:
+def test_preference_is_a_codedeploy_configuration(choice: str) -> None:
     mapped = read_template()["Mappings"]["Deployments"]
     assert list(mapped) == CHOICES
     groups = made(transformed(DeploymentPreference=choice), GROUP, choice).values()
@@ -44,7 +44,7 @@ def test_each_choice_is_a_deployment_configuration_of_codedeploy(choice: str) ->
     assert names == [["CodeDeployDefault.Lambda${ConfigName}", {"ConfigName": choice}]] * len(VERBS)
 
 
-def test_the_verbs_aliases_are_moved_by_codedeploy_after_the_hook_and_no_other_is() -> None:
+def test_codedeploy_shifts_verb_aliases_only_after_the_hook() -> None:
     processed = transformed(DeploymentPreference=CANARY)
     deployment = Deployment(processed, Authentication="basic", DeploymentPreference=CANARY)
     aliases = {
@@ -65,8 +65,8 @@ def test_the_verbs_aliases_are_moved_by_codedeploy_after_the_hook_and_no_other_i
     assert set(AT_ONCE) < aliases.keys()
 
 
-def test_what_alarms_take_a_verb_back_is_what_its_new_version_can_cause() -> None:
-    """CacheStale and WatcherNotRunning are the watcher's, Denials the callers'."""
+def test_rollback_alarms_are_those_a_verb_version_can_cause() -> None:
+    """CacheStale and WatcherNotRunning depend on the watcher, Denials on the callers."""
     alarms = ["FailuresAlarm", "ApiErrorsAlarm", "LatencyAlarm", "LedgerUnavailableAlarm"]
     for group in made(transformed(DeploymentPreference=CANARY), GROUP, CANARY).values():
         assert group["AlarmConfiguration"] == {"Enabled": True, "Alarms": [{"Name": {"Ref": name}} for name in alarms]}
@@ -77,63 +77,61 @@ def test_what_alarms_take_a_verb_back_is_what_its_new_version_can_cause() -> Non
         assert group["ServiceRoleArn"] == {"Fn::GetAtt": "DeploymentRole.Arn"}
 
 
-def test_an_alarm_can_go_off_while_the_shortest_canary_lasts() -> None:
+def test_rollback_alarms_fire_within_the_shortest_canary() -> None:
     alarms = of_type(read_template(), "AWS::CloudWatch::Alarm")
     for name in ("FailuresAlarm", "ApiErrorsAlarm", "LatencyAlarm", "LedgerUnavailableAlarm"):
         assert alarms[name]["Period"] * alarms[name]["DatapointsToAlarm"] < 5 * 60
 
 
-def test_codedeploy_may_move_the_verbs_aliases_and_ask_the_hook_and_no_more() -> None:
+def test_deployment_role_may_only_shift_aliases_and_invoke_the_hook() -> None:
     processed = transformed(DeploymentPreference=CANARY)
     role = made(processed, "AWS::IAM::Role", CANARY)["DeploymentRole"]
     assert role["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"Service": "codedeploy.amazonaws.com"}
     assert "ManagedPolicyArns" not in role
     [policy] = role["Policies"]
-    moves, asks, looks = policy["PolicyDocument"]["Statement"]
-    assert moves["Action"] == ["lambda:GetAlias", "lambda:UpdateAlias", "lambda:GetProvisionedConcurrencyConfig"]
-    assert moves["Resource"] == [
+    shift, invoke, describe = policy["PolicyDocument"]["Statement"]
+    assert shift["Action"] == ["lambda:GetAlias", "lambda:UpdateAlias", "lambda:GetProvisionedConcurrencyConfig"]
+    assert shift["Resource"] == [
         each for verb in VERBS for each in ({"Fn::GetAtt": f"{verb}.Arn"}, {"Fn::Sub": f"${{{verb}.Arn}}:*"})
     ]
-    assert (asks["Action"], asks["Resource"]) == (
+    assert (invoke["Action"], invoke["Resource"]) == (
         "lambda:InvokeFunction",
         {"Fn::GetAtt": "PreTrafficFunction.Arn"},
     )
-    assert (looks["Action"], looks["Resource"]) == ("cloudwatch:DescribeAlarms", "*")
+    assert (describe["Action"], describe["Resource"]) == ("cloudwatch:DescribeAlarms", "*")
 
 
 @pytest.mark.parametrize(
     ("parameters", "path", "boundary"),
     [
-        pytest.param({}, "/", None, id="none"),
+        pytest.param({}, "/", None, id="default"),
         pytest.param(
             {"RolePath": "/berth/", "PermissionsBoundaryArn": "arn:aws:iam::123456789012:policy/b"},
             "/berth/",
             "arn:aws:iam::123456789012:policy/b",
-            id="the account's",
+            id="path and boundary",
         ),
     ],
 )
-def test_its_role_has_the_path_and_the_boundary_that_all_have(
-    parameters: dict[str, str], path: str, boundary: str | None
-) -> None:
+def test_deployment_role_has_path_and_boundary(parameters: dict[str, str], path: str, boundary: str | None) -> None:
     deployment = Deployment(
         read_template(), Authentication="basic", DeploymentPreference=CANARY, **parameters
     ).resources("AWS::IAM::Role")["DeploymentRole"]
     assert (deployment["Path"], deployment.get("PermissionsBoundary")) == (path, boundary)
 
 
-def test_the_hook_may_ask_the_verbs_versions_and_report() -> None:
+def test_hook_may_invoke_verb_versions_and_report() -> None:
     hook = of_type(read_template(), "AWS::Serverless::Function")["PreTrafficFunction"]
-    asks, reports = hook["Policies"][0]["Statement"]
-    assert (asks["Action"], asks["Resource"]) == (
+    invoke, report = hook["Policies"][0]["Statement"]
+    assert (invoke["Action"], invoke["Resource"]) == (
         "lambda:InvokeFunction",
         [{"Fn::Sub": f"${{{verb}.Arn}}:*"} for verb in VERBS],
     )
-    assert reports["Action"] == "codedeploy:PutLifecycleEventHookExecutionStatus"
-    assert reports["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${AWS::StackName}-*/*")
+    assert report["Action"] == "codedeploy:PutLifecycleEventHookExecutionStatus"
+    assert report["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${AWS::StackName}-*/*")
 
 
-def test_the_hook_asks_the_versions_that_are_being_deployed_and_not_the_alias() -> None:
+def test_hook_invokes_new_versions_instead_of_the_alias() -> None:
     processed = transformed(DeploymentPreference=CANARY)
     variables = made(processed, "AWS::Lambda::Function", CANARY)["PreTrafficFunction"]["Environment"]["Variables"]
     asked = [value["Ref"] for name, value in variables.items() if name.endswith("_VERSION")]
@@ -141,15 +139,17 @@ def test_the_hook_asks_the_versions_that_are_being_deployed_and_not_the_alias() 
     assert {processed["Resources"][name]["Type"] for name in asked} == {"AWS::Lambda::Version"}
 
 
-def test_the_hook_has_the_time_that_all_it_asks_may_take() -> None:
-    """Else CodeDeploy would wait for an hour. A verb that is called is asked twice, bind once."""
+def test_hook_timeout_covers_all_verb_calls() -> None:
+    """Without the result CodeDeploy would wait for an hour. The hook calls each verb twice, bind once."""
     functions = of_type(read_template(), "AWS::Serverless::Function")
     asked = sum(functions[verb]["Timeout"] * (1 if verb == "BindFunction" else 2) for verb in VERBS)
-    assert functions["PreTrafficFunction"]["Timeout"] >= 2 * asked  # a connection that breaks is tried again
+    assert functions["PreTrafficFunction"]["Timeout"] >= 2 * asked  # boto3 retries a broken connection
 
 
 @pytest.mark.parametrize("preference", ["AllAtOnce", CANARY])
-def test_no_resource_waits_for_itself(preference: str) -> None:
+def test_resources_have_no_circular_dependency(preference: str) -> None:
     """Alias, deployment group, role and hook refer to one another."""
     resources = transformed(DeploymentPreference=preference)["Resources"]
-    TopologicalSorter({name: waits_for(resource) & resources.keys() for name, resource in resources.items()}).prepare()
+    TopologicalSorter(
+        {name: dependencies(resource) & resources.keys() for name, resource in resources.items()}
+    ).prepare()

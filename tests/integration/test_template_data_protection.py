@@ -1,6 +1,6 @@
-"""What a deletion or a mistake spares, and what two stacks of one account do not share.
+"""Protection of data against deletion, and names that two stacks of one account do not share.
 
-The emulator honours deletion protection (test_deployed_deletion.py), and knows no recovery to a point in time.
+The emulator supports deletion protection (test_deployed_deletion.py), but no point-in-time recovery.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.deployment.transform import transformed
 
 TABLE = "AWS::DynamoDB::Table"
 
-# Where a name is given, and by which property. CloudFormation makes up the others, with the stack's name in them.
+# The name property of each type. CloudFormation generates a name with the stack's name if it is absent.
 NAMES = {
     "AWS::ApiGatewayV2::DomainName": "DomainName",
     "AWS::CloudWatch::Alarm": "AlarmName",
@@ -45,12 +45,12 @@ def tables(template: dict[str, Any], **parameters: str) -> dict[str, dict[str, A
 @pytest.mark.parametrize(
     ("parameters", "protected", "recoverable"),
     [
-        pytest.param({}, True, True, id="unless told otherwise"),
+        pytest.param({}, True, True, id="default"),
         pytest.param({"LedgerDeletionProtection": "false"}, False, True, id="not protected"),
-        pytest.param({"LedgerPointInTimeRecovery": "false"}, True, False, id="not recoverable"),
+        pytest.param({"LedgerPointInTimeRecovery": "false"}, True, False, id="no recovery"),
     ],
 )
-def test_the_ledger_is_protected_and_recoverable(
+def test_ledger_protection_follows_the_parameters(
     template: dict[str, Any], parameters: dict[str, str], protected: bool, recoverable: bool
 ) -> None:
     ledger = tables(template, **parameters)["LedgerTable"]
@@ -58,12 +58,12 @@ def test_the_ledger_is_protected_and_recoverable(
     assert ledger["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": recoverable}
 
 
-def test_the_ledger_outlives_the_stack_whatever_is_asked_for(template: dict[str, Any]) -> None:
+def test_ledger_is_retained_with_any_parameters(template: dict[str, Any]) -> None:
     ledger = template["Resources"]["LedgerTable"]
     assert (ledger["DeletionPolicy"], ledger["UpdateReplacePolicy"]) == ("Retain", "Retain")
 
 
-def test_the_cache_is_neither_for_it_would_hold_up_a_deletion_and_a_roll_back_for_nothing(
+def test_cache_has_no_protection_and_no_recovery(
     template: dict[str, Any],
 ) -> None:
     cache = tables(template)["CacheTable"]
@@ -73,8 +73,8 @@ def test_the_cache_is_neither_for_it_would_hold_up_a_deletion_and_a_roll_back_fo
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Delete", "Delete")
 
 
-def test_nothing_else_outlives_the_stack() -> None:
-    """A version goes with its function, whatever its own policy."""
+def test_only_the_ledger_is_retained() -> None:
+    """A version is deleted with its function, whatever its own policy."""
     kept = {
         name: resource["Type"]
         for name, resource in transformed()["Resources"].items()
@@ -84,8 +84,8 @@ def test_nothing_else_outlives_the_stack() -> None:
 
 
 @pytest.mark.parametrize("authentication", ["basic", "mtls"])
-def test_a_second_stack_in_an_account_finds_no_name_taken(authentication: str) -> None:
-    """For each cluster there is a stack. SAM names a schedule by its function alone, and a layer by its logical id."""
+def test_resource_names_contain_the_stack_name(authentication: str) -> None:
+    """By default SAM names a schedule after its function, and a layer after its logical id."""
     for name, resource in transformed(Authentication=authentication)["Resources"].items():
         given = resource["Properties"].get(NAMES.get(resource["Type"], ""))
         assert given is None or name == "Domain" or "AWS::StackName" in str(given), name
@@ -93,12 +93,12 @@ def test_a_second_stack_in_an_account_finds_no_name_taken(authentication: str) -
         resource["Type"]
         for resource in transformed(Authentication=authentication)["Resources"].values()
         if any(re.fullmatch(r"(\w+)?Name", key) for key in resource["Properties"])
-        and resource["Type"] not in REFER_TO_OTHERS
+        and resource["Type"] not in NAMES_WITHOUT_STACK
     }
 
 
-# Their names are those of what they belong to, or are unique within it.
-REFER_TO_OTHERS = {
+# Their names refer to another resource, or are unique within it.
+NAMES_WITHOUT_STACK = {
     "AWS::ApiGatewayV2::Api",
     "AWS::ApiGatewayV2::ApiMapping",
     "AWS::ApiGatewayV2::Authorizer",
