@@ -76,7 +76,7 @@ scan: tools ## A policy scanner on the template as CloudFormation gets it; its e
 
 .PHONY: build
 build: tools ## sam build, for Lambda (python3.13 on arm64), and the tests of what is built
-	.tools/sam/bin/sam build
+	.tools/sam/bin/sam build --no-cached
 	$(BIN)/pytest tests/integration -m build
 
 # The version has to be given, or the binaries say v0.0.0.

@@ -58,7 +58,10 @@ class Machine:
 def build(directory: Path, machine: Machine, *, project: Path = PROJECT) -> Path:
     """Build the stack into `directory` and return the built template."""
     _sam(
-        ["build", "--build-dir", directory, "--parameter-overrides", _parameters(directory, machine.parameters)],
+        [
+            *("build", "--no-cached", "--build-dir", directory),  # tests that run at the same time share the cache
+            *("--parameter-overrides", _parameters(directory, machine.parameters)),
+        ],
         project,
         {**os.environ, **machine.build_variables},
     )
