@@ -1,12 +1,12 @@
-# What every layer's build has in common. The packages are those of the Lambda runtime, whatever machine builds them:
-# wheels only, for the platform and the Python version that these variables name. They must agree with the template's
-# parameters Architecture and PythonRuntime; their defaults do.
+# Common part of the layers' builds. The packages are wheels for the platform and Python version of these variables,
+# whatever machine builds them. The variables must agree with the template's parameters Architecture and PythonRuntime;
+# the defaults do.
 BERTH_ARCHITECTURE ?= arm64
 BERTH_PYTHON_VERSION ?= 3.13
 
-# The runtime cannot write byte-code under /opt: without it, every cold start compiles what it imports (measured: bind's
-# imports take 0.8 s instead of 0.4 s). Only an interpreter of the runtime's own version can make it: by default it is
-# made where there is one on PATH; an empty value leaves it out.
+# The runtime cannot write byte-code under /opt. Without byte-code, every cold start compiles its imports (measured for
+# bind: 0.8 s instead of 0.4 s). Only an interpreter of the runtime's version can compile it: by default the one on
+# PATH, if there is one; an empty value skips this step.
 BERTH_BYTECODE_PYTHON ?= $(shell python$(BERTH_PYTHON_VERSION) -c 'import sys; print(sys.executable)' 2>/dev/null)
 
 PYTHON ?= python3
@@ -18,7 +18,7 @@ PLATFORM = $(or $(platform_$(BERTH_ARCHITECTURE)),\
 
 PACKAGES = $(ARTIFACTS_DIR)/python
 
-# The requirements are locked in full, but for what the runtime or another layer already has: hence no resolving here.
+# The locked requirements omit only packages of the runtime or of another layer, so pip resolves nothing.
 define install_requirements
 	mkdir -p "$(PACKAGES)"
 	$(PYTHON) -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-compile --no-deps \
@@ -27,9 +27,9 @@ define install_requirements
 	rm -rf "$(PACKAGES)/bin"
 endef
 
-# A layer's content decides whether a new version is published. So byte-code carries a hash instead of a time stamp,
-# and what a developer's own runs left behind is not copied.
-define settle_bytecode
+# A change of the layer's content publishes a new version. So byte-code contains a hash instead of a time stamp, and
+# byte-code of local runs is removed.
+define compile_bytecode
 	find "$(PACKAGES)" -name __pycache__ -prune -exec rm -rf {} +
 	$(if $(BERTH_BYTECODE_PYTHON),\
 		$(BERTH_BYTECODE_PYTHON) -m compileall -q --invalidation-mode unchecked-hash \

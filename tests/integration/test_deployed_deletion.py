@@ -131,7 +131,7 @@ def ledger(emulator: Emulator) -> str:
 def test_user_without_the_policy_cannot_deploy(emulator: Emulator, template: Path, parameters: dict[str, str]) -> None:
     caller_identity = {"Effect": "Allow", "Action": "sts:GetCallerIdentity", "Resource": "*"}
     minimal = json.dumps({"Version": "2012-10-17", "Statement": [caller_identity]})
-    done = Deployer(emulator, "somebody", minimal).deploy(template, parameters)
+    done = Deployer(emulator, "other-user", minimal).deploy(template, parameters)
     assert done.returncode
     assert "AccessDenied" in done.stdout + done.stderr
 

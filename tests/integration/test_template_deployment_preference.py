@@ -20,7 +20,7 @@ GROUP = "AWS::CodeDeploy::DeploymentGroup"
 CHOICES = read_template()["Parameters"]["DeploymentPreference"]["AllowedValues"]
 
 
-def made(processed: dict[str, Any], kind: str, preference: str) -> dict[str, dict[str, Any]]:
+def resources(processed: dict[str, Any], kind: str, preference: str) -> dict[str, dict[str, Any]]:
     return Deployment(processed, Authentication="basic", DeploymentPreference=preference).resources(kind)
 
 
@@ -28,18 +28,18 @@ def test_default_has_no_codedeploy_resources() -> None:
     processed = transformed()
     assert [each["Type"] for each in processed["Resources"].values() if "CodeDeploy" in each["Type"]] == []
     assert all("UpdatePolicy" not in resource for resource in processed["Resources"].values())
-    roles = made(processed, "AWS::IAM::Role", "AllAtOnce")
+    roles = resources(processed, "AWS::IAM::Role", "AllAtOnce")
     assert {"DeploymentRole", "PreTrafficFunctionRole"} & roles.keys() == set()
     for kind in ("Function", "Version", "Alias", "EventInvokeConfig"):
-        assert not any("PreTraffic" in name for name in made(processed, f"AWS::Lambda::{kind}", "AllAtOnce"))
-    assert "PreTrafficLogGroup" not in made(processed, "AWS::Logs::LogGroup", "AllAtOnce")
+        assert not any("PreTraffic" in name for name in resources(processed, f"AWS::Lambda::{kind}", "AllAtOnce"))
+    assert "PreTrafficLogGroup" not in resources(processed, "AWS::Logs::LogGroup", "AllAtOnce")
 
 
 @pytest.mark.parametrize("choice", [choice for choice in CHOICES if choice != "AllAtOnce"])
 def test_preference_is_a_codedeploy_configuration(choice: str) -> None:
     mapped = read_template()["Mappings"]["Deployments"]
     assert list(mapped) == CHOICES
-    groups = made(transformed(DeploymentPreference=choice), GROUP, choice).values()
+    groups = resources(transformed(DeploymentPreference=choice), GROUP, choice).values()
     names = [group["DeploymentConfigName"]["Fn::Sub"] for group in groups]
     assert names == [["CodeDeployDefault.Lambda${ConfigName}", {"ConfigName": choice}]] * len(VERBS)
 
@@ -68,7 +68,7 @@ def test_codedeploy_shifts_verb_aliases_only_after_the_hook() -> None:
 def test_rollback_alarms_are_those_a_verb_version_can_cause() -> None:
     """CacheStale and WatcherNotRunning depend on the watcher, Denials on the callers."""
     alarms = ["FailuresAlarm", "ApiErrorsAlarm", "LatencyAlarm", "LedgerUnavailableAlarm"]
-    for group in made(transformed(DeploymentPreference=CANARY), GROUP, CANARY).values():
+    for group in resources(transformed(DeploymentPreference=CANARY), GROUP, CANARY).values():
         assert group["AlarmConfiguration"] == {"Enabled": True, "Alarms": [{"Name": {"Ref": name}} for name in alarms]}
         assert group["AutoRollbackConfiguration"] == {
             "Enabled": True,
@@ -85,7 +85,7 @@ def test_rollback_alarms_fire_within_the_shortest_canary() -> None:
 
 def test_deployment_role_may_only_shift_aliases_and_invoke_the_hook() -> None:
     processed = transformed(DeploymentPreference=CANARY)
-    role = made(processed, "AWS::IAM::Role", CANARY)["DeploymentRole"]
+    role = resources(processed, "AWS::IAM::Role", CANARY)["DeploymentRole"]
     assert role["AssumeRolePolicyDocument"]["Statement"][0]["Principal"] == {"Service": "codedeploy.amazonaws.com"}
     assert "ManagedPolicyArns" not in role
     [policy] = role["Policies"]
@@ -133,17 +133,17 @@ def test_hook_may_invoke_verb_versions_and_report() -> None:
 
 def test_hook_invokes_new_versions_instead_of_the_alias() -> None:
     processed = transformed(DeploymentPreference=CANARY)
-    variables = made(processed, "AWS::Lambda::Function", CANARY)["PreTrafficFunction"]["Environment"]["Variables"]
-    asked = [value["Ref"] for name, value in variables.items() if name.endswith("_VERSION")]
-    assert [processed["Resources"][name]["Properties"]["FunctionName"]["Ref"] for name in asked] == VERBS
-    assert {processed["Resources"][name]["Type"] for name in asked} == {"AWS::Lambda::Version"}
+    variables = resources(processed, "AWS::Lambda::Function", CANARY)["PreTrafficFunction"]["Environment"]["Variables"]
+    invoked = [value["Ref"] for name, value in variables.items() if name.endswith("_VERSION")]
+    assert [processed["Resources"][name]["Properties"]["FunctionName"]["Ref"] for name in invoked] == VERBS
+    assert {processed["Resources"][name]["Type"] for name in invoked} == {"AWS::Lambda::Version"}
 
 
 def test_hook_timeout_covers_all_verb_calls() -> None:
     """Without the result CodeDeploy would wait for an hour. The hook calls each verb twice, bind once."""
     functions = of_type(read_template(), "AWS::Serverless::Function")
-    asked = sum(functions[verb]["Timeout"] * (1 if verb == "BindFunction" else 2) for verb in VERBS)
-    assert functions["PreTrafficFunction"]["Timeout"] >= 2 * asked  # boto3 retries a broken connection
+    seconds = sum(functions[verb]["Timeout"] * (1 if verb == "BindFunction" else 2) for verb in VERBS)
+    assert functions["PreTrafficFunction"]["Timeout"] >= 2 * seconds  # boto3 retries a broken connection
 
 
 @pytest.mark.parametrize("preference", ["AllAtOnce", CANARY])

@@ -27,17 +27,17 @@ CHOICES = read_template()["Parameters"]["WarmStart"]["AllowedValues"]
 ON_PUBLISH = {"ApplyOn": "PublishedVersions"}
 
 
-def made(kind: str, **parameters: str) -> dict[str, dict[str, Any]]:
+def resources(kind: str, **parameters: str) -> dict[str, dict[str, Any]]:
     return Deployment(transformed(), Authentication="basic", **parameters).resources(f"AWS::Lambda::{kind}")
 
 
 def snap_start(warm_start: str) -> dict[str, object]:
-    functions = made("Function", WarmStart=warm_start)
+    functions = resources("Function", WarmStart=warm_start)
     return {name: function["SnapStart"] for name, function in functions.items() if "SnapStart" in function}
 
 
 def provisioned(warm_start: str, **parameters: str) -> dict[str, object]:
-    aliases = made("Alias", WarmStart=warm_start, **parameters)
+    aliases = resources("Alias", WarmStart=warm_start, **parameters)
     return {
         name.removesuffix("Aliaslive"): alias["ProvisionedConcurrencyConfig"]
         for name, alias in aliases.items()
@@ -97,9 +97,9 @@ def test_warm_start_change_publishes_a_version(function: str) -> None:
 def test_asynchronous_events_are_neither_late_nor_repeated() -> None:
     """Schedule and warm-up events follow every minute. A bind must never be repeated by Lambda."""
     parameters = {"DeploymentPreference": "Canary10Percent10Minutes"}
-    configured = made("EventInvokeConfig", **parameters)
+    configured = resources("EventInvokeConfig", **parameters)
     assert {config["FunctionName"]["Ref"]: config["Qualifier"] for config in configured.values()} == dict.fromkeys(
-        made("Function", **parameters), "live"
+        resources("Function", **parameters), "live"
     )
     for config in configured.values():
         assert (config["MaximumEventAgeInSeconds"], config["MaximumRetryAttempts"]) == (60, 0)
@@ -111,7 +111,7 @@ def test_asynchronous_events_are_neither_late_nor_repeated() -> None:
 def test_warm_up_targets_have_an_event_invoke_config() -> None:
     watcher = of_type(transformed(), "AWS::Lambda::Function")["WatcherFunction"]
     warmed = watcher["Environment"]["Variables"]["BERTH_WARM_UP_FUNCTIONS"]["Fn::Join"][1]
-    configured = {config["FunctionName"]["Ref"] for config in made("EventInvokeConfig").values()}
+    configured = {config["FunctionName"]["Ref"] for config in resources("EventInvokeConfig").values()}
     assert {alias["Ref"].removesuffix("Aliaslive") for alias in warmed} <= configured
 
 
