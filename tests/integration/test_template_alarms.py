@@ -22,7 +22,7 @@ VALUES: dict[str, list[object]] = {
     "stack": [{"Ref": "AWS::StackName"}],
     "verb": ["bind", "authorizer"],
     "outcome": [outcome.value for outcomes in (BindOutcome, AuthorizerOutcome) for outcome in outcomes],
-    "happening": [happening.value for happening in ReservationEvent],
+    "happening": [event.value for event in ReservationEvent],
 }
 AWS_METRICS = {
     "AWS/ApiGateway": ({"4xx", "5xx", "Latency"}, [{"Name": "ApiId", "Value": {"Ref": "Api"}}]),
@@ -112,8 +112,8 @@ def test_periodic_watcher_has_no_lease_alarm(template: dict[str, Any]) -> None:
 
 
 def test_alarms_and_metrics_match_the_documents(template: dict[str, Any]) -> None:
-    _, _, text = (PROJECT / "docs/operations.md").read_text().partition("## Alarms")
-    table, _, metrics = text.partition("## berth doctor")[0].partition("### Metrics")
+    _, _, text = (PROJECT / "docs/reference/metrics-and-alarms.md").read_text().partition("## Alarms")
+    table, _, metrics = text.partition("## Metrics")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines() if line.startswith("| `")]
     assert all(len(row) == 4 and all(row) for row in rows)
     assert {f"{row[0].strip('`')}Alarm" for row in rows} == of_type(template, ALARM).keys()

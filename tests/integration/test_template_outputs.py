@@ -16,7 +16,7 @@ from berth_cli.scheduler_config.passwords import SECRET_TYPE
 from tests.deployment.template import TEMPLATE, Deployment, read_template
 from tests.deployment.transform import transformed
 
-ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/security.md
+ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/reference/security.md
 CONSOLE = {"WatcherFunctionName", "DashboardUrl"}  # docs/how-to/sam-commands.md
 EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, CONFIGURATION, LEDGER, *ROLES, *CONSOLE}
 BY_MODE = {

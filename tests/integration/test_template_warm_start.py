@@ -119,7 +119,7 @@ def test_warm_up_targets_have_an_event_invoke_config() -> None:
     "function", of_type(read_template(), "AWS::Serverless::Function").values(), ids=lambda each: each["CodeUri"]
 )
 def test_memory_is_at_least_twice_the_measured_use(function: dict[str, Any]) -> None:
-    """The table in docs/capacity.md says how it was measured, and why some functions have more."""
+    """The table in docs/reference/capacity.md says how it was measured, and why some functions have more."""
     name = function["CodeUri"].removeprefix("functions/")
     capacity = (PROJECT / "docs/reference/capacity.md").read_text()
     [row] = [line for line in capacity.splitlines() if line.startswith(f"| `{name}` |")]
