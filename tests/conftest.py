@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
-    from berth_cli.local_stack import LocalStack
+    from berth_cli.serve.local_stack import LocalStack
     from tests.fakes.log_lines import LogLines
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -40,8 +40,8 @@ def cluster_dump(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> LocalStack:
     """The template's functions in this process: embedded DynamoDB, and the cluster of events/cluster.yaml published."""
-    from berth.scheduling.configuration.document import BerthConfiguration
-    from berth_cli import local_stack
+    from berth.scheduling.configuration import BerthConfiguration
+    from berth_cli.serve import local_stack
 
     dump = tmp_path_factory.mktemp("cluster") / "cluster.yaml"
     dump.write_bytes(CLUSTER.read_bytes())
@@ -80,9 +80,9 @@ def endpoint_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Callable[..., Any]]:
     """Loads a function's handler as a new warm environment would, with these variables and the stack's table."""
-    from berth_cli.embedded_dynamodb import TABLE
-    from berth_cli.functions import load_handler, set_environment
-    from berth_cli.routes import read_api
+    from berth_cli.serve.embedded_dynamodb import TABLE
+    from berth_cli.serve.functions import load_handler, set_environment
+    from berth_cli.serve.template_api import read_api
 
     sources = {source.code.name: source for source in read_api().functions.values()}
 
@@ -125,7 +125,7 @@ def log_lines() -> Iterator[LogLines]:
 @pytest.fixture(scope="session")
 def gateway_port(stack: LocalStack) -> Iterator[int]:
     """The stack's gateway under uvicorn on 127.0.0.1."""
-    from berth_cli import server
+    from berth_cli.serve import server
 
     listener = server.listen("127.0.0.1", 0)
     with server.serving(stack.gateway, listener):

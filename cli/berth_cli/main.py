@@ -21,18 +21,20 @@ class _Command:
 
 
 COMMANDS = {
-    "certificates": _Command("berth_cli.certificates", "Make, replace, revoke and publish client certificates."),
-    "config": _Command("berth_cli.config", "Check a configuration document, apply it, or print its JSON Schema."),
-    "demo": _Command("berth_cli.demo", "Play three policies on small clusters: where each pod goes, and why."),
-    "doctor": _Command("berth_cli.doctor.command", "Look for what goes wrong in silence, with remedies."),
+    "certificates": _Command(
+        "berth_cli.certificates.command", "Create, rotate, revoke and publish client certificates."
+    ),
+    "config": _Command("berth_cli.config.command", "Check or apply a configuration, or print its JSON Schema."),
+    "demo": _Command("berth_cli.demo.command", "Run three policies on small clusters and show where each pod goes."),
+    "doctor": _Command("berth_cli.doctor.command", "Check an installation, with a remedy for each problem."),
     "reservations": _Command(
-        "berth_cli.reservations", "See what counted resources are held by, and have it looked after."
+        "berth_cli.reservations.command", "List, release and rebuild reservations of counted resources."
     ),
     "scheduler-config": _Command(
-        "berth_cli.scheduler_config.command", "Print what kube-scheduler needs in order to ask Berth."
+        "berth_cli.scheduler_config.command", "Print the kube-scheduler configuration that calls Berth."
     ),
-    "serve": _Command("berth_cli.serve", "Serve the extender's verbs on http://HOST:PORT/scheduler."),
-    "simulate": _Command("berth_cli.simulate.command", "Place a dump's pods: which goes where, and why not."),
+    "serve": _Command("berth_cli.serve.command", "Run the extender on http://HOST:PORT/scheduler."),
+    "simulate": _Command("berth_cli.simulate.command", "Place the pods of a cluster dump and explain each placement."),
 }
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from statistics import median
 
 from berth.runtime.adapters import node_cache
-from berth.runtime.settings.functions import PolicySettings
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli import local_stack
-from berth_cli.watching import watching
+from berth.runtime.settings import PolicySettings
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.snapshot import Snapshot
+from berth_cli.serve import local_stack
+from berth_cli.serve.watcher_thread import watching
 from tests.bench.figures import Family, Figure
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import PRIORITY, labelled_object

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import boto3
 
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth_cli.embedded_dynamodb import TABLE, EmbeddedDynamoDB
+from berth_cli.serve.embedded_dynamodb import TABLE, EmbeddedDynamoDB
 from tests.bench.figures import Family, Figure, Timed, milliseconds
 
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.objects.cluster import read_objects
-from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.control_loop import ControlLoop
-from berth_cli.simulate.extender import PolicyExtender
+from berth.scheduling.profiles import FULL
+from berth.scheduling.snapshot import Snapshot
 from berth_cli.simulate.queue import queue
 from berth_cli.simulate.report import Summary, document
+from berth_cli.simulate.scheduler.control_loop import ControlLoop
+from berth_cli.simulate.scheduler.extender import PolicyExtender
 from tests.bench.cluster import Manifest
 from tests.bench.figures import Family, Figure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from berth.nodecache.feed.head import Pointer
-from berth_cli.embedded_dynamodb import EmbeddedDynamoDB
+from berth_cli.serve.embedded_dynamodb import EmbeddedDynamoDB
 from tests.bench.figures import Family, Figure
 from tests.capacity.item_size import read_units, write_units
 from tests.capacity.metered_feed import LOG, Feed, Meter, feed_on_a_table, sample

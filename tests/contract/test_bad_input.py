@@ -9,7 +9,7 @@ import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.scheduling.policy import Policy
-from berth_cli.embedded_dynamodb import TABLE
+from berth_cli.serve.embedded_dynamodb import TABLE
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled_object
 from tests.builders.pods import pod_object

@@ -9,8 +9,8 @@ import orjson
 import pytest
 
 from berth.runtime.adapters import cache_adapters
-from berth.runtime.settings.functions import PolicySettings
-from berth_cli.routes import read_api
+from berth.runtime.settings import PolicySettings
+from berth_cli.serve.template_api import read_api
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled, labelled_object
 from tests.builders.pods import pod_object

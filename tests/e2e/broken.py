@@ -13,7 +13,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import pytest
 
-from berth_cli.doctor.finding import CheckName, Result
+from berth_cli.doctor.findings import CheckName, Result
 
 from .doctor import Diagnosis
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from berth_cli.certificates.directory import CertificateDirectory
-from berth_cli.doctor.finding import CheckName, Result
+from berth_cli.doctor.findings import CheckName, Result
 from tests.builders.certificates import self_signed
 
 from .broken import Broken, Options, Said

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from berth_cli.doctor.finding import CheckName, Result
+from berth_cli.doctor.findings import CheckName, Result
 
 from .broken import Broken, Options, Said
 from .broken_documents import Change, entry, one_more, top

@@ -15,8 +15,9 @@ import yaml
 
 from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
 from berth.lease.dynamodb_item import HEAD_KEY
-from berth_cli.doctor.finding import CheckName
-from berth_cli.doctor.side import shown
+from berth.nodecache.dynamodb_configuration import KEY as CONFIGURATION_KEY
+from berth_cli.doctor.findings import CheckName
+from berth_cli.doctor.scheduler.scheduler_side import shown
 from tests.deployment import sam
 
 from .broken import Broken, Options, Said

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from berth_cli.doctor.checks.verbs import ALL
-from berth_cli.doctor.finding import CheckName
-from berth_cli.doctor.side import shown
+from berth_cli.doctor.findings import CheckName
+from berth_cli.doctor.scheduler.scheduler_side import shown
 from tests.deployment import sam
 from tests.deployment.emulator import REGION
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from berth_cli.managed_resources import Managed, ManagedResource
-from berth_cli.scheduler_config.configuration import scheduler_configuration
 from berth_cli.scheduler_config.extenders import Choices, extenders
+from berth_cli.scheduler_config.kube_scheduler_configuration import scheduler_configuration
+from berth_cli.scheduler_config.managed_resources import Managed, ManagedResource
 from tests.builders.certificates import self_signed
 
 from .berth_serve import BerthServe

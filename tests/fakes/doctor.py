@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth_cli.doctor.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, Schedule
-from berth_cli.doctor.cluster_access import ClusterAccess, Right
-from berth_cli.doctor.endpoint import Answered, Endpoint, ServerCertificate, Unanswered
+from berth.nodecache.cluster import ClusterUnavailable
+from berth_cli.doctor.access.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, Schedule
+from berth_cli.doctor.access.cluster import ClusterAccess, Right
+from berth_cli.doctor.access.endpoint import Answered, Endpoint, ServerCertificate, Unanswered
 
 ADDRESS = "https://berth.example.com/scheduler"
 NOW = 1_800_000_000.0

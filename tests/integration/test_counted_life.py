@@ -14,14 +14,14 @@ import orjson
 import pytest
 import yaml
 
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.entry import EntryState
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli import local_stack
-from berth_cli.embedded_dynamodb import LEDGER_TABLE, TABLE, EmbeddedDynamoDB
-from berth_cli.functions import load_handler
-from berth_cli.routes import read_api
+from berth.reservations.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.entry import EntryState
+from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.run_time import RunTime
+from berth_cli.serve import local_stack
+from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE, TABLE, EmbeddedDynamoDB
+from berth_cli.serve.functions import load_handler
+from berth_cli.serve.template_api import read_api
 from tests.builders.events import http_event
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with

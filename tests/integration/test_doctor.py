@@ -142,7 +142,7 @@ def test_ctrl_c_is_no_failure_of_the_set_up(url: str, monkeypatch: pytest.Monkey
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("berth_cli.doctor.running.run", interrupted)
+    monkeypatch.setattr("berth_cli.doctor.runner.run", interrupted)
     done = run("--url", url)
     assert (done.exit_code, done.stdout) == (130, "")
     assert "before all checks were made" in done.stderr

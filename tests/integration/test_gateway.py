@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import orjson
 import pytest
 
-from berth_cli import server
-from berth_cli.gateway import MAX_PAYLOAD_BYTES, Gateway
-from berth_cli.local_stack import LocalStack
+from berth_cli.serve import server
+from berth_cli.serve.gateway import MAX_PAYLOAD_BYTES, Gateway
+from berth_cli.serve.local_stack import LocalStack
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled_object
 from tests.builders.pods import pod_object

@@ -16,14 +16,14 @@ from click.testing import CliRunner
 
 from berth.authentication.allow_list_records import AllowListFile
 from berth.authentication.authorizer import MAX_AGE_SECONDS, MutualTLSAuthorizer
-from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli import local_stack, server
+from berth.runtime.authorizing import AuthorizerEndpoint
+from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.certificates.directory import CertificateDirectory
 from berth_cli.certificates.record import Issued
-from berth_cli.gateway import Gateway
 from berth_cli.main import main
-from berth_cli.tls import TLS, TLSInvalid
+from berth_cli.serve import local_stack, server
+from berth_cli.serve.gateway import Gateway
+from berth_cli.serve.tls import TLS, TLSInvalid
 from tests.builders.certificates import self_signed
 from tests.builders.http_calls import Response
 from tests.builders.requests import body_of, cache_mode

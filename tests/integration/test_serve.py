@@ -19,7 +19,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from berth_cli.server import KEEP_ALIVE_SECONDS
+from berth_cli.serve.server import KEEP_ALIVE_SECONDS
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for

@@ -12,7 +12,7 @@ from berth_cli.certificates.command import OUTPUT as ALLOW_LIST
 from berth_cli.config.apply import OUTPUT as CONFIGURATION
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, URL_PREFIX
 from berth_cli.reservations.command import OUTPUT as LEDGER
-from berth_cli.scheduler_config.passwords import SECRET_TYPE
+from berth_cli.scheduler_config.basic_credentials import SECRET_TYPE
 from tests.deployment.template import TEMPLATE, Deployment, read_template
 from tests.deployment.transform import transformed
 
@@ -79,7 +79,7 @@ def test_basic_has_exactly_one_secret(template: dict[str, Any]) -> None:
 
 
 def test_doctor_finds_functions_roles_and_schedule_by_their_types() -> None:
-    from berth_cli.doctor.aws_account import FUNCTION, ROLE, SCHEDULE
+    from berth_cli.doctor.access.aws_account import FUNCTION, ROLE, SCHEDULE
     from berth_cli.doctor.checks import account
 
     types = [resource["Type"] for resource in transformed()["Resources"].values()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from berth_cli.embedded_dynamodb import EmbeddedDynamoDB
+from berth_cli.serve.embedded_dynamodb import EmbeddedDynamoDB
 
 if __name__ == "__main__":
     EmbeddedDynamoDB().install()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from berth_cli.routes import read_api
+from berth_cli.serve.template_api import read_api
 from tests.builders.event_fixtures import EVENTS, EventFixture, decoded, matches, read_fixtures
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator

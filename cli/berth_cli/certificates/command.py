@@ -165,9 +165,9 @@ def upload(bucket: str, key: str, region: str | None, output: str, directories: 
         pem = b"".join(CertificateDirectory(path).authority_pem() for path in directories)
         import boto3
 
-        from berth_cli.certificates import publishing
+        from berth_cli.certificates import aws
 
-        truststore = publishing.upload(boto3.client("s3", region_name=region), bucket, key, pem)
+        truststore = aws.upload(boto3.client("s3", region_name=region), bucket, key, pem)
     parameters = {"TruststoreUri": truststore.uri, "TruststoreVersion": truststore.version}
     if output == "json":
         click.echo(orjson.dumps(parameters, option=orjson.OPT_INDENT_2))
@@ -195,14 +195,14 @@ def _allow(found: list[CertificateDirectory], stack: str | None, parameter: str 
     import boto3
 
     from berth.authentication.allow_list import text_of
-    from berth_cli.certificates import publishing
+    from berth_cli.certificates import aws
 
     now = _now()
     for directory in found:
         directory.write_allow_list(now)
     text = text_of(entry for directory in found for entry in directory.record().entries(now))
     name = parameter or _parameter_of(stack or "", region)
-    publishing.publish_allow_list(boto3.client("ssm", region_name=region), name, text)
+    aws.publish_allow_list(boto3.client("ssm", region_name=region), name, text)
     return name
 
 

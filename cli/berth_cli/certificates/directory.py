@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from berth.authentication.allow_list import text_of
-from berth_cli.certificates.making import KeyPair, NotAKeyPair, new_authority, new_client, read_key_pair
+from berth_cli.certificates.key_pair import KeyPair, NotAKeyPair, new_authority, new_client, read_key_pair
 from berth_cli.certificates.record import Issued, Record, State
 
 _SECRET, _PUBLIC, _DIRECTORY = 0o600, 0o644, 0o700

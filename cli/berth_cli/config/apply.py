@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from berth_cli.configuration import load_configuration, name_of
-from berth_cli.stack_tables import refuse_unless_one, table_options
+from berth_cli.config.document import load_configuration, name_of
+from berth_cli.stack_options import refuse_unless_one, table_options
 
 if TYPE_CHECKING:
     from berth.configuration.store import ConfigurationStore

@@ -11,8 +11,8 @@ import orjson
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.apply import apply
 from berth_cli.config.description import as_json, in_words
+from berth_cli.config.document import bytes_of, name_of, parsed
 from berth_cli.config.schema import schema_text
-from berth_cli.configuration import bytes_of, name_of, parsed
 
 CHECK_EPILOG = """\b
 Examples:

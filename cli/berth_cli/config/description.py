@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.configuration import WrongField
+from berth.scheduling.configuration import BerthConfiguration
+from berth_cli.config.document import WrongField
 
 
 def in_words(configuration: BerthConfiguration) -> str:

@@ -1,5 +1,1 @@
-"""`berth demo`: three policies, played on small clusters in this process through the real HTTP server."""
-
-from berth_cli.demo.command import demo
-
-__all__ = ["demo"]
+"""`berth demo`: three policies on small clusters, through the HTTP server that `berth serve` runs."""

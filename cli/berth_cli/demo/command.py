@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from berth_cli import local_stack, server
 from berth_cli.demo import counted_resources, label_priority, resource_segregation
 from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
 from berth_cli.demo.view import View
-from berth_cli.watching import watching
+from berth_cli.serve import local_stack, server
+from berth_cli.serve.watcher_thread import watching
 
 
 @click.command(epilog="Example: berth demo | less")

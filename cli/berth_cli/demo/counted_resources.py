@@ -12,18 +12,19 @@ from pathlib import Path
 
 import boto3
 
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.entry import EntryState, NodeLedger
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.fields.reading import Object, an_object
-from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY
-from berth_cli.configuration import load_configuration
-from berth_cli.demo.cluster_file import write_dump
+from berth.reservations.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.entry import EntryState
+from berth.reservations.node_ledger import NodeLedger
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.objects.reading import Object, an_object
+from berth.scheduling.profiles import LABEL_PRIORITY
+from berth_cli.config.document import load_configuration
+from berth_cli.demo.cluster_dump import write_dump
 from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
 from berth_cli.demo.scheduler import PendingPod, Scheduler
 from berth_cli.demo.view import View
-from berth_cli.embedded_dynamodb import LEDGER_TABLE
 from berth_cli.project_files import PROJECT
+from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE
 from berth_cli.simulate.admission import PriorityClasses
 from berth_cli.simulate.documents import contents, objects
 from berth_cli.simulate.manifests import read_manifests

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from berth_cli.demo.cluster_file import LabelledCluster
+from berth_cli.demo.cluster_dump import LabelledCluster
 from berth_cli.demo.extender_client import ExtenderClient
 from berth_cli.demo.scheduler import Scheduler
 from berth_cli.demo.view import View

@@ -14,18 +14,21 @@ from berth.scheduling.fields.reading import Object
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Status, unresolvable
 from berth.scheduling.objects import Pod
-from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.demo.cluster_file import write_dump
+from berth.scheduling.objects.reading import Object
+from berth.scheduling.profiles import FULL
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import Status, unresolvable
+from berth_cli.demo.cluster_dump import write_dump
 from berth_cli.demo.extender_client import ExtenderClient, Manifest
 from berth_cli.demo.view import View
 from berth_cli.project_files import PROJECT
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import read_cluster
-from berth_cli.simulate.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.documents import contents, objects
-from berth_cli.simulate.extender import Extender
 from berth_cli.simulate.manifests import Manifests, read_manifests
 from berth_cli.simulate.queue import queue
+from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
+from berth_cli.simulate.scheduler.extender import Extender
 
 EXAMPLE = PROJECT / "examples" / "resource-segregation"
 

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import StackUnavailable
-from berth_cli.doctor.finding import CheckName, Finding, failed
-from berth_cli.doctor.scheduler_document import NotReadable
-from berth_cli.doctor.scheduler_source import NotThere
+from berth_cli.doctor.findings import CheckName, Finding, failed
+from berth_cli.doctor.scheduler.configuration import NotReadable
+from berth_cli.doctor.scheduler.configuration_source import NotThere
 
 T = TypeVar("T")
 

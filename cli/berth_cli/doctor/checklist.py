@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.doctor.account import Account, AccountUnavailable
+from berth.nodecache.cluster import ClusterUnavailable
+from berth.scheduling.configuration import BerthConfiguration
+from berth_cli.doctor.access.account import Account, AccountUnavailable
+from berth_cli.doctor.access.cluster import ClusterAccess
 from berth_cli.doctor.checks import account as account_checks
 from berth_cli.doctor.checks import cluster as cluster_checks
+from berth_cli.doctor.checks.authentication import WayIn, barred
 from berth_cli.doctor.checks.cache import healthz
 from berth_cli.doctor.checks.certificates import client_certificate, server_certificate
 from berth_cli.doctor.checks.latency import bind_time, latency
-from berth_cli.doctor.checks.managed import managed_resources
+from berth_cli.doctor.checks.managed_resources import managed_resources
 from berth_cli.doctor.checks.scheduler import entries, scheduler
 from berth_cli.doctor.checks.transport import transport
 from berth_cli.doctor.checks.verbs import ALL, verbs
-from berth_cli.doctor.checks.way_in import WayIn, barred
-from berth_cli.doctor.cluster_access import ClusterAccess
-from berth_cli.doctor.finding import CheckName, Finding, ok, skipped
+from berth_cli.doctor.findings import CheckName, Finding, ok, skipped
 from berth_cli.doctor.inputs import Inputs
-from berth_cli.doctor.running import Check
-from berth_cli.managed_resources import managed
+from berth_cli.doctor.runner import Check
+from berth_cli.scheduler_config.managed_resources import managed
 
 DEFAULT_TIMEOUT = 5.0
 

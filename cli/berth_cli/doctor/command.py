@@ -105,11 +105,11 @@ def doctor(
     # Only now: the clients of AWS and Kubernetes take longer to import than a wrong option to be found.
     from berth_cli.doctor.checklist import checks
     from berth_cli.doctor.gathering import gather
-    from berth_cli.doctor.named import Named
+    from berth_cli.doctor.options import Named
     from berth_cli.doctor.report import as_json, exit_status, text
-    from berth_cli.doctor.running import run
+    from berth_cli.doctor.runner import run
     from berth_cli.scheduler_config.address import NotAnAddress
-    from berth_cli.scheduler_config.tls import Files
+    from berth_cli.scheduler_config.tls_config import Files
 
     named = Named(
         scheduler_config=scheduler_config,

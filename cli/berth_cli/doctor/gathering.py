@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import click
 
-from berth.configuration.store import ConfigurationInvalid
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.configuration import load_configuration
+from berth.nodecache.configurations import ConfigurationInvalid
+from berth.scheduling.configuration import BerthConfiguration
+from berth_cli.config.document import load_configuration
 from berth_cli.deployed_stack import URL_PREFIX, DeployedStack, StackUnavailable, describe
-from berth_cli.doctor import scheduler_source
-from berth_cli.doctor.account import Account
+from berth_cli.doctor.access.account import Account
+from berth_cli.doctor.access.aws_account import AWSAccount
+from berth_cli.doctor.access.cluster import ClusterAccess
+from berth_cli.doctor.access.credentials import (
+    NO_MATERIAL,
+    CredentialsAbsent,
+    CredentialsUnreadable,
+    TLSMaterial,
+    material,
+)
+from berth_cli.doctor.access.endpoint import Endpoint
+from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
 from berth_cli.doctor.attempts import Attempts
-from berth_cli.doctor.aws_account import AWSAccount
-from berth_cli.doctor.cluster_access import ClusterAccess
-from berth_cli.doctor.credentials import NO_MATERIAL, CredentialsAbsent, CredentialsUnreadable, TLSMaterial, material
-from berth_cli.doctor.endpoint import Endpoint
-from berth_cli.doctor.finding import CheckName, failed, skipped
-from berth_cli.doctor.https_endpoint import HTTPSEndpoint
+from berth_cli.doctor.findings import CheckName, failed, skipped
 from berth_cli.doctor.identities import BINDER, WATCHER, access, identity
 from berth_cli.doctor.inputs import Inputs
-from berth_cli.doctor.named import Named
-from berth_cli.doctor.side import SchedulerSide, scheduler_side, shown
+from berth_cli.doctor.options import Named
+from berth_cli.doctor.scheduler import configuration_source as scheduler_source
+from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, scheduler_side, shown
 from berth_cli.scheduler_config.address import Basic, checked, url_prefix
+from berth_cli.scheduler_config.basic_credentials import STACK, NoPassword, basic
 from berth_cli.scheduler_config.deployed import configuration_in_force
-from berth_cli.scheduler_config.passwords import STACK, NoPassword, basic
 
 
 def gather(named: Named) -> Inputs:

@@ -14,12 +14,12 @@ from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.client import ApiServer
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import LIMITS, DeployedStack
+from berth_cli.doctor.access.aws_account import not_told_here
+from berth_cli.doctor.access.cluster import ClusterAccess
+from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess
 from berth_cli.doctor.attempts import Attempts
-from berth_cli.doctor.aws_account import not_told_here
-from berth_cli.doctor.cluster_access import ClusterAccess
-from berth_cli.doctor.finding import CheckName, failed, skipped
-from berth_cli.doctor.kubernetes_access import KubernetesAccess
-from berth_cli.doctor.named import Named
+from berth_cli.doctor.findings import CheckName, failed, skipped
+from berth_cli.doctor.options import Named
 from berth_cli.doctor.subject_access import Subject, SubjectAccess, subject
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.doctor.account import Account
-from berth_cli.doctor.cluster_access import ClusterAccess
-from berth_cli.doctor.credentials import NO_MATERIAL, TLSMaterial
-from berth_cli.doctor.endpoint import Endpoint
-from berth_cli.doctor.finding import Finding
-from berth_cli.doctor.side import SchedulerSide
+from berth.scheduling.configuration import BerthConfiguration
+from berth_cli.doctor.access.account import Account
+from berth_cli.doctor.access.cluster import ClusterAccess
+from berth_cli.doctor.access.credentials import NO_MATERIAL, TLSMaterial
+from berth_cli.doctor.access.endpoint import Endpoint
+from berth_cli.doctor.findings import Finding
+from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import click
 import orjson
 
-from berth_cli.doctor.finding import Finding, Result
+from berth_cli.doctor.findings import Finding, Result
 
 COLOURS = {Result.OK: "green", Result.WARNING: "yellow", Result.FAILED: "red", Result.SKIPPED: "cyan"}
 WIDTH = max(map(len, Result)) + 2

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.cluster.api_server.client import ApiServer
-from berth.scheduling_queue.kubernetes_queue import NAME, NAMESPACE
-from berth_cli.doctor.cluster_access import Right
-from berth_cli.doctor.kubernetes_access import WAKE_OBJECT, KubernetesAccess
+from berth.cluster.api_server import ApiServer
+from berth.cluster.kubernetes_queue import NAME, NAMESPACE
+from berth_cli.doctor.access.cluster import Right
+from berth_cli.doctor.access.kubernetes_cluster import WAKE_OBJECT, KubernetesAccess
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _AUTHENTICATED = "system:authenticated"

@@ -1,5 +1,1 @@
-"""`berth reservations`: the ledger of counted resources, for an operator."""
-
-from berth_cli.reservations.command import reservations
-
-__all__ = ["reservations"]
+"""`berth reservations`: list, release and rebuild reservations of counted resources."""

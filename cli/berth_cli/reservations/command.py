@@ -11,7 +11,7 @@ from uuid import uuid4
 import click
 import orjson
 
-from berth_cli.stack_tables import refuse_unless_one, table_options
+from berth_cli.stack_options import refuse_unless_one, table_options
 
 if TYPE_CHECKING:
     from berth.reservations.ledger.table import LedgerTable
@@ -48,7 +48,7 @@ def list_(stack: str | None, table: str | None, region: str | None, output: str)
 
     It reads the whole table. Exit status: 0, or 1 where the table cannot be read.
     """
-    from berth_cli.reservations.listing import document, lines, notes, rows
+    from berth_cli.reservations.report import document, lines, notes, rows
 
     with _ledger(stack, table, region) as ledger:
         ledgers, announced = ledger.nodes(), ledger.open_reservations()

@@ -8,16 +8,11 @@ from pathlib import Path
 import click
 
 from berth_cli import durations
-from berth_cli.managed_resources import managed
-from berth_cli.scheduler_config import tls
+from berth_cli.scheduler_config import tls_config as tls
 from berth_cli.scheduler_config.address import PLACEHOLDER
-from berth_cli.scheduler_config.cautions import cautions
-from berth_cli.scheduler_config.configuration import DEFAULT_SCHEDULER
 from berth_cli.scheduler_config.extenders import Choices, Entry, Mode, Verb
 from berth_cli.scheduler_config.flags import BOUNDED_RETRIES, flags
-from berth_cli.scheduler_config.printing import Addressed, own_configuration, second_scheduler
-from berth_cli.scheduler_config.second_scheduler import SecondScheduler
-from berth_cli.scheduler_config.sources import (
+from berth_cli.scheduler_config.inputs import (
     DEFAULT_TIMEOUT,
     address_of,
     basic_of,
@@ -26,6 +21,11 @@ from berth_cli.scheduler_config.sources import (
     stack_of,
     timeout_of,
 )
+from berth_cli.scheduler_config.kube_scheduler_configuration import DEFAULT_SCHEDULER
+from berth_cli.scheduler_config.managed_resources import managed
+from berth_cli.scheduler_config.notes import cautions
+from berth_cli.scheduler_config.rendering import Addressed, own_configuration, second_scheduler
+from berth_cli.scheduler_config.second_scheduler import SecondScheduler
 
 IMAGE = "registry.k8s.io/kube-scheduler:v1.36.3"
 # A Deployment's name, with room for what is appended to it in the names of its pods.

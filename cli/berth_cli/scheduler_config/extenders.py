@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from berth_cli.managed_resources import NOTHING_MANAGED, Managed, ManagedResource
+from berth_cli.scheduler_config.managed_resources import NOTHING_MANAGED, Managed, ManagedResource
 
 Entry = dict[str, object]
 

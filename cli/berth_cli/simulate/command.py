@@ -13,17 +13,18 @@ import click
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.managed_resources.counting import Counting
-from berth_cli.configuration import load_configuration
+from berth.scheduling.profiles import FULL
+from berth_cli.config.document import load_configuration
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.bad_input import BadInput
 from berth_cli.simulate.cluster import Cluster, read_cluster, slim
-from berth_cli.simulate.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.documents import STDIN, contents, named, objects
-from berth_cli.simulate.extender import PolicyExtender
 from berth_cli.simulate.manifests import read_manifests
 from berth_cli.simulate.progress import progress
 from berth_cli.simulate.queue import Queue, queue
 from berth_cli.simulate.report import Format, Summary, document, explained, table
+from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
+from berth_cli.simulate.scheduler.extender import PolicyExtender
 
 EPILOG = """\b
 Examples:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.preemption.priority import priority_of
-from berth_cli.simulate.control_loop import Outcome
+from berth_cli.simulate.scheduler.control_loop import Outcome
 
 
 def in_a_line(preemption: Preemption | None) -> str:

@@ -10,8 +10,8 @@ import orjson
 
 from berth.scheduling.framework.status import Code
 from berth_cli.simulate import evictions
-from berth_cli.simulate.control_loop import Outcome
 from berth_cli.simulate.queue import Queue
+from berth_cli.simulate.scheduler.control_loop import Outcome
 
 NOWHERE = "<none>"
 _HEAD = ("NAMESPACE", "POD", "PRIORITY", "NODE", "MESSAGE")

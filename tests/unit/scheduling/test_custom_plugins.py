@@ -141,7 +141,7 @@ def test_its_arguments_are_validated_by_its_own_type() -> None:
 
 
 def test_a_plugin_that_cannot_be_built_is_told_by_the_command_line() -> None:
-    from berth_cli.configuration import WrongField, validated
+    from berth_cli.config.document import WrongField, validated
 
     definition = {"plugins": {"enabled": [{"name": "berth_plugins.mine:FailsToStart"}]}}
     found = validated({"profile": "mine", "definitions": {"mine": definition}})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from berth_cli.doctor.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, NotToldHere
-from berth_cli.doctor.finding import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.doctor.access.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, NotToldHere
+from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 
 TABLE, LEASE, SCHEDULE, FUNCTIONS, ROLES = (
     CheckName.TABLE,

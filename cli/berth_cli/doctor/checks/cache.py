@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from berth_cli.doctor.endpoint import Answered, Endpoint, Unanswered
-from berth_cli.doctor.finding import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.doctor.access.endpoint import Answered, Endpoint, Unanswered
+from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 
 CACHE, WATCHER, CLOCK = CheckName.CACHE, CheckName.WATCHER, CheckName.CLOCK
 QUIET_SECONDS = 150.0

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from cryptography import x509
 
-from berth_cli.doctor.credentials import TLSMaterial
-from berth_cli.doctor.endpoint import Answered, Distrust, Endpoint, ServerCertificate, Unanswered
-from berth_cli.doctor.finding import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.doctor.access.credentials import TLSMaterial
+from berth_cli.doctor.access.endpoint import Answered, Distrust, Endpoint, ServerCertificate, Unanswered
+from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 
 SERVER, CLIENT = CheckName.SERVER_CERTIFICATE, CheckName.CLIENT_CERTIFICATE
 SOON_DAYS = 30

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from berth_cli.doctor.access.endpoint import Answered, Endpoint
 from berth_cli.doctor.checks.verbs import probe
-from berth_cli.doctor.endpoint import Answered, Endpoint
-from berth_cli.doctor.finding import CheckName, Finding, failed, ok, skipped, warning
-from berth_cli.scheduler_config.cautions import GATEWAY_SECONDS, LEAST_BIND_SECONDS
+from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.scheduler_config.notes import GATEWAY_SECONDS, LEAST_BIND_SECONDS
 
 CHECK = CheckName.HTTP_TIMEOUT
 CALLS = 5

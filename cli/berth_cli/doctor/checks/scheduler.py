@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from berth_cli.doctor.finding import CheckName, Finding, failed, ok, skipped, warning
-from berth_cli.doctor.side import SchedulerSide, shown
+from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, shown
 
 OWN, OWN_LOCK = "default-scheduler", "kube-scheduler"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from berth_cli.doctor.finding import CheckName, Finding, failed, ok, warning
-from berth_cli.doctor.scheduler_document import Extender
-from berth_cli.doctor.side import SchedulerSide
+from berth_cli.doctor.findings import CheckName, Finding, failed, ok, warning
+from berth_cli.doctor.scheduler.configuration import Extender
+from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide
 from berth_cli.scheduler_config.address import PLACEHOLDER
-from berth_cli.scheduler_config.cautions import is_loopback
+from berth_cli.scheduler_config.notes import is_loopback
 
 
 def transport(side: SchedulerSide) -> Iterator[Finding]:

@@ -12,8 +12,8 @@ from difflib import get_close_matches
 
 import orjson
 
-from berth_cli.doctor.endpoint import Answered, Endpoint, Unanswered
-from berth_cli.doctor.finding import CheckName, Finding, failed, ok, warning
+from berth_cli.doctor.access.endpoint import Answered, Endpoint, Unanswered
+from berth_cli.doctor.findings import CheckName, Finding, failed, ok, warning
 
 CHECK = CheckName.VERBS
 POD = {

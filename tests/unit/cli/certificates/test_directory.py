@@ -12,7 +12,7 @@ from cryptography import x509
 
 from berth.authentication.allow_list import Listing, parse
 from berth_cli.certificates.directory import CertificateDirectory, Refused
-from berth_cli.certificates.making import new_authority
+from berth_cli.certificates.key_pair import new_authority
 from berth_cli.certificates.record import Issued, State
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from berth_cli.doctor.finding import Finding, Result
+from berth_cli.doctor.findings import Finding, Result
 
 
 def of(findings: Iterable[Finding], check: str) -> list[Finding]:

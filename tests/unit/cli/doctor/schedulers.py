@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth_cli.doctor import scheduler_document
-from berth_cli.doctor.side import SchedulerSide, scheduler_side
-from berth_cli.managed_resources import NOTHING_MANAGED, Managed
-from berth_cli.scheduler_config.configuration import scheduler_configuration
+from berth_cli.doctor.scheduler import configuration as scheduler_document
+from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, scheduler_side
 from berth_cli.scheduler_config.extenders import Choices, extenders
+from berth_cli.scheduler_config.kube_scheduler_configuration import scheduler_configuration
+from berth_cli.scheduler_config.managed_resources import NOTHING_MANAGED, Managed
 from tests.fakes.doctor import ADDRESS
 
 

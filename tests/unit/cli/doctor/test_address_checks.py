@@ -9,13 +9,13 @@ from typing import Any
 import orjson
 import pytest
 
+from berth_cli.doctor.access.credentials import NO_MATERIAL, TLSMaterial
+from berth_cli.doctor.access.endpoint import Answered, Distrust, ServerCertificate, Unanswered
 from berth_cli.doctor.checks.cache import healthz
 from berth_cli.doctor.checks.certificates import client_certificate, server_certificate
 from berth_cli.doctor.checks.latency import CALLS, bind_time, latency
 from berth_cli.doctor.checks.verbs import ALL, verbs
-from berth_cli.doctor.credentials import NO_MATERIAL, TLSMaterial
-from berth_cli.doctor.endpoint import Answered, Distrust, ServerCertificate, Unanswered
-from berth_cli.doctor.finding import Result
+from berth_cli.doctor.findings import Result
 from tests.builders.certificates import self_signed
 from tests.fakes.doctor import HEALTHY, NOW, FakeEndpoint, answered
 from tests.unit.cli.doctor.reading import expect, of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from berth_cli.doctor.checklist import HOW
-from berth_cli.doctor.finding import CheckName, Result
+from berth_cli.doctor.findings import CheckName, Result
 from tests.conftest import PROJECT
 from tests.unit.cli.doctor.test_every_check import CASES
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from berth_cli.doctor.checklist import HOW
-from berth_cli.doctor.finding import CheckName, Result
+from berth_cli.doctor.findings import CheckName, Result
 from tests.e2e import broken_guarded, broken_serve, broken_stack
 from tests.e2e.broken import Broken
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from berth_cli.doctor import scheduler_document
-from berth_cli.doctor.checks.managed import managed_resources
+from berth_cli.doctor.checks.managed_resources import managed_resources
 from berth_cli.doctor.checks.scheduler import entries, scheduler
 from berth_cli.doctor.checks.transport import transport
-from berth_cli.doctor.finding import Finding, Result
-from berth_cli.managed_resources import Managed, ManagedResource
+from berth_cli.doctor.findings import Finding, Result
+from berth_cli.doctor.scheduler import configuration as scheduler_document
 from berth_cli.scheduler_config.extenders import Choices, extenders
+from berth_cli.scheduler_config.managed_resources import Managed, ManagedResource
 from tests.fakes.doctor import ADDRESS
 from tests.unit.cli.doctor.reading import expect
 from tests.unit.cli.doctor.schedulers import document, side

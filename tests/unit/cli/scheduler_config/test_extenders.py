@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from berth_cli.managed_resources import Managed, ManagedResource
-from berth_cli.routes import read_api
 from berth_cli.scheduler_config.extenders import Choices, Mode, Verb, extenders
+from berth_cli.scheduler_config.managed_resources import Managed, ManagedResource
+from berth_cli.serve.template_api import read_api
 
 URL = "https://berth.example.com/scheduler"
 LICENCE, SHARED = ManagedResource("example.com/licence"), ManagedResource("example.com/gpu", ignored_by_scheduler=False)

@@ -1,0 +1,140 @@
+"""The account through boto3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth.lease.dynamodb_item import HEAD_KEY, read_item
+from berth.lease.record import MalformedLease
+from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
+from berth.nodecache.feed.dynamodb_table import told
+from berth.nodecache.feed.head import FUTURE_SCHEMA
+from berth.nodecache.feed.table import TableUnavailable
+from berth_cli.deployed_stack import CACHE_TABLE_NAME, LIMITS, DeployedStack, StackUnavailable
+from berth_cli.doctor.access.account import (
+    Account,
+    AccountUnavailable,
+    Action,
+    FunctionState,
+    HeadItem,
+    NotToldHere,
+    Schedule,
+)
+
+FUNCTION, SCHEDULE, ROLE = "AWS::Lambda::Function", "AWS::Scheduler::Schedule", "AWS::IAM::Role"
+_NOT_TOLD = (
+    "AccessDenied",
+    "AccessDeniedException",
+    "UnauthorizedOperation",
+    "InvalidAction",
+    "UnknownOperationException",
+)
+
+
+def not_told_here(error: BaseException | None) -> bool:
+    """Whether it is about who asks, or what this account has, and not about what was asked for."""
+    if isinstance(error, ClientError):
+        return str(error.response.get("Error", {}).get("Code", "")) in _NOT_TOLD
+    return isinstance(error, BotoCoreError)
+
+
+class AWSAccount(Account):
+    """As whoever runs the command. Clients are made for each question: questions come from several threads."""
+
+    def __init__(self, stack: DeployedStack) -> None:
+        self._stack = stack
+
+    def head(self) -> HeadItem | None:
+        table = self._output(CACHE_TABLE_NAME)
+        client = boto3.client("dynamodb", region_name=self._stack.region, config=LIMITS)
+        try:
+            with told(table):
+                item = client.get_item(TableName=table, Key=HEAD_KEY, ConsistentRead=True).get("Item")
+            if item is None:
+                return None
+            head = read_head(item)
+            if not head.is_readable:
+                raise AccountUnavailable(FUTURE_SCHEMA)
+            return HeadItem(read_item(item), head)
+        except (TableUnavailable, MalformedLease) as error:
+            raise AccountUnavailable(str(error)) from error
+        except MalformedHead as error:
+            raise AccountUnavailable(f"node cache table {table}: the head item cannot be read: {error}") from error
+
+    def schedules(self) -> list[Schedule]:
+        with _asked("the schedule"):
+            client = boto3.client("scheduler", region_name=self._stack.region, config=LIMITS)
+            found = [client.get_schedule(Name=name) for name in self._resources(SCHEDULE).values()]
+        return [Schedule(each["Name"], each["State"], each["ScheduleExpression"]) for each in found]
+
+    def functions(self) -> list[FunctionState]:
+        found = []
+        with _asked("the functions"):
+            client = boto3.client("lambda", region_name=self._stack.region, config=LIMITS)
+            for logical_id, name in self._resources(FUNCTION).items():
+                state = client.get_function_configuration(FunctionName=name)
+                reserved = client.get_function_concurrency(FunctionName=name).get("ReservedConcurrentExecutions")
+                found.append(
+                    FunctionState(
+                        logical_id, state.get("State", "Active"), state.get("LastUpdateStatus", "Successful"), reserved
+                    )
+                )
+        return found
+
+    def denied(self, function: str, actions: Sequence[Action]) -> list[Action]:
+        role = self._resources(ROLE).get(f"{function}Role", "")
+        denied = []
+        with _asked("the roles"):
+            client = boto3.client("iam", region_name=self._stack.region, config=LIMITS)
+            arn = client.get_role(RoleName=role)["Role"]["Arn"]
+            for action in actions:
+                [result] = client.simulate_principal_policy(
+                    PolicySourceArn=arn,
+                    ActionNames=[action.name],
+                    ResourceArns=[action.resource],
+                    # Without it the simulation is of a request that names no item.
+                    ContextEntries=[
+                        {
+                            "ContextKeyName": "dynamodb:LeadingKeys",
+                            "ContextKeyValues": [action.partition],
+                            "ContextKeyType": "stringList",
+                        }
+                    ],
+                )["EvaluationResults"]
+                if result["EvalDecision"] != "allowed":
+                    denied.append(action)
+        return denied
+
+    def table_arn(self) -> str:
+        table = self._output(CACHE_TABLE_NAME)
+        with _asked("the table"):
+            client = boto3.client("dynamodb", region_name=self._stack.region, config=LIMITS)
+            return str(client.describe_table(TableName=table)["Table"]["TableArn"])
+
+    def _resources(self, kind: str) -> dict[str, str]:
+        try:
+            return dict(self._stack.resources.get(kind, {}))
+        except StackUnavailable as error:
+            raise NotToldHere(str(error)) from error
+
+    def _output(self, key: str) -> str:
+        try:
+            return self._stack.output(key)
+        except StackUnavailable as error:
+            raise AccountUnavailable(str(error)) from error
+
+
+@contextmanager
+def _asked(what: str) -> Iterator[None]:
+    """Errors of the block as those of the port."""
+    try:
+        yield
+    except ClientError as error:
+        kind = NotToldHere if not_told_here(error) else AccountUnavailable
+        raise kind(f"{what} cannot be read: {error}") from error
+    except BotoCoreError as error:
+        raise AccountUnavailable(f"{what} cannot be read: {error}") from error

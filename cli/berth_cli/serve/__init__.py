@@ -1,0 +1,1 @@
+"""`berth serve`: the extender on this machine, with an embedded DynamoDB."""

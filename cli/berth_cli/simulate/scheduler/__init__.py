@@ -1,0 +1,1 @@
+"""kube-scheduler's control loop: filter, score, preempt and bind, one pod at a time."""

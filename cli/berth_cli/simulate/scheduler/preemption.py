@@ -1,0 +1,79 @@
+"""What kube-scheduler does where a pod fits on no node: its PostFilter, and what becomes of the cluster by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from berth.scheduling.evaluation.evaluation import Evaluation
+from berth.scheduling.framework.status import Status, unresolvable
+from berth.scheduling.objects import Pod, PodDisruptionBudget
+from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets, after_evictions
+from berth.scheduling.preemption.evaluator import Preemption, evaluate
+from berth.scheduling.preemption.priority import priority_of
+from berth.scheduling.preemption.victim_review import PreemptResult
+from berth.scheduling.preemption.victims import Victims
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import Status, unresolvable
+from berth_cli.simulate.scheduler.extender import Extender
+
+
+class Preemptor:
+    """The scheduler's own plugins find the victims; the extender is asked about the nodes that they are on."""
+
+    def __init__(self, extender: Extender | None) -> None:
+        self._extender = extender
+        self._remembered = VictimCache()
+        self._budgets_of: Sequence[PodDisruptionBudget] = ()
+        self._budgets = DisruptionBudgets(())
+
+    def preempt(
+        self, evaluation: Evaluation, pod: Pod, own: Mapping[str, Status], dropped: Mapping[str, Status]
+    ) -> Preemption:
+        """own: nodes that the scheduler's plugins have rejected. dropped: those that the extender has."""
+        extender, snapshot = self._extender, evaluation.snapshot
+        budgets, select = self._budgets_in(snapshot), self._remembered.select
+        if extender is None:
+            return evaluate(evaluation, pod, own, select=select, budgets=budgets)
+
+        def agree(candidates: Mapping[str, Victims]) -> PreemptResult:
+            return extender.preempt(pod, candidates, snapshot)
+
+        statuses = {**own, **_as_the_scheduler_has_them(extender, pod, dropped, snapshot)}
+        return evaluate(evaluation, pod, statuses, agree=agree, select=select, budgets=budgets)
+
+    def _budgets_in(self, snapshot: Snapshot) -> DisruptionBudgets:
+        """One object for as long as they are the same."""
+        if self._budgets_of is not snapshot.disruption_budgets:
+            self._budgets_of = snapshot.disruption_budgets
+            self._budgets = DisruptionBudgets(self._budgets_of)
+        return self._budgets
+
+
+def _as_the_scheduler_has_them(
+    extender: Extender, pod: Pod, dropped: Mapping[str, Status], snapshot: Snapshot
+) -> dict[str, Status]:
+    """Whatever Berth's plugins say of nodes that it drops, filter says that preemption cannot help there (fact 15)."""
+    resolvable = extender.resolvable(pod, dropped, snapshot) if dropped else ()
+    return {
+        name: status if name in resolvable else unresolvable(status.plugin, status.message)
+        for name, status in dropped.items()
+    }
+
+
+def preempted(snapshot: Snapshot, pod: Pod, preemption: Preemption) -> Snapshot:
+    """The victims are gone, the pod is nominated to their node, and pods of lower priority are no longer."""
+    node, victims = preemption.nominated or "", preemption.victims
+    budgets = after_evictions(snapshot.disruption_budgets, victims)
+    displaced = [
+        replace(other, nominated_node="")
+        for other in snapshot.nominated.get(node, ())
+        if other.scheduler_name == pod.scheduler_name and priority_of(other) < priority_of(pod)
+    ]
+    return snapshot.with_changes(
+        Changes(
+            pods=(*displaced, replace(pod, nominated_node=node)),
+            pods_gone=[(node, victim.uid) for victim in victims],
+            disruption_budgets=None if budgets is snapshot.disruption_budgets else budgets,
+        )
+    )

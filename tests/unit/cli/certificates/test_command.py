@@ -1,0 +1,234 @@
+"""`berth certificates` as it is typed: exit status, what is printed, and what reaches the account."""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse, HTTPHeaders
+from click.testing import CliRunner, Result
+
+from berth.authentication.allow_list import parse
+from berth_cli.certificates import aws
+from berth_cli.certificates.directory import Refused
+from berth_cli.main import main
+from tests.fakes.moto_account import moto_session
+
+Berth = Callable[..., Result]
+
+
+@pytest.fixture
+def berth(tmp_path: Path) -> Berth:
+    def run(*arguments: str, directory: str = "certificates") -> Result:
+        return CliRunner().invoke(
+            main, ["certificates", *arguments, "--directory", str(tmp_path / directory)], prog_name="berth"
+        )
+
+    return run
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> boto3.Session:
+    session = moto_session("s3", "ssm")
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
+    return session
+
+
+@pytest.fixture
+def issued(berth: Berth) -> Berth:
+    for arguments in (("init", "my-cluster"), ("issue", "scheduler")):
+        assert berth(*arguments).exit_code == 0
+    return berth
+
+
+def bucket(account: boto3.Session, *, versioned: bool) -> str:
+    name = f"bucket-{uuid.uuid4().hex}"
+    client: Any = account.client("s3")
+    client.create_bucket(Bucket=name)
+    if versioned:
+        client.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
+    return name
+
+
+def parameter(account: boto3.Session) -> str:
+    name = f"allow-list-{uuid.uuid4().hex}"
+    account.client("ssm").put_parameter(Name=name, Value="# nobody yet", Type="String")
+    return name
+
+
+def value(account: boto3.Session, name: str) -> str:
+    found: str = account.client("ssm").get_parameter(Name=name)["Parameter"]["Value"]
+    return found
+
+
+def test_issuing_says_what_the_scheduler_is_given(issued: Berth, tmp_path: Path) -> None:
+    done = issued("issue", "second-scheduler")
+    assert done.exit_code == 0
+    assert "the scheduler's tlsConfig: {certFile: " in done.stdout
+    assert "PRIVATE KEY" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "message"),
+    [
+        (("issue", "scheduler"), 1, "scheduler has a certificate; replace it with: berth certificates rotate"),
+        (("rotate", "other"), 1, "other has no certificate to replace"),
+        (("revoke", "other"), 1, "has no certificate other"),
+        (("init", "my-cluster"), 1, "has an authority already"),
+        (("issue", "Scheduler One"), 2, "letters a to z, digits and hyphens, 63 at most"),
+        (("issue", "../scheduler"), 2, "letters a to z"),
+        (("issue", "other", "--days", "0"), 2, "is not in the range"),
+        (("allow",), 2, "give either --stack NAME or --parameter NAME"),
+        (("allow", "--stack", "a", "--parameter", "b"), 2, "give either --stack NAME or --parameter NAME"),
+        (("upload",), 2, "Missing option '--bucket'"),
+    ],
+)
+def test_what_cannot_be_done_is_told(issued: Berth, arguments: tuple[str, ...], exit_code: int, message: str) -> None:
+    done = issued(*arguments)
+    assert (done.exit_code, message in done.stderr) == (exit_code, True), done.output
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("arguments", [("issue", "a"), ("rotate", "a"), ("revoke", "a"), ("list",)])
+def test_without_an_authority_the_way_to_one_is_told(berth: Berth, arguments: tuple[str, ...]) -> None:
+    done = berth(*arguments)
+    assert done.exit_code == 1
+    assert "has no authority; make one with: berth certificates init" in done.stderr
+
+
+def test_the_list_for_people_and_for_programs(issued: Berth) -> None:
+    issued("rotate", "scheduler", "--overlap-days", "7")
+    lines = issued("list").stdout.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["NAME", "STATE"],
+        ["scheduler", "retiring"],
+        ["scheduler", "active"],
+    ]
+    listed = json.loads(issued("list", "-o", "json").stdout)
+    assert [(each["name"], each["state"]) for each in listed] == [("scheduler", "retiring"), ("scheduler", "active")]
+    assert all(Path(each["certificate"]).exists() and Path(each["key"]).exists() for each in listed)
+    assert [each["serial"] in line for each, line in zip(listed, lines[1:], strict=True)] == [True, True]
+
+
+def test_uploading_prints_the_stack_s_two_parameters(issued: Berth, account: boto3.Session, tmp_path: Path) -> None:
+    name = bucket(account, versioned=True)
+    done = issued("upload", "--bucket", name, "--key", "berth/ca.pem", "-o", "json")
+    assert done.exit_code == 0
+    printed = json.loads(done.stdout)
+    found = account.client("s3").get_object(Bucket=name, Key="berth/ca.pem", VersionId=printed["TruststoreVersion"])
+    assert printed["TruststoreUri"] == f"s3://{name}/berth/ca.pem"
+    assert found["Body"].read() == (tmp_path / "certificates" / "ca.crt").read_bytes()
+
+
+def test_they_can_be_pasted_into_samconfig(issued: Berth, account: boto3.Session) -> None:
+    name = bucket(account, versioned=True)
+    lines = issued("upload", "--bucket", name).stdout.splitlines()
+    assert lines[0] == f'TruststoreUri = "s3://{name}/truststore.pem"'
+    assert lines[1].startswith('TruststoreVersion = "')
+
+
+def test_no_key_is_uploaded_and_two_authorities_can_be(
+    berth: Berth, issued: Berth, account: boto3.Session, tmp_path: Path
+) -> None:
+    berth("init", "my-cluster", directory="next")
+    name = bucket(account, versioned=True)
+    issued("upload", "--bucket", name, "--directory", str(tmp_path / "next"))
+    body = account.client("s3").get_object(Bucket=name, Key="truststore.pem")["Body"].read()
+    assert body.count(b"BEGIN CERTIFICATE") == 2
+    assert b"PRIVATE" not in body
+
+
+def test_a_bucket_without_versions_is_refused(issued: Berth, account: boto3.Session) -> None:
+    done = issued("upload", "--bucket", bucket(account, versioned=False))
+    assert done.exit_code == 1
+    assert "keeps no versions" in done.stderr
+    assert "aws s3api put-bucket-versioning" in done.stderr
+
+
+def test_a_bucket_that_is_not_there_is_told(issued: Berth, account: boto3.Session) -> None:
+    done = issued("upload", "--bucket", "absent-bucket")
+    assert done.exit_code == 1
+    assert "NoSuchBucket" in done.stderr
+    assert "Traceback" not in done.output
+
+
+def test_allowing_writes_who_is_neither_revoked_nor_over(issued: Berth, account: boto3.Session) -> None:
+    name = parameter(account)
+    issued("issue", "second")
+    issued("revoke", "second")
+    done = issued("allow", "--parameter", name)
+    assert done.exit_code == 0
+    [first, _] = json.loads(issued("list", "-o", "json").stdout)
+    assert parse(value(account, name)).until == {int(first["serial"], 16): None}
+
+
+def test_nobody_is_allowed_by_a_text_too(issued: Berth, account: boto3.Session) -> None:
+    """A parameter cannot be empty."""
+    name = parameter(account)
+    issued("revoke", "scheduler")
+    assert issued("allow", "--parameter", name).exit_code == 0
+    assert parse(value(account, name)).until == {}
+
+
+STACKS = """<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult>
+<Stacks><member><StackName>berth</StackName><CreationTime>2026-03-01T12:00:00Z</CreationTime>
+<StackStatus>CREATE_COMPLETE</StackStatus><Outputs><member><OutputKey>{}</OutputKey><OutputValue>{}</OutputValue>
+</member></Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>"""
+
+
+def deploy(account: boto3.Session, output: str, value: str) -> None:
+    """CloudFormation has one stack, with one output. (moto's needs a dependency that nothing else does.)"""
+
+    def answer(request: AWSPreparedRequest, **_: object) -> Any:
+        body = io.BytesIO(STACKS.format(output, value).encode())
+        body.stream = lambda **_: iter([body.getvalue()])  # type: ignore[attr-defined]
+        return AWSResponse(request.url, 200, HTTPHeaders(), body)
+
+    events: Any = account.events
+    events.register("before-send.cloudformation", answer)
+
+
+def test_revoking_reaches_the_stack_at_once(issued: Berth, account: boto3.Session) -> None:
+    name = parameter(account)
+    issued("allow", "--parameter", name)
+    assert len(parse(value(account, name)).until) == 1
+    deploy(account, "AllowListParameterName", name)
+    done = issued("revoke", "scheduler", "--stack", "berth")
+    assert done.exit_code == 0, done.output
+    assert parse(value(account, name)).until == {}
+
+
+def test_a_stack_of_the_other_mode_is_told(issued: Berth, account: boto3.Session) -> None:
+    deploy(account, "PasswordSecretArn", "arn")
+    done = issued("allow", "--stack", "berth")
+    assert done.exit_code == 1
+    assert "the stack berth has no output AllowListParameterName; is its Authentication mtls?" in done.stderr
+
+
+def test_a_mistyped_parameter_is_told_and_not_made(issued: Berth, account: boto3.Session) -> None:
+    """Or who was revoked would still be let in, by the list that the authorizer reads."""
+    done = issued("allow", "--parameter", "mistyped")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "there is no parameter mistyped; the stack's output AllowListParameterName names it" in done.stderr
+    made = {found["Name"] for found in account.client("ssm").describe_parameters()["Parameters"]}
+    assert "mistyped" not in made
+
+
+def test_a_list_that_is_too_long_is_refused_and_not_cut(account: boto3.Session) -> None:
+    name = parameter(account)
+    with pytest.raises(Refused, match="longer than the 4096 bytes"):
+        aws.publish_allow_list(account.client("ssm"), name, "a\n" * 2049)
+    assert value(account, name) == "# nobody yet"
+
+
+@pytest.mark.parametrize("command", ["init", "issue", "rotate", "revoke", "list", "upload", "allow"])
+def test_every_command_shows_an_example(command: str) -> None:
+    done = CliRunner().invoke(main, ["certificates", command, "--help"], prog_name="berth")
+    assert done.exit_code == 0
+    assert f"Example: berth certificates {command}" in done.stdout

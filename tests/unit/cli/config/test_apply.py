@@ -1,0 +1,92 @@
+"""`berth config apply`: another configuration for a running stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth_cli.main import main
+from berth_cli.serve.embedded_dynamodb import TABLE
+from tests.builders.events import http_event
+from tests.builders.requests import body_of, cache_mode
+
+SEGREGATION = """\
+apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+profile: resource-segregation
+nodeCache: {maxStaleness: 86400}
+"""
+
+
+def apply(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["config", "apply", *arguments], prog_name="berth")
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Path:
+    path = tmp_path / "berth.yaml"
+    path.write_text(SEGREGATION)
+    return path
+
+
+@pytest.fixture
+def applied(dynamodb: DynamoDBClient, document: Path) -> Any:
+    """Applied to the session's stack, and taken back afterwards."""
+    yield apply(str(document), "--table", TABLE)
+    dynamodb.update_item(
+        TableName=TABLE,
+        Key={"pk": {"S": "head"}, "sk": {"N": "0"}},
+        UpdateExpression="REMOVE configurationHash",
+    )
+    dynamodb.delete_item(TableName=TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
+
+
+def test_it_says_what_was_applied_where(applied: Result, document: Path) -> None:
+    assert applied.exit_code == 0, applied.stderr
+    assert applied.stdout.startswith(f"{document} is applied to {TABLE}: profile resource-segregation, hash ")
+
+
+def test_it_is_read_from_a_pipe_as_well() -> None:
+    done = CliRunner().invoke(main, ["config", "apply", "-", "--table", TABLE], input="profile: labels\n")
+    assert done.exit_code == 1
+    assert "standard input: profile: Input should be 'label-priority'" in done.stderr
+
+
+def test_a_warm_function_follows_from_its_next_call_on(
+    load_function: Callable[..., Callable[..., Any]], document: Path, request: pytest.FixtureRequest
+) -> None:
+    handler = load_function("filter", {})
+    event = http_event(body_of(cache_mode(["plain"])), "POST /scheduler/filter")
+    assert orjson.loads(handler(event, None)["body"])["NodeNames"] == []
+    request.getfixturevalue("applied")
+    assert orjson.loads(handler(event, None)["body"])["NodeNames"] == ["plain"]
+
+
+def test_a_wrong_document_is_told_by_its_fields_and_nothing_is_applied(
+    dynamodb: DynamoDBClient, tmp_path: Path
+) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text("profile: labels\n")
+    done = apply(str(path), "--table", TABLE)
+    assert done.exit_code == 1
+    assert f"{path}: profile: Input should be 'label-priority'" in done.stderr
+    assert "Item" not in dynamodb.get_item(TableName=TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
+
+
+def test_a_table_that_is_not_there_is_one_line_with_its_remedy(dynamodb: DynamoDBClient, document: Path) -> None:
+    done = apply(str(document), "--table", "absent")
+    assert done.exit_code == 1
+    assert done.stderr.startswith("Error: node cache table absent: the table does not exist")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--stack", "a", "--table", "b")])
+def test_the_stack_or_the_table_is_named(document: Path, arguments: tuple[str, ...]) -> None:
+    done = apply(str(document), *arguments)
+    assert done.exit_code == 2
+    assert "give either --stack NAME or --table NAME" in done.stderr

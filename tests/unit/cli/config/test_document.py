@@ -1,0 +1,137 @@
+"""BerthConfiguration from --config or --profile, with errors that name file and field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from berth_cli.config.document import load_configuration
+
+
+def test_without_options_the_defaults_hold() -> None:
+    assert load_configuration(None, None).profile == "label-priority"
+    assert load_configuration(None, "label-priority").profile == "label-priority"
+
+
+def test_a_document_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "berth.yaml"
+    path.write_text("kind: BerthConfiguration\nexempt: {namespaces: [infra]}\n")
+    assert load_configuration(path, None).exempt.namespaces == {"infra"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("profile: x", "profile: Input should be 'label-priority'", id="a wrong value"),
+        pytest.param("profile: [full]", "profile: Input should be a valid string", id="a wrong type"),
+        pytest.param("exempt: {daemonSets: 1}", "exempt.daemonSets: Input should be a valid boolean", id="a number"),
+        pytest.param("exempt: [a]", "exempt: Input should be a mapping", id="a list for a mapping"),
+        pytest.param("pluginConfig: {a: b}", "pluginConfig: Input should be a list", id="a mapping for a list"),
+        pytest.param("kind: Deployment", "kind: Input should be 'BerthConfiguration'", id="another kind"),
+        pytest.param("apiVersion: v1", "apiVersion: Input should be 'berth.dev/v1alpha1'", id="another version"),
+        pytest.param(
+            "profil: full",
+            "profil: Extra inputs are not permitted; there are apiVersion, kind, definitions, profile, profiles, ",
+            id="an unknown field",
+        ),
+        pytest.param(
+            "exempt: {daemonsets: no}",
+            "exempt.daemonsets: Extra inputs are not permitted; there are daemonSets, systemCritical, namespaces",
+            id="an unknown field further down",
+        ),
+        pytest.param("exempt: {daemon_sets: no}", "exempt.daemon_sets: Extra inputs", id="a name of Python's"),
+        pytest.param(
+            "pluginConfig: [{name: NodeResourcesFit, args: {ignored_resources: []}}]",
+            "pluginConfig.0.args.ignored_resources: Extra inputs",
+            id="a name of Python's in arguments",
+        ),
+        pytest.param(
+            "pluginConfig: [{name: ResourceSegregation, args: {resource: []}}]",
+            "pluginConfig.0.args.resource: Extra inputs are not permitted; there are resources, mode",
+            id="an unknown argument of a plugin",
+        ),
+        pytest.param(
+            "pluginConfig: [{name: NodePriorityLabel, arg: {}}]",
+            "pluginConfig.0.arg: Extra inputs are not permitted; there are name, args",
+            id="an unknown field beside a plugin's name",
+        ),
+        pytest.param(
+            "definitions: {mine: {extends: full, weights: {}}}",
+            "definitions.mine.weights: Extra inputs are not permitted; there are extends, plugins, ",
+            id="an unknown field of a definition",
+        ),
+        pytest.param("definitions: {A_b: {extends: full}}", "definitions.A_b: String should match", id="a wrong key"),
+        pytest.param("yes: full", "Keys should be strings", id="a key that YAML takes for yes or no"),
+        pytest.param("profile: full\nprofile: x", "profile: the key is there twice; again in line 2", id="a key twice"),
+        pytest.param(
+            "exempt:\n  namespaces: []\n  namespaces: [a]",
+            "exempt.namespaces: the key is there twice; again in line 3",
+            id="a key twice further down",
+        ),
+        pytest.param(
+            "pluginConfig:\n- name: NodeReady\n  name: NodeName",
+            "pluginConfig.0.name: the key is there twice; again in line 3",
+            id="a key twice in a list",
+        ),
+        pytest.param("kind: x\n---\nkind: y", "document: there are 2 YAML documents; give one", id="two documents"),
+        pytest.param("", "document: is empty", id="empty"),
+        pytest.param("# nothing yet\n---\n", "document: is empty", id="comments alone"),
+        pytest.param("- a", "document: Input should be a mapping", id="a list"),
+        pytest.param("full", "document: Input should be a mapping", id="a word"),
+        pytest.param("a: [", "document: is not YAML: ", id="no YAML"),
+        pytest.param("? [a]\n: b", "document: is not YAML: ", id="a key that is none"),
+        pytest.param("a: !!python/name:os.system", "document: is not YAML: ", id="a tag that would run code"),
+        pytest.param("profile: 2026-13-99", "document: is not YAML: ", id="a date that is none"),
+        pytest.param("exempt: &a {namespaces: [*a]}", "exempt.namespaces.0: Input should be", id="a circle"),
+        pytest.param("[" * 5000, "document: is nested too deeply", id="endless nesting"),
+        pytest.param(b"\xff\xfe\x00", "document: is not YAML: ", id="binary"),
+    ],
+)
+def test_an_error_is_one_line_that_names_file_and_field(tmp_path: Path, text: str | bytes, message: str) -> None:
+    path = tmp_path / "berth.yaml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    with pytest.raises(click.ClickException) as caught:
+        load_configuration(path, None)
+    assert caught.value.message.startswith(str(path))
+    assert message in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("---\nprofile: full\n---\n", id="with a mark at the end"),
+        pytest.param("x-a: &a {}\n".replace("x-a: &a {}", "exempt: &a {daemonSets: false}"), id="with an anchor"),
+        pytest.param('{"kind": "BerthConfiguration", "profile": "full"}', id="JSON"),
+        pytest.param("\ufeffprofile: full", id="with a byte order mark"),
+    ],
+)
+def test_these_are_documents_too(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "berth.yaml"
+    path.write_text(text)
+    load_configuration(path, None)
+
+
+def test_every_wrong_field_has_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "berth.yaml"
+    path.write_text("profile: x\nkind: Y\n")
+    with pytest.raises(click.ClickException) as caught:
+        load_configuration(path, None)
+    assert [line.split(": ")[1] for line in caught.value.message.splitlines()] == ["kind", "profile"]
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(click.ClickException, match="No such file or directory"):
+        load_configuration(tmp_path / "absent.yaml", None)
+
+
+def test_an_unknown_profile_is_told_with_those_there_are() -> None:
+    with pytest.raises(click.ClickException, match="--profile: profile: Input should be 'label-priority'"):
+        load_configuration(None, "x")
+
+
+def test_a_document_and_a_profile_exclude_each_other(tmp_path: Path) -> None:
+    with pytest.raises(click.UsageError, match="exclude each other"):
+        load_configuration(tmp_path / "berth.yaml", "label-priority")

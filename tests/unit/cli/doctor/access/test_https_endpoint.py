@@ -1,0 +1,156 @@
+"""The endpoint against real sockets: what TLS says when something is wrong, in words that a check can use."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from berth_cli.doctor.access.credentials import NO_MATERIAL, CredentialsUnreadable, TLSMaterial, material
+from berth_cli.doctor.access.endpoint import Answered, Distrust, ServerCertificate, Unanswered
+from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
+from berth_cli.doctor.scheduler.configuration import TLSConfig
+from berth_cli.scheduler_config.tls_config import Files
+from tests.builders.certificates import self_signed
+from tests.fakes.api_server import kubernetes_on_loopback
+
+Pair = tuple[Path, Path]
+Serve = Callable[[Pair, Path | None], str]
+
+
+@pytest.fixture
+def serve() -> Iterator[Serve]:
+    """Starts a server with this certificate; with a client CA it lets nobody else in. Any server will do: it is TLS
+    that is looked at."""
+    with ExitStack() as running:
+
+        def start(pair: Pair, client_ca: Path | None) -> str:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*pair)
+            if client_ca is not None:
+                context.load_verify_locations(client_ca)
+                context.verify_mode = ssl.CERT_REQUIRED
+            return running.enter_context(kubernetes_on_loopback(context)).host
+
+        yield start
+
+
+def endpoint(url: str, tls: TLSMaterial = NO_MATERIAL) -> HTTPSEndpoint:
+    return HTTPSEndpoint(f"{url}/scheduler", tls, timeout=5)
+
+
+def trusting(pair: Pair, client: Pair | None = None) -> TLSMaterial:
+    ca = pair[0].read_bytes()
+    return TLSMaterial(ca) if client is None else TLSMaterial(ca, client[0].read_bytes(), client[1].read_bytes())
+
+
+def test_a_certificate_that_is_trusted_is_told_by_its_end(serve: Serve, tmp_path: Path) -> None:
+    pair = self_signed(tmp_path, "server")
+    found = endpoint(serve(pair, None), trusting(pair)).certificate()
+    assert isinstance(found, ServerCertificate)
+    assert found.distrust is None
+    assert found.not_after == pytest.approx(time.time() + 3600, abs=60)
+
+
+@pytest.mark.parametrize(
+    ("host", "ends", "trusted", "distrust"),
+    [
+        pytest.param("127.0.0.1", timedelta(days=-2), True, Distrust.EXPIRED, id="expired"),
+        pytest.param("127.0.0.9", timedelta(days=2), True, Distrust.OTHER_HOST, id="another host"),
+        pytest.param("127.0.0.1", timedelta(days=2), False, Distrust.UNKNOWN_AUTHORITY, id="no CA for it"),
+    ],
+)
+def test_why_a_certificate_is_not_trusted_and_when_it_ends(
+    host: str, ends: timedelta, trusted: bool, distrust: Distrust, serve: Serve, tmp_path: Path
+) -> None:
+    pair, other = self_signed(tmp_path, "server", host=host, ends=ends), self_signed(tmp_path, "other")
+    found = endpoint(serve(pair, None), trusting(pair if trusted else other)).certificate()
+    assert isinstance(found, ServerCertificate)
+    assert found.distrust is distrust
+    assert found.not_after == pytest.approx(time.time() + ends.total_seconds(), abs=60)
+
+
+def test_the_name_that_the_scheduler_is_told_to_expect_is_the_one_that_counts(serve: Serve, tmp_path: Path) -> None:
+    pair = self_signed(tmp_path, "server")
+    named = replace(trusting(pair), server_name="berth.example.com")
+    found = endpoint(serve(pair, None), named).certificate()
+    assert isinstance(found, ServerCertificate)
+    assert found.distrust is Distrust.OTHER_HOST
+
+
+def test_a_call_leaves_the_certificates_name_to_be_checked(serve: Serve, tmp_path: Path) -> None:
+    """Checks run side by side on one endpoint: what a call does must not change what another one finds."""
+    pair = self_signed(tmp_path, "server")
+    asked = endpoint(serve(pair, None), replace(trusting(pair), server_name="berth.example.com"))
+    assert isinstance(asked.healthz(), Unanswered)
+    found = asked.certificate()
+    assert isinstance(found, ServerCertificate)
+    assert found.distrust is Distrust.OTHER_HOST
+
+
+def test_a_client_certificate_opens_and_without_one_the_connection_is_broken_off(serve: Serve, tmp_path: Path) -> None:
+    pair, client, other = (self_signed(tmp_path, name) for name in ("server", "client", "other"))
+    url = serve(pair, client[0])
+    assert isinstance(endpoint(url, trusting(pair, client)).healthz(), Answered)
+    for shown in (trusting(pair), trusting(pair, other)):
+        refused = endpoint(url, shown).healthz()
+        assert isinstance(refused, Unanswered)
+        assert refused.broken_off, refused
+
+
+def test_no_tls_and_no_server_are_told_apart() -> None:
+    with kubernetes_on_loopback() as server:
+        found = endpoint(server.host.replace("http:", "https:")).certificate()
+        assert isinstance(found, Unanswered)
+        assert found.cause.startswith("TLS: ")
+        assert endpoint(server.host).certificate() is None
+    gone = endpoint(server.host).healthz()
+    assert gone == Unanswered("nothing listens there, or nothing lets us through")
+
+
+def test_verbs_and_healthz_are_asked_where_they_are_with_the_credentials_of_the_address() -> None:
+    with kubernetes_on_loopback() as server:
+        asked = HTTPSEndpoint(server.host.replace("http://", "http://me:p%40@") + "/scheduler/", NO_MATERIAL, timeout=5)
+        asked.verb("filter", b"{}")
+        asked.healthz()
+    assert [(each.method, each.path) for each in server.requests] == [
+        ("POST", "/scheduler/filter"),
+        ("GET", "/healthz"),
+    ]
+    assert server.requests[0].headers["Authorization"] == "Basic " + b64encode(b"me:p@").decode()
+    assert "p@" not in asked.address
+
+
+def test_an_answer_has_its_time_and_the_servers_clock() -> None:
+    with kubernetes_on_loopback() as server:
+        found = endpoint(server.host).healthz()
+    assert isinstance(found, Answered)
+    assert found.seconds > 0
+    assert found.date == pytest.approx(found.asked_at, abs=2)
+
+
+# ------------------------------------------------------------------------------------------------------------- material
+def test_files_given_here_go_before_data_and_data_before_paths(tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.write_bytes(b"here")
+    config = TLSConfig.model_validate({"caData": b64encode(b"data").decode(), "caFile": "/elsewhere"})
+    assert material(config, Files(ca=here)).ca == b"here"
+    assert material(config, Files()).ca == b"data"
+
+
+def test_a_path_of_the_schedulers_machine_is_asked_for_here() -> None:
+    with pytest.raises(CredentialsUnreadable, match=r"/there/tls.crt: .*where the scheduler runs: .*--tls-client-cert"):
+        material(TLSConfig.model_validate({"certFile": "/there/tls.crt", "keyFile": "/there/tls.key"}), Files())
+
+
+def test_what_is_no_certificate_is_told_without_its_content() -> None:
+    with pytest.raises(CredentialsUnreadable) as told:
+        HTTPSEndpoint("https://berth/scheduler", TLSMaterial(certificate=b"hidden", key=b"hidden"), 5)
+    assert "hidden" not in str(told.value)

@@ -1,0 +1,121 @@
+"""What doctor says about the cluster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.freshness import WakeUp
+from berth_cli.doctor.access.cluster import Right
+from berth_cli.doctor.checks.cluster import (
+    BINDER_RIGHTS,
+    COUNTED_REMEDY,
+    rights,
+    same_cluster,
+    wake_up,
+    watcher_rights,
+)
+from berth_cli.doctor.findings import CheckName, Result
+from tests.conftest import PROJECT
+from tests.fakes.doctor import FakeAccess
+from tests.unit.cli.doctor.reading import expect
+
+FAILED, OK, SKIPPED = Result.FAILED, Result.OK, Result.SKIPPED
+RBAC = PROJECT / "examples" / "rbac.yaml"
+COUNTED = PROJECT / "examples" / "rbac-counted-resources.yaml"
+DEFAULT = BerthConfiguration()
+SPREADING = BerthConfiguration(profile="full")
+COUNTING = BerthConfiguration.model_validate(
+    {"profile": "managed-resources", "managedResources": [{"name": "example.com/licence"}]}
+)
+
+
+def documented(role: str, path: Path = RBAC) -> set[str]:
+    """The rights that the example gives, as verb, resource and name."""
+    found = set()
+    for document in yaml.safe_load_all(path.read_text()):
+        if document["kind"] == "ClusterRole" and document["metadata"]["name"] == role:
+            for rule in document["rules"]:
+                for verb in rule["verbs"]:
+                    for resource in rule["resources"]:
+                        found.add(f"{verb} {rule['apiGroups'][0]}/{resource} {rule.get('resourceNames', [''])[0]}")
+    return found
+
+
+def asked(wanted: list[Right]) -> set[str]:
+    parts = {each: each.resource + (f"/{each.subresource}" if each.subresource else "") for each in wanted}
+    return {f"{each.verb} {each.group}/{parts[each]} {each.name}" for each in wanted}
+
+
+def test_what_is_checked_is_what_the_example_gives() -> None:
+    assert asked(watcher_rights(SPREADING)) == documented("berth-watcher")
+    assert asked(list(BINDER_RIGHTS)) == documented("berth-binder")
+
+
+def test_counted_resources_need_what_their_own_example_gives() -> None:
+    own = documented("berth-watcher-counted-resources", COUNTED)
+    assert asked(watcher_rights(COUNTING)) - asked(watcher_rights(DEFAULT)) == own
+    access = FakeAccess(forbidden=lambda right: right.verb in ("get", "patch") and right.resource == "pods")
+    found = list(rights(CheckName.WATCHER_RIGHTS, access, watcher_rights(COUNTING)))
+    assert {finding.remedy for finding in found} == {COUNTED_REMEDY}
+
+
+def test_controllers_are_needed_for_spreading_alone() -> None:
+    assert asked(watcher_rights(SPREADING)) > asked(watcher_rights(DEFAULT))
+
+
+def test_the_right_for_waking_pods_is_asked_where_pods_are_woken() -> None:
+    pods = BerthConfiguration.model_validate({"nodeCache": {"wakeUp": "pod"}})
+    assert asked(watcher_rights(pods)) - asked(watcher_rights(DEFAULT)) == {"patch /pods/status "}
+
+
+def test_each_missing_right_is_named_with_the_user_who_lacks_it() -> None:
+    access = FakeAccess(forbidden=lambda right: right.verb == "watch" and right.resource in ("nodes", "pods"))
+    found = list(rights(CheckName.WATCHER_RIGHTS, access, watcher_rights(DEFAULT)))
+    assert [finding.told for finding in found] == [
+        "system:serviceaccount:kube-system:berth may not watch nodes",
+        "system:serviceaccount:kube-system:berth may not watch pods",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("access", "result", "told"),
+    [
+        pytest.param(FakeAccess(), OK, "has all 2 rights", id="all of them"),
+        pytest.param(
+            FakeAccess(forbidden=lambda right: right.subresource == "binding"), FAILED, "may not create pods/binding",
+            id="no Binding",
+        ),
+        pytest.param(FakeAccess(unreachable="cannot be reached"), FAILED, "cannot be reached", id="no API server"),
+    ],
+)  # fmt: skip
+def test_rights(access: FakeAccess, result: Result, told: str) -> None:
+    expect(rights(CheckName.BIND_RIGHTS, access, BINDER_RIGHTS), "bind-rights", result, told)
+
+
+@pytest.mark.parametrize(
+    ("access", "how", "result", "told"),
+    [
+        pytest.param(FakeAccess(), WakeUp.OBJECT, OK, "can be woken", id="the object is there"),
+        pytest.param(FakeAccess(untouchable="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="it is not"),
+        pytest.param(FakeAccess(unreachable="cannot be reached"), WakeUp.OBJECT, FAILED, "reached", id="nobody there"),
+        pytest.param(FakeAccess(untouchable="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="nobody wants it"),
+    ],
+)
+def test_waking_the_queue(access: FakeAccess, how: WakeUp, result: Result, told: str) -> None:
+    expect(wake_up(access, how), "wake-up", result, told)
+
+
+@pytest.mark.parametrize(
+    ("access", "result", "told"),
+    [
+        pytest.param(FakeAccess(cluster="one"), OK, "of this cluster", id="the same"),
+        pytest.param(FakeAccess(cluster="two"), FAILED, "the cluster one, the kubeconfig of two", id="another one"),
+        pytest.param(FakeAccess(unreachable="cannot be reached"), FAILED, "reached", id="nobody there"),
+    ],
+)
+def test_the_cache_is_of_the_schedulers_cluster(access: FakeAccess, result: Result, told: str) -> None:
+    expect(same_cluster(access, "one/1+bc814cf7"), "same-cluster", result, told)

@@ -1,0 +1,72 @@
+"""Where doctor finds the scheduler's configuration."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from berth_cli.doctor.scheduler.configuration import NotReadable
+from berth_cli.doctor.scheduler.configuration_source import NotThere, from_cluster, from_file
+from tests.conftest import PROJECT
+from tests.fakes.doctor import ADDRESS, FakeAccess
+from tests.unit.cli.doctor.schedulers import document
+
+TEXT = yaml.safe_dump(document())
+ENCODED = b64encode(TEXT.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        pytest.param([document()], id="alone"),
+        pytest.param([{"kind": "ConfigMap", "data": {"config.yaml": TEXT, "ca.crt": "x"}}], id="in a ConfigMap"),
+        pytest.param([{"kind": "Secret", "stringData": {"config.yaml": TEXT}}], id="in a Secret that is to be applied"),
+        pytest.param([{"kind": "Secret", "data": {"config.yaml": ENCODED}}], id="in a Secret as it is"),
+        pytest.param([{"kind": "Role"}, None, {"kind": "ConfigMap", "data": {"c": TEXT}}], id="among manifests"),
+        pytest.param([{"kind": "List", "items": [{"kind": "ConfigMap", "data": {"c": TEXT}}]}], id="in a List"),
+    ],
+)
+def test_the_one_configuration_of_a_file(documents: list[Any], tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(yaml.safe_dump_all(documents))
+    assert from_file(path).extenders[0].url_prefix == ADDRESS
+
+
+@pytest.mark.parametrize("file", ["configuration.yaml", "second-scheduler.yaml"])
+def test_the_examples(file: str) -> None:
+    assert len(from_file(PROJECT / "examples" / "scheduler" / file).extenders) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param("kind: Pod", "has 0 documents", id="none"),
+        pytest.param(f"{TEXT}---\n{TEXT}", "has 2 documents", id="two"),
+    ],
+)
+def test_none_or_several(text: str, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text(text)
+    with pytest.raises(NotThere, match=told):
+        from_file(path)
+
+
+def test_what_is_not_yaml_is_told_without_its_content(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text("urlPrefix: 'https://me:hidden@berth\n")
+    with pytest.raises(NotReadable) as told:
+        from_file(path)
+    assert "hidden" not in str(told.value)
+
+
+def test_in_the_cluster() -> None:
+    access = FakeAccess(documents={("kube-system", "berth-scheduler"): {"config.yaml": TEXT}})
+    assert from_cluster(access, "kube-system", "berth-scheduler").extenders[0].url_prefix == ADDRESS
+    with pytest.raises(NotThere, match="kube-system/other has 0 documents"):
+        from_cluster(access, "kube-system", "other")
+    with pytest.raises(NotThere, match="cannot be read: refused"):
+        from_cluster(FakeAccess(unreachable="refused"), "kube-system", "x")

@@ -1,0 +1,156 @@
+"""`berth reservations`: what an operator sees of the ledger, and what the watcher is asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.reservations.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.entry import Entry, EntryState, OpenReservation, PodKey
+from berth.reservations.ledger import Ledger, created
+from berth.reservations.table import Marker, MarkerState
+from berth_cli.main import main
+from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE
+
+SLOT = "example.com/slot"
+NODE = "node-a"
+
+
+def berth(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["reservations", *arguments], prog_name="berth")
+
+
+@pytest.fixture
+def ledger(dynamodb: DynamoDBClient) -> Iterator[DynamoDBLedgerTable]:
+    """The session's embedded table; left as it was found."""
+    table = DynamoDBLedgerTable(dynamodb, LEDGER_TABLE)
+    before = table.marker()
+    yield table
+    for item in dynamodb.scan(TableName=LEDGER_TABLE)["Items"]:
+        dynamodb.delete_item(TableName=LEDGER_TABLE, Key={"pk": item["pk"], "sk": item["sk"]})
+    assert before is not None
+    table.put_marker(before, None)
+
+
+def _holds(
+    ledger: DynamoDBLedgerTable,
+    name: str,
+    state: EntryState,
+    age: float = 100,
+    units: int = 3,
+    *,
+    adopted: bool = False,
+) -> Entry:
+    attempt = "" if adopted else f"attempt-{name}"
+    entry = Entry(PodKey("ml", name, f"uid-{name}"), state, attempt, {SLOT: units}, time.time() - age)
+    found = ledger.node(NODE)
+    if found is None:
+        ledger.create(created(NODE, {SLOT: 8}, {}, 1))
+        found = ledger.node(NODE)
+    assert found is not None
+    if state is EntryState.BOUND:
+        assert Ledger(ledger).settle(found, entry, epoch=1).done
+    else:
+        ledger.put_open(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
+        assert Ledger(ledger).reserve(NODE, entry).done
+    return entry
+
+
+def test_list_says_which_pod_holds_what_and_why(ledger: DynamoDBLedgerTable) -> None:
+    _holds(ledger, "runs", EntryState.BOUND)
+    _holds(ledger, "begins", EntryState.RESERVED, age=4, units=1)
+    _holds(ledger, "stuck", EntryState.RESERVED, age=18, units=1)
+    _holds(ledger, "adopted", EntryState.BOUND, units=1, adopted=True)
+
+    done = berth("list", "--table", LEDGER_TABLE)
+
+    assert done.exit_code == 0, done.output
+    head, *lines = done.stdout.splitlines()
+    assert head.split() == ["NODE", "POD", "STATE", "HOLDS", "SINCE", "WHY"]
+    why = {line.split()[1]: line for line in lines}
+    assert why["ml/runs"].endswith("the pod is on this node")
+    assert why["ml/adopted"].endswith("the pod is on this node, where the watcher found it")
+    assert why["ml/begins"].endswith("bind under way for 4 s")
+    assert "bind did not complete; the watcher looks after it in 1" in why["ml/stuck"]
+    assert f"3 {SLOT}" in why["ml/runs"]
+    assert "\x1b" not in done.stdout
+
+
+def test_list_says_what_is_owed_and_what_is_being_rebuilt(ledger: DynamoDBLedgerTable) -> None:
+    _holds(ledger, "runs", EntryState.BOUND, units=6)
+    found = ledger.node(NODE)
+    assert found is not None
+    Ledger(ledger).resize(found, {SLOT: 4}, epoch=1)
+    ledger.create(created("node-b", {SLOT: 8}, {}, 1))
+    ledger.blank("node-b", 1)
+
+    done = berth("list", "--table", LEDGER_TABLE)
+
+    assert f"{NODE}: 2 of {SLOT} owed" in done.stdout
+    assert "node-b: being rebuilt" in done.stdout
+
+
+def test_list_for_programs(ledger: DynamoDBLedgerTable) -> None:
+    _holds(ledger, "runs", EntryState.BOUND)
+    found = orjson.loads(berth("list", "--table", LEDGER_TABLE, "-o", "json").stdout)
+    [reservation] = found["reservations"]
+    assert (reservation["pod"], reservation["state"], reservation["holds"]) == ("ml/runs", "bound", {SLOT: 3})
+    assert found["nodes"] == [{"node": NODE, "capacity": {SLOT: 8}, "available": {SLOT: 5}, "owed": {}}]
+
+
+def test_release_asks_the_watcher_and_says_when_it_has_not_answered(ledger: DynamoDBLedgerTable) -> None:
+    entry = _holds(ledger, "stuck", EntryState.RESERVED)
+
+    done = berth("release", "ml/stuck", "--table", LEDGER_TABLE, "--wait", "0")
+
+    assert done.exit_code == 1
+    assert "the watcher has not answered" in done.stderr
+    [asked] = ledger.open_reservations()
+    assert (asked.attempt, asked.release_requested) == (entry.attempt, True)
+
+
+def test_release_of_nothing(ledger: DynamoDBLedgerTable) -> None:
+    done = berth("release", "ml/nobody", "--table", LEDGER_TABLE, "--wait", "0")
+    assert (done.exit_code, done.stderr) == (1, "Error: nothing is held for ml/nobody\n")
+
+
+def test_rebuild_asks_the_watcher_once(ledger: DynamoDBLedgerTable) -> None:
+    done = berth("rebuild", "--table", LEDGER_TABLE, "--yes", "--wait", "0")
+    assert done.exit_code == 0, done.output
+    marker = ledger.marker()
+    assert marker is not None
+    assert marker.state is MarkerState.REBUILDING
+
+    assert "already" in berth("rebuild", "--table", LEDGER_TABLE, "--yes", "--wait", "0").stdout
+    assert ledger.marker() == marker
+
+
+def test_rebuild_asks_before_it_does_anything(ledger: DynamoDBLedgerTable) -> None:
+    before = ledger.marker()
+    assert berth("rebuild", "--table", LEDGER_TABLE).exit_code == 1
+    assert ledger.marker() == before
+
+
+def test_rebuild_waits_for_the_end(ledger: DynamoDBLedgerTable) -> None:
+    ledger.put_marker(Marker(MarkerState.REBUILDING, 1, 0, "under-way"), ledger.marker())
+    done = berth("rebuild", "--table", LEDGER_TABLE, "--wait", "0.1")
+    assert done.exit_code == 1
+    assert "it is not done" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["list", "--stack", "a", "--table", "b"], ["release", "pod", "--table", "b"]]
+)
+def test_what_is_not_said_clearly_is_refused(arguments: list[str]) -> None:
+    assert berth(*arguments).exit_code == 2
+
+
+def test_a_table_that_is_not_there_is_told(dynamodb: DynamoDBClient) -> None:
+    done = berth("list", "--table", "elsewhere")
+    assert done.exit_code == 1
+    assert "does not exist" in done.stderr

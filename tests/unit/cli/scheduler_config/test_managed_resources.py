@@ -1,0 +1,53 @@
+"""What of a BerthConfiguration kube-scheduler has to be told about counted resources."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from berth.scheduling.configuration import BerthConfiguration
+from berth_cli.scheduler_config.managed_resources import Managed, ManagedResource, managed
+
+COUNTED = (ManagedResource("example.com/licence"),)
+BOTH = (ManagedResource("example.com/gpu", False), ManagedResource("example.com/gpu-percentage", False))
+
+LICENCE = SimpleNamespace(names=("example.com/licence",), ignored_by_scheduler=True, requests=None)
+GPU = SimpleNamespace(
+    names=("example.com/gpu", "example.com/gpu-percentage"), ignored_by_scheduler=False, requests=None
+)
+ANNOTATED = SimpleNamespace(names=("example.com/slot",), ignored_by_scheduler=True, requests=object())
+
+COUNTING, SCORING = ["ManagedResources"], ["NodePriorityLabel"]
+
+
+def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration:
+    """With a profile for each list of plugins."""
+    named = {str(index): [SimpleNamespace(name=name) for name in each] for index, each in enumerate(plugins)}
+    found = SimpleNamespace(
+        managed_resources=tuple(counted),
+        profile="0",
+        profiles={f"scheduler-{name}": name for name in named},
+        composition=lambda name: SimpleNamespace(plugins=named[name]),
+    )
+    return cast(BerthConfiguration, found)
+
+
+@pytest.mark.parametrize(
+    ("counted", "plugins", "wanted"),
+    [
+        pytest.param([], [SCORING], Managed(), id="nothing is counted"),
+        pytest.param([LICENCE], [COUNTING], Managed(COUNTED, only=True), id="nothing else is done"),
+        pytest.param([LICENCE], [COUNTING, SCORING], Managed(COUNTED), id="a profile does more"),
+        pytest.param([LICENCE], [SCORING], Managed(COUNTED), id="bind counts all the same"),
+        pytest.param([GPU], [COUNTING], Managed(BOTH, only=True), id="every name by which a container asks"),
+        pytest.param([ANNOTATED], [COUNTING], Managed(only=True, by_annotation=True), id="annotations are no names"),
+    ],
+)
+def test_managed(counted: list[Any], plugins: list[list[str]], wanted: Managed) -> None:
+    assert managed(configuration(counted, *plugins)) == wanted
+
+
+def test_a_document_without_any() -> None:
+    assert managed(BerthConfiguration()) == Managed()

@@ -1,0 +1,59 @@
+"""The HTTP API and the functions, read from a template."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from berth_cli.project_files import PROJECT
+from berth_cli.serve.template_api import read_api
+
+TEMPLATE = """
+Globals: {Function: {Handler: app.handler}}
+Resources:
+  OneFunction: {Type: AWS::Serverless::Function, Properties: {CodeUri: functions/one}}
+  TwoFunction: {Type: AWS::Serverless::Function, Properties: {CodeUri: functions/two, Handler: main.run}}
+  Unrelated: {Type: AWS::DynamoDB::Table}
+  OneIntegration:
+    Type: AWS::ApiGatewayV2::Integration
+    Properties: {IntegrationUri: !Sub "${OneFunction.Arn}:live"}
+  TwoIntegration:
+    Type: AWS::ApiGatewayV2::Integration
+    Properties: {IntegrationUri: !Sub "${TwoFunction.Arn}:live"}
+  OneRoute:
+    Type: AWS::ApiGatewayV2::Route
+    Properties: {RouteKey: POST /one, Target: !Sub "integrations/${OneIntegration}"}
+  TwoRoute:
+    Type: AWS::ApiGatewayV2::Route
+    Properties: {RouteKey: GET /two, Target: !Sub "integrations/${TwoIntegration}"}
+"""
+
+
+def written(directory: Path, text: str) -> Path:
+    path = directory / "template.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_routes_lead_to_functions(tmp_path: Path) -> None:
+    api = read_api(written(tmp_path, TEMPLATE))
+    assert {route: source.logical_id for route, source in api.routes.items()} == {
+        "POST /one": "OneFunction",
+        "GET /two": "TwoFunction",
+    }
+    assert (api.functions["OneFunction"].code, api.functions["OneFunction"].handler) == (
+        tmp_path / "functions/one",
+        "app.handler",
+    )
+    assert api.functions["TwoFunction"].handler == "main.run"
+
+
+def test_an_integration_that_names_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="names no resource"):
+        read_api(written(tmp_path, TEMPLATE.replace("integrations/${OneIntegration}", "nothing")))
+
+
+def test_every_function_of_the_project_is_in_the_template_and_the_other_way_round() -> None:
+    folders = {path.parent for path in PROJECT.glob("functions/*/app.py")}
+    assert {source.code for source in read_api().functions.values()} == folders
