@@ -17,11 +17,11 @@ import yaml
 from berth.reservations.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.entry import EntryState
 from berth.scheduling.configuration import BerthConfiguration
-from berth_cli.run_time import RunTime
 from berth_cli.serve import local_stack
 from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE, TABLE, EmbeddedDynamoDB
 from berth_cli.serve.functions import load_handler
 from berth_cli.serve.template_api import read_api
+from berth_cli.serve.watcher_thread import RunTime
 from tests.builders.events import http_event
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with

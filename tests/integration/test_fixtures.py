@@ -11,8 +11,8 @@ import boto3
 import orjson
 import pytest
 
-from berth_cli.run_time import RunTime
 from berth_cli.serve.template_api import read_api
+from berth_cli.serve.watcher_thread import RunTime
 from tests.builders.event_fixtures import (
     ALLOW_LIST,
     EVENTS,

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.status import Code
 from berth.scheduling.objects.cluster import read_objects
-from berth_cli.simulate import case
+from berth.scheduling.status import Code
+from berth_cli.simulate import jsonl
 from tests.builders.requests import cache_mode, full_mode, victims_in_full
 from tests.fakes.verbs import Verbs
 from tests.parity.generator.cases import case as generated
@@ -40,7 +41,7 @@ def is_answer(answer: Any) -> None:
 
 @given(cases)
 def test_a_case_is_answered(whole: dict[str, Any]) -> None:
-    answer = orjson.loads(orjson.dumps(case.answer(whole)))
+    answer = orjson.loads(orjson.dumps(jsonl.answer(whole)))
     is_answer(answer)
     nodes = {each["metadata"]["name"] for each in whole["objects"] if each["kind"] == "Node"}
     assert answer["error"] is not None or answer["verdicts"].keys() == nodes
@@ -48,7 +49,7 @@ def test_a_case_is_answered(whole: dict[str, Any]) -> None:
 
 @given(st.data(), cases)
 def test_a_case_with_anything_done_to_it_is_answered(data: st.DataObject, whole: dict[str, Any]) -> None:
-    is_answer(orjson.loads(orjson.dumps(case.answer(data.draw(changed(whole))))))
+    is_answer(orjson.loads(orjson.dumps(jsonl.answer(data.draw(changed(whole))))))
 
 
 @given(st.data(), cases)
@@ -58,7 +59,7 @@ def test_an_object_with_anything_done_to_it_leaves_the_cluster_readable(
     objects = list(whole["objects"])
     at = data.draw(st.integers(0, len(objects) - 1))
     objects[at] = {**data.draw(changed(objects[at]).filter(is_an_object)), "kind": objects[at]["kind"]}
-    is_answer(orjson.loads(orjson.dumps(case.answer({**whole, "objects": objects}))))
+    is_answer(orjson.loads(orjson.dumps(jsonl.answer({**whole, "objects": objects}))))
 
 
 def is_an_object(value: Any) -> bool:
@@ -67,7 +68,7 @@ def is_an_object(value: Any) -> bool:
 
 @given(json_values)
 def test_any_json_value_is_answered(value: Any) -> None:
-    answer = case.answer(value)
+    answer = jsonl.answer(value)
     is_answer(answer)
     # Of these values only one with a pod is a case at all: of no nodes, and nothing is wrong with that.
     assert answer["error"] or "pod" in value

@@ -89,7 +89,7 @@ def _wrong_field(detail: ErrorDetails, document: object) -> WrongField:
     message = _IN_WORDS_OF_YAML.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "extra_forbidden":
         # Only now: the schema takes a moment to make.
-        from berth_cli.config.known_fields import known_fields
+        from berth_cli.config.schema import known_fields
 
         known = known_fields(document, place[:-1])
         message += f"; there {'are' if len(known) > 1 else 'is'} {', '.join(known)}" if known else ""

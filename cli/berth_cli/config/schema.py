@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import yaml
@@ -23,35 +23,50 @@ class FieldsUndocumented(Exception):
 
 def schema_text() -> str:
     """As docs/configuration.schema.json has it."""
-    return json.dumps(schema_document(), indent=2) + "\n"
+    return json.dumps({"$schema": DIALECT, **BerthConfiguration.model_json_schema()}, indent=2) + "\n"
 
 
-def schema_document() -> dict[str, Any]:
-    """The schema with a description of each field. Raises FieldsUndocumented."""
-    found = {"$schema": DIALECT, **BerthConfiguration.model_json_schema()}
-    _describe(found, yaml.safe_load(DESCRIPTIONS.read_text(encoding="utf-8")))
-    return found
+Schema = dict[str, Any]
 
 
-def objects_in(schema: Any) -> Iterator[dict[str, Any]]:
-    """Each object of the schema that has a title and fields of its own, at any depth."""
-    if isinstance(schema, dict):
-        if "title" in schema and schema.get("properties"):
-            yield schema
-        for each in schema.values():
-            yield from objects_in(each)
-    elif isinstance(schema, list):
-        for each in schema:
-            yield from objects_in(each)
+def known_fields(document: object, place: Sequence[str | int]) -> list[str]:
+    """Names for the mapping at this place of the document, whose values choose between alternatives. Empty: any."""
+    whole = _schema()
+    here: Schema = whole
+    value = document
+    for part in place:
+        here = _at(_resolved(here, value, whole), part)
+        value = value[part] if _has(value, part) else None  # type: ignore[index]
+    return list(_resolved(here, value, whole).get("properties", ()))
 
 
-def _describe(schema: dict[str, Any], texts: Mapping[str, Mapping[str, str]]) -> None:
-    """Writes the texts into the schema; each field has one, and each text is some field's."""
-    objects = {each["title"]: each for each in objects_in(schema)}
-    fields = {(title, OBJECT): each for title, each in objects.items()}
-    fields |= {(title, name): field for title, each in objects.items() for name, field in each["properties"].items()}
-    described = {(title, name): text for title, of_title in texts.items() for name, text in of_title.items()}
-    if wrong := fields.keys() ^ described.keys():
-        raise FieldsUndocumented(f"{DESCRIPTIONS.name} and the models differ: {sorted(wrong)}")
-    for key, field in fields.items():
-        field["description"] = described[key]
+@cache
+def _schema() -> Schema:
+    return BerthConfiguration.model_json_schema()
+
+
+def _resolved(schema: Schema, value: object, whole: Schema) -> Schema:
+    """What a reference or a choice stands for: of alternatives the one whose `name` is that of the value."""
+    if "$ref" in schema:
+        return _resolved(whole["$defs"][schema["$ref"].rpartition("/")[2]], value, whole)
+    name = value.get("name") if isinstance(value, dict) else None
+    for alternative in (*schema.get("oneOf", ()), *schema.get("anyOf", ())):
+        found = _resolved(alternative, value, whole)
+        if found.get("properties", {}).get("name", {}).get("const") == name:
+            return found
+    return schema
+
+
+def _at(schema: Schema, part: str | int) -> Schema:
+    if isinstance(part, int):
+        found = schema.get("items", {})
+    else:
+        named = schema.get("properties", {}).get(part)
+        found = named or next(iter(schema.get("patternProperties", {}).values()), {})
+    return found if isinstance(found, dict) else {}
+
+
+def _has(value: object, part: str | int) -> bool:
+    if isinstance(value, dict):
+        return part in value
+    return isinstance(value, list) and isinstance(part, int) and part < len(value)

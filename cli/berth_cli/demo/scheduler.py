@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from berth_cli.demo.extender_client import ExtenderClient, Manifest
-from berth_cli.failed_scheduling import fit_error
+from berth_cli.simulate.scheduler.control_loop import fit_error
 
 
 @dataclass(frozen=True, slots=True)

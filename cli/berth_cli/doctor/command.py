@@ -104,7 +104,7 @@ def doctor(
         raise click.UsageError("--tls-client-cert and --tls-client-key go together")
     # Only now: the clients of AWS and Kubernetes take longer to import than a wrong option to be found.
     from berth_cli.doctor.checklist import checks
-    from berth_cli.doctor.gathering import gather
+    from berth_cli.doctor.inputs import gather
     from berth_cli.doctor.options import Named
     from berth_cli.doctor.report import as_json, exit_status, text
     from berth_cli.doctor.runner import run

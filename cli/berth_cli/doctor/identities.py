@@ -16,11 +16,9 @@ from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import LIMITS, DeployedStack
 from berth_cli.doctor.access.aws_account import not_told_here
 from berth_cli.doctor.access.cluster import ClusterAccess
-from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess
-from berth_cli.doctor.attempts import Attempts
+from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, Subject, SubjectAccess, subject
 from berth_cli.doctor.findings import CheckName, failed, skipped
-from berth_cli.doctor.options import Named
-from berth_cli.doctor.subject_access import Subject, SubjectAccess, subject
+from berth_cli.doctor.options import Attempts, Named
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
+from berth.nodecache.cluster import ClusterUnavailable
+from berth_cli.deployed_stack import StackUnavailable
+from berth_cli.doctor.findings import CheckName, Finding, failed
+from berth_cli.doctor.scheduler.configuration import NotReadable
+from berth_cli.doctor.scheduler.configuration_source import NotThere
 from berth_cli.scheduler_config.tls_config import Files
 
 
@@ -32,3 +39,20 @@ class Named:
     def call_timeout(self) -> float:
         """Less than a check has, so that a call that hangs is told as such."""
         return self.timeout / 2
+
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Attempts:
+    """Tries each thing once, and keeps why one could not be had."""
+
+    findings: list[Finding] = field(default_factory=list)
+
+    def attempt(self, check: CheckName, remedy: str, make: Callable[[], T]) -> T | None:
+        try:
+            return make()
+        except (StackUnavailable, ClusterUnavailable, NotReadable, NotThere) as error:
+            self.findings.append(failed(check, str(error), remedy))
+            return None

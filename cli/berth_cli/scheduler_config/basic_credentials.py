@@ -6,7 +6,10 @@ import json
 import sys
 from pathlib import Path
 
-from berth_cli.deployed_stack import DeployedStack, StackUnavailable
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth_cli.deployed_stack import LIMITS, DeployedStack, StackUnavailable
 from berth_cli.scheduler_config.address import Basic
 
 STACK, SECRET, STDIN = "stack", "secret:", "-"
@@ -52,10 +55,18 @@ def _secret_of(stack: DeployedStack | None) -> str:
 
 
 def _of_secret(secret: str, region: str | None) -> Basic:
-    from berth_cli.scheduler_config.deployed import secret_text
 
     try:
         record = json.loads(secret_text(secret, region))
         return Basic(str(record["username"]), str(record["password"]))
     except (ValueError, KeyError, TypeError):
         raise NoPassword(f'the secret {secret} is not {{"username": …, "password": …}}') from None
+
+
+def secret_text(secret: str, region: str | None) -> str:
+    """The value of a secret in Secrets Manager. Raises StackUnavailable."""
+    try:
+        found = boto3.client("secretsmanager", region_name=region, config=LIMITS).get_secret_value(SecretId=secret)
+    except (BotoCoreError, ClientError) as error:
+        raise StackUnavailable(f"the secret {secret} cannot be read: {error}") from error
+    return str(found.get("SecretString", ""))

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import click
 
-from berth_cli import durations
 from berth_cli.scheduler_config import tls_config as tls
 from berth_cli.scheduler_config.address import PLACEHOLDER
 from berth_cli.scheduler_config.extenders import Choices, Entry, Mode, Verb
-from berth_cli.scheduler_config.flags import BOUNDED_RETRIES, flags
 from berth_cli.scheduler_config.inputs import (
     DEFAULT_TIMEOUT,
     address_of,
@@ -21,7 +19,12 @@ from berth_cli.scheduler_config.inputs import (
     stack_of,
     timeout_of,
 )
-from berth_cli.scheduler_config.kube_scheduler_configuration import DEFAULT_SCHEDULER
+from berth_cli.scheduler_config.kube_scheduler_configuration import (
+    BOUNDED_RETRIES,
+    DEFAULT_SCHEDULER,
+    flags,
+    parse_duration,
+)
 from berth_cli.scheduler_config.managed_resources import managed
 from berth_cli.scheduler_config.notes import cautions
 from berth_cli.scheduler_config.rendering import Addressed, own_configuration, second_scheduler
@@ -44,7 +47,7 @@ Exit status: 0 printed, 1 something it needs cannot be read, 2 wrong options.
 
 
 def _a_duration(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    if value is not None and not durations.seconds(value):
+    if value is not None and not parse_duration(value):
         raise click.BadParameter(f"{value} is not a duration such as 5s or 1m30s")
     return value
 

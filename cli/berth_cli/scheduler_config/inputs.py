@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,12 +67,30 @@ def configuration_of(config: Path | None, stack: DeployedStack | None) -> BerthC
     if config is not None or stack is None:
         return load_configuration(config, None)
     from berth_cli.deployed_stack import StackUnavailable
-    from berth_cli.scheduler_config.deployed import configuration_in_force
 
     try:
         return configuration_in_force(stack)
     except StackUnavailable as error:
         raise click.ClickException(str(error)) from error
+
+
+def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
+    """The applied document, else what the parameter Profile says. Raises StackUnavailable."""
+    import boto3
+
+    from berth.nodecache.configurations import ConfigurationInvalid, parsed
+    from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
+    from berth.nodecache.feed.table import TableUnavailable
+    from berth_cli.deployed_stack import CACHE_TABLE_NAME, LIMITS, StackUnavailable
+
+    client = boto3.client("dynamodb", region_name=stack.region, config=LIMITS)
+    try:
+        document = DynamoDBConfigurationStore(client, stack.output(CACHE_TABLE_NAME)).read()
+        if document is None:
+            document = json.dumps({"profile": stack.parameters["Profile"]} if "Profile" in stack.parameters else {})
+        return parsed(document, f"the configuration of the stack {stack.name}")
+    except (TableUnavailable, ConfigurationInvalid) as error:
+        raise StackUnavailable(str(error)) from error
 
 
 def credentials_wanted(stack: DeployedStack | None, *, password: bool, certificate: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -50,3 +51,26 @@ def scheduler_configuration(
         "profiles": [{"schedulerName": name} for name in schedulers],
         "extenders": list(extenders),
     }
+
+
+BOUNDED_RETRIES = "--feature-gates=SchedulerPopFromBackoffQ=false"
+"""Rejected pods then wait for their back-off even while the queue is idle (fact 44)."""
+
+
+def flags(*, with_password: bool, bounded_retries: bool) -> list[str]:
+    """At -v=2 the start-up log prints the urlPrefix, and with it a password in it (fact 37)."""
+    verbosity = "-v=1" if with_password else "-v=2"
+    return [verbosity, BOUNDED_RETRIES] if bounded_retries else [verbosity]
+
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
+
+
+def parse_duration(text: str) -> float | None:
+    """The seconds of a duration; None for what is none. A zero alone needs no unit."""
+    if text == "0":
+        return 0.0
+    if not text or _PART.sub("", text):
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in _PART.findall(text))

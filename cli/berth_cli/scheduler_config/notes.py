@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from berth_cli import durations
 from berth_cli.scheduler_config.extenders import Choices, Mode, Verb
+from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
 
 GATEWAY_SECONDS = 30
 """API Gateway gives up after this time."""
@@ -46,7 +46,7 @@ def cautions(choices: Choices, *, with_password: bool, bounded_retries: bool, se
 
 
 def _about_timeout(choices: Choices) -> Iterator[str]:
-    seconds = durations.seconds(choices.http_timeout) or 0.0
+    seconds = parse_duration(choices.http_timeout) or 0.0
     if seconds > GATEWAY_SECONDS:
         yield f"httpTimeout {choices.http_timeout}: API Gateway gives up after {GATEWAY_SECONDS} s"
     if Verb.BIND in choices.verbs and seconds < LEAST_BIND_SECONDS:

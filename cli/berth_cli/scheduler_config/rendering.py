@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from berth_cli.scheduler_config import documents
+import orjson
+import yaml
+
 from berth_cli.scheduler_config.address import Basic, url_prefix
 from berth_cli.scheduler_config.extenders import Choices, extenders
 from berth_cli.scheduler_config.kube_scheduler_configuration import (
@@ -47,7 +49,7 @@ def own_configuration(
         lock=lock,
         kubeconfig=kubeconfig,
     )
-    return documents.as_json(document) if as_json else documents.as_yaml(document, REASONS)
+    return json_text(document) if as_json else yaml_text(document, REASONS)
 
 
 def second_scheduler(
@@ -59,7 +61,7 @@ def second_scheduler(
     def text(prefix: str) -> str:
         entries = extenders(replace(choices, url_prefix=prefix))
         document = scheduler_configuration(names, entries, lock=Lock(second.namespace, second.name))
-        return documents.as_yaml(document, REASONS)
+        return yaml_text(document, REASONS)
 
     found = manifests(
         replace(
@@ -68,8 +70,57 @@ def second_scheduler(
             without_password=text(addressed.without_password) if addressed.basic else "",
         )
     )
-    return documents.all_as_json(found) if as_json else documents.all_as_yaml(found)
+    return json_list(found) if as_json else yaml_stream(found)
 
 
 def _names(first: str, others: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((first, *others)))
+
+
+Document = Mapping[str, object]
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as such, and lists indented under their key."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        return super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def yaml_text(document: Document, reasons: Mapping[str, str] | None = None) -> str:
+    """`reasons`: comments for keys, each put above the first line that begins with its key."""
+    text = yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
+    left = dict(reasons or {})
+    lines = []
+    for line in text.splitlines():
+        bare = line.lstrip(" -")
+        reason = left.pop(bare.partition(":")[0], None)
+        if reason is not None:
+            lines.append(f"{' ' * (len(line) - len(bare))}# {reason}")
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def yaml_stream(documents: Sequence[Document]) -> str:
+    """As `kubectl apply -f -` takes them."""
+    return "---\n".join(map(yaml_text, documents))
+
+
+def json_text(document: Document) -> str:
+    """One object."""
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def json_list(documents: Sequence[Document]) -> str:
+    """A List: kubectl takes it as it takes several documents."""
+    return json_text({"apiVersion": "v1", "kind": "List", "items": list(documents)})

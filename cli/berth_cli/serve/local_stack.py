@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from berth.scheduling.configuration import BerthConfiguration
-from berth_cli.run_time import RunTime
 from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE, TABLE, EmbeddedDynamoDB
 from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.template_api import read_api
+from berth_cli.serve.watcher_thread import RunTime
 
 WATCHER = "WatcherFunction"
 BINDER = "BindFunction"

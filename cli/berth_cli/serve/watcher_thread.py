@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 
-from berth_cli.run_time import RunTime
+
+class RunTime:
+    """So many seconds, or until it is stopped: the run then ends as it does in the cloud, by a hand-over."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+
+    def get_remaining_time_in_millis(self) -> int:
+        return int(max(0.0, self._until - time.monotonic()) * 1000)
+
+    def stop(self) -> None:
+        """From now on there is no time left."""
+        self._until = -math.inf
+
 
 RUN_SECONDS = 15 * 60.0
 PAUSE_SECONDS = 1.0

@@ -21,7 +21,7 @@ from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.admission import PriorityClasses, Refused, identify
-from berth_cli.simulate.bad_input import BadInput
+from berth_cli.simulate.documents import BadInput
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,9 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.profiles import FULL
 from berth_cli.config.document import load_configuration
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
-from berth_cli.simulate.bad_input import BadInput
 from berth_cli.simulate.cluster import Cluster, read_cluster, slim
-from berth_cli.simulate.documents import STDIN, contents, named, objects
+from berth_cli.simulate.documents import STDIN, BadInput, contents, named, objects
 from berth_cli.simulate.manifests import read_manifests
-from berth_cli.simulate.progress import progress
 from berth_cli.simulate.queue import Queue, queue
 from berth_cli.simulate.report import Format, Summary, document, explained, table
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
@@ -178,3 +176,19 @@ def _told(outcomes: Iterable[Outcome], advance: Callable[[int], None]) -> Iterat
 def _print(lines: Iterable[str]) -> None:
     for line in lines:
         click.echo(line)
+
+
+@contextmanager
+def progress(title: str, total: int, *, wanted: bool = True) -> Iterator[Callable[[int], None]]:
+    """Gives what is told how much more has been done of `total`. The bar goes when the work is done."""
+    if not wanted or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    # Only now: it takes a tenth of a second to import.
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # Standard output is for the result; rich would put it on the bar's console.
+    with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda more: bar.advance(task, more)

@@ -11,11 +11,18 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import orjson
 import yaml
 
-from berth.scheduling.fields.reading import Object
-from berth_cli.simulate.bad_input import BadInput
+from berth.scheduling.objects.reading import Object
+
+
+class BadInput(click.ClickException):
+    """A file that is not what it should be; the message names it. The exit status is that of a wrong option."""
+
+    exit_code = 2
+
 
 Advance = Callable[[int], None]
 """Told how many more bytes have been read."""

@@ -3,12 +3,134 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import BinaryIO
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, BinaryIO
 
 import orjson
+from pydantic import ValidationError
 
-from berth_cli.simulate import case
+from berth.scheduling import cycle
+from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.objects.cluster import read_objects
+from berth.scheduling.objects.workloads import Workloads
+from berth.scheduling.preemption.evaluator import Preemption
+from berth.scheduling.profile import Profile
+from berth.scheduling.profiles import FULL
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.status import Status
+
+KEPT_PROFILES = 64
+
+Answer = dict[str, Any]
+
+
+class BadCase(ValueError):
+    """The line is no case; the message says what is wrong with it."""
+
+
+def answer(case: object) -> Answer:
+    """One case.
+
+    objects: nodes, pods and whatever else decides, as an API server stores them; those without a known kind are left
+    out. pod: the pod to place, which may be among the objects. profile: the name of one that comes with Berth. args: of
+    plugins by name. A node that cannot be judged says so as its reason; what is no case gets an answer with an `error`.
+    """
+    try:
+        profile, pod, snapshot = _read(case)
+    except BadCase as error:
+        return failed(str(error))
+    return _answer(cycle.run(profile, pod, snapshot))
+
+
+def failed(error: str) -> Answer:
+    """The answer where nothing could be decided."""
+    return _answer(cycle.Cycle({}, error=error))
+
+
+def _read(case: object) -> tuple[Profile, Pod, Snapshot]:
+    if not isinstance(case, dict):
+        raise BadCase("the case is not an object")
+    objects, args = case.get("objects"), case.get("args")
+    if not isinstance(objects, list | None):
+        raise BadCase("objects is not a list")
+    pod = read_pod(case.get("pod"))
+    if isinstance(pod, Unreadable):
+        raise BadCase(pod.cause)
+    found = read_objects(objects or [])
+    if found.unreadable:
+        raise BadCase(found.unreadable[0].cause)
+    snapshot = Snapshot.of(
+        found.nodes,
+        [other for other in found.pods if not _same(other, pod)],
+        namespaces=found.namespaces,
+        disruption_budgets=found.disruption_budgets,
+        priority_classes=found.priority_classes,
+        workloads=Workloads.of(found.workloads),
+    )
+    return _profile(case.get("profile", FULL), {} if args is None else args), pod, snapshot
+
+
+def _same(other: Pod, pod: Pod) -> bool:
+    """Manifests have no UIDs; then it is the name that counts."""
+    if other.uid or pod.uid:
+        return other.uid == pod.uid
+    return (other.namespace, other.name) == (pod.namespace, pod.name)
+
+
+def _profile(name: object, args: object) -> Profile:
+    if not isinstance(name, str) or not isinstance(args, dict):
+        raise BadCase("profile is not a name, or args is not an object")
+    try:
+        return _built(name, orjson.dumps(args, option=orjson.OPT_SORT_KEYS))
+    except orjson.JSONEncodeError as error:
+        raise BadCase(f"args: {error}") from error
+    except ValidationError as error:
+        raise BadCase(
+            "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        ) from error
+
+
+@lru_cache(maxsize=KEPT_PROFILES)
+def _built(name: str, args: bytes) -> Profile:
+    configs = [{"name": plugin, "args": found} for plugin, found in orjson.loads(args).items()]
+    return BerthConfiguration.model_validate({"profile": name, "pluginConfig": configs}).build_profile(name)
+
+
+def _answer(done: cycle.Cycle) -> Answer:
+    return {
+        "verdicts": {
+            name: {
+                **_status(verdict.status),
+                "plugin": verdict.status.plugin or None,
+                "all": {plugin: _status(status) for plugin, status in verdict.alone.items()},
+            }
+            for name, verdict in done.verdicts.items()
+        },
+        "scores": done.scores,
+        "total": done.totals,
+        "preemption": None if done.preemption is None else _preemption(done.preemption),
+        "error": done.error,
+    }
+
+
+def _preemption(preemption: Preemption) -> Mapping[str, Any]:
+    return {
+        "nominated": preemption.nominated,
+        "tied": list(preemption.tied),
+        "candidates": {
+            name: {"victims": [pod.uid for pod in each.pods], "numPDBViolations": each.num_pdb_violations}
+            for name, each in preemption.candidates.items()
+        },
+        "reason": preemption.ineligible,
+        "violated": {uid: list(budgets) for uid, budgets in preemption.violated.items()},
+        "others": preemption.others(),
+    }
+
+
+def _status(status: Status) -> Mapping[str, Any]:
+    return {"code": status.code.value, "reasons": list(status.reasons)}
 
 
 def run(lines: Iterable[bytes], out: BinaryIO) -> None:
@@ -17,16 +139,16 @@ def run(lines: Iterable[bytes], out: BinaryIO) -> None:
     A line that is no JSON gets an answer, too: one with an `error`.
     """
     for line in lines:
-        out.write(orjson.dumps(_answer(line), option=orjson.OPT_APPEND_NEWLINE))
+        out.write(orjson.dumps(_answer_line(line), option=orjson.OPT_APPEND_NEWLINE))
         out.flush()
 
 
-def _answer(line: bytes) -> case.Answer:
+def _answer_line(line: bytes) -> Answer:
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        return case.failed(f"the line is no JSON: {error}")
-    return case.answer(found)
+        return failed(f"the line is no JSON: {error}")
+    return answer(found)
 
 
 if __name__ == "__main__":

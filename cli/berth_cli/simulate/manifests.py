@@ -9,8 +9,7 @@ from pathlib import Path
 from berth.scheduling.fields.reading import Malformed, Object, an_object, integer
 from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth_cli.simulate.admission import DEFAULT_NAMESPACE, PriorityClasses, Refused, admitted
-from berth_cli.simulate.bad_input import BadInput
-from berth_cli.simulate.documents import contents, named, objects
+from berth_cli.simulate.documents import BadInput, contents, named, objects
 
 # What has a template and a number of pods. Those of a DaemonSet go one to a node: there is nothing to ask.
 _WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "Job")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 import orjson
 
-from berth.scheduling.framework.status import Code
-from berth_cli.simulate import evictions
+from berth.scheduling.objects import Pod
+from berth.scheduling.preemption.evaluator import Preemption
+from berth.scheduling.preemption.priority import priority_of
+from berth.scheduling.status import Code
 from berth_cli.simulate.queue import Queue
 from berth_cli.simulate.scheduler.control_loop import Outcome
 
@@ -98,7 +101,7 @@ def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
         if not outcome.totals:
             rows = [(node, "", "the only one left") for node in outcome.candidates]
         rows += [(node, status.plugin, status.message) for node, status in outcome.rejected.items()]
-        for part in (rows, list(evictions.rows(outcome))):
+        for part in (rows, list(eviction_rows(outcome))):
             widths = [max(map(len, column)) for column in zip(*part, strict=True)]
             for row in part:
                 yield f"  {_aligned(row, widths)}"
@@ -124,7 +127,7 @@ def _pod(outcome: Outcome, in_full: bool) -> dict[str, object]:
         "node": outcome.node or None,
         "message": outcome.message or None,
     }
-    preemption = evictions.as_json(outcome.preemption)
+    preemption = eviction_document(outcome.preemption)
     if preemption:
         found["preemption"] = preemption
     if outcome.devices:
@@ -136,7 +139,7 @@ def _pod(outcome: Outcome, in_full: bool) -> dict[str, object]:
 
 
 def _message(outcome: Outcome) -> str:
-    return "; ".join(filter(None, (outcome.message, _devices(outcome), evictions.in_a_line(outcome.preemption))))
+    return "; ".join(filter(None, (outcome.message, _devices(outcome), eviction_text(outcome.preemption))))
 
 
 def _nodes(outcome: Outcome, in_full: bool) -> dict[str, dict[str, object]]:
@@ -164,3 +167,68 @@ def _devices(outcome: Outcome) -> str:
 
 def _aligned(row: Iterable[str], widths: Iterable[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def eviction_text(preemption: Preemption | None) -> str:
+    """Empty where nobody had to go."""
+    if preemption is None or preemption.nominated is None:
+        return ""
+    text = f"evicts {', '.join(_name(victim) for victim in preemption.victims)}"
+    budgets = sorted({budget for each in preemption.violated.values() for budget in each})
+    if budgets:
+        text += f" (violates {', '.join(budgets)})"
+    reasons = Counter(map(str, preemption.others().values()))
+    others = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    return f"{text}; other nodes: {others}" if others else text
+
+
+def eviction_rows(outcome: Outcome) -> Iterator[tuple[str, str, str]]:
+    """For `--explain`: a row for each victim, and one for each other node."""
+    preemption = outcome.preemption
+    if preemption is None or not preemption.tied:
+        return
+    for victim in preemption.victims:
+        violated = preemption.violated.get(victim.uid, ())
+        text = f"priority {priority_of(victim)}" + (f", violates {', '.join(violated)}" if violated else "")
+        yield "evicted", _name(victim), text
+    for node, reason in preemption.others().items():
+        candidate = preemption.candidates.get(node)
+        names = f" ({', '.join(map(_name, candidate.pods))})" if candidate else ""
+        yield "not on", node, f"{reason}{names}"
+
+
+def eviction_document(preemption: Preemption | None) -> dict[str, object] | None:
+    """None of a pod that fitted somewhere, and where no eviction helps: then the nodes say why not."""
+    if preemption is None:
+        return None
+    if preemption.ineligible is not None:
+        return {"reason": preemption.ineligible}
+    if preemption.nominated is None:
+        return None
+    return {
+        "node": preemption.nominated,
+        "victims": [
+            {
+                "namespace": victim.namespace,
+                "name": victim.name,
+                "uid": victim.uid,
+                "priority": priority_of(victim),
+                "violates": list(preemption.violated.get(victim.uid, ())),
+            }
+            for victim in preemption.victims
+        ],
+        "numPDBViolations": preemption.candidates[preemption.nominated].num_pdb_violations,
+        "otherNodes": {node: _other(preemption, node, reason) for node, reason in preemption.others().items()},
+    }
+
+
+def _other(preemption: Preemption, node: str, reason: str) -> dict[str, object]:
+    candidate = preemption.candidates.get(node)
+    if candidate is None:
+        return {"reason": reason}
+    victims = [_name(victim) for victim in candidate.pods]
+    return {"reason": reason, "victims": victims, "numPDBViolations": candidate.num_pdb_violations}
+
+
+def _name(pod: Pod) -> str:
+    return f"{pod.namespace}/{pod.name}"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from berth_cli import durations
+from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
 
 # kube-scheduler refuses what it does not know; of these parts everything is known here.
 _CLOSED = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -76,7 +76,7 @@ class Extender(BaseModel):
     @property
     def timeout(self) -> float:
         """Seconds for a call; 0 stands for 5 (fact 5)."""
-        return durations.seconds(self.http_timeout) or 5.0
+        return parse_duration(self.http_timeout) or 5.0
 
     @property
     def verbs(self) -> dict[str, str]:

@@ -7,6 +7,7 @@ fits nowhere others may have to go for it: they are gone at once, and it is plac
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress, repeat
@@ -23,10 +24,11 @@ from berth.scheduling.framework.status import Code, Status
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import Preemption
-from berth.scheduling.snapshot.changes import Changes
-from berth.scheduling.snapshot.node_positions import NodeRefs
-from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.failed_scheduling import NO_NODES, fit_error, rejected_as_such
+from berth.scheduling.profile import Profile
+from berth.scheduling.scale import MAX_EXTENDER_PRIORITY
+from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.split import Split
+from berth.scheduling.status import Code, Status
 from berth_cli.simulate.scheduler.extender import Bound, Extender
 from berth_cli.simulate.scheduler.preemption import Preemptor, preempted
 
@@ -168,3 +170,25 @@ class ControlLoop:
             totals = [total + score * points for total, score in zip(totals, scores, strict=True)]
         node = min(compress(feasible, map(eq, totals, repeat(max(totals)))))
         return Outcome(pod, node, rejected=rejected, candidates=list(feasible), totals=totals)
+
+
+NO_NODES = "no nodes available to schedule pods"
+
+
+def fit_error(nodes: int, reasons: Iterable[str], ineligible: str | None = None) -> str:
+    """`reasons`: of every node that was dropped, all of them; equal ones are counted, and sorted as text.
+
+    ineligible: why the pod may not preempt.
+    """
+    counted = sorted(f"{count} {reason}" for reason, count in Counter(reasons).items())
+    return _message(nodes, ", ".join(counted), ineligible)
+
+
+def rejected_as_such(nodes: int, reason: str, ineligible: str | None = None) -> str:
+    """For a pod that no node was looked at for: the reason is given once and not counted."""
+    return _message(nodes, reason, ineligible)
+
+
+def _message(nodes: int, text: str, ineligible: str | None) -> str:
+    message = f"0/{nodes} nodes are available:" + (f" {text}." if text else "")
+    return message if ineligible is None else f"{message} preemption: {ineligible}"

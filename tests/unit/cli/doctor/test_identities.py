@@ -11,11 +11,9 @@ from botocore.exceptions import ClientError
 
 from berth_cli.deployed_stack import DeployedStack
 from berth_cli.doctor.access.aws_account import not_told_here
-from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess
-from berth_cli.doctor.attempts import Attempts
+from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, Subject, SubjectAccess, subject
 from berth_cli.doctor.identities import BINDER, WATCHER, identity
-from berth_cli.doctor.options import Named
-from berth_cli.doctor.subject_access import Subject, SubjectAccess, subject
+from berth_cli.doctor.options import Attempts, Named
 from tests.builders.kubeconfigs import kubeconfig_for
 
 REGION = "eu-central-1"

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from berth_cli.deployed_stack import DeployedStack
 from berth_cli.main import main
-from berth_cli.scheduler_config import deployed
+from berth_cli.scheduler_config import basic_credentials, inputs
 from tests.builders.certificates import self_signed
 from tests.conftest import PROJECT
 
@@ -260,7 +260,7 @@ def stack(monkeypatch: pytest.MonkeyPatch) -> DeployedStack:
     """What `--stack NAME` finds."""
     found = DeployedStack("berth", None, {"HttpTimeoutSeconds": "8", "Profile": "full"}, {"UrlPrefix": URL})
     monkeypatch.setattr("berth_cli.deployed_stack.describe", lambda name, region: found)
-    monkeypatch.setattr(deployed, "configuration_in_force", lambda stack: _configuration("gpus"))
+    monkeypatch.setattr(inputs, "configuration_in_force", lambda stack: _configuration("gpus"))
     return found
 
 
@@ -288,7 +288,7 @@ def test_an_address_that_is_given_goes_before_the_stacks() -> None:
 def test_the_password_of_the_stacks_only_secret(monkeypatch: pytest.MonkeyPatch, stack: DeployedStack) -> None:
     stack.__dict__["resources"] = {"AWS::SecretsManager::Secret": {"Password": "arn:1"}}
     secrets = {"arn:1": '{"username": "scheduler", "password": "p"}'}
-    monkeypatch.setattr(deployed, "secret_text", lambda name, region: secrets[name])
+    monkeypatch.setattr(basic_credentials, "secret_text", lambda name, region: secrets[name])
     document = printed("--stack", "berth", "--password-from", "stack")
     assert document["extenders"][0]["urlPrefix"] == "https://scheduler:p@berth.example.com/scheduler"
 
@@ -307,7 +307,7 @@ def test_who_would_not_be_let_in_is_told(
 ) -> None:
     found = DeployedStack("berth", None, {"Authentication": asked}, {"UrlPrefix": URL})
     monkeypatch.setattr("berth_cli.deployed_stack.describe", lambda name, region: found)
-    monkeypatch.setattr(deployed, "configuration_in_force", lambda stack: _configuration("gpus"))
+    monkeypatch.setattr(inputs, "configuration_in_force", lambda stack: _configuration("gpus"))
     said = run("--stack", "berth", *arguments).stderr
     assert ("lets nobody in" in said) is bool(told)
     assert told in said

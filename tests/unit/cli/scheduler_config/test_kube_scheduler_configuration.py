@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth_cli import durations
+from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
 
 
 @pytest.mark.parametrize(
@@ -24,5 +24,5 @@ from berth_cli import durations
     ],
 )
 def test_seconds(text: str, seconds: float | None) -> None:
-    found = durations.seconds(text)
+    found = parse_duration(text)
     assert found == (None if seconds is None else pytest.approx(seconds))

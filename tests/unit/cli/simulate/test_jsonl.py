@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from io import BytesIO
 from typing import Any
 
+import orjson
 import pytest
 
-from berth_cli.simulate import case
+from berth_cli.simulate import jsonl
 from tests.builders.nodes import node_with
 from tests.builders.pods import container, pod_with
 
@@ -15,8 +19,8 @@ Object = dict[str, Any]
 SUCCESS = {"code": "Success", "reasons": []}
 
 
-def ask(pod: Any, *objects: Any, **fields: Any) -> case.Answer:
-    return case.answer({"objects": list(objects), "pod": pod, "profile": "full", **fields})
+def ask(pod: Any, *objects: Any, **fields: Any) -> jsonl.Answer:
+    return jsonl.answer({"objects": list(objects), "pod": pod, "profile": "full", **fields})
 
 
 def test_a_whole_answer() -> None:
@@ -232,7 +236,7 @@ def test_an_unknown_operator_of_a_spread_constraint_fails_the_cycle(action: str,
     ],
 )
 def test_what_is_no_case_is_an_error(fields: Object, error: str) -> None:
-    answer = case.answer({"objects": [], "pod": pod_with(), **fields})
+    answer = jsonl.answer({"objects": [], "pod": pod_with(), **fields})
     assert error in answer["error"]
     assert answer["verdicts"] == answer["scores"] == answer["total"] == {}
 
@@ -263,3 +267,47 @@ def test_where_no_node_is_feasible_it_says_what_evictions_would_bring() -> None:
         "violated": {},
         "others": {},
     }
+
+
+def case_line(name: str) -> bytes:
+    return orjson.dumps({"objects": [node_with(name)], "pod": pod_with()}) + b"\n"
+
+
+def answers(*lines: bytes) -> list[dict[str, object]]:
+    out = BytesIO()
+    jsonl.run(lines, out)
+    return [orjson.loads(line) for line in out.getvalue().splitlines()]
+
+
+def test_each_line_is_answered_in_order() -> None:
+    assert [list(answer["verdicts"]) for answer in answers(case_line("a"), case_line("b"))] == [["a"], ["b"]]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param(b"\n", id="nothing"),
+        pytest.param(b"{\n", id="half an object"),
+        pytest.param(b"\xff\n", id="no UTF-8"),
+        pytest.param(b"NaN\n", id="not a number"),
+        pytest.param(b"[" * 100_000 + b"\n", id="too deep"),
+    ],
+)
+def test_a_line_that_is_no_json_is_answered_with_an_error(line: bytes) -> None:
+    bad, good = answers(line, case_line("a"))
+    assert str(bad["error"]).startswith("the line is no JSON: ")
+    assert bad.keys() == good.keys()
+    assert good["error"] is None
+
+
+def test_as_a_program_it_answers_before_it_is_asked_again() -> None:
+    command = [sys.executable, "-m", "berth_cli.simulate.jsonl"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdin
+        assert program.stdout
+        for name in ("a", "b"):
+            program.stdin.write(case_line(name))
+            program.stdin.flush()
+            assert list(orjson.loads(program.stdout.readline())["verdicts"]) == [name]
+        program.stdin.close()
+        assert program.wait() == 0

@@ -10,7 +10,7 @@ import pytest
 
 from berth.scheduling.objects import PriorityClass
 from berth_cli.simulate.admission import PriorityClasses
-from berth_cli.simulate.bad_input import BadInput
+from berth_cli.simulate.documents import BadInput
 from berth_cli.simulate.manifests import Manifests, read_manifests
 
 CLASSES = PriorityClasses([PriorityClass("high", 1000)])
