@@ -48,9 +48,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> LocalStack:
     before = os.environ.copy()
     try:
         stack = local_stack.start(
-            BerthConfiguration.model_validate_json(LASTING), local_stack.from_dump(dump), log_level="INFO"
+            BerthConfiguration.model_validate_json(LASTING), local_stack.dump_environment(dump), log_level="INFO"
         )
-        assert stack.watch()["outcome"] == "handed-over"
+        assert stack.run_watcher_once()["outcome"] == "handed-over"
     finally:
         os.environ.clear()
         os.environ.update(before)
@@ -80,16 +80,16 @@ def endpoint_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Callable[..., Any]]:
     """Loads a function's handler as a new warm environment would, with these variables and the stack's table."""
-    from berth_cli.serve.embedded_dynamodb import TABLE
+    from berth_cli.serve.embedded_dynamodb import CACHE_TABLE
     from berth_cli.serve.functions import load_handler, set_environment
-    from berth_cli.serve.template_api import read_api
+    from berth_cli.serve.template_api import read_template_api
 
-    sources = {source.code.name: source for source in read_api().functions.values()}
+    sources = {source.code.name: source for source in read_template_api().functions.values()}
 
     def load(name: str, variables: Mapping[str, str]) -> Callable[..., Any]:
         before = os.environ.copy()
         try:
-            set_environment({"BERTH_CACHE_TABLE": TABLE, "BERTH_CONFIGURATION": LASTING, **variables})
+            set_environment({"BERTH_CACHE_TABLE": CACHE_TABLE, "BERTH_CONFIGURATION": LASTING, **variables})
             return load_handler(sources[name])
         finally:
             os.environ.clear()
@@ -128,5 +128,5 @@ def gateway_port(stack: LocalStack) -> Iterator[int]:
     from berth_cli.serve import server
 
     listener = server.listen("127.0.0.1", 0)
-    with server.serving(stack.gateway, listener):
+    with server.serve_in_thread(stack.gateway, listener):
         yield listener.getsockname()[1]

@@ -1,4 +1,4 @@
-"""What CloudFormation tells of a deployed stack: parameters, outputs and, when asked for, its resources."""
+"""A deployed CloudFormation stack of Berth: parameters, outputs and, on demand, resources."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from botocore.exceptions import BotoCoreError, ClientError
 URL_PREFIX = "UrlPrefix"
 CACHE_TABLE_NAME = "CacheTableName"
 
-LIMITS = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 2})
-"""For commands that people wait for: by default an address that nobody answers at takes five minutes."""
+CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 2})
+"""Short timeouts for interactive commands: with boto3's defaults an unreachable address takes five minutes."""
 
 
 class StackUnavailable(Exception):
-    """The stack cannot be described, or is not one of Berth's. The message names cause and remedy."""
+    """The stack cannot be described or is not a Berth stack. The message names cause and remedy."""
 
 
 @dataclass(frozen=True)
 class DeployedStack:
-    """A stack as it was when it was described."""
+    """The stack's state at the time of the DescribeStacks call."""
 
     name: str
     region: str | None
@@ -31,34 +31,34 @@ class DeployedStack:
     outputs: Mapping[str, str]
 
     def output(self, key: str) -> str:
-        """Raises StackUnavailable."""
+        """The value of an output. Raises StackUnavailable if the stack has no such output."""
         if key not in self.outputs:
-            raise StackUnavailable(f"the stack {self.name} has no output {key}; is it a stack of Berth's?")
+            raise StackUnavailable(f"the stack {self.name} has no output {key}; is it a Berth stack?")
         return self.outputs[key]
 
     @cached_property
     def resources(self) -> Mapping[str, Mapping[str, str]]:
-        """Physical ids by type and logical id. Raises StackUnavailable."""
+        """Physical ids by resource type and logical id. Raises StackUnavailable."""
         found: dict[str, dict[str, str]] = {}
         try:
-            client = boto3.client("cloudformation", region_name=self.region, config=LIMITS)
+            client = boto3.client("cloudformation", region_name=self.region, config=CLIENT_CONFIG)
             for page in client.get_paginator("list_stack_resources").paginate(StackName=self.name):
                 for each in page["StackResourceSummaries"]:
                     of_type = found.setdefault(each["ResourceType"], {})
                     of_type[each["LogicalResourceId"]] = each.get("PhysicalResourceId", "")
         except (BotoCoreError, ClientError) as error:
-            raise StackUnavailable(_told(self.name, error)) from error
+            raise StackUnavailable(_error_message(self.name, error)) from error
         return found
 
 
 def describe(name: str, region: str | None = None) -> DeployedStack:
-    """Raises StackUnavailable."""
+    """Describe the stack `name`. Raises StackUnavailable."""
     try:
-        [found] = boto3.client("cloudformation", region_name=region, config=LIMITS).describe_stacks(StackName=name)[
-            "Stacks"
-        ]
+        [found] = boto3.client("cloudformation", region_name=region, config=CLIENT_CONFIG).describe_stacks(
+            StackName=name
+        )["Stacks"]
     except (BotoCoreError, ClientError) as error:
-        raise StackUnavailable(_told(name, error)) from error
+        raise StackUnavailable(_error_message(name, error)) from error
     return DeployedStack(
         name,
         region,
@@ -67,7 +67,7 @@ def describe(name: str, region: str | None = None) -> DeployedStack:
     )
 
 
-def _told(name: str, error: BotoCoreError | ClientError) -> str:
-    """CloudFormation has answered, or nobody has."""
+def _error_message(name: str, error: BotoCoreError | ClientError) -> str:
+    """A ClientError is an answer from CloudFormation; any other error comes from the SDK itself."""
     remedy = "are name and region right?" if isinstance(error, ClientError) else "are AWS credentials and region set?"
     return f"the stack {name} cannot be described: {error}; {remedy}"

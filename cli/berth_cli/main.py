@@ -1,4 +1,4 @@
-"""The command's entry point. Commands are imported when they are called, so that `--help` answers at once."""
+"""The entry point of the `berth` command. Each command is imported when it runs, so that `--help` stays fast."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from berth import __version__
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """module: the one that has it, under its own name."""
+    """`module`: defines the command under the command's name. `summary`: its line in `berth --help`."""
 
     module: str
     summary: str
@@ -38,23 +38,23 @@ COMMANDS = {
 }
 
 
-ENDED_BY_CTRL_C = 130
-"""As a shell says it: 128 and SIGINT."""
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+INTERRUPTED_STATUS = 130
+"""Exit status of a shell for SIGINT: 128 + 2."""
+_DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
-class _Lazy(click.Group):
+class _LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> object:
-        """What can end any command: Ctrl-C, and no room for what it prints (a closed pipe is click's)."""
+        """Report what can end any command: Ctrl-C and a full disk. click handles a closed pipe."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo("stopped", err=True)
-            sys.exit(ENDED_BY_CTRL_C)
+            sys.exit(INTERRUPTED_STATUS)
         except OSError as error:
-            if error.errno not in _NO_ROOM:
+            if error.errno not in _DISK_FULL:
                 raise
-            raise click.ClickException(f"what is printed or written does not fit: {error.strerror}") from error
+            raise click.ClickException(f"cannot write the output: {error.strerror}") from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -66,12 +66,12 @@ class _Lazy(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Without a look at the commands themselves: that would import them all."""
+        """Print the summaries of COMMANDS: reading the commands' own help would import them all."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name].summary) for name in self.list_commands(ctx)])
 
 
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
 def main() -> None:
-    """Berth: a Kubernetes scheduler extender without a server."""
+    """Berth: Kubernetes placement rules as a scheduler extender on AWS Lambda."""

@@ -18,7 +18,7 @@ from berth.runtime.settings import PolicySettings
 from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.snapshot import Snapshot
 from berth_cli.serve import local_stack
-from berth_cli.serve.watcher_thread import watching
+from berth_cli.serve.watcher_thread import watcher_thread
 from tests.bench.figures import Family, Figure
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import PRIORITY, labelled_object
@@ -50,11 +50,11 @@ def _seconds() -> Iterator[float]:
     before = os.environ.copy()
     with kubernetes_on_loopback() as kubernetes, tempfile.TemporaryDirectory() as folder:
         kubernetes.nodes = [labelled_object(f"node-{index}", "0") for index in range(NODES)]
-        source = local_stack.from_kubeconfig(kubeconfig_for(kubernetes.host, Path(folder)))
+        source = local_stack.kubeconfig_environment(kubeconfig_for(kubernetes.host, Path(folder)))
         stack = local_stack.start(BerthConfiguration(), source)
         cache = node_cache(PolicySettings.from_environ(os.environ), "bench")
-        stack.watch()
-        with watching(stack.follow):
+        stack.run_watcher_once()
+        with watcher_thread(stack.run_watcher):
             for number in range(1, EVENTS + 1):
                 time.sleep(draw.uniform(0.1, 0.6))
                 index = draw.randrange(NODES)

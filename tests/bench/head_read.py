@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import boto3
 
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth_cli.serve.embedded_dynamodb import TABLE, EmbeddedDynamoDB
+from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, EmbeddedDynamoDB
 from tests.bench.figures import Family, Figure, Timed, milliseconds
 
 
@@ -18,6 +18,6 @@ def families() -> Iterator[Family]:
 
 def _measure() -> Iterator[Figure]:
     EmbeddedDynamoDB().install()
-    table = DynamoDBCacheTable(boto3.client("dynamodb"), TABLE)
+    table = DynamoDBCacheTable(boto3.client("dynamodb"), CACHE_TABLE)
     [read] = milliseconds(Timed(table.head))
     yield Figure("cache.head_read.embedded", read, "ms")

@@ -10,7 +10,7 @@ from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.profiles import FULL
 from berth.scheduling.snapshot import Snapshot
-from berth_cli.simulate.queue import queue
+from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.report import Summary, document
 from berth_cli.simulate.scheduler.control_loop import ControlLoop
 from berth_cli.simulate.scheduler.extender import PolicyExtender
@@ -40,10 +40,10 @@ def _figures(name: str, profile: str) -> Iterator[Figure]:
         _pod(f"urgent-{index}", index, 1000 + index % 3, f"{1000 + 100 * (index % SHAPES)}m")
         for index in range(PREEMPTIONS)
     )
-    taken = queue(found.pods, ())
+    taken = build_queue(found.pods, ())
     summary = Summary(taken, {})
     started = time.process_time()
-    printed = sum(map(len, document(summary.counting(loop.run(taken.pods)), summary, in_full=False)))
+    printed = sum(map(len, document(summary.count(loop.run(taken.pods)), summary, explain_placed=False)))
     seconds = time.process_time() - started
     if summary.placed < PREEMPTIONS or summary.evicted < PREEMPTIONS or not printed:
         raise RuntimeError(f"{summary.placed} of {PREEMPTIONS} pods were placed, {summary.evicted} evicted")

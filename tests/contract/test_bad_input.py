@@ -9,7 +9,7 @@ import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.scheduling.policy import Policy
-from berth_cli.serve.embedded_dynamodb import TABLE
+from berth_cli.serve.embedded_dynamodb import CACHE_TABLE
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled_object
 from tests.builders.pods import pod_object
@@ -272,11 +272,11 @@ def test_an_event_that_is_no_http_event_is_refused(handlers: Handlers, verb: str
 
 
 def test_nothing_is_written_for_bad_input(handlers: Handlers, dynamodb: DynamoDBClient) -> None:
-    before = dynamodb.scan(TableName=TABLE)["Items"]
+    before = dynamodb.scan(TableName=CACHE_TABLE)["Items"]
     for handler in handlers.values():
         for body in ("", "{", "[]", "{}", body_of(cache_mode(["new"])), body_of(binding(node="N10"))):
             call(handler, body)
-    assert dynamodb.scan(TableName=TABLE)["Items"] == before
+    assert dynamodb.scan(TableName=CACHE_TABLE)["Items"] == before
 
 
 @pytest.mark.parametrize("verb", LISTING)

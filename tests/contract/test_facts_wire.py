@@ -10,7 +10,7 @@ import pytest
 
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.settings import PolicySettings
-from berth_cli.serve.template_api import read_api
+from berth_cli.serve.template_api import read_template_api
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled, labelled_object
 from tests.builders.pods import pod_object
@@ -253,7 +253,7 @@ def test_fact_10_two_filter_calls_give_the_same_answer_and_write_nothing() -> No
 
 def test_fact_20_and_35_the_routes_are_the_verbs_that_a_scheduler_can_be_told_of() -> None:
     """A misspelt one is a 404 on each call, which for prioritize nobody notices."""
-    assert set(read_api().routes) == {*(f"POST /scheduler/{verb}" for verb in VERBS), "GET /healthz"}
+    assert set(read_template_api().routes) == {*(f"POST /scheduler/{verb}" for verb in VERBS), "GET /healthz"}
 
 
 def test_limits_of_the_transport_five_thousand_names_are_an_ordinary_request(handlers: Handlers) -> None:

@@ -22,9 +22,9 @@ Options = Sequence[str | Path]
 
 
 class Said(NamedTuple):
-    """A part of what is told, and of its remedy."""
+    """A part of what is message, and of its remedy."""
 
-    told: str
+    message: str
     remedy: str
     result: Result = Result.FAILED
 
@@ -56,7 +56,7 @@ class Broken(Generic[SetUp]):
         assert set(diagnosis.bad) - allowed == set(self.names) - allowed, diagnosis.findings
         for check, said in self.names.items():
             found = [each for each in diagnosis.findings if each.check == check and each.result == said.result]
-            assert any(said.told in each.told and said.remedy in each.remedy for each in found), (check, found)
+            assert any(said.message in each.message and said.remedy in each.remedy for each in found), (check, found)
             assert all(each.remedy for each in found), found
         assert diagnosis.exit_status == self.exit_status
 

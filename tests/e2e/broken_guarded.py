@@ -47,7 +47,7 @@ class GuardedSetUp:
 
     def files(self, name: str) -> tuple[Path, Path]:
         """Of one of CLIENTS."""
-        [issued] = self.guarded.directory.record().named(name)
+        [issued] = self.guarded.directory.record().find(name)
         return self.guarded.directory.files(issued)
 
 
@@ -97,17 +97,17 @@ CLIENT, SERVER = CheckName.CLIENT_CERTIFICATE, CheckName.SERVER_CERTIFICATE
 CASES: tuple[Broken[GuardedSetUp], ...] = (
     Broken(
         "a revoked certificate",
-        {CLIENT: Said("not let in", "allow-list")},
+        {CLIENT: Said("not authorized", "allow-list")},
         client(REVOKED),
     ),
     Broken(
         "a certificate of another authority",
-        {CLIENT: Said("does not take it", "the authority that Berth trusts")},
+        {CLIENT: Said("the server rejects it", "the CA that Berth trusts")},
         _stranger,
     ),
     Broken(
         "no certificate",
-        {CLIENT: Said("as if it wanted one", "tlsConfig.certFile")},
+        {CLIENT: Said("as if it required one", "tlsConfig.certFile")},
         configured(tls(certFile=None, keyFile=None)),
     ),
     Broken(
@@ -127,7 +127,7 @@ CASES: tuple[Broken[GuardedSetUp], ...] = (
     ),
     Broken(
         "no CA for the server's certificate",
-        {SERVER: Said("not of an authority that is trusted here", "caFile")},
+        {SERVER: Said("is signed by an untrusted authority", "caFile")},
         configured(tls(caFile=None)),
     ),
     Broken(
@@ -137,7 +137,7 @@ CASES: tuple[Broken[GuardedSetUp], ...] = (
     ),
     Broken(
         "a server that nobody verifies",
-        {CheckName.VERIFICATION: Said("whoever is on the way can be Berth", "CA")},
+        {CheckName.VERIFICATION: Said("anyone on the network path can impersonate Berth", "CA")},
         configured(tls(insecure=True)),
     ),
 )

@@ -155,17 +155,17 @@ CONFIGURATIONS: tuple[Broken[Served], ...] = (
     ),
     Broken(
         "a sample of the nodes",
-        {CheckName.PERCENTAGE_OF_NODES_TO_SCORE: Said("asked about some of them", "100")},
+        {CheckName.PERCENTAGE_OF_NODES_TO_SCORE: Said("called for some of them", "100")},
         configured(top(percentageOfNodesToScore=5)),
     ),
     Broken(
         "the lock of the cluster's own scheduler",
-        {CheckName.LEADER_ELECTION: Said("waits for it for ever", "resourceName")},
+        {CheckName.LEADER_ELECTION: Said("waits for it forever", "resourceName")},
         configured(top(leaderElection={"leaderElect": True, "resourceName": "kube-scheduler"})),
     ),
     Broken(
         "full mode",
-        {CheckName.NODE_CACHE_CAPABLE: Said("whole nodes are sent", "nodeCacheCapable: true", WARNING)},
+        {CheckName.NODE_CACHE_CAPABLE: Said("whole Node objects are sent", "nodeCacheCapable: true", WARNING)},
         configured(entry(nodeCacheCapable=False)),
     ),
     Broken(
@@ -175,12 +175,12 @@ CONFIGURATIONS: tuple[Broken[Served], ...] = (
     ),
     Broken(
         "scores that nobody asks for",
-        {CheckName.FILTER_ONLYONE: Said("never called", "leave prioritizeVerb out", WARNING)},
+        {CheckName.FILTER_ONLYONE: Said("never called", "remove prioritizeVerb", WARNING)},
         configured(entry(filterVerb="filter_onlyone")),
     ),
     Broken(
         "two that bind",
-        {CheckName.BIND_VERB: Said("2 extenders bind", "one of them")},
+        {CheckName.BIND_VERB: Said("2 extenders bind", "in one of them")},
         configured(one_more(urlPrefix=ELSEWHERE, bindVerb="bind")),
     ),
     Broken(
@@ -200,7 +200,7 @@ CONFIGURATIONS: tuple[Broken[Served], ...] = (
     ),
     Broken(
         "scores that are swallowed",
-        {CheckName.PRIORITIZE_VERB: Said("kube-scheduler swallows this", "prioritizeVerb: prioritize")},
+        {CheckName.PRIORITIZE_VERB: Said("kube-scheduler ignores this error", "prioritizeVerb: prioritize")},
         configured(entry(prioritizeVerb="priority")),
     ),
     Broken(
@@ -220,12 +220,12 @@ CONFIGURATIONS: tuple[Broken[Served], ...] = (
     ),
     Broken(
         "nobody listens",
-        {CheckName.VERBS: Said("nothing listens there", "see whether")},
+        {CheckName.VERBS: Said("connection refused", "check whether")},
         _nobody_listens,
     ),
     Broken(
         "less time than a call takes",
-        {CheckName.HTTP_TIMEOUT: Said("are given up", "raise httpTimeout")},
+        {CheckName.HTTP_TIMEOUT: Said("calls time out", "raise httpTimeout")},
         configured(entry(httpTimeout="1ms")),
     ),
     Broken(

@@ -17,7 +17,7 @@ from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
 from berth.lease.dynamodb_item import HEAD_KEY
 from berth.nodecache.dynamodb_configuration import KEY as CONFIGURATION_KEY
 from berth_cli.doctor.findings import CheckName
-from berth_cli.doctor.scheduler.scheduler_side import shown
+from berth_cli.doctor.scheduler.scheduler_side import without_credentials
 from tests.deployment import sam
 
 from .broken import Broken, Options, Said
@@ -44,7 +44,7 @@ class StackSetUp:
         return (
             f"--stack={sam.STACK_NAME}",
             # The stack's own address has a host name that only the emulator knows.
-            f"--url={shown(self.stack.url_prefix)}",
+            f"--url={without_credentials(self.stack.url_prefix)}",
             f"--scheduler-config={self.document}",
             "--timeout=30",
         )
@@ -242,7 +242,7 @@ def _no_table(sound: StackSetUp) -> Iterator[Options]:
 CASES: tuple[Broken[StackSetUp], ...] = (
     Broken(
         "a wrong password",
-        {CheckName.CREDENTIALS: Said("not let in", "credentials are those that Berth accepts")},
+        {CheckName.CREDENTIALS: Said("not authorized", "credentials that Berth accepts")},
         _wrong_password,
     ),
     Broken(
@@ -252,7 +252,7 @@ CASES: tuple[Broken[StackSetUp], ...] = (
     ),
     Broken(
         "the stack of another cluster",
-        {CheckName.SAME_CLUSTER: Said("the cache is of the cluster", "a stack of its own")},
+        {CheckName.SAME_CLUSTER: Said("the cache is of cluster", "one stack per cluster")},
         _another_cluster,
     ),
     Broken(
@@ -292,9 +292,9 @@ CASES: tuple[Broken[StackSetUp], ...] = (
         "a watcher that ended an hour ago",
         {
             CheckName.SCHEDULE: Said("nothing starts the watcher", "enable it"),
-            CheckName.LEASE: Said("nobody follows", "schedule"),
-            CheckName.WATCHER: Said("none runs", "schedule"),
-            CheckName.CACHE: Said("verbs do as whenStale says", "watcher's log"),
+            CheckName.LEASE: Said("no successor", "schedule"),
+            CheckName.WATCHER: Said("no watcher is running", "schedule"),
+            CheckName.CACHE: Said("whenStale applies", "watcher's log"),
             CheckName.FILTER_VERB: Said("filter: ", "see the checks"),
             CheckName.PRIORITIZE_VERB: Said("no scores", "log"),
         },

@@ -15,13 +15,15 @@ from berth_cli.main import main
 
 from .berth_serve import COMMAND
 
+KEYS = ("check", "result", "told", "remedy")
+
 
 class Found(NamedTuple):
     """A finding as it was printed."""
 
     check: str
     result: str
-    told: str
+    message: str
     remedy: str
 
 
@@ -36,9 +38,9 @@ class Diagnosis:
     def bad(self) -> dict[str, str]:
         """What failed or is a warning: check to text; several of one check are joined."""
         found: dict[str, str] = {}
-        for check, result, told, _ in self.findings:
+        for check, result, message, _ in self.findings:
             if result in ("failed", "warning"):
-                found[check] = f"{found[check]}; {told}" if check in found else told
+                found[check] = f"{found[check]}; {message}" if check in found else message
         return found
 
     def result(self, check: str) -> set[str]:
@@ -67,4 +69,5 @@ def doctor_in_process(*arguments: str | Path, environment: Mapping[str, str] | N
 
 def _diagnosis(exit_status: int, printed: str, errors: str) -> Diagnosis:
     assert exit_status in (0, 1) and printed, errors  # noqa: PT018  one thing: it ran
-    return Diagnosis([Found(**each) for each in json.loads(printed)["findings"]], exit_status)
+    found = [Found(*(each[key] for key in KEYS)) for each in json.loads(printed)["findings"]]
+    return Diagnosis(found, exit_status)

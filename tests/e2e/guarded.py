@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from berth_cli.certificates.directory import CertificateDirectory
-from berth_cli.certificates.record import Issued
+from berth_cli.certificates.record import IssuedCertificate
 from tests.builders.certificates import self_signed
 
 from .berth_serve import MutualTLS
@@ -28,7 +28,9 @@ class Guarded:
     server_certificate: Path
     directory: CertificateDirectory
 
-    def extender(self, client: Issued | None, directory: CertificateDirectory | None = None) -> ExtenderConfiguration:
+    def extender(
+        self, client: IssuedCertificate | None, directory: CertificateDirectory | None = None
+    ) -> ExtenderConfiguration:
         """For a scheduler that has this certificate."""
         certificate, key = (None, None) if client is None else (directory or self.directory).files(client)
         tls = ClientTLS(ca_file=self.server_certificate, certificate=certificate, key=key)

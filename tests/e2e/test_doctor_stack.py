@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from berth_cli.doctor.checks.verbs import ALL
+from berth_cli.doctor.checks.verbs import DEFAULT_VERBS
 from berth_cli.doctor.findings import CheckName
-from berth_cli.doctor.scheduler.scheduler_side import shown
+from berth_cli.doctor.scheduler.scheduler_side import without_credentials
 from tests.deployment import sam
 from tests.deployment.emulator import REGION
 
@@ -31,11 +31,15 @@ def sound(extender: Extender, tmp_path_factory: pytest.TempPathFactory) -> Stack
     assert isinstance(extender, DeployedStack)
     home = tmp_path_factory.mktemp("doctor")
     document = home / "scheduler.yaml"
-    options = (f"--stack={sam.STACK_NAME}", f"--url={shown(extender.url_prefix)}", "--password-from=stack")
+    options = (
+        f"--stack={sam.STACK_NAME}",
+        f"--url={without_credentials(extender.url_prefix)}",
+        "--password-from=stack",
+    )
     # How long calls take on a shared machine is nobody's fault here.
     printed = berth_scheduler_config(*options, "--http-timeout=29s", environment=extender.environment())
     document.write_text(printed)
-    for verb in ALL.values():
+    for verb in DEFAULT_VERBS.values():
         # A function's first start, on such a machine, can take longer than doctor waits.
         Endpoint(extender.url_prefix).post(verb, b"{}")
     return StackSetUp(extender, home, document)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from berth_cli.certificates.directory import CertificateDirectory
-from berth_cli.certificates.record import Issued
+from berth_cli.certificates.record import IssuedCertificate
 
 from .cluster import Cluster
 from .control_plane import ControlPlane, RunScheduler
@@ -32,21 +32,21 @@ def test_a_scheduler_with_a_certificate_on_the_list_places_pods(
     assert cluster.wait_until_assigned(cluster.create_pod("web")) == node
 
 
-def _none(_: Guarded, __: Path) -> tuple[Issued | None, CertificateDirectory | None]:
+def _none(_: Guarded, __: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
     return None, None
 
 
-def _of_another_authority(_: Guarded, path: Path) -> tuple[Issued | None, CertificateDirectory | None]:
+def _of_another_authority(_: Guarded, path: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
     other = CertificateDirectory(path / "other")
     other.create("e2e", datetime.now(UTC), DAY)
     return other.issue("scheduler", datetime.now(UTC), DAY / 2), other
 
 
-def _expired(guarded: Guarded, _: Path) -> tuple[Issued | None, CertificateDirectory | None]:
+def _expired(guarded: Guarded, _: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
     return guarded.directory.issue("late", datetime.now(UTC) - 2 * DAY, DAY), None
 
 
-def _revoked(guarded: Guarded, _: Path) -> tuple[Issued | None, CertificateDirectory | None]:
+def _revoked(guarded: Guarded, _: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
     issued = guarded.directory.issue("revoked", datetime.now(UTC), DAY)
     guarded.directory.revoke("revoked", datetime.now(UTC))
     return issued, None
@@ -62,7 +62,7 @@ def _revoked(guarded: Guarded, _: Path) -> tuple[Issued | None, CertificateDirec
     ],
 )
 def test_nothing_gets_through(
-    client: Callable[[Guarded, Path], tuple[Issued | None, CertificateDirectory | None]],
+    client: Callable[[Guarded, Path], tuple[IssuedCertificate | None, CertificateDirectory | None]],
     cause: str,
     guarded: Guarded,
     cluster: Cluster,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from berth_cli.scheduler_config.extenders import Choices, extenders
+from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
 from berth_cli.scheduler_config.kube_scheduler_configuration import scheduler_configuration
-from berth_cli.scheduler_config.managed_resources import Managed, ManagedResource
+from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
 from tests.builders.certificates import self_signed
 
 from .berth_serve import BerthServe
@@ -122,13 +122,19 @@ def test_the_configuration_alone_runs_over_https_with_a_client_certificate(
     ("managed", "plain", "counted"),
     [
         pytest.param(
-            Managed((LICENCE,), only=True), [], ["filter", "prioritize", "bind"], id="a policy that only counts"
+            ManagedResources((LICENCE,), counts_only=True),
+            [],
+            ["filter", "prioritize", "bind"],
+            id="a policy that only counts",
         ),
         pytest.param(
-            Managed((LICENCE,)), ["filter", "prioritize"], ["filter", "prioritize", "bind"], id="one for all pods too"
+            ManagedResources((LICENCE,)),
+            ["filter", "prioritize"],
+            ["filter", "prioritize", "bind"],
+            id="one for all pods too",
         ),
         pytest.param(
-            Managed((LICENCE,), by_annotation=True),
+            ManagedResources((LICENCE,), by_annotation=True),
             ["filter", "prioritize", "bind"],
             ["filter", "prioritize", "bind"],
             id="one that counts by annotation",
@@ -136,7 +142,7 @@ def test_the_configuration_alone_runs_over_https_with_a_client_certificate(
     ],
 )
 def test_counted_resources_are_ignored_and_sent_to_whom_they_concern(
-    managed: Managed,
+    managed: ManagedResources,
     plain: list[str],
     counted: list[str],
     berth: BerthServe,
@@ -146,7 +152,7 @@ def test_counted_resources_are_ignored_and_sent_to_whom_they_concern(
     nodes = [cluster.create_node(name, priority(score)) for name, score in (("best", 30), ("good", 10))]
     ExtenderCache(berth).wait_for_scores({nodes[0]: 30, nodes[1]: 10})
     with RecordingProxy(berth.url_prefix) as proxy:
-        entries = extenders(Choices(url_prefix=proxy.url_prefix, managed=managed))
+        entries = extenders(ExtenderOptions(url_prefix=proxy.url_prefix, managed=managed))
         with control_plane.scheduler(scheduler_configuration(["default-scheduler"], entries)):
             # No node has the resource: only a scheduler that ignores it places the second pod.
             pods = [cluster.create_pod("plain"), cluster.create_pod("counted", extended={LICENCE.name: "1"})]

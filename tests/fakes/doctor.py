@@ -9,8 +9,8 @@ import orjson
 
 from berth.nodecache.cluster import ClusterUnavailable
 from berth_cli.doctor.access.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, Schedule
-from berth_cli.doctor.access.cluster import ClusterAccess, Right
-from berth_cli.doctor.access.endpoint import Answered, Endpoint, ServerCertificate, Unanswered
+from berth_cli.doctor.access.cluster import ClusterAccess, Permission
+from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse, ServerCertificate
 
 ADDRESS = "https://berth.example.com/scheduler"
 NOW = 1_800_000_000.0
@@ -23,13 +23,13 @@ HEALTHY: Mapping[str, object] = {
 }
 
 
-def answered(content: object, status: int = 200, *, seconds: float = 0.01, ahead: float | None = 0.0) -> Answered:
+def answered(content: object, status: int = 200, *, seconds: float = 0.01, ahead: float | None = 0.0) -> HttpResponse:
     """An answer; `ahead`: by how much the server's clock is, None where it does not tell."""
     body = content if isinstance(content, bytes) else orjson.dumps(content)
-    return Answered(status, body, seconds, None if ahead is None else NOW + ahead - 0.5, NOW)
+    return HttpResponse(status, body, seconds, None if ahead is None else NOW + ahead - 0.5, NOW)
 
 
-def _verb(name: str) -> Answered:
+def _verb_finding(name: str) -> HttpResponse:
     good = {
         "filter": {"NodeNames": [], "Error": ""},
         "filter_onlyone": {"NodeNames": [], "Error": ""},
@@ -44,23 +44,23 @@ def _verb(name: str) -> Answered:
 class FakeEndpoint(Endpoint):
     """As Berth answers when all is well, but for what a test says; `asked` has the verbs that were called."""
 
-    verbs: Mapping[str, Answered | Unanswered] = field(default_factory=dict)
-    health: Answered | Unanswered = field(default_factory=lambda: answered(HEALTHY))
-    shown: ServerCertificate | Unanswered | None = field(default_factory=lambda: ServerCertificate(NOW + 90 * 86400.0))
+    verbs: Mapping[str, HttpResponse | NoResponse] = field(default_factory=dict)
+    health: HttpResponse | NoResponse = field(default_factory=lambda: answered(HEALTHY))
+    shown: ServerCertificate | NoResponse | None = field(default_factory=lambda: ServerCertificate(NOW + 90 * 86400.0))
     asked: list[tuple[str, bytes]] = field(default_factory=list)
 
     @property
     def address(self) -> str:
         return ADDRESS
 
-    def verb(self, name: str, body: bytes) -> Answered | Unanswered:
+    def verb(self, name: str, body: bytes) -> HttpResponse | NoResponse:
         self.asked.append((name, body))
-        return self.verbs.get(name) or _verb(name)
+        return self.verbs.get(name) or _verb_finding(name)
 
-    def healthz(self) -> Answered | Unanswered:
+    def healthz(self) -> HttpResponse | NoResponse:
         return self.health
 
-    def certificate(self) -> ServerCertificate | Unanswered | None:
+    def certificate(self) -> ServerCertificate | NoResponse | None:
         return self.shown
 
 
@@ -68,11 +68,11 @@ class FakeEndpoint(Endpoint):
 class FakeAccess(ClusterAccess):
     """A user who may do all but what is `forbidden`; with `unreachable` nothing can be asked."""
 
-    forbidden: Callable[[Right], bool] = lambda right: False
+    forbidden: Callable[[Permission], bool] = lambda right: False
     unreachable: str = ""
     cluster: str = "uid-of-the-cluster"
     nodes: Sequence[str] = ()
-    untouchable: str = ""
+    wake_up_error: str = ""
     documents: Mapping[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     def _ask(self) -> None:
@@ -83,7 +83,7 @@ class FakeAccess(ClusterAccess):
         self._ask()
         return "system:serviceaccount:kube-system:berth"
 
-    def may(self, right: Right) -> bool:
+    def is_allowed(self, right: Permission) -> bool:
         self._ask()
         return not self.forbidden(right)
 
@@ -95,11 +95,11 @@ class FakeAccess(ClusterAccess):
         self._ask()
         return list(self.nodes)
 
-    def touch(self) -> str:
+    def try_wake_up(self) -> str:
         self._ask()
-        return self.untouchable
+        return self.wake_up_error
 
-    def texts(self, namespace: str, name: str) -> dict[str, str]:
+    def config_texts(self, namespace: str, name: str) -> dict[str, str]:
         self._ask()
         return self.documents.get((namespace, name), {})
 

@@ -18,10 +18,10 @@ from berth.reservations.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.entry import EntryState
 from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.serve import local_stack
-from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE, TABLE, EmbeddedDynamoDB
+from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB
 from berth_cli.serve.functions import load_handler
-from berth_cli.serve.template_api import read_api
-from berth_cli.serve.watcher_thread import RunTime
+from berth_cli.serve.template_api import read_template_api
+from berth_cli.serve.watcher_thread import LocalLambdaContext
 from tests.builders.events import http_event
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
@@ -37,13 +37,13 @@ class Served:
     def __init__(self, dump: Path) -> None:
         self.dump = dump
         self.write("a", "b", "c")
-        self.stack = local_stack.start(BerthConfiguration.model_validate(DOCUMENT), local_stack.from_dump(dump))
+        self.stack = local_stack.start(BerthConfiguration.model_validate(DOCUMENT), local_stack.dump_environment(dump))
         self.client = boto3.client("dynamodb")
         self.ledger = DynamoDBLedgerTable(self.client, LEDGER_TABLE)
-        handlers = {source.code.name: source for source in read_api().functions.values()}
+        handlers = {source.code.name: source for source in read_template_api().functions.values()}
         self._load: Callable[[str], Any] = lambda name: load_handler(handlers[name])
-        self.run_time = RunTime(600)
-        self._watcher = Thread(target=self.stack.follow, args=(self.run_time,), daemon=True)
+        self.run_time = LocalLambdaContext(600)
+        self._watcher = Thread(target=self.stack.run_watcher, args=(self.run_time,), daemon=True)
         self._watcher.start()
 
     def write(self, *pods: str) -> None:
@@ -79,7 +79,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     before, session = os.environ.copy(), boto3.DEFAULT_SESSION
     EmbeddedDynamoDB().install()
     # A process has one store: what other tests have in it is taken out meanwhile.
-    others = {table: _taken_out(table) for table in (TABLE, LEDGER_TABLE)}
+    others = {table: _taken_out(table) for table in (CACHE_TABLE, LEDGER_TABLE)}
     EmbeddedDynamoDB._mark_ready()
     try:
         served = Served(tmp_path / "cluster.yaml")

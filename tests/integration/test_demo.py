@@ -1,4 +1,4 @@
-"""`berth demo` in a pipe: the same text each time, but for how long it took."""
+"""`berth demo` in a pipe prints the same text every time, apart from the duration."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ OUTCOMES = [
     "log-agent-1 runs on gpu-1",
     "inference-10 is Pending: 0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
     "inference-11 is Pending: 0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
-    "10 pods run; what is taken, the ledger knows before the cache does",
+    "10 pods run; the ledger knows the reserved amounts before the node cache does",
     "inference-10 runs",
     "inference-11 is Pending: 0/3 nodes are available: 3 Insufficient example.com/gpu-memory.",
 ]
 
-PICTURE = """\
+PLACEMENT = """\
          the scheduler alone  with resource-segregation
   cpu-1  api                  api api
   cpu-2  api                  api api
@@ -44,19 +44,19 @@ PICTURE = """\
   gpu-6  api trainer trainer  trainer trainer
 """
 
-SLICES = """\
-                           inference-1 has ended     one that waited has its slice
+DEVICE_SHARES = """\
+                           after inference-1 ended   after the next pod is bound
   node-a GPU 0, 8000 MiB   3000 2000                 3000 3000 2000
   node-a GPU 1, 8000 MiB   3000 3000                 3000 3000
   node-b GPU 0, 16000 MiB  3000 3000 3000 3000 3000  3000 3000 3000 3000 3000
 """
 
 
-def test_all_stories_end_as_their_policies_say_and_nothing_else_is_printed() -> None:
+def test_demo_prints_expected_outcome_of_each_scenario() -> None:
     done = subprocess.run(DEMO, capture_output=True, text=True, timeout=120, check=True)
     assert done.stderr == ""
-    assert PICTURE in done.stdout
-    assert SLICES in done.stdout
-    told = [line.strip() for line in done.stdout.splitlines()]
-    assert [line for line in told if line in OUTCOMES] == OUTCOMES
+    assert PLACEMENT in done.stdout
+    assert DEVICE_SHARES in done.stdout
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    assert [line for line in lines if line in OUTCOMES] == OUTCOMES
     assert "\x1b" not in done.stdout

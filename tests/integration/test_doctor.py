@@ -109,12 +109,12 @@ def test_data_that_nobody_can_use_is_a_failure(scheduler: tuple[Path, dict[str, 
 
 def test_text_for_people(url: str) -> None:
     done = run("--url", url)
-    assert "ok       filterVerb: filter answers\n" in done.stdout
+    assert "ok       filterVerb: filter responds\n" in done.stdout
     assert "\x1b" not in done.stdout  # colours are for terminals
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         pytest.param((), "give --stack NAME", id="nothing to look at"),
         pytest.param(("--url", "berth"), "is not an address", id="no address"),
@@ -124,10 +124,10 @@ def test_text_for_people(url: str) -> None:
         pytest.param(("--url", "http://x/scheduler", "--scheduler-configmap", "a"), "NAMESPACE/NAME", id="no name"),
     ],
 )
-def test_wrong_options(arguments: tuple[str, ...], told: str) -> None:
+def test_wrong_options(arguments: tuple[str, ...], message: str) -> None:
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert told in " ".join(done.stderr.split())
+    assert message in " ".join(done.stderr.split())
 
 
 def test_a_configuration_that_is_not_valid_is_a_finding(url: str, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_ctrl_c_is_no_failure_of_the_set_up(url: str, monkeypatch: pytest.Monkey
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("berth_cli.doctor.runner.run", interrupted)
+    monkeypatch.setattr("berth_cli.doctor.runner.run_checks", interrupted)
     done = run("--url", url)
     assert (done.exit_code, done.stdout) == (130, "")
-    assert "before all checks were made" in done.stderr
+    assert "before all checks were finished" in done.stderr

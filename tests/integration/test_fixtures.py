@@ -11,8 +11,8 @@ import boto3
 import orjson
 import pytest
 
-from berth_cli.serve.template_api import read_api
-from berth_cli.serve.watcher_thread import RunTime
+from berth_cli.serve.template_api import read_template_api
+from berth_cli.serve.watcher_thread import LocalLambdaContext
 from tests.builders.event_fixtures import (
     ALLOW_LIST,
     EVENTS,
@@ -27,7 +27,7 @@ from tests.fakes.moto_account import moto_session
 
 SECONDS = 20.0
 FIXTURES = read_fixtures()
-API = read_api()
+API = read_template_api()
 RESULT_KEYS = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes", "Error"]
 
 
@@ -62,7 +62,7 @@ def test_the_function_answers_what_is_expected(
     if fixture.authentication:
         variables |= request.getfixturevalue(fixture.authentication)
     handler = load_function(fixture.function, variables)
-    answer = decoded(handler(fixture.event, RunTime(SECONDS)))
+    answer = decoded(handler(fixture.event, LocalLambdaContext(SECONDS)))
     assert matches(fixture.expected, answer), answer
 
 

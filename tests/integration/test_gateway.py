@@ -167,7 +167,7 @@ def test_no_answer_waits_for_an_acknowledgement(stack: LocalStack) -> None:
     """Without TCP_NODELAY each would wait 40 ms for the caller's delayed one."""
     listener = server.listen("127.0.0.1", 0)
     recording = Recording(listener.family, listener.type, listener.proto, fileno=listener.detach())
-    with server.serving(stack.gateway, recording):
+    with server.serve_in_thread(stack.gateway, recording):
         caller = Caller(recording.getsockname()[1])
         caller.request("GET", "/healthz")
         [connection] = recording.accepted
@@ -205,7 +205,7 @@ def echo() -> Iterator[Callable[..., Mapping[str, Any]]]:
         }
 
     listener = server.listen("127.0.0.1", 0)
-    with server.serving(Gateway({"POST /x": handler}), listener):
+    with server.serve_in_thread(Gateway({"POST /x": handler}), listener):
         caller = Caller(listener.getsockname()[1])
         yield lambda body, headers: caller.post("/x?q=1", body, headers).json
         caller.close()
@@ -249,7 +249,7 @@ def test_a_function_that_fails_is_a_500_without_its_inside() -> None:
         raise ValueError("a secret in a message")
 
     listener = server.listen("127.0.0.1", 0)
-    with server.serving(Gateway({"POST /x": failing}), listener):
+    with server.serve_in_thread(Gateway({"POST /x": failing}), listener):
         caller = Caller(listener.getsockname()[1])
         response = caller.post("/x", b"{}")
         caller.close()
@@ -268,7 +268,7 @@ def test_an_answer_that_is_base64_is_decoded_and_its_headers_are_kept() -> None:
         }
 
     listener = server.listen("127.0.0.1", 0)
-    with server.serving(Gateway({"POST /x": binary}), listener):
+    with server.serve_in_thread(Gateway({"POST /x": binary}), listener):
         caller = Caller(listener.getsockname()[1])
         response = caller.post("/x", b"")
         caller.close()

@@ -19,11 +19,11 @@ from berth.authentication.authorizer import MAX_AGE_SECONDS, MutualTLSAuthorizer
 from berth.runtime.authorizing import AuthorizerEndpoint
 from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.certificates.directory import CertificateDirectory
-from berth_cli.certificates.record import Issued
+from berth_cli.certificates.record import IssuedCertificate
 from berth_cli.main import main
 from berth_cli.serve import local_stack, server
 from berth_cli.serve.gateway import Gateway
-from berth_cli.serve.tls import TLS, TLSInvalid
+from berth_cli.serve.tls import TLS, InvalidTLSFiles
 from tests.builders.certificates import self_signed
 from tests.builders.http_calls import Response
 from tests.builders.requests import body_of, cache_mode
@@ -63,11 +63,13 @@ class Served:
     directory: CertificateDirectory
     wall: Wall
 
-    def issue(self, name: str, *, at: datetime | None = None, lifetime: timedelta = DAY) -> tuple[Issued, Client]:
+    def issue(
+        self, name: str, *, at: datetime | None = None, lifetime: timedelta = DAY
+    ) -> tuple[IssuedCertificate, Client]:
         issued = self.directory.issue(name, at or datetime.now(UTC), lifetime)
         return issued, self.client(issued)
 
-    def client(self, issued: Issued) -> Client:
+    def client(self, issued: IssuedCertificate) -> Client:
         return Client(*self.directory.files(issued))
 
     def connect(self, client: Client | None) -> HTTPSConnection:
@@ -105,7 +107,7 @@ def served(load_function: Callable[..., Callable[..., Any]], tmp_path: Path) -> 
         {"POST /scheduler/filter": load_function("filter", {})}, authorizer=lambda event, _: authorizer.handle(event)
     )
     listener = server.listen("127.0.0.1", 0)
-    with server.serving(gateway, listener, TLS(certificate, key, directory.authority_file).context()):
+    with server.serve_in_thread(gateway, listener, TLS(certificate, key, directory.authority_file).context()):
         yield Served(listener.getsockname()[1], certificate, directory, wall)
 
 
@@ -227,7 +229,7 @@ def test_every_route_of_the_stack_asks_the_stack_s_own_authorizer(served: Served
     before = os.environ.copy()
     try:
         own = local_stack.start(
-            BerthConfiguration(), local_stack.from_dump(DUMP), allow_list=served.directory.allow_list_file
+            BerthConfiguration(), local_stack.dump_environment(DUMP), allow_list=served.directory.allow_list_file
         )
     finally:
         os.environ.clear()
@@ -236,7 +238,7 @@ def test_every_route_of_the_stack_asks_the_stack_s_own_authorizer(served: Served
     served.directory.revoke("scheduler", datetime.now(UTC))
     listener = server.listen("127.0.0.1", 0)
     tls = TLS(served.server_certificate, served.server_certificate.with_suffix(".key"), served.directory.authority_file)
-    with server.serving(own.gateway, listener, tls.context()):
+    with server.serve_in_thread(own.gateway, listener, tls.context()):
         connection = Served(listener.getsockname()[1], served.server_certificate, served.directory, Wall()).connect(
             client
         )
@@ -273,7 +275,7 @@ def test_files_that_are_none_are_told_and_not_quoted(tmp_path: Path, which: str)
     files = {"certificate": certificate, "key": key, "client_ca": certificate}
     files[which] = tmp_path / "other"
     files[which].write_text("hunter2")
-    with pytest.raises(TLSInvalid, match="other") as refused:
+    with pytest.raises(InvalidTLSFiles, match="other") as refused:
         TLS(**files).context()
     assert "hunter2" not in str(refused.value)
 
@@ -281,5 +283,5 @@ def test_files_that_are_none_are_told_and_not_quoted(tmp_path: Path, which: str)
 def test_a_key_of_another_certificate_is_told(tmp_path: Path) -> None:
     certificate, _ = self_signed(tmp_path, "server")
     _, key = self_signed(tmp_path, "other")
-    with pytest.raises(TLSInvalid, match="they are no certificate and its key"):
+    with pytest.raises(InvalidTLSFiles, match="they are no certificate and its key"):
         TLS(certificate, key).context()

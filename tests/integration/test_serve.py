@@ -253,12 +253,14 @@ def test_bind_may_be_another_user_than_the_watcher(kubernetes: KubernetesOnLoopb
     eventually(lambda: any(request.query.get("watch") for request in kubernetes.requests), PATIENCE)
     caller.close()
     assert served.ctrl_c()[0] == 0
-    told = {(request.path.endswith("/binding"), request.headers["Authorization"]) for request in kubernetes.requests}
-    assert told == {(True, "Bearer of-bind"), (False, "Bearer token-1")}
+    calls = {(request.path.endswith("/binding"), request.headers["Authorization"]) for request in kubernetes.requests}
+    assert calls == {(True, "Bearer of-bind"), (False, "Bearer token-1")}
 
 
 def test_another_user_for_bind_goes_with_a_live_cluster(dump: Path) -> None:
-    assert "goes with --kubeconfig" in refused("--cluster", str(dump), "--binder-kubeconfig", str(dump))
+    assert "needs an existing file and --kubeconfig" in refused(
+        "--cluster", str(dump), "--binder-kubeconfig", str(dump)
+    )
 
 
 def test_a_live_cluster_that_is_away_at_first_is_waited_for(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_explain_says_so_victim_by_victim_and_node_by_node(dump: Write) -> None:
     lines = run("--cluster", preempting(dump), "--explain").stdout.splitlines()
     assert lines[:6] == [
         "default/first: b",
-        "  b                    the only one left",
+        "  b                    only candidate",
         "  a  NodeResourcesFit  Insufficient cpu",
         "  evicted  default/batch  priority 5",
         "  not on   a              more victims there violate a PodDisruptionBudget (default/db)",
@@ -300,7 +300,7 @@ def test_whose_pods_are_placed(dump: Write) -> None:
     done = run("--cluster", cluster)
     assert done.stdout.splitlines()[-2:] == [
         "left out: 2 of another scheduler",
-        "schedulers of these: berth, volcano (see --scheduler-name)",
+        "other schedulers: berth, volcano (see --scheduler-name)",
     ]
 
 
@@ -363,7 +363,7 @@ def test_programs_get_an_answer_for_each_line() -> None:
         "a": "Success",
         "b": "UnschedulableAndUnresolvable",
     }
-    assert answers[1]["error"].startswith("the line is no JSON")
+    assert answers[1]["error"].startswith("the line is not JSON")
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from berth_cli.serve.template_api import read_api
+from berth_cli.serve.template_api import read_template_api
 from tests.builders.event_fixtures import EVENTS, EventFixture, decoded, matches, read_fixtures
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
@@ -65,7 +65,7 @@ def _sam_local() -> Iterator[Callable[[EventFixture], Result]]:
     """Build, and yield what invokes a fixture's function."""
     host = bridge_address()
     machine = sam.Machine.this()
-    logical_ids = {function.code.name: logical_id for logical_id, function in read_api().functions.items()}
+    logical_ids = {function.code.name: logical_id for logical_id, function in read_template_api().functions.items()}
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         with Emulator(directory / "account", host=host, port=PORT) as emulator:

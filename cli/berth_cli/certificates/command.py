@@ -1,4 +1,4 @@
-"""The commands of `berth certificates`. Exit status: 0 done, 1 refused or failed, 2 wrong options."""
+"""The commands of `berth certificates`. Exit status: 0 success, 1 failure, 2 usage error."""
 
 from __future__ import annotations
 
@@ -12,161 +12,171 @@ from typing import Any
 import click
 import orjson
 
-from berth_cli.certificates.directory import CertificateDirectory, Refused
-from berth_cli.certificates.record import Issued
+from berth_cli.certificates.directory import CertificateDirectory, CertificateError
+from berth_cli.certificates.record import IssuedCertificate
+from berth_cli.stack_options import REGION_HELP
 
-DIRECTORY = "berth-certificates"
+DEFAULT_DIRECTORY = "berth-certificates"
 OUTPUT = "AllowListParameterName"
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_NAME_PATTERN = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 EPILOG = """\b
-Examples, from nothing to a scheduler that may call:
+Examples, from a new authority to a scheduler that may call Berth:
   berth certificates init my-cluster
   berth certificates issue scheduler
-  berth certificates upload --bucket my-bucket     # its output goes into samconfig.toml
+  berth certificates upload --bucket my-bucket     # copy the output to samconfig.toml
   sam deploy --config-env my-cluster
   berth certificates allow --stack berth-my-cluster
+
+\b
+Exit status: 0 success, 1 failure, 2 usage error.
 """
 
 
-def _directory(command: Callable[..., None]) -> Callable[..., None]:
+def _directory_option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option(
         "-d",
         "--directory",
         type=click.Path(path_type=Path, file_okay=False),
-        default=DIRECTORY,
+        default=DEFAULT_DIRECTORY,
         show_default=True,
-        help="Where the authority's files are.",
+        help="Directory of the authority's files.",
     )(command)
 
 
-def _directories(command: Callable[..., None]) -> Callable[..., None]:
+def _directories_option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option(
         "-d",
         "--directory",
         "directories",
         multiple=True,
         type=click.Path(path_type=Path, file_okay=False),
-        default=[DIRECTORY],
+        default=[DEFAULT_DIRECTORY],
         show_default=True,
-        help="Where the authority's files are. Twice, while one authority follows another.",
+        help="Directory of the authority's files. Give it twice while you replace one authority with another.",
     )(command)
 
 
-def _days(default: int) -> Callable[..., Any]:
-    return click.option("--days", type=click.IntRange(1, 7300), default=default, show_default=True, help="How long.")
+def _days_option(default: int) -> Callable[..., Any]:
+    return click.option(
+        "--days", type=click.IntRange(1, 7300), default=default, show_default=True, help="Lifetime in days."
+    )
 
 
-def _name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    if not _NAME.fullmatch(value):
-        raise click.BadParameter("letters a to z, digits and hyphens, 63 at most")
+def _validate_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    if not _NAME_PATTERN.fullmatch(value):
+        raise click.BadParameter("use letters a to z, digits and hyphens, at most 63 characters")
     return value
 
 
 @click.group(epilog=EPILOG)
 def certificates() -> None:
-    """Client certificates for mutual TLS: a private authority for a cluster, one certificate for each client.
+    """Manage client certificates for mutual TLS.
 
-    Files are made with mode 0600 where they hold a key, and are never overwritten.
+    Each cluster has a private certificate authority, each client a certificate of it. Key files have mode 0600. No
+    certificate or key is ever overwritten.
     """
 
 
 @certificates.command(epilog="Example: berth certificates init my-cluster --directory ~/berth/my-cluster")
-@click.argument("cluster", callback=_name)
-@_days(3650)
-@_directory
+@click.argument("cluster", callback=_validate_name)
+@_days_option(3650)
+@_directory_option
 def init(cluster: str, days: int, directory: Path) -> None:
-    """Make an authority for CLUSTER. Its key stays in the directory: keep it as you keep the cluster's own."""
-    with _told():
+    """Create a certificate authority for CLUSTER.
+
+    Its key stays in the directory. Protect it like the key of the cluster's own authority.
+    """
+    with _report_errors():
         CertificateDirectory(directory).create(cluster, _now(), timedelta(days=days))
     click.echo(f"the authority is {directory / 'ca.crt'}; next: berth certificates issue NAME")
 
 
 @certificates.command(epilog="Example: berth certificates issue scheduler --days 365")
-@click.argument("name", callback=_name)
-@_days(365)
-@_directory
+@click.argument("name", callback=_validate_name)
+@_days_option(365)
+@_directory_option
 def issue(name: str, days: int, directory: Path) -> None:
-    """Make the certificate of the client NAME, such as scheduler."""
+    """Issue a certificate for the client NAME, such as scheduler."""
     found = CertificateDirectory(directory)
-    with _told():
+    with _report_errors():
         issued = found.issue(name, _now(), timedelta(days=days))
-    _show(found, issued)
+    _print_issued(found, issued)
 
 
 @certificates.command(epilog="Example: berth certificates rotate scheduler --overlap-days 7")
-@click.argument("name", callback=_name)
-@_days(365)
+@click.argument("name", callback=_validate_name)
+@_days_option(365)
 @click.option(
     "--overlap-days",
     type=click.IntRange(0, 365),
     default=7,
     show_default=True,
-    help="For how long the certificate before it may call.",
+    help="Days during which the previous certificate stays valid.",
 )
-@_directory
+@_directory_option
 def rotate(name: str, days: int, overlap_days: int, directory: Path) -> None:
-    """Make another certificate for the client NAME. The one before it ends by itself, after the overlap."""
+    """Issue a new certificate for the client NAME. The previous one ends after the overlap."""
     found = CertificateDirectory(directory)
-    with _told():
+    with _report_errors():
         issued = found.rotate(name, _now(), timedelta(days=days), timedelta(days=overlap_days))
-    _show(found, issued)
+    _print_issued(found, issued)
 
 
 @certificates.command(epilog="Example: berth certificates revoke scheduler --stack berth-my-cluster")
 @click.argument("name_or_serial")
-@click.option("--stack", help="The stack whose allow-list it is to leave at once.")
-@click.option("--region", help="The stack's region, where it is not the AWS configuration's.")
-@_directory
+@click.option("--stack", help="Also update the allow-list of this stack.")
+@click.option("--region", help=REGION_HELP)
+@_directory_option
 def revoke(name_or_serial: str, stack: str | None, region: str | None, directory: Path) -> None:
-    """Revoke all certificates of a client, or one by its serial number.
+    """Revoke all certificates of a client, or one certificate by its serial number.
 
-    With --stack the stack's allow-list is written anew, from this directory alone; from then on it takes 30 seconds at
-    most.
+    With --stack, the stack's allow-list is replaced with the certificates of this directory alone. The revocation takes
+    effect within 30 seconds.
     """
     found = CertificateDirectory(directory)
-    with _told():
+    with _report_errors():
         revoked = found.revoke(name_or_serial, _now())
         for each in revoked:
             click.echo(f"revoked {each.name} {each.serial}")
         if stack is not None:
-            click.echo(f"written: {_allow([found], stack, None, region)}")
+            click.echo(f"updated {_publish_allow_list([found], stack, None, region)}")
     if stack is None:
-        click.echo("the stack does not know yet: berth certificates allow --stack NAME")
+        click.echo("the stack's allow-list is not updated yet; run: berth certificates allow --stack NAME")
 
 
 @certificates.command("list", epilog="Example: berth certificates list -o json")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@_directory
+@_directory_option
 def list_(output: str, directory: Path) -> None:
-    """Show the client certificates, and what has become of each."""
+    """List the client certificates and their states."""
     found = CertificateDirectory(directory)
-    with _told():
+    with _report_errors():
         if output == "json":
-            click.echo(orjson.dumps(as_json(found, _now()), option=orjson.OPT_INDENT_2))
+            click.echo(orjson.dumps(certificate_documents(found, _now()), option=orjson.OPT_INDENT_2))
         else:
-            for line in as_text(found, _now()):
+            for line in certificate_table(found, _now()):
                 click.echo(line)
 
 
 @certificates.command(epilog="Example: berth certificates upload --bucket my-bucket --key my-cluster.pem")
-@click.option("--bucket", required=True, help="An S3 bucket that keeps versions, in the stack's region.")
-@click.option("--key", default="truststore.pem", show_default=True, help="The object's key.")
-@click.option("--region", help="The bucket's region, where it is not the AWS configuration's.")
+@click.option("--bucket", required=True, help="An S3 bucket with versioning, in the stack's region.")
+@click.option("--key", default="truststore.pem", show_default=True, help="Key of the S3 object.")
+@click.option("--region", help="AWS region of the bucket; default: from the AWS configuration.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@_directories
+@_directories_option
 def upload(bucket: str, key: str, region: str | None, output: str, directories: tuple[Path, ...]) -> None:
-    """Put the trust store into S3, and print the stack's two parameters for samconfig.toml.
+    """Upload the trust store to S3 and print the two stack parameters for samconfig.toml.
 
-    Then deploy: API Gateway reads the version that it is told, and no newer one. No key is sent anywhere.
+    Deploy afterwards: API Gateway reads only the version that the parameter names. No private key leaves the directory.
     """
-    with _told():
+    with _report_errors():
         pem = b"".join(CertificateDirectory(path).authority_pem() for path in directories)
         import boto3
 
         from berth_cli.certificates import aws
 
-        truststore = aws.upload(boto3.client("s3", region_name=region), bucket, key, pem)
+        truststore = aws.upload_truststore(boto3.client("s3", region_name=region), bucket, key, pem)
     parameters = {"TruststoreUri": truststore.uri, "TruststoreVersion": truststore.version}
     if output == "json":
         click.echo(orjson.dumps(parameters, option=orjson.OPT_INDENT_2))
@@ -176,21 +186,25 @@ def upload(bucket: str, key: str, region: str | None, output: str, directories: 
 
 
 @certificates.command(epilog="Example: berth certificates allow --stack berth-my-cluster")
-@click.option("--stack", help="The stack's name; its output AllowListParameterName says which parameter.")
-@click.option("--parameter", help="The parameter's name, instead of the stack's.")
-@click.option("--region", help="The stack's region, where it is not the AWS configuration's.")
-@_directories
+@click.option("--stack", help="Name of the stack; its output AllowListParameterName names the parameter.")
+@click.option("--parameter", help="Name of the SSM parameter, instead of --stack.")
+@click.option("--region", help=REGION_HELP)
+@_directories_option
 def allow(stack: str | None, parameter: str | None, region: str | None, directories: tuple[Path, ...]) -> None:
-    """Write the stack's allow-list: all certificates that are neither revoked nor over, and no others."""
+    """Replace the stack's allow-list with all certificates that are neither revoked nor expired."""
     if (stack is None) == (parameter is None):
         raise click.UsageError("give either --stack NAME or --parameter NAME")
-    with _told():
-        written = _allow([CertificateDirectory(path) for path in directories], stack, parameter, region)
-    click.echo(f"written: {written}; it counts after 30 seconds at most")
+    with _report_errors():
+        parameter_name = _publish_allow_list(
+            [CertificateDirectory(path) for path in directories], stack, parameter, region
+        )
+    click.echo(f"updated {parameter_name}; the change takes effect within 30 seconds")
 
 
-def _allow(found: list[CertificateDirectory], stack: str | None, parameter: str | None, region: str | None) -> str:
-    """Which parameter was written."""
+def _publish_allow_list(
+    found: list[CertificateDirectory], stack: str | None, parameter: str | None, region: str | None
+) -> str:
+    """Write the allow-list of these directories; return the name of the SSM parameter."""
     import boto3
 
     from berth.authentication.allow_list import text_of
@@ -199,33 +213,33 @@ def _allow(found: list[CertificateDirectory], stack: str | None, parameter: str 
     now = _now()
     for directory in found:
         directory.write_allow_list(now)
-    text = text_of(entry for directory in found for entry in directory.record().entries(now))
-    name = parameter or _parameter_of(stack or "", region)
+    text = text_of(entry for directory in found for entry in directory.record().allow_list_entries(now))
+    name = parameter or _allow_list_parameter(stack or "", region)
     aws.publish_allow_list(boto3.client("ssm", region_name=region), name, text)
     return name
 
 
-def _parameter_of(stack: str, region: str | None) -> str:
+def _allow_list_parameter(stack: str, region: str | None) -> str:
     import boto3
 
     [found] = boto3.client("cloudformation", region_name=region).describe_stacks(StackName=stack)["Stacks"]
     for output in found.get("Outputs", ()):
         if output.get("OutputKey") == OUTPUT:
             return str(output["OutputValue"])
-    raise Refused(f"the stack {stack} has no output {OUTPUT}; is its Authentication mtls?")
+    raise CertificateError(f"the stack {stack} has no output {OUTPUT}; is its Authentication mtls?")
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What cannot be done, as a message and exit status 1."""
+def _report_errors() -> Iterator[None]:
+    """Turn errors of the block into a message and exit status 1."""
     try:
         yield
-    except Refused as error:
+    except CertificateError as error:
         raise click.ClickException(str(error)) from error
     except OSError as error:
         raise click.ClickException(f"{error.filename}: {error.strerror}") from error
     except Exception as error:
-        # Only now: most of these commands have no use for the AWS SDK, which is slow to import.
+        # Imported here: most of these commands do not need the AWS SDK, which is slow to import.
         from botocore.exceptions import BotoCoreError, ClientError
 
         if not isinstance(error, BotoCoreError | ClientError):
@@ -233,28 +247,30 @@ def _told() -> Iterator[None]:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
 
 
-def _show(directory: CertificateDirectory, issued: Issued) -> None:
+def _print_issued(directory: CertificateDirectory, issued: IssuedCertificate) -> None:
     certificate, key = directory.files(issued)
-    click.echo(f"serial {issued.serial}, until {issued.not_after:%Y-%m-%d}")
+    click.echo(f"serial {issued.serial}, valid until {issued.not_after:%Y-%m-%d}")
     click.echo(f"the scheduler's tlsConfig: {{certFile: {certificate}, keyFile: {key}}}")
-    click.echo("the stack does not know yet: berth certificates allow --stack NAME")
+    click.echo("the stack's allow-list is not updated yet; run: berth certificates allow --stack NAME")
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def as_text(directory: CertificateDirectory, now: datetime) -> Iterator[str]:
-    """One line each, under a heading."""
+def certificate_table(directory: CertificateDirectory, now: datetime) -> Iterator[str]:
+    """The certificates as lines of a table, with a header."""
     rows = [("NAME", "STATE", "ENDS", "SERIAL")]
-    rows += [(each.name, each.state(now).value, _ends(each), each.serial) for each in directory.record().certificates]
+    rows += [
+        (each.name, each.state(now).value, _end_time(each), each.serial) for each in directory.record().certificates
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
 
 
-def as_json(directory: CertificateDirectory, now: datetime) -> list[dict[str, object]]:
-    """The same for programs; times in ISO 8601."""
+def certificate_documents(directory: CertificateDirectory, now: datetime) -> list[dict[str, object]]:
+    """The certificates as JSON objects; times in ISO 8601."""
     return [
         {
             "name": each.name,
@@ -270,6 +286,6 @@ def as_json(directory: CertificateDirectory, now: datetime) -> list[dict[str, ob
     ]
 
 
-def _ends(issued: Issued) -> str:
+def _end_time(issued: IssuedCertificate) -> str:
     ends = issued.revoked_at or min(filter(None, (issued.not_after, issued.retires_at)))
     return f"{ends:%Y-%m-%dT%H:%MZ}"

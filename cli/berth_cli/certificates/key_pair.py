@@ -1,6 +1,6 @@
-"""X.509: an authority, and client certificates that it signs. ECDSA on P-256, which API Gateway and Go both take.
+"""X.509 key pairs: a certificate authority and the client certificates it signs. No file access.
 
-Nothing here touches a file.
+Keys are ECDSA on P-256, which API Gateway and Go both accept.
 """
 
 from __future__ import annotations
@@ -18,45 +18,45 @@ CLOCK_SKEW = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class KeyPair:
-    """A certificate and its key."""
+    """A certificate and its private key."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
 
     @property
     def certificate_pem(self) -> bytes:
-        """For everyone."""
+        """The certificate in PEM; public."""
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
     @property
     def key_pem(self) -> bytes:
-        """For its owner: PKCS #8, not encrypted."""
+        """The private key in PEM: PKCS #8, not encrypted."""
         return self.key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
 
 
-class NotAKeyPair(ValueError):
-    """Bytes that are no certificate with its key."""
+class InvalidKeyPair(ValueError):
+    """The bytes are not a certificate and its private key."""
 
 
 def read_key_pair(certificate: bytes, key: bytes) -> KeyPair:
-    """Out of PEM. Raises NotAKeyPair."""
+    """Read a key pair from PEM. Raises InvalidKeyPair."""
     try:
-        read = x509.load_pem_x509_certificate(certificate)
+        parsed_certificate = x509.load_pem_x509_certificate(certificate)
         private = serialization.load_pem_private_key(key, None)
     except (ValueError, TypeError):
-        raise NotAKeyPair("no certificate and key in PEM") from None
-    if not isinstance(private, ec.EllipticCurvePrivateKey) or private.public_key() != read.public_key():
-        raise NotAKeyPair("the key is not the certificate's")
-    return KeyPair(read, private)
+        raise InvalidKeyPair("not a certificate and its key in PEM") from None
+    if not isinstance(private, ec.EllipticCurvePrivateKey) or private.public_key() != parsed_certificate.public_key():
+        raise InvalidKeyPair("the key does not match the certificate")
+    return KeyPair(parsed_certificate, private)
 
 
 def new_authority(cluster: str, now: datetime, lifetime: timedelta) -> KeyPair:
-    """It signs clients and no other authorities. Its name is like no other's: a trust store may hold two."""
+    """Create an authority that signs client certificates only. Its name is unique: a trust store may hold two."""
     key = ec.generate_private_key(ec.SECP256R1())
     serial = x509.random_serial_number()
-    name = _name(cluster, f"Berth {serial:040x}"[:22])
+    name = _validate_name(cluster, f"Berth {serial:040x}"[:22])
     usage = _key_usage(certificate_sign=True)
     builder = (
         _builder(name, name, key, serial, now, lifetime)
@@ -67,10 +67,10 @@ def new_authority(cluster: str, now: datetime, lifetime: timedelta) -> KeyPair:
 
 
 def new_client(name: str, authority: KeyPair, now: datetime, lifetime: timedelta) -> KeyPair:
-    """For a client of TLS (extended key usage clientAuth) and nothing else."""
+    """Create a certificate for TLS clients only (extended key usage clientAuth)."""
     key = ec.generate_private_key(ec.SECP256R1())
     [organization] = authority.certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
-    subject = _name(str(organization.value), name)
+    subject = _validate_name(str(organization.value), name)
     builder = (
         _builder(subject, authority.certificate.subject, key, x509.random_serial_number(), now, lifetime)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
@@ -102,7 +102,7 @@ def _builder(
     )
 
 
-def _name(organization: str, common_name: str) -> x509.Name:
+def _validate_name(organization: str, common_name: str) -> x509.Name:
     return x509.Name(
         [
             x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization),

@@ -1,4 +1,4 @@
-"""What is known of the certificates that an authority has given out: names, serials, and until when each may call."""
+"""The record of issued client certificates: name, serial, expiry, retirement and revocation."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict
 from berth.authentication.allow_list import Entry
 
 
-class State(StrEnum):
-    """RETIRING: replaced, and still allowed for a while."""
+class CertificateState(StrEnum):
+    """RETIRING: replaced by a rotation and still allowed during the overlap. RETIRED: after the overlap."""
 
     ACTIVE = "active"
     RETIRING = "retiring"
@@ -21,7 +21,7 @@ class State(StrEnum):
     EXPIRED = "expired"
 
 
-class Issued(BaseModel):
+class IssuedCertificate(BaseModel):
     """A client certificate. `serial` is hexadecimal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -34,60 +34,60 @@ class Issued(BaseModel):
 
     @property
     def stem(self) -> str:
-        """Of its files' names."""
+        """Base name of its files."""
         return f"{self.name}-{self.serial[:8]}"
 
-    def state(self, now: datetime) -> State:
-        """What has become of it."""
+    def state(self, now: datetime) -> CertificateState:
+        """The state at this time."""
         if self.revoked_at is not None:
-            return State.REVOKED
+            return CertificateState.REVOKED
         if now >= self.not_after:
-            return State.EXPIRED
+            return CertificateState.EXPIRED
         if self.retires_at is None:
-            return State.ACTIVE
-        return State.RETIRING if now < self.retires_at else State.RETIRED
+            return CertificateState.ACTIVE
+        return CertificateState.RETIRING if now < self.retires_at else CertificateState.RETIRED
 
 
-class Record(BaseModel):
-    """All of them, in the order in which they were made."""
+class CertificateRecord(BaseModel):
+    """All issued certificates, in the order of issue."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    certificates: tuple[Issued, ...] = ()
+    certificates: tuple[IssuedCertificate, ...] = ()
 
-    def with_issued(self, issued: Issued) -> Self:
-        """And one more."""
+    def with_issued(self, issued: IssuedCertificate) -> Self:
+        """A record with one more certificate."""
         return self.model_copy(update={"certificates": (*self.certificates, issued)})
 
-    def active(self, name: str, now: datetime) -> Issued | None:
-        """The one that a client of this name is to use now."""
-        found = [each for each in self.certificates if each.name == name and each.state(now) is State.ACTIVE]
+    def active(self, name: str, now: datetime) -> IssuedCertificate | None:
+        """The certificate that the client should use now; None if it has none."""
+        found = [each for each in self.certificates if each.name == name and each.state(now) is CertificateState.ACTIVE]
         return found[-1] if found else None
 
-    def named(self, name_or_serial: str) -> tuple[Issued, ...]:
-        """All of that name, or the one with that serial."""
+    def find(self, name_or_serial: str) -> tuple[IssuedCertificate, ...]:
+        """All certificates of this name, or the one with this serial."""
         serial = name_or_serial.replace(":", "").lower().lstrip("0")
         return tuple(each for each in self.certificates if each.name == name_or_serial or each.serial == serial)
 
-    def retiring(self, issued: Issued, at: datetime) -> Self:
-        """One of them ends at that time."""
-        return self._changed(issued, retires_at=at)
+    def with_retirement(self, issued: IssuedCertificate, at: datetime) -> Self:
+        """A record in which this certificate retires at that time."""
+        return self._with_fields(issued, retires_at=at)
 
-    def revoking(self, issued: Issued, at: datetime) -> Self:
-        """One of them has ended."""
-        return self._changed(issued, revoked_at=at)
+    def with_revocation(self, issued: IssuedCertificate, at: datetime) -> Self:
+        """A record in which this certificate is revoked at that time."""
+        return self._with_fields(issued, revoked_at=at)
 
-    def entries(self, now: datetime) -> list[Entry]:
-        """Those that may call."""
+    def allow_list_entries(self, now: datetime) -> list[Entry]:
+        """Allow-list entries of all certificates that are valid now."""
         return [
             Entry(
                 int(each.serial, 16), None if each.retires_at is None else each.retires_at.timestamp(), note=each.name
             )
             for each in self.certificates
-            if each.state(now) in (State.ACTIVE, State.RETIRING)
+            if each.state(now) in (CertificateState.ACTIVE, CertificateState.RETIRING)
         ]
 
-    def _changed(self, issued: Issued, **fields: datetime) -> Self:
+    def _with_fields(self, issued: IssuedCertificate, **fields: datetime) -> Self:
         changed = issued.model_copy(update=fields)
         return self.model_copy(
             update={

@@ -1,1 +1,1 @@
-"""`berth config`: check, apply and describe BerthConfiguration documents."""
+"""`berth config`: check and apply BerthConfiguration documents, and print their JSON Schema."""

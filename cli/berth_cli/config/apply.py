@@ -1,4 +1,4 @@
-"""`berth config apply`: put a BerthConfiguration beside the node cache's head, where every function picks it up."""
+"""`berth config apply`: store a BerthConfiguration in the cache table, where every function reads it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from berth_cli.config.document import load_configuration, name_of
-from berth_cli.stack_options import refuse_unless_one, table_options
+from berth_cli.config.document import display_name, load_configuration
+from berth_cli.stack_options import require_stack_or_table, table_options
 
 if TYPE_CHECKING:
     from berth.configuration.store import ConfigurationStore
@@ -27,15 +27,16 @@ Examples:
 @click.argument("file", type=click.Path(path_type=Path))
 @table_options(OUTPUT, "cache")
 def apply(file: Path, stack: str | None, table: str | None, region: str | None) -> None:
-    """Apply the BerthConfiguration in FILE to a running stack, without a deployment; `-` reads standard input.
+    """Apply the BerthConfiguration in FILE to a running stack without a deployment.
 
-    The document is validated first. Verbs use it from their next call on; the watcher within 15 seconds.
+    `-` reads standard input. The document is validated first. The verbs use it from their next call, the watcher
+    within 15 seconds. Exit status: 0 applied, 1 invalid document or unavailable stack or table, 2 usage error.
     """
-    refuse_unless_one(stack, table)
+    require_stack_or_table(stack, table)
     configuration = load_configuration(file, None)
     for doubt in configuration.doubts:
-        click.echo(f"{name_of(file)}: warning: {doubt}", err=True)
-    # Only now: the AWS SDK takes longer to import than a wrong document to be found.
+        click.echo(f"{display_name(file)}: warning: {doubt}", err=True)
+    # Imported here: the AWS SDK takes longer to import than the validation takes.
     import boto3
     from botocore.exceptions import BotoCoreError
 
@@ -53,4 +54,4 @@ def apply(file: Path, stack: str | None, table: str | None, region: str | None) 
         raise click.ClickException(str(error)) from error
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
-    click.echo(f"{name_of(file)} is applied to {name}: profile {configuration.profile}, hash {hash_of(document)}")
+    click.echo(f"{display_name(file)} is applied to {name}: profile {configuration.profile}, hash {hash_of(document)}")

@@ -1,4 +1,4 @@
-"""The commands of `berth config`."""
+"""`berth config check` and `berth config schema`; `apply` is in apply.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.apply import apply
-from berth_cli.config.document import WrongField, bytes_of, name_of, parsed
+from berth_cli.config.document import FieldError, display_name, parse_document, read_bytes
 from berth_cli.config.schema import schema_text
 
 CHECK_EPILOG = """\b
@@ -23,7 +23,7 @@ Examples:
 
 @click.group()
 def config() -> None:
-    """Check a BerthConfiguration document, apply it to a stack, or print the JSON Schema of such documents."""
+    """Check a BerthConfiguration document, apply it to a stack, or print its JSON Schema."""
 
 
 config.add_command(apply)
@@ -33,58 +33,62 @@ config.add_command(apply)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def check(file: Path, output: str) -> None:
-    """Say whether FILE is a valid BerthConfiguration, and if not, which fields are wrong.
+    """Validate the BerthConfiguration in FILE and list its invalid fields.
 
-    `-` reads standard input. Exit status: 0 valid, 1 not valid, 2 no such file.
+    `-` reads standard input. Exit status: 0 valid, 1 invalid, 2 file not found.
     """
     try:
-        text = bytes_of(file)
+        text = read_bytes(file)
     except OSError as error:
         raise click.BadParameter(f"{file}: {error.strerror}") from error
-    name, found = name_of(file), parsed(text)
-    valid = isinstance(found, BerthConfiguration)
+    name, result = display_name(file), parse_document(text)
+    valid = isinstance(result, BerthConfiguration)
     if output == "json":
-        click.echo(orjson.dumps({"file": name, **as_json(found)}, option=orjson.OPT_INDENT_2))
-    elif isinstance(found, BerthConfiguration):
-        click.echo(f"{name} is valid: {in_words(found)}")
-        for doubt in found.doubts:
+        click.echo(orjson.dumps({"file": name, **description_document(result)}, option=orjson.OPT_INDENT_2))
+    elif isinstance(result, BerthConfiguration):
+        click.echo(f"{name} is valid: {describe(result)}")
+        for doubt in result.doubts:
             click.echo(f"{name}: warning: {doubt}", err=True)
     else:
-        for wrong in found:
-            click.echo(f"{name}: {wrong.field}: {wrong.message}", err=True)
+        for field_error in result:
+            click.echo(f"{name}: {field_error.field}: {field_error.message}", err=True)
     sys.exit(0 if valid else 1)
 
 
 @config.command(epilog="Example: berth config schema > berth.schema.json")
 def schema() -> None:
-    """Print the JSON Schema of BerthConfiguration documents, for editors and for checks elsewhere."""
+    """Print the JSON Schema of BerthConfiguration documents, for editors and CI checks."""
     click.echo(schema_text(), nl=False)
 
 
-def in_words(configuration: BerthConfiguration) -> str:
-    """On one line: the profile and its plugins, then those of single schedulers."""
-    told = [f"{_words(configuration, configuration.profile)}"]
-    told += [f"for {scheduler}: {_words(configuration, name)}" for scheduler, name in configuration.profiles.items()]
-    return "; ".join(told)
+def describe(configuration: BerthConfiguration) -> str:
+    """One line: the profile and its plugins, then the profiles of individual schedulers."""
+    parts = [f"{_describe_profile(configuration, configuration.profile)}"]
+    parts += [
+        f"for {scheduler}: {_describe_profile(configuration, name)}"
+        for scheduler, name in configuration.profiles.items()
+    ]
+    return "; ".join(parts)
 
 
-def _words(configuration: BerthConfiguration, name: str) -> str:
+def _describe_profile(configuration: BerthConfiguration, name: str) -> str:
     plugins = configuration.composition(name).plugins
     return f"profile {name}, plugins {', '.join(each.name for each in plugins)}"
 
 
-def as_json(found: BerthConfiguration | Sequence[WrongField]) -> dict[str, object]:
-    """The same for programs, or the wrong fields."""
-    if not isinstance(found, BerthConfiguration):
-        errors = [{"field": wrong.field, "message": wrong.message} for wrong in found]
+def description_document(result: BerthConfiguration | Sequence[FieldError]) -> dict[str, object]:
+    """The profiles and plugins, or the invalid fields, as a JSON object."""
+    if not isinstance(result, BerthConfiguration):
+        errors = [{"field": error.field, "message": error.message} for error in result]
         return {"valid": False, "errors": errors}
     return {
         "valid": True,
-        "warnings": list(found.doubts),
-        "profile": found.profile,
-        "plugins": _plugins(found, found.profile),
+        "warnings": list(result.doubts),
+        "profile": result.profile,
+        "plugins": _plugins(result, result.profile),
         "profiles": {
-            scheduler: {"profile": name, "plugins": _plugins(found, name)} for scheduler, name in found.profiles.items()
+            scheduler: {"profile": name, "plugins": _plugins(result, name)}
+            for scheduler, name in result.profiles.items()
         },
     }
 

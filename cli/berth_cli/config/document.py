@@ -1,4 +1,4 @@
-"""BerthConfiguration from --config or --profile, with errors that name the field and what may stand there."""
+"""Read a BerthConfiguration from --config or --profile. Errors name the field and the allowed values."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
-# What pydantic says in Python's words.
-_IN_WORDS_OF_YAML = {
+# Messages of pydantic that use Python's type names, in the words of YAML.
+_YAML_MESSAGES = {
     "model_type": "Input should be a mapping",
     "dict_type": "Input should be a mapping",
     "tuple_type": "Input should be a list",
@@ -30,73 +30,73 @@ STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class WrongField:
-    """`field`: its path in the document, with dots; `document` where no field is to blame."""
+class FieldError:
+    """An invalid field. `field`: dotted path, or `document` if the error concerns the whole document."""
 
     field: str
     message: str
 
 
 def load_configuration(config: Path | None, profile: str | None) -> BerthConfiguration:
-    """Raises click.ClickException with one line per wrong field."""
+    """Load a document, a profile or the defaults. Raises click.ClickException with one line per invalid field."""
     if config is not None and profile is not None:
         raise click.UsageError("--config and --profile exclude each other; name the profile in the document")
     if config is None:
-        return _or_raise(validated({"profile": profile} if profile else {}), "--profile")
+        return _require_valid(validate_document({"profile": profile} if profile else {}), "--profile")
     try:
-        text = bytes_of(config)
+        text = read_bytes(config)
     except OSError as error:
         raise click.ClickException(f"{config}: {error.strerror}") from error
-    return _or_raise(parsed(text), name_of(config))
+    return _require_valid(parse_document(text), display_name(config))
 
 
-def name_of(file: Path) -> str:
-    """What messages call it."""
+def display_name(file: Path) -> str:
+    """The name of the file in messages."""
     return "standard input" if str(file) == STDIN else str(file)
 
 
-def bytes_of(file: Path) -> bytes:
-    """What is in it; `-` is standard input. Raises OSError."""
+def read_bytes(file: Path) -> bytes:
+    """The content of the file; `-` reads standard input. Raises OSError."""
     return sys.stdin.buffer.read() if str(file) == STDIN else file.read_bytes()
 
 
-def parsed(text: bytes) -> BerthConfiguration | list[WrongField]:
-    """The document of a text, or what is wrong with it."""
+def parse_document(text: bytes) -> BerthConfiguration | list[FieldError]:
+    """Parse YAML or JSON text into a configuration, or return its errors."""
     try:
         document = strict_yaml.load(text)
-    except strict_yaml.NotOneDocument as error:
-        return [WrongField(error.field or "document", str(error))]
-    return validated(document)
+    except strict_yaml.InvalidYAML as error:
+        return [FieldError(error.field or "document", str(error))]
+    return validate_document(document)
 
 
-def validated(document: object) -> BerthConfiguration | list[WrongField]:
-    """A document, or what is wrong with it."""
+def validate_document(document: object) -> BerthConfiguration | list[FieldError]:
+    """Validate a parsed document, or return its errors."""
     try:
-        # Python's own names of the fields are no part of the document's form.
-        found = BerthConfiguration.model_validate(document, by_alias=True, by_name=False)
+        # The document uses camelCase names only: Python's field names are not accepted.
+        configuration = BerthConfiguration.model_validate(document, by_alias=True, by_name=False)
     except ValidationError as error:
-        return [_wrong_field(detail, document) for detail in error.errors()]
+        return [_field_error(detail, document) for detail in error.errors()]
     try:
-        found.policy()
+        configuration.policy()
     except Exception as error:
-        # A plugin of the user's own: what its constructor raises is anything.
-        return [WrongField("document", f"the policy cannot be built: {type(error).__name__}: {error}")]
-    return found
+        # A custom plugin's constructor may raise any exception.
+        return [FieldError("document", f"the policy cannot be built: {type(error).__name__}: {error}")]
+    return configuration
 
 
-def _wrong_field(detail: ErrorDetails, document: object) -> WrongField:
-    place = [part for part in detail["loc"] if part != "[key]"]
-    message = _IN_WORDS_OF_YAML.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
+def _field_error(detail: ErrorDetails, document: object) -> FieldError:
+    path = [part for part in detail["loc"] if part != "[key]"]
+    message = _YAML_MESSAGES.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
     if detail["type"] == "extra_forbidden":
-        # Only now: the schema takes a moment to make.
+        # Imported here: building the schema takes a moment.
         from berth_cli.config.schema import known_fields
 
-        known = known_fields(document, place[:-1])
-        message += f"; there {'are' if len(known) > 1 else 'is'} {', '.join(known)}" if known else ""
-    return WrongField(".".join(map(str, place)) or "document", message)
+        known = known_fields(document, path[:-1])
+        message += f"; allowed: {', '.join(known)}" if known else ""
+    return FieldError(".".join(map(str, path)) or "document", message)
 
 
-def _or_raise(found: BerthConfiguration | list[WrongField], where: str) -> BerthConfiguration:
-    if isinstance(found, BerthConfiguration):
-        return found
-    raise click.ClickException("\n".join(f"{where}: {each.field}: {each.message}" for each in found))
+def _require_valid(result: BerthConfiguration | list[FieldError], source: str) -> BerthConfiguration:
+    if isinstance(result, BerthConfiguration):
+        return result
+    raise click.ClickException("\n".join(f"{source}: {each.field}: {each.message}" for each in result))

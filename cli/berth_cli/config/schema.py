@@ -1,4 +1,7 @@
-"""The JSON Schema of BerthConfiguration documents, made from the models that validate them."""
+"""The JSON Schema of BerthConfiguration documents, and the field names it allows at a given path.
+
+The schema is generated from the pydantic models that validate documents.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +25,22 @@ class FieldsUndocumented(Exception):
 
 
 def schema_text() -> str:
-    """As docs/configuration.schema.json has it."""
+    """The schema as JSON text, as stored in docs/configuration.schema.json."""
     return json.dumps({"$schema": DIALECT, **BerthConfiguration.model_json_schema()}, indent=2) + "\n"
 
 
 Schema = dict[str, Any]
 
 
-def known_fields(document: object, place: Sequence[str | int]) -> list[str]:
-    """Names for the mapping at this place of the document, whose values choose between alternatives. Empty: any."""
+def known_fields(document: object, path: Sequence[str | int]) -> list[str]:
+    """Field names allowed at this path; the document's values select between alternatives. Empty: any name."""
     whole = _schema()
     here: Schema = whole
     value = document
-    for part in place:
-        here = _at(_resolved(here, value, whole), part)
-        value = value[part] if _has(value, part) else None  # type: ignore[index]
-    return list(_resolved(here, value, whole).get("properties", ()))
+    for part in path:
+        here = _child_schema(_resolve(here, value, whole), part)
+        value = value[part] if _has_child(value, part) else None  # type: ignore[index]
+    return list(_resolve(here, value, whole).get("properties", ()))
 
 
 @cache
@@ -45,19 +48,19 @@ def _schema() -> Schema:
     return BerthConfiguration.model_json_schema()
 
 
-def _resolved(schema: Schema, value: object, whole: Schema) -> Schema:
-    """What a reference or a choice stands for: of alternatives the one whose `name` is that of the value."""
+def _resolve(schema: Schema, value: object, whole: Schema) -> Schema:
+    """Follow references. Of several alternatives take the one whose `name` equals the value's `name`."""
     if "$ref" in schema:
-        return _resolved(whole["$defs"][schema["$ref"].rpartition("/")[2]], value, whole)
+        return _resolve(whole["$defs"][schema["$ref"].rpartition("/")[2]], value, whole)
     name = value.get("name") if isinstance(value, dict) else None
     for alternative in (*schema.get("oneOf", ()), *schema.get("anyOf", ())):
-        found = _resolved(alternative, value, whole)
+        found = _resolve(alternative, value, whole)
         if found.get("properties", {}).get("name", {}).get("const") == name:
             return found
     return schema
 
 
-def _at(schema: Schema, part: str | int) -> Schema:
+def _child_schema(schema: Schema, part: str | int) -> Schema:
     if isinstance(part, int):
         found = schema.get("items", {})
     else:
@@ -66,7 +69,7 @@ def _at(schema: Schema, part: str | int) -> Schema:
     return found if isinstance(found, dict) else {}
 
 
-def _has(value: object, part: str | int) -> bool:
+def _has_child(value: object, part: str | int) -> bool:
     if isinstance(value, dict):
         return part in value
     return isinstance(value, list) and isinstance(part, int) and part < len(value)

@@ -1,1 +1,1 @@
-"""`berth demo`: three policies on small clusters, through the HTTP server that `berth serve` runs."""
+"""`berth demo`: three policies on small clusters, through the HTTP server of `berth serve`."""

@@ -1,4 +1,4 @@
-"""The demo's cluster: a dump that is rewritten when something is done to the cluster."""
+"""The demo's cluster: a dump file that is rewritten on every change."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NAMESPACE = "default"
 
 
 def write_dump(path: Path, items: Sequence[Mapping[str, object]]) -> None:
-    """In one step, so that nobody reads half a file."""
-    whole = path.with_suffix(".new")
-    whole.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
-    os.replace(whole, path)
+    """Write the file atomically, so that the watcher never reads half of it."""
+    temporary = path.with_suffix(".new")
+    temporary.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    os.replace(temporary, path)
 
 
 class LabelledCluster:
-    """Nodes with or without the priority label, and pending pods. Nodes are relabelled as an operator would do it."""
+    """Nodes with or without the priority label, and pending pods. Labels can be changed."""
 
     def __init__(self, path: Path, priorities: Mapping[str, str | None], pods: tuple[str, ...]) -> None:
         self._path = path
@@ -36,7 +36,7 @@ class LabelledCluster:
         self._write()
 
     def pod(self, name: str) -> PendingPod:
-        """The pod of that name."""
+        """The pod with this name."""
         uid = f"uid-of-{name}"
         manifest = {
             "kind": "Pod",

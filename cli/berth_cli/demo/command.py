@@ -1,4 +1,4 @@
-"""Three stories, played on one server: its cluster is the dump that they write."""
+"""`berth demo`: run three scenarios against one local server. Each scenario writes the cluster dump it needs."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ from berth_cli.demo import counted_resources, label_priority, resource_segregati
 from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
 from berth_cli.demo.view import View
 from berth_cli.serve import local_stack, server
-from berth_cli.serve.watcher_thread import watching
+from berth_cli.serve.watcher_thread import watcher_thread
 
 
 @click.command(epilog="Example: berth demo | less")
 def demo() -> None:
-    """Play three policies on small clusters: where each pod goes, and why.
+    """Run three policies on small clusters and show where each pod goes.
 
-    Label-priority: a node's label is its score. Resource-segregation: nodes with GPUs are for the pods that ask for
-    GPUs. Managed-resources: slices of GPUs, of which none is given twice. Needs no account, no cluster and no Docker.
-    Every step goes through the extender's HTTP API, as kube-scheduler's calls do.
+    label-priority: the value of a node label is the node's score. resource-segregation: nodes with GPUs accept only
+    pods that request GPUs. managed-resources: GPU memory is allocated without overcommit. The demo needs no AWS
+    account, no cluster and no Docker. Every step calls the extender's HTTP API as kube-scheduler does. Exit status: 0
+    finished, 1 the extender failed.
     """
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         dump = Path(folder) / "cluster.json"
         cluster = label_priority.labelled_cluster(dump)
         stack = local_stack.start(
-            counted_resources.configuration(resource_segregation.PROFILES), local_stack.from_dump(dump)
+            counted_resources.configuration(resource_segregation.PROFILES), local_stack.dump_environment(dump)
         )
-        stack.watch()
+        stack.run_watcher_once()
         listener = server.listen("127.0.0.1", 0)
-        with server.serving(stack.gateway, listener):
+        with server.serve_in_thread(stack.gateway, listener):
             view = View(Console())
             extender = ExtenderClient(f"http://127.0.0.1:{listener.getsockname()[1]}/scheduler")
             try:
-                label_priority.play(cluster, extender, stack.watch, view)
-                resource_segregation.play(dump, extender, stack.watch, view)
-                with watching(stack.follow):
-                    counted_resources.play(dump, extender, view)
+                label_priority.run(cluster, extender, stack.run_watcher_once, view)
+                resource_segregation.run(dump, extender, stack.run_watcher_once, view)
+                with watcher_thread(stack.run_watcher):
+                    counted_resources.run(dump, extender, view)
             except ExtenderFailed as error:
                 raise click.ClickException(str(error)) from error
-    view.closing(f"\nPlayed in {time.monotonic() - started:.1f} s. A scheduler of your own: berth serve --help")
+    view.footer(f"\nFinished in {time.monotonic() - started:.1f} s. To connect your own scheduler: berth serve --help")

@@ -1,7 +1,7 @@
-"""The third story: slices of three GPUs, which the scheduler ignores and Berth counts.
+"""Scenario 3, managed-resources: memory of three GPUs, which the scheduler ignores and Berth counts.
 
-The cluster and its pods are those of examples/counted-resources. A burst is bound faster than the watcher publishes:
-what is taken is known by the ledger.
+Cluster and pods are those of examples/counted-resources. The pods are bound faster than the watcher publishes, so only
+the ledger knows which amounts are reserved.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from berth_cli.demo.view import View
 from berth_cli.project_files import PROJECT
 from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE
 from berth_cli.simulate.admission import PriorityClasses
-from berth_cli.simulate.documents import contents, objects
+from berth_cli.simulate.documents import parse_objects, read_input
 from berth_cli.simulate.manifests import read_manifests
 
 EXAMPLE = PROJECT / "examples" / "counted-resources"
 RESOURCE = "example.com/gpu-memory"
 
-# The pods of this story name a scheduler of their own: one server has a profile for each story.
+# The pods of this scenario name their own scheduler: one server has a profile for each scenario.
 SCHEDULER = "gpu-scheduler"
 PROFILES = {SCHEDULER: "managed-resources"}
 
-TITLES = ("inference-1 has ended", "one that waited has its slice")
-PATIENCE_SECONDS = 20.0
+TITLES = ("after inference-1 ended", "after the next pod is bound")
+TIMEOUT_SECONDS = 20.0
 
 Occupants = Mapping[str, Sequence[str]]
 
 
 def configuration(others: Mapping[str, str]) -> BerthConfiguration:
-    """What the example counts, and the profiles of the other stories, by scheduler."""
+    """The example's counted resources, and the profiles of the other scenarios by scheduler name."""
     example = load_configuration(EXAMPLE / "configuration.yaml", None)
     return example.model_copy(update={"profile": LABEL_PRIORITY, "profiles": {**PROFILES, **others}})
 
 
-def play(path: Path, client: ExtenderClient, view: View) -> None:
-    """`path`: the dump that the watcher follows. Raises ExtenderFailed."""
-    nodes = list(objects(contents(EXAMPLE / "cluster.yaml"), "the example"))
+def run(path: Path, client: ExtenderClient, view: View) -> None:
+    """`path`: the dump that the watcher reads. Raises ExtenderFailed."""
+    nodes = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
     pods = [_pending(pod) for pod in read_manifests([EXAMPLE / "pods.yaml"]).stored(PriorityClasses(()))]
     slices = [pod for pod in pods if not pod.name.startswith("solver")]
     names = [str(an_object(node["metadata"], "Node.metadata")["name"]) for node in nodes]
@@ -58,26 +58,28 @@ def play(path: Path, client: ExtenderClient, view: View) -> None:
     write_dump(path, [*nodes, *(pod.manifest for pod in slices)])
     ledger.wait(lambda found: found.keys() >= set(names))
 
-    view.scene("GPUs of 8,000, 8,000 and 16,000 MiB: 11 pods for 3,000 MiB each and one for 25 per cent, in one burst")
-    waiting = [pod for pod in slices if not _placed(scheduler, pod, names, view)]
-    view.good(f"{len(slices) - len(waiting)} pods run; what is taken, the ledger knows before the cache does")
+    view.heading("GPUs of 8,000, 8,000 and 16,000 MiB: 11 pods of 3,000 MiB and one of 25 percent, in one burst")
+    waiting = [pod for pod in slices if not _schedule(scheduler, pod, names, view)]
+    view.success(
+        f"{len(slices) - len(waiting)} pods run; the ledger knows the reserved amounts before the node cache does"
+    )
     ledger.wait(lambda found: all(map(_is_confirmed, found.values())))
 
     first, *others = slices
     write_dump(path, [*nodes, *(pod.manifest for pod in others)])
     ledger.wait(lambda found: not any(first.uid in node.entries for node in found.values()))
-    view.scene("inference-1 ends: there is room for one of those that wait, and for no other")
-    before = ledger.slices()
+    view.heading("inference-1 ends: its memory is enough for one pending pod")
+    before = ledger.device_shares()
     for pod in waiting:
-        if _placed(scheduler, pod, names, view):
-            view.good(f"{pod.name} runs")
-    view.before_and_after(TITLES, before, ledger.slices())
+        if _schedule(scheduler, pod, names, view):
+            view.success(f"{pod.name} runs")
+    view.before_and_after(TITLES, before, ledger.device_shares())
 
 
-def _placed(scheduler: Scheduler, pod: PendingPod, names: Sequence[str], view: View) -> bool:
+def _schedule(scheduler: Scheduler, pod: PendingPod, names: Sequence[str], view: View) -> bool:
     placement = scheduler.schedule(pod, names)
     if not placement.node:
-        view.bad(f"{pod.name} is Pending: {placement.event()}")
+        view.pending(f"{pod.name} is Pending: {placement.event()}")
     return bool(placement.node)
 
 
@@ -88,26 +90,26 @@ def _pending(stored: Object) -> PendingPod:
 
 
 def _is_confirmed(ledger: NodeLedger) -> bool:
-    """Whether the watcher has seen all of its pods there."""
+    """Whether the watcher has seen all pods of the ledger on the node."""
     return all(entry.state is EntryState.BOUND for entry in ledger.entries.values())
 
 
 class _Ledger:
-    """The embedded table, as an operator would look into it."""
+    """Reads the embedded ledger table."""
 
     def __init__(self) -> None:
         self._table = DynamoDBLedgerTable(boto3.client("dynamodb"), LEDGER_TABLE)
 
     def wait(self, condition: Callable[[Mapping[str, NodeLedger]], bool]) -> None:
-        """Until it is so. Raises ExtenderFailed."""
-        until = time.monotonic() + PATIENCE_SECONDS
+        """Wait until the condition holds. Raises ExtenderFailed after the timeout."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
         while not condition({ledger.node: ledger for ledger in self._table.nodes()}):
-            if time.monotonic() > until:
-                raise ExtenderFailed("the watcher does not bring the ledger up to date")
+            if time.monotonic() > deadline:
+                raise ExtenderFailed("the watcher does not update the ledger")
             time.sleep(0.05)
 
-    def slices(self) -> Occupants:
-        """By device, the amounts that pods have of it, in MiB."""
+    def device_shares(self) -> Occupants:
+        """Reserved amounts in MiB by device."""
         found: dict[str, list[str]] = {}
         for ledger in self._table.nodes():
             for pool, size in sorted(ledger.capacity.items()):

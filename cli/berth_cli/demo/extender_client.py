@@ -1,4 +1,4 @@
-"""The extender's verbs over HTTP, called in node-cache mode as kube-scheduler calls them."""
+"""An HTTP client of the extender's verbs, in node-cache mode as kube-scheduler calls them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import urllib3
 from pydantic import BaseModel, Field, TypeAdapter
 
 
-class Filtered(BaseModel):
-    """The answer of filter: the names that are left, and why not the others."""
+class FilterResult(BaseModel):
+    """The response of filter: the remaining node names, and the reasons of the rejected nodes."""
 
     names: list[str] = Field(alias="NodeNames")
     unresolvable: dict[str, str] = Field(alias="FailedAndUnresolvableNodes")
@@ -24,11 +24,11 @@ class _HostPriority(BaseModel):
 _HOST_PRIORITY_LIST = TypeAdapter(list[_HostPriority])
 
 Manifest = Mapping[str, object]
-"""A whole v1.Pod."""
+"""A complete v1.Pod."""
 
 
 class ExtenderFailed(Exception):
-    """The extender answered with an Error or with a status other than 200."""
+    """The extender returned an Error or a status other than 200."""
 
 
 class ExtenderClient:
@@ -38,9 +38,9 @@ class ExtenderClient:
         self._url_prefix = url_prefix
         self._http = urllib3.PoolManager()
 
-    def filter(self, pod: Manifest, names: Sequence[str], verb: str = "filter") -> Filtered:
+    def filter(self, pod: Manifest, names: Sequence[str], verb: str = "filter") -> FilterResult:
         """`verb`: filter or filter_onlyone."""
-        return Filtered.model_validate_json(self._call(verb, _arguments(pod, names)))
+        return FilterResult.model_validate_json(self._call(verb, _arguments(pod, names)))
 
     def prioritize(self, pod: Manifest, names: Sequence[str]) -> dict[str, int]:
         """Scores by name."""

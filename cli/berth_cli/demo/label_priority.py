@@ -1,4 +1,4 @@
-"""The first story: three labelled nodes and one without, a relabelled node, one call instead of two, and no label."""
+"""Scenario 1, label-priority: three labelled nodes and one without the label, then changed and removed labels."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ LABELLED = {"node-a": "10", "node-b": "20", "node-c": "30", "node-d": None}
 
 
 def labelled_cluster(path: Path) -> LabelledCluster:
-    """As the story begins."""
+    """The cluster at the start of the scenario."""
     return LabelledCluster(path, LABELLED, ("web-1", "web-2", "web-3", "web-4"))
 
 
-def play(cluster: LabelledCluster, extender: ExtenderClient, watch: Callable[[], object], view: View) -> None:
-    """`watch` lets the watcher see what was changed. Raises ExtenderFailed."""
+def run(cluster: LabelledCluster, extender: ExtenderClient, run_watcher: Callable[[], object], view: View) -> None:
+    """`run_watcher`: publishes the changed cluster. Raises ExtenderFailed."""
     scheduler = Scheduler(extender)
 
     def schedule(pod: str, filter_verb: str = "filter") -> None:
         placement = scheduler.schedule(cluster.pod(pod), list(cluster.priorities), filter_verb)
         view.placement(pod, cluster.priorities, placement)
 
-    view.scene("Nodes labelled 10, 20 and 30, and one without the label: filter, prioritize, bind")
+    view.heading("Nodes labelled 10, 20 and 30, and one without the label: filter, prioritize, bind")
     schedule("web-1")
     cluster.relabel({"node-a": "40"})
-    watch()
-    view.scene("node-a is relabelled 40: the next pod goes there")
+    run_watcher()
+    view.heading("node-a is relabelled 40: the next pod goes there")
     schedule("web-2")
     cluster.relabel({"node-b": "50"})
-    watch()
-    view.scene("node-b is relabelled 50, and filter_onlyone chooses in one call")
+    run_watcher()
+    view.heading("node-b is relabelled 50: filter_onlyone selects the node in one call")
     schedule("web-3", "filter_onlyone")
     cluster.relabel(dict.fromkeys(LABELLED))
-    watch()
-    view.scene("No node has the label: what the pod's event says")
+    run_watcher()
+    view.heading("No node has the label: the message of the pod's FailedScheduling event")
     schedule("web-4")

@@ -1,6 +1,6 @@
-"""The second story: 9 nodes without a GPU and 6 with, before and after pods are kept apart.
+"""Scenario 2, resource-segregation: 9 nodes without a GPU and 6 with GPUs, without and with the policy.
 
-The cluster and its pods are those of examples/resource-segregation.
+Cluster and pods are those of examples/resource-segregation.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ from berth_cli.demo.view import View
 from berth_cli.project_files import PROJECT
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import read_cluster
-from berth_cli.simulate.documents import contents, objects
+from berth_cli.simulate.documents import parse_objects, read_input
 from berth_cli.simulate.manifests import Manifests, read_manifests
-from berth_cli.simulate.queue import queue
+from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import Extender
 
 EXAMPLE = PROJECT / "examples" / "resource-segregation"
 
-# The pods of this story name a scheduler, those of the first do not: one server has a profile for each.
+# The pods of this scenario name a scheduler, those of scenario 1 do not: one server has a profile for each.
 PROFILES = {DEFAULT_SCHEDULER: "resource-segregation"}
 
 TITLES = ("the scheduler alone", "with resource-segregation")
 
-ONE_MORE: Object = {
+EXTRA_POD: Object = {
     "kind": "Pod",
     "metadata": {"name": "api-19"},
     "spec": {"containers": [{"name": "api", "resources": {"requests": {"cpu": "4", "memory": "8Gi"}}}]},
 }
-AGENT: Object = {
+DAEMON_POD: Object = {
     "kind": "Pod",
     "metadata": {
         "name": "log-agent-1",
@@ -64,7 +64,7 @@ AGENT: Object = {
 
 
 class ServedExtender(Extender):
-    """Asks over HTTP. `manifests`: of all pods that it will be asked about, by UID."""
+    """Calls the extender over HTTP. `manifests`: all pods of the scenario, by UID."""
 
     def __init__(self, client: ExtenderClient, manifests: Mapping[str, Manifest]) -> None:
         self._client, self._manifests = client, manifests
@@ -78,35 +78,35 @@ class ServedExtender(Extender):
         return [scores.get(name, 0) for name in names]
 
 
-def play(path: Path, client: ExtenderClient, watch: Callable[[], object], view: View) -> None:
+def run(path: Path, client: ExtenderClient, run_watcher: Callable[[], object], view: View) -> None:
     """`path`: the dump that the watcher reads. Raises ExtenderFailed."""
-    nodes = list(objects(contents(EXAMPLE / "cluster.yaml"), "the example"))
+    nodes = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
     deployed = read_manifests([EXAMPLE / "pods.yaml"])
     cluster = read_cluster([*nodes, *deployed.others], "the example")
-    waiting = queue(deployed.read(cluster.priority_classes), ()).pods
-    later = Manifests((ONE_MORE, AGENT))
+    waiting = build_queue(deployed.read(cluster.priority_classes), ()).pods
+    later = Manifests((EXTRA_POD, DAEMON_POD))
     stored = [*deployed.stored(cluster.priority_classes), *later.stored(cluster.priority_classes)]
     one_more, agent = later.read(cluster.priority_classes)
     write_dump(path, [*nodes, *stored])
-    watch()
+    run_watcher()
 
     full = BerthConfiguration(profile=FULL).build_profile(FULL)
     served = ControlLoop(
         full, cluster.snapshot, ServedExtender(client, {_uid(manifest): manifest for manifest in stored})
     )
-    view.scene("9 nodes without a GPU, 6 with two each: 18 api pods, then 12 trainers that ask for a GPU")
+    view.heading("9 nodes without a GPU, 6 with two each: 18 api pods, then 12 trainers that request a GPU")
     alone = list(ControlLoop(full, cluster.snapshot).run(waiting))
-    segregated = list(_bound(client, served.run(waiting)))
+    segregated = list(_bind_placed(client, served.run(waiting)))
     view.before_and_after(TITLES, _occupants(cluster.snapshot, alone), _occupants(cluster.snapshot, segregated))
     for title, outcomes in zip(TITLES, (alone, segregated), strict=True):
-        _tell(view, title, outcomes)
-    view.scene("One api pod more than the nodes without a GPU have room for: what its event says")
-    _tell(view, "api-19", [served.schedule(one_more)])
-    view.scene("A DaemonSet's pod on gpu-1: no policy bars the cluster's own agents")
-    _tell(view, "log-agent-1", list(_bound(client, [served.schedule(agent)])))
+        _print_outcomes(view, title, outcomes)
+    view.heading("One more api pod than the nodes without a GPU can hold: the message of its event")
+    _print_outcomes(view, "api-19", [served.schedule(one_more)])
+    view.heading("A DaemonSet's pod on gpu-1: DaemonSet pods are exempt from the policy")
+    _print_outcomes(view, "log-agent-1", list(_bind_placed(client, [served.schedule(agent)])))
 
 
-def _bound(client: ExtenderClient, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+def _bind_placed(client: ExtenderClient, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
     for outcome in outcomes:
         if outcome.node:
             client.bind(outcome.pod.namespace, outcome.pod.name, outcome.pod.uid, outcome.node)
@@ -121,14 +121,14 @@ def _occupants(snapshot: Snapshot, outcomes: Sequence[Outcome]) -> Mapping[str, 
     return found
 
 
-def _tell(view: View, who: str, outcomes: Sequence[Outcome]) -> None:
-    """`who`: a pod, or under which rule several pods were placed."""
+def _print_outcomes(view: View, subject: str, outcomes: Sequence[Outcome]) -> None:
+    """`subject`: a pod, or the rule under which several pods were placed."""
     several = len(outcomes) > 1
     pending = Counter(outcome.message for outcome in outcomes if not outcome.node)
     if not pending:
-        view.good(f"{who}: all {len(outcomes)} pods run" if several else f"{who} runs on {outcomes[0].node}")
+        view.success(f"{subject}: all {len(outcomes)} pods run" if several else f"{subject} runs on {outcomes[0].node}")
     for message, count in pending.items():
-        view.bad(f"{who}{f': {count} of {len(outcomes)} pods are' if several else ' is'} Pending: {message}")
+        view.pending(f"{subject}{f': {count} of {len(outcomes)} pods are' if several else ' is'} Pending: {message}")
 
 
 def _uid(manifest: Object) -> str:

@@ -1,4 +1,4 @@
-"""What kube-scheduler does with an extender, one pod at a time: filter, prioritize, bind."""
+"""A minimal scheduler without plugins of its own: filter, prioritize and bind through the extender."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from berth_cli.demo.extender_client import ExtenderClient, Manifest
-from berth_cli.simulate.scheduler.control_loop import fit_error
+from berth_cli.simulate.scheduler.control_loop import fit_error_message
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPod:
-    """A pod that waits for a node."""
+    """A pod without a node."""
 
     name: str
     namespace: str
@@ -21,7 +21,7 @@ class PendingPod:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where a pod went (`node` empty: nowhere), the scores it was chosen by, and why not the other nodes."""
+    """The chosen node (empty: none), the scores, and the reason of each rejected node."""
 
     node: str
     passed: Sequence[str]
@@ -30,23 +30,23 @@ class Placement:
 
     def event(self) -> str:
         """The message of the pod's FailedScheduling event."""
-        return fit_error(len(self.passed) + len(self.reasons), self.reasons.values())
+        return fit_error_message(len(self.passed) + len(self.reasons), self.reasons.values())
 
 
 class Scheduler:
-    """A scheduler that has nothing to say itself: the extender decides."""
+    """Schedules one pod at a time; the extender alone decides."""
 
     def __init__(self, extender: ExtenderClient) -> None:
         self._extender = extender
 
     def schedule(self, pod: PendingPod, nodes: Sequence[str], filter_verb: str = "filter") -> Placement:
-        """Raises ExtenderFailed."""
+        """Filter, score and bind one pod. Raises ExtenderFailed."""
         filtered = self._extender.filter(pod.manifest, nodes, filter_verb)
         passed = filtered.names
         if not passed:
             return Placement("", passed, filtered.unresolvable)
         scores: dict[str, int] = {}
-        # One node left is not scored: there is nothing to choose (fact 46).
+        # kube-scheduler does not score a single remaining node (fact 46).
         if len(passed) > 1:
             scores = self._extender.prioritize(pod.manifest, passed)
         chosen = max(passed, key=lambda name: scores.get(name, 0))

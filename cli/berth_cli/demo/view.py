@@ -1,4 +1,4 @@
-"""The demo on the screen: a table per pod on a terminal, plain lines in a pipe."""
+"""The demo's output: coloured tables on a terminal, plain lines in a pipe."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from rich.text import Text
 from berth_cli.demo.scheduler import Placement
 
 Occupants = Mapping[str, Sequence[str]]
-"""By node, the applications whose pods are on it."""
+"""By node or device: the applications or amounts on it."""
 
 _COLOURS = ("cyan", "magenta", "yellow", "green")
 
 
 def before_and_after_lines(titles: tuple[str, str], before: Occupants, after: Occupants) -> Iterator[str]:
-    """As text."""
+    """Both states side by side, as plain lines."""
     rows = [("", *titles), *((node, *(" ".join(each[node]) for each in (before, after))) for node in before)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -25,7 +25,7 @@ def before_and_after_lines(titles: tuple[str, str], before: Occupants, after: Oc
 
 
 def before_and_after_table(titles: tuple[str, str], before: Occupants, after: Occupants) -> Table:
-    """In colours, one for each application."""
+    """Both states side by side, as a table with a colour for each application."""
     applications = list(dict.fromkeys(application for pods in before.values() for application in pods))
     colour = dict(zip(applications, _COLOURS, strict=False))
     found = Table("node", *titles, header_style="dim")
@@ -45,17 +45,17 @@ class View:
     def __init__(self, console: Console) -> None:
         self._console = console
 
-    def scene(self, title: str) -> None:
-        """What has just been done to the cluster."""
+    def heading(self, title: str) -> None:
+        """Print the title of a step."""
         if self._console.is_terminal:
             self._console.print(f"\n{title}", style="bold", highlight=False)
         else:
             print(f"\n== {title}")
 
     def placement(self, pod: str, priorities: Mapping[str, str | None], placement: Placement) -> None:
-        """Every node with its label, what the extender said of it, and the one the pod went to."""
+        """Print every node with its label, its filter result and score, and mark the chosen node."""
         rows = [
-            (name, priority or "-", *_verdict(name, placement), "<- " + pod if name == placement.node else "")
+            (name, priority or "-", *_filter_result(name, placement), "<- " + pod if name == placement.node else "")
             for name, priority in priorities.items()
         ]
         if self._console.is_terminal:
@@ -63,28 +63,28 @@ class View:
         else:
             self._lines(rows)
         if placement.node:
-            self.good(f"{pod} runs on {placement.node}")
+            self.success(f"{pod} runs on {placement.node}")
         else:
-            self.bad(f"{pod} is Pending: {placement.event()}")
+            self.pending(f"{pod} is Pending: {placement.event()}")
 
     def before_and_after(self, titles: tuple[str, str], before: Occupants, after: Occupants) -> None:
-        """Where the pods are in either case."""
+        """Print the pods on each node in both states."""
         if self._console.is_terminal:
             self._console.print(before_and_after_table(titles, before, after))
         else:
             for line in before_and_after_lines(titles, before, after):
                 print(f"  {line}".rstrip())
 
-    def good(self, line: str) -> None:
-        """What became of pods that run."""
+    def success(self, line: str) -> None:
+        """Print a line about running pods."""
         self._outcome(line, "green")
 
-    def bad(self, line: str) -> None:
-        """What became of pods that wait."""
+    def pending(self, line: str) -> None:
+        """Print a line about pending pods."""
         self._outcome(line, "yellow")
 
-    def closing(self, line: str) -> None:
-        """The last word."""
+    def footer(self, line: str) -> None:
+        """Print the last line."""
         self._console.print(line, highlight=False)
 
     def _table(self, rows: Sequence[Sequence[str]]) -> None:
@@ -105,7 +105,7 @@ class View:
             print(f"  {line}")
 
 
-def _verdict(name: str, placement: Placement) -> tuple[str, str]:
+def _filter_result(name: str, placement: Placement) -> tuple[str, str]:
     if name in placement.reasons:
         return placement.reasons[name], ""
     if name in placement.passed:

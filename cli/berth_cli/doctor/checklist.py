@@ -1,4 +1,4 @@
-"""Which checks can be made of what was given, in the order in which a call passes the things they look at."""
+"""Select the checks for the given inputs, in the order in which a request passes the components."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from berth_cli.doctor.access.account import Account, AccountUnavailable
 from berth_cli.doctor.access.cluster import ClusterAccess
 from berth_cli.doctor.checks import account as account_checks
 from berth_cli.doctor.checks import cluster as cluster_checks
-from berth_cli.doctor.checks.authentication import WayIn, barred
+from berth_cli.doctor.checks.authentication import AccessProbe, probe_access
 from berth_cli.doctor.checks.cache import healthz
 from berth_cli.doctor.checks.certificates import client_certificate, server_certificate
 from berth_cli.doctor.checks.latency import bind_time, latency
 from berth_cli.doctor.checks.managed_resources import managed_resources
 from berth_cli.doctor.checks.scheduler import entries, scheduler
 from berth_cli.doctor.checks.transport import transport
-from berth_cli.doctor.checks.verbs import ALL, verbs
+from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, verbs
 from berth_cli.doctor.findings import CheckName, Finding, ok, skipped
 from berth_cli.doctor.inputs import Inputs
 from berth_cli.doctor.runner import Check
-from berth_cli.scheduler_config.managed_resources import managed
+from berth_cli.scheduler_config.managed_resources import managed_resources_of
 
 DEFAULT_TIMEOUT = 5.0
 
-HOW = {
+HOW_TO_PROVIDE = {
     CheckName.SCHEDULER: "give --scheduler-config FILE, or --scheduler-configmap NAMESPACE/NAME with --kubeconfig",
     CheckName.MANAGED_RESOURCES: "give --config FILE, or --stack NAME",
     CheckName.ADDRESS: "give --url URL, --stack NAME or the scheduler's configuration",
@@ -33,109 +33,113 @@ HOW = {
     CheckName.ACCOUNT: "give --stack NAME",
 }
 
-GIVEN_AND_NOT_TO_BE_HAD: Mapping[CheckName, frozenset[CheckName]] = {
+INPUT_ERRORS: Mapping[CheckName, frozenset[CheckName]] = {
     CheckName.SCHEDULER: frozenset({CheckName.SCHEDULER, CheckName.KUBECONFIG}),
     CheckName.MANAGED_RESOURCES: frozenset({CheckName.CONFIGURATION, CheckName.STACK}),
     CheckName.ADDRESS: frozenset({CheckName.CREDENTIALS, CheckName.TLS_CONFIG, CheckName.STACK, CheckName.SCHEDULER}),
     CheckName.CLUSTER: frozenset({CheckName.KUBECONFIG, CheckName.KUBECONFIG_SECRET}),
     CheckName.ACCOUNT: frozenset({CheckName.STACK}),
 }
-"""The findings that already say why it is not here: nobody needs to be told to give it."""
+"""Findings that already explain why the input is missing, so that no check needs to ask for it."""
 
 
 def checks(inputs: Inputs, wall: Callable[[], float]) -> list[Check]:
-    """`wall`: seconds since the epoch."""
-    found = [Check(CheckName.CONFIGURATION, lambda: _given(inputs))]
-    found += _of_scheduler(inputs)
-    found += _of_address(inputs, wall)
-    found += _of_cluster(inputs)
-    found += _of_account(inputs, wall)
+    """All checks. `wall`: clock, seconds since the epoch."""
+    found = [Check(CheckName.CONFIGURATION, lambda: _input_findings(inputs))]
+    found += _scheduler_checks(inputs)
+    found += _address_checks(inputs, wall)
+    found += _cluster_checks(inputs)
+    found += _account_checks(inputs, wall)
     return found
 
 
-def _of_scheduler(inputs: Inputs) -> Iterator[Check]:
-    side = inputs.side
+def _scheduler_checks(inputs: Inputs) -> Iterator[Check]:
+    side = inputs.scheduler_side
     if side is None:
-        yield from _not_given(CheckName.SCHEDULER, inputs)
+        yield from _not_provided(CheckName.SCHEDULER, inputs)
         return
     yield Check(CheckName.SCHEDULER, lambda: list(scheduler(side, inputs.address)))
-    if not side.ours:
+    if not side.berth_extenders:
         return
     yield Check(CheckName.EXTENDER, lambda: list(entries(side)))
     yield Check(CheckName.URL_PREFIX, lambda: list(transport(side)))
     configuration = inputs.configuration
     if configuration is None:
-        yield from _not_given(CheckName.MANAGED_RESOURCES, inputs)
+        yield from _not_provided(CheckName.MANAGED_RESOURCES, inputs)
     else:
-        yield Check(CheckName.MANAGED_RESOURCES, lambda: list(managed_resources(side, managed(configuration))))
+        yield Check(
+            CheckName.MANAGED_RESOURCES, lambda: list(managed_resources(side, managed_resources_of(configuration)))
+        )
     binder = side.binder
     if binder is not None:
         yield Check(CheckName.HTTP_TIMEOUT, lambda: list(bind_time(binder.timeout, inputs.stack_timeout)))
 
 
-def _of_address(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
+def _address_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
     endpoint = inputs.endpoint
     if endpoint is None:
-        yield from _not_given(CheckName.ADDRESS, inputs)
+        yield from _not_provided(CheckName.ADDRESS, inputs)
         return
-    named, timeout = _named_verbs(inputs), _timeout(inputs)
-    way_in = WayIn(lambda: barred(endpoint, named, by_certificate=bool(inputs.material.certificate)))
+    options, timeout = _verbs(inputs), _timeout(inputs)
+    access = AccessProbe(lambda: probe_access(endpoint, options, by_certificate=bool(inputs.material.certificate)))
     yield Check(CheckName.SERVER_CERTIFICATE, lambda: list(server_certificate(endpoint, wall())))
     yield Check(CheckName.CLIENT_CERTIFICATE, lambda: list(client_certificate(endpoint, inputs.material, wall())))
-    yield Check(CheckName.VERBS, lambda: list(way_in.verbs(endpoint, lambda: verbs(endpoint, named))))
+    yield Check(CheckName.VERBS, lambda: list(access.check_verbs(endpoint, lambda: verbs(endpoint, options))))
     yield Check(
         CheckName.HTTP_TIMEOUT,
-        lambda: way_in.past(
+        lambda: access.run_check(
             CheckName.HTTP_TIMEOUT,
-            lambda: latency(endpoint, named, _nodes(inputs.reader or inputs.watcher), timeout),
+            lambda: latency(endpoint, options, _nodes(inputs.reader or inputs.watcher), timeout),
         ),
-        alone=True,
+        exclusive=True,
     )
-    yield Check(CheckName.CACHE, lambda: way_in.past(CheckName.CACHE, lambda: healthz(endpoint)))
+    yield Check(CheckName.CACHE, lambda: access.run_check(CheckName.CACHE, lambda: healthz(endpoint)))
 
 
-def _of_cluster(inputs: Inputs) -> Iterator[Check]:
+def _cluster_checks(inputs: Inputs) -> Iterator[Check]:
     watcher, binder, configuration = inputs.watcher, inputs.binder, inputs.configuration or BerthConfiguration()
     if watcher is None and binder is None and inputs.reader is None:
-        yield from _not_given(CheckName.CLUSTER, inputs)
+        yield from _not_provided(CheckName.CLUSTER, inputs)
         return
     if watcher is None:
-        yield _nobodys(cluster_checks.WATCHER, "watcher")
+        yield _unknown_user(cluster_checks.WATCHER, "watcher")
     else:
-        wanted = cluster_checks.watcher_rights(configuration)
-        how = configuration.node_cache.wake_up
+        wanted = cluster_checks.watcher_permissions(configuration)
+        mode = configuration.node_cache.wake_up
         yield Check(
-            cluster_checks.WATCHER, lambda: list(cluster_checks.rights(cluster_checks.WATCHER, watcher, wanted))
+            cluster_checks.WATCHER,
+            lambda: list(cluster_checks.check_permissions(cluster_checks.WATCHER, watcher, wanted)),
         )
-        yield Check(cluster_checks.WAKE_UP, lambda: list(cluster_checks.wake_up(watcher, how)))
+        yield Check(cluster_checks.WAKE_UP, lambda: list(cluster_checks.wake_up(watcher, mode)))
     if binder is None:
-        yield _nobodys(cluster_checks.BINDER, "binder")
+        yield _unknown_user(cluster_checks.BINDER, "binder")
     else:
-        wanted_by_bind = cluster_checks.BINDER_RIGHTS
+        bind_permissions = cluster_checks.BINDER_PERMISSIONS
         yield Check(
-            cluster_checks.BINDER, lambda: list(cluster_checks.rights(cluster_checks.BINDER, binder, wanted_by_bind))
+            cluster_checks.BINDER,
+            lambda: list(cluster_checks.check_permissions(cluster_checks.BINDER, binder, bind_permissions)),
         )
 
 
-def _of_account(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
+def _account_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
     account = inputs.account
     if account is None:
-        yield from _not_given(CheckName.ACCOUNT, inputs)
+        yield from _not_provided(CheckName.ACCOUNT, inputs)
         return
     yield Check(account_checks.TABLE, lambda: list(account_checks.table(account)))
-    yield Check(account_checks.LEASE, lambda: _of_head(account, inputs, wall))
+    yield Check(account_checks.LEASE, lambda: _lease_findings(account, inputs, wall))
     yield Check(account_checks.SCHEDULE, lambda: list(account_checks.schedule(account)))
     yield Check(account_checks.FUNCTIONS, lambda: list(account_checks.functions(account)))
     yield Check(account_checks.ROLES, lambda: list(account_checks.roles(account)))
 
 
-def _of_head(account: Account, inputs: Inputs, wall: Callable[[], float]) -> list[Finding]:
+def _lease_findings(account: Account, inputs: Inputs, wall: Callable[[], float]) -> list[Finding]:
     try:
         item = account.head()
     except AccountUnavailable:
         item = None
     if item is None:
-        return [skipped(account_checks.LEASE, "the table has none: see the check table")]
+        return [skipped(account_checks.LEASE, "the table has no lease: see the check table")]
     found = list(account_checks.lease(item, wall(), periodic=inputs.periodic))
     access = inputs.watcher or inputs.reader
     if access is not None and item.head.pointer is not None:
@@ -143,15 +147,15 @@ def _of_head(account: Account, inputs: Inputs, wall: Callable[[], float]) -> lis
     return found
 
 
-def _named_verbs(inputs: Inputs) -> Mapping[str, str]:
-    """As the scheduler's configuration names them, or as they are."""
-    if inputs.side is None or not inputs.side.ours:
-        return ALL
-    return {field: verb for entry in inputs.side.ours for field, verb in entry.verbs.items()}
+def _verbs(inputs: Inputs) -> Mapping[str, str]:
+    """Verbs by field, from the scheduler's configuration or the defaults."""
+    if inputs.scheduler_side is None or not inputs.scheduler_side.berth_extenders:
+        return DEFAULT_VERBS
+    return {field: verb for entry in inputs.scheduler_side.berth_extenders for field, verb in entry.verbs.items()}
 
 
 def _timeout(inputs: Inputs) -> float:
-    ours = () if inputs.side is None else inputs.side.ours
+    ours = () if inputs.scheduler_side is None else inputs.scheduler_side.berth_extenders
     return min((entry.timeout for entry in ours if entry.verbs), default=inputs.stack_timeout or DEFAULT_TIMEOUT)
 
 
@@ -162,21 +166,21 @@ def _nodes(reader: ClusterAccess | None) -> list[str]:
         return []
 
 
-def _given(inputs: Inputs) -> list[Finding]:
+def _input_findings(inputs: Inputs) -> list[Finding]:
     found = list(inputs.findings)
     if inputs.configuration is not None:
-        found.append(ok(CheckName.CONFIGURATION, f"it is valid, of the profile {inputs.configuration.profile}"))
+        found.append(ok(CheckName.CONFIGURATION, f"valid, profile {inputs.configuration.profile}"))
     return found
 
 
-def _not_given(what: CheckName, inputs: Inputs) -> Iterator[Check]:
-    told = {finding.check for finding in inputs.findings}
-    if not told & GIVEN_AND_NOT_TO_BE_HAD[what]:
-        finding: Sequence[Finding] = [skipped(what, "not given", HOW[what])]
-        yield Check(what, lambda: finding)
+def _not_provided(check: CheckName, inputs: Inputs) -> Iterator[Check]:
+    reported = {finding.check for finding in inputs.findings}
+    if not reported & INPUT_ERRORS[check]:
+        finding: Sequence[Finding] = [skipped(check, "not given", HOW_TO_PROVIDE[check])]
+        yield Check(check, lambda: finding)
 
 
-def _nobodys(check: CheckName, identity: str) -> Check:
-    """Not those of whoever runs this: an administrator's rights say nothing about the function's."""
+def _unknown_user(check: CheckName, identity: str) -> Check:
+    """The caller's permissions are no substitute: an administrator's say nothing about the function's."""
     remedy = f"give --{identity}-kubeconfig FILE, or --{identity}-user NAME with an administrator's --kubeconfig"
-    return Check(check, lambda: [skipped(check, f"it is not known who the {identity} is", remedy)])
+    return Check(check, lambda: [skipped(check, f"the user of the {identity} is unknown", remedy)])

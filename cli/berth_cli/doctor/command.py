@@ -1,4 +1,4 @@
-"""`berth doctor`: check the whole set-up."""
+"""`berth doctor`: check an installation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from pathlib import Path
 
 import click
 
+from berth_cli.stack_options import REGION_HELP
+
 INTERRUPTED = 130
-"""What a shell makes of SIGINT."""
+"""Exit status of a shell for SIGINT: 128 + 2."""
 
 EPILOG = """\b
 Examples:
@@ -19,18 +21,17 @@ Examples:
   berth doctor --scheduler-config scheduler.yaml --ca ca.crt --tls-client-cert tls.crt --tls-client-key tls.key
 
 \b
-Exit status: 0 nothing failed, 1 something did (with --strict: or is a warning), 2 wrong options, 130 Ctrl-C.
-docs/reference/doctor.md lists every check with its cause and its remedy. docs/reference/extender-contract.md lists the
-facts by number.
+Exit status: 0 no failure, 1 a failure (with --strict: or a warning), 2 usage error, 130 Ctrl-C.
+docs/operations.md describes every check; docs/extender-contract.md lists the facts by number.
 """
 
 
-def _a_place(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, str] | None:
+def _validate_object_name(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, str] | None:
     if value is None:
         return None
     namespace, slash, name = value.partition("/")
     if not slash or not namespace or not name:
-        raise click.BadParameter(f"{value} is not NAMESPACE/NAME")
+        raise click.BadParameter(f"{value} is not of the form NAMESPACE/NAME")
     return namespace, name
 
 
@@ -38,33 +39,47 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command(epilog=EPILOG)
-@click.option("--scheduler-config", type=_FILE, help="The scheduler's: its --config file, or manifests with it inside.")
+@click.option("--scheduler-config", type=_FILE, help="The scheduler's --config file, or manifests that contain it.")
 @click.option(
     "--scheduler-configmap",
     metavar="NAMESPACE/NAME",
-    callback=_a_place,
-    help="The same in the cluster: a ConfigMap, or a Secret; needs --kubeconfig.",
+    callback=_validate_object_name,
+    help="ConfigMap or Secret that contains the scheduler's configuration; needs --kubeconfig.",
 )
-@click.option("--stack", help="The stack: its address, configuration, table, schedule and functions.")
-@click.option("--url", help="The extender's urlPrefix, such as https://HOST/scheduler; goes before the stack's.")
-@click.option("--region", help="The stack's region, where it is not the AWS configuration's.")
-@click.option("--config", type=_FILE, help="Berth's configuration; by default the one that the stack decides by.")
+@click.option("--stack", help="Stack to check: address, configuration, table, schedule and functions.")
+@click.option("--url", help="The extender's urlPrefix, for example https://HOST/scheduler; overrides the stack's.")
+@click.option("--region", help=REGION_HELP)
+@click.option("--config", type=_FILE, help="BerthConfiguration (YAML); default: the configuration in use by the stack.")
 @click.option(
-    "--kubeconfig", type=_FILE, help="The cluster. Without --stack its user's rights are checked, as of `berth serve`."
+    "--kubeconfig",
+    type=_FILE,
+    help="Cluster access. Without --stack, the permissions of its user are checked, as for `berth serve`.",
 )
-@click.option("--watcher-kubeconfig", type=_FILE, help="As the watcher; by default what the stack's secret has.")
-@click.option("--binder-kubeconfig", type=_FILE, help="As bind; by default what the stack's other secret has.")
-@click.option("--watcher-user", metavar="USER[,GROUP…]", help="Who the watcher is; asked about with --kubeconfig.")
-@click.option("--binder-user", metavar="USER[,GROUP…]", help="Who bind is; asked about with --kubeconfig.")
+@click.option("--watcher-kubeconfig", type=_FILE, help="Kubeconfig of the watcher; default: from the stack's secret.")
+@click.option("--binder-kubeconfig", type=_FILE, help="Kubeconfig of bind; default: from the stack's secret.")
 @click.option(
-    "--tls-client-cert", "certificate", type=_FILE, help="The scheduler's client certificate, where it is here."
+    "--watcher-user", metavar="USER[,GROUP…]", help="User of the watcher; checked with access reviews by --kubeconfig."
 )
-@click.option("--tls-client-key", "key", type=_FILE, help="Its key.")
-@click.option("--ca", type=_FILE, help="What the scheduler verifies the server by.")
-@click.option("--user", help="Basic credentials, where the scheduler's configuration is not given.")
-@click.option("--password-from", metavar="SOURCE", help="Its password: a file, - , stack, or secret:NAME.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="Seconds for a check.")
-@click.option("--strict", is_flag=True, help="A warning counts as a failure.")
+@click.option(
+    "--binder-user", metavar="USER[,GROUP…]", help="User of bind; checked with access reviews by --kubeconfig."
+)
+@click.option(
+    "--tls-client-cert", "certificate", type=_FILE, help="Local copy of the scheduler's client certificate (PEM)."
+)
+@click.option("--tls-client-key", "key", type=_FILE, help="Private key of the client certificate (PEM).")
+@click.option("--ca", type=_FILE, help="Local copy of the CA that the scheduler trusts (PEM).")
+@click.option("--user", help="User of Basic credentials, if no scheduler configuration is given.")
+@click.option(
+    "--password-from", metavar="SOURCE", help="Password source: a file, - for standard input, stack, or secret:NAME."
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    help="Time limit of a check in seconds.",
+)
+@click.option("--strict", is_flag=True, help="Treat warnings as failures.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def doctor(
     scheduler_config: Path | None,
@@ -87,10 +102,10 @@ def doctor(
     strict: bool,
     output: str,
 ) -> None:
-    """Look for what goes wrong in silence: a line for each check, and what to do about it.
+    """Check an installation: one line per check, with a remedy for each problem.
 
-    Give what there is: what can be checked of it is checked, and the rest is named as skipped. Nothing is changed:
-    the verbs are asked about a pod that does not exist, and the cluster in dry runs.
+    Many misconfigurations fail silently. Give as many options as you can: checks without input are reported as skipped.
+    Nothing is changed: the verbs are called for a pod that does not exist, and the cluster with dry runs.
     """
     if not any((scheduler_config, scheduler_configmap, stack, url, kubeconfig, watcher_kubeconfig, binder_kubeconfig)):
         raise click.UsageError("give --stack NAME, --url URL, --scheduler-config FILE or --kubeconfig FILE")
@@ -99,25 +114,25 @@ def doctor(
     if scheduler_configmap and not kubeconfig:
         raise click.UsageError("--scheduler-configmap needs --kubeconfig FILE")
     if (watcher_user or binder_user) and not kubeconfig:
-        raise click.UsageError("--watcher-user and --binder-user need the --kubeconfig of an administrator")
+        raise click.UsageError("--watcher-user and --binder-user need --kubeconfig FILE of an administrator")
     if (certificate is None) != (key is None):
         raise click.UsageError("--tls-client-cert and --tls-client-key go together")
-    # Only now: the clients of AWS and Kubernetes take longer to import than a wrong option to be found.
+    # Imported here: the AWS and Kubernetes clients are slow to import, and a usage error must not wait for them.
     from berth_cli.doctor.checklist import checks
-    from berth_cli.doctor.inputs import gather
-    from berth_cli.doctor.options import Named
-    from berth_cli.doctor.report import as_json, exit_status, text
-    from berth_cli.doctor.runner import run
-    from berth_cli.scheduler_config.address import NotAnAddress
-    from berth_cli.scheduler_config.tls_config import Files
+    from berth_cli.doctor.inputs import read_inputs
+    from berth_cli.doctor.options import Options
+    from berth_cli.doctor.report import exit_status, json_report, text
+    from berth_cli.doctor.runner import run_checks
+    from berth_cli.scheduler_config.address import InvalidAddress
+    from berth_cli.scheduler_config.tls_config import TLSFiles
 
-    named = Named(
+    options = Options(
         scheduler_config=scheduler_config,
         scheduler_configmap=scheduler_configmap,
         stack=stack,
         region=region,
         url=url,
-        files=Files(certificate, key, ca),
+        files=TLSFiles(certificate, key, ca),
         user=user,
         password_from=password_from,
         config=config,
@@ -129,15 +144,15 @@ def doctor(
         timeout=timeout,
     )
     try:
-        findings = run(checks(gather(named), time.time), timeout)
-    except NotAnAddress as error:
+        findings = run_checks(checks(read_inputs(options), time.time), timeout)
+    except InvalidAddress as error:
         raise click.BadParameter(str(error), param_hint="--url") from error
     except KeyboardInterrupt:
-        # click's own status for it is 1, which says here that something failed.
-        click.echo("ended before all checks were made", err=True)
+        # click would exit with status 1, which means a failed check here.
+        click.echo("interrupted before all checks were finished", err=True)
         sys.exit(INTERRUPTED)
     if output == "json":
-        click.echo(as_json(findings))
+        click.echo(json_report(findings))
     else:
         for line in text(findings):
             click.echo(line, color=False if os.environ.get("NO_COLOR") else None)

@@ -1,4 +1,4 @@
-"""What a check says: one line about one thing, and what to do about it."""
+"""A finding of a check: one line about one thing, and its remedy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Result(StrEnum):
-    """SKIPPED: nothing is known, and `told` says why. WARNING: it works, and not as well as it could."""
+    """SKIPPED: not checked, the message says why. WARNING: it works, with a disadvantage."""
 
     OK = "ok"
     WARNING = "warning"
@@ -16,7 +16,7 @@ class Result(StrEnum):
 
 
 class CheckName(StrEnum):
-    """What is looked at. docs/reference/doctor.md has each with its cause and its remedy."""
+    """The names of the checks. docs/operations.md describes each with cause and remedy."""
 
     # the scheduler's configuration
     SCHEDULER = "scheduler"
@@ -60,7 +60,7 @@ class CheckName(StrEnum):
     SCHEDULE = "schedule"
     FUNCTIONS = "functions"
 
-    # of which nothing was given
+    # groups of checks without input
     ROLES = "roles"
     ADDRESS = "address"
     CLUSTER = "cluster"
@@ -69,29 +69,29 @@ class CheckName(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at."""
+    """The result of one check for one thing."""
 
     check: CheckName
     result: Result
-    told: str
+    message: str
     remedy: str = ""
 
 
-def ok(check: CheckName, told: str) -> Finding:
-    """As it should be."""
-    return Finding(check, Result.OK, told)
+def ok(check: CheckName, message: str) -> Finding:
+    """The check passed."""
+    return Finding(check, Result.OK, message)
 
 
-def warning(check: CheckName, told: str, remedy: str) -> Finding:
-    """It works, and not as well as it could."""
-    return Finding(check, Result.WARNING, told, remedy)
+def warning(check: CheckName, message: str, remedy: str) -> Finding:
+    """It works, with a disadvantage."""
+    return Finding(check, Result.WARNING, message, remedy)
 
 
-def failed(check: CheckName, told: str, remedy: str) -> Finding:
-    """It does not work, or not as its operator believes."""
-    return Finding(check, Result.FAILED, told, remedy)
+def failed(check: CheckName, message: str, remedy: str) -> Finding:
+    """It does not work, or not as configured."""
+    return Finding(check, Result.FAILED, message, remedy)
 
 
-def skipped(check: CheckName, why: str, remedy: str = "") -> Finding:
-    """It was not looked at."""
-    return Finding(check, Result.SKIPPED, why, remedy)
+def skipped(check: CheckName, message: str, remedy: str = "") -> Finding:
+    """It was not checked."""
+    return Finding(check, Result.SKIPPED, message, remedy)

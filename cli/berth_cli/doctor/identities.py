@@ -1,4 +1,4 @@
-"""As whom the cluster is asked: whoever runs the command, the watcher, and bind."""
+"""The users as which the cluster is accessed: the caller, the watcher and bind."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import boto3
 
-from berth.cluster.api_server import kubeconfig
-from berth.cluster.api_server.client import ApiServer
-from berth.nodecache.feed.cluster import ClusterUnavailable
-from berth_cli.deployed_stack import LIMITS, DeployedStack
-from berth_cli.doctor.access.aws_account import not_told_here
+from berth.cluster import kubeconfig
+from berth.cluster.api_server import ApiServer
+from berth.nodecache.cluster import ClusterUnavailable
+from berth_cli.deployed_stack import CLIENT_CONFIG, DeployedStack
+from berth_cli.doctor.access.aws_account import is_inspection_denied
 from berth_cli.doctor.access.cluster import ClusterAccess
-from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, Subject, SubjectAccess, subject
+from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, Subject, SubjectAccess, parse_subject
 from berth_cli.doctor.findings import CheckName, failed, skipped
-from berth_cli.doctor.options import Attempts, Named
+from berth_cli.doctor.options import InputErrors, Options
 
 if TYPE_CHECKING:
     from kubernetes.client import Configuration
@@ -26,63 +26,80 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """As whom a function calls the API server, in the words of command line and template."""
+    """The user of a function, by option and by template parameter."""
 
-    kubeconfig: Callable[[Named], Path | None]
-    user: Callable[[Named], str | None]
+    kubeconfig: Callable[[Options], Path | None]
+    user: Callable[[Options], str | None]
     parameter: str
     option: str
 
 
 WATCHER = Identity(
-    lambda named: named.watcher_kubeconfig, lambda named: named.watcher_user, "WatcherKubeconfigSecretArn", "--watcher"
+    lambda options: options.watcher_kubeconfig,
+    lambda options: options.watcher_user,
+    "WatcherKubeconfigSecretArn",
+    "--watcher",
 )
 BINDER = Identity(
-    lambda named: named.binder_kubeconfig, lambda named: named.binder_user, "BinderKubeconfigSecretArn", "--binder"
+    lambda options: options.binder_kubeconfig,
+    lambda options: options.binder_user,
+    "BinderKubeconfigSecretArn",
+    "--binder",
 )
 
 
-def access(attempts: Attempts, named: Named, path: Path | None, of: Subject | None = None) -> ClusterAccess | None:
+def access(
+    errors: InputErrors, options: Options, path: Path | None, subject: Subject | None = None
+) -> ClusterAccess | None:
     if path is None:
         return None
-    return attempts.attempt(
+    return errors.read(
         CheckName.KUBECONFIG,
-        "give one that kubectl takes",
-        lambda: _kubernetes(kubeconfig.from_file(path), named.call_timeout, of),
+        "give a kubeconfig that kubectl accepts",
+        lambda: _kubernetes(kubeconfig.from_file(path), options.call_timeout, subject),
     )
 
 
-def identity(attempts: Attempts, named: Named, stack: DeployedStack | None, which: Identity) -> ClusterAccess | None:
-    """Its own credentials, what an administrator can ask about it, or the stack's secret. Without a stack it is
-    `berth serve`, which has one kubeconfig for all."""
-    own, user = which.kubeconfig(named), which.user(named)
+def identity(
+    errors: InputErrors, options: Options, stack: DeployedStack | None, which: Identity
+) -> ClusterAccess | None:
+    """The function's own kubeconfig, reviews for its user name, or the stack's secret, in this order.
+
+    Without a stack it is `berth serve`, which has one kubeconfig for all.
+    """
+    own, user = which.kubeconfig(options), which.user(options)
     if own is not None:
-        return access(attempts, named, own)
+        return access(errors, options, own)
     if user is not None:
-        return access(attempts, named, named.kubeconfig, of=subject(user))
+        return access(errors, options, options.kubeconfig, subject=parse_subject(user))
     if stack is not None:
-        return _of_secret(attempts, named, stack, which)
-    return access(attempts, named, named.kubeconfig)
+        return _secret_access(errors, options, stack, which)
+    return access(errors, options, options.kubeconfig)
 
 
-def _of_secret(attempts: Attempts, named: Named, stack: DeployedStack, which: Identity) -> ClusterAccess | None:
-    """The kubeconfig that the stack's function uses, if whoever asks may read it."""
+def _secret_access(
+    errors: InputErrors, options: Options, stack: DeployedStack, which: Identity
+) -> ClusterAccess | None:
+    """The kubeconfig in the stack's secret, if the caller may read it."""
     secret = stack.parameters.get(which.parameter, "")
     if not secret:
         return None
-    check, options = CheckName.KUBECONFIG_SECRET, f"{which.option}-kubeconfig, or {which.option}-user with --kubeconfig"
+    check, alternatives = (
+        CheckName.KUBECONFIG_SECRET,
+        f"{which.option}-kubeconfig, or {which.option}-user with --kubeconfig",
+    )
     try:
-        client = boto3.client("secretsmanager", region_name=stack.region, config=LIMITS)
-        return _kubernetes(kubeconfig.from_secret(client, secret), named.call_timeout)
+        client = boto3.client("secretsmanager", region_name=stack.region, config=CLIENT_CONFIG)
+        return _kubernetes(kubeconfig.from_secret(client, secret), options.call_timeout)
     except ClusterUnavailable as error:
-        if not_told_here(error.__cause__):
-            attempts.findings.append(skipped(check, str(error), f"give {options}"))
+        if is_inspection_denied(error.__cause__):
+            errors.findings.append(skipped(check, str(error), f"give {alternatives}"))
         else:
-            told = f"{error}: the function cannot use it either"
-            attempts.findings.append(failed(check, told, "put a kubeconfig with a token or certificates into it"))
+            message = f"{error}: the function cannot use it either"
+            errors.findings.append(failed(check, message, "put a kubeconfig with a token or certificates into it"))
         return None
 
 
-def _kubernetes(configuration: Configuration, timeout: float, of: Subject | None = None) -> ClusterAccess:
+def _kubernetes(configuration: Configuration, timeout: float, subject: Subject | None = None) -> ClusterAccess:
     api = ApiServer(configuration, time.monotonic)
-    return KubernetesAccess(api, timeout) if of is None else SubjectAccess(api, timeout, of)
+    return KubernetesAccess(api, timeout) if subject is None else SubjectAccess(api, timeout, subject)

@@ -1,4 +1,4 @@
-"""What the command line names."""
+"""The options of `berth doctor`, and the findings for options that cannot be used."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import TypeVar
 from berth.nodecache.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import StackUnavailable
 from berth_cli.doctor.findings import CheckName, Finding, failed
-from berth_cli.doctor.scheduler.configuration import NotReadable
-from berth_cli.doctor.scheduler.configuration_source import NotThere
-from berth_cli.scheduler_config.tls_config import Files
+from berth_cli.doctor.scheduler.configuration import InvalidSchedulerConfiguration
+from berth_cli.doctor.scheduler.configuration_source import ConfigurationNotFound
+from berth_cli.scheduler_config.tls_config import TLSFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """Each as its option has it."""
+class Options:
+    """The values of the command line."""
 
     scheduler_config: Path | None = None
     scheduler_configmap: tuple[str, str] | None = None
     stack: str | None = None
     region: str | None = None
     url: str | None = None
-    files: Files = Files()  # noqa: RUF009  frozen
+    files: TLSFiles = TLSFiles()  # noqa: RUF009  frozen
     user: str | None = None
     password_from: str | None = None
     config: Path | None = None
@@ -37,7 +37,7 @@ class Named:
 
     @property
     def call_timeout(self) -> float:
-        """Less than a check has, so that a call that hangs is told as such."""
+        """Half of a check's time, so that the check can report a call that hangs."""
         return self.timeout / 2
 
 
@@ -45,14 +45,14 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Attempts:
-    """Tries each thing once, and keeps why one could not be had."""
+class InputErrors:
+    """Reads each input once, and records a finding for each that cannot be read."""
 
     findings: list[Finding] = field(default_factory=list)
 
-    def attempt(self, check: CheckName, remedy: str, make: Callable[[], T]) -> T | None:
+    def read(self, check: CheckName, remedy: str, make: Callable[[], T]) -> T | None:
         try:
             return make()
-        except (StackUnavailable, ClusterUnavailable, NotReadable, NotThere) as error:
+        except (StackUnavailable, ClusterUnavailable, InvalidSchedulerConfiguration, ConfigurationNotFound) as error:
             self.findings.append(failed(check, str(error), remedy))
             return None

@@ -1,4 +1,4 @@
-"""Findings as lines for people, or as JSON for programs."""
+"""Findings as text lines or as JSON."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ WIDTH = max(map(len, Result)) + 2
 
 
 def text(findings: Sequence[Finding]) -> Iterator[str]:
-    """A line for each finding, one more for what to do, and a summary. In colours: click takes them out of a pipe."""
+    """One line for each finding, one for its remedy, and a summary. Coloured; click removes colours in a pipe."""
     for finding in findings:
         result = click.style(f"{finding.result:<{WIDTH}}", fg=COLOURS[finding.result])
-        yield f"{result}{finding.check}: {_one_line(finding.told)}"
+        yield f"{result}{finding.check}: {_one_line(finding.message)}"
         if finding.remedy:
             yield f"{'':<{WIDTH}}{click.style('->', dim=True)} {finding.remedy}"
     yield summary(findings)
 
 
-def _one_line(told: str) -> str:
-    """Others' messages may have several."""
-    return " ".join(told.split())
+def _one_line(message: str) -> str:
+    """Messages of other systems may contain line breaks."""
+    return " ".join(message.split())
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """How many of each."""
+    """The number of findings by result."""
     counted = Counter(finding.result for finding in findings)
     return ", ".join(f"{counted[result]} {result}" for result in Result if counted[result])
 
 
-def as_json(findings: Sequence[Finding]) -> str:
-    """One object."""
+def json_report(findings: Sequence[Finding]) -> str:
+    """One JSON object. The key `told` is part of the documented output format."""
     counted = Counter(finding.result for finding in findings)
     document = {
         "findings": [
-            {"check": each.check, "result": each.result, "told": each.told, "remedy": each.remedy} for each in findings
+            {"check": each.check, "result": each.result, "told": each.message, "remedy": each.remedy}
+            for each in findings
         ],
         "summary": {result.value: counted[result] for result in Result},
     }
@@ -48,6 +49,6 @@ def as_json(findings: Sequence[Finding]) -> str:
 
 
 def exit_status(findings: Sequence[Finding], *, strict: bool) -> int:
-    """0, or 1 where something failed; with `strict` a warning counts as much."""
-    bad = {Result.FAILED, Result.WARNING} if strict else {Result.FAILED}
-    return 1 if any(finding.result in bad for finding in findings) else 0
+    """0, or 1 if a check failed; with `strict` also for warnings."""
+    failures = {Result.FAILED, Result.WARNING} if strict else {Result.FAILED}
+    return 1 if any(finding.result in failures for finding in findings) else 0

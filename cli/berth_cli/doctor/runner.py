@@ -1,4 +1,4 @@
-"""Runs checks: each in a thread of its own, with a time limit, and failing alone."""
+"""Run checks in threads of their own, each with a time limit and isolated from errors of the others."""
 
 from __future__ import annotations
 
@@ -10,51 +10,57 @@ from threading import Thread
 
 from berth_cli.doctor.findings import CheckName, Finding, failed
 
-Examine = Callable[[], Sequence[Finding]]
+CheckFunction = Callable[[], Sequence[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`alone`: it measures time, so nothing else may run beside it."""
+    """`exclusive`: measures time, so no other check may run at the same time."""
 
     name: CheckName
-    examine: Examine
-    alone: bool = False
+    run: CheckFunction
+    exclusive: bool = False
 
 
-def run(checks: Sequence[Check], timeout: float) -> list[Finding]:
-    """The findings in the order of the checks; `timeout` in seconds for each. A check that hangs is left behind."""
+def run_checks(checks: Sequence[Check], timeout: float) -> list[Finding]:
+    """Run all checks; findings in the order of the checks. `timeout`: seconds for each. A check that hangs is
+    abandoned.
+    """
     answers: dict[int, list[Finding]] = {}
-    together = [each for each in enumerate(checks) if not each[1].alone]
-    for stage in (together, *([each] for each in enumerate(checks) if each[1].alone)):
+    together = [each for each in enumerate(checks) if not each[1].exclusive]
+    for stage in (together, *([each] for each in enumerate(checks) if each[1].exclusive)):
         answers |= _run(stage, timeout)
     return [finding for index in range(len(checks)) for finding in answers[index]]
 
 
 def _run(checks: Sequence[tuple[int, Check]], timeout: float) -> dict[int, list[Finding]]:
-    started = [(index, check, _started(check)) for index, check in checks]
+    started = [(index, check, _start(check)) for index, check in checks]
     deadline = time.monotonic() + timeout
-    return {index: _answer(check, queue, deadline, timeout) for index, check, queue in started}
+    return {index: _await_result(check, queue, deadline, timeout) for index, check, queue in started}
 
 
-def _started(check: Check) -> SimpleQueue[list[Finding]]:
+def _start(check: Check) -> SimpleQueue[list[Finding]]:
     queue: SimpleQueue[list[Finding]] = SimpleQueue()
-    # A daemon: the command ends without waiting for one that hangs.
+    # A daemon thread: the command does not wait for a check that hangs.
     Thread(target=lambda: queue.put(_findings(check)), name=check.name, daemon=True).start()
     return queue
 
 
 def _findings(check: Check) -> list[Finding]:
     try:
-        return list(check.examine())
+        return list(check.run())
     except Exception as error:
         return [
-            failed(check.name, f"the check itself failed: {type(error).__name__}: {error}", "tell Berth's developers")
+            failed(
+                check.name,
+                f"internal error in this check: {type(error).__name__}: {error}",
+                "report it to the Berth project",
+            )
         ]
 
 
-def _answer(check: Check, queue: SimpleQueue[list[Finding]], deadline: float, timeout: float) -> list[Finding]:
+def _await_result(check: Check, queue: SimpleQueue[list[Finding]], deadline: float, timeout: float) -> list[Finding]:
     try:
         return queue.get(timeout=max(0.0, deadline - time.monotonic()))
     except Empty:
-        return [failed(check.name, f"it was not done after {timeout:g} s", "see whether the network lets it through")]
+        return [failed(check.name, f"no result after {timeout:g} s", "check the network path and firewall rules")]

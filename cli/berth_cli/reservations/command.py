@@ -1,4 +1,4 @@
-"""The commands of `berth reservations`. Whatever is given back, the watcher gives back: they ask it to, and tell."""
+"""The commands of `berth reservations`. They send requests to the watcher, which alone changes the ledger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uuid import uuid4
 import click
 import orjson
 
-from berth_cli.stack_options import refuse_unless_one, table_options
+from berth_cli.stack_options import require_stack_or_table, table_options
 
 if TYPE_CHECKING:
     from berth.reservations.ledger.table import LedgerTable
@@ -37,31 +37,31 @@ Examples:
 
 @click.group()
 def reservations() -> None:
-    """See what counted resources are held by, have a reservation looked after, or have the ledger made anew."""
+    """List, release and rebuild reservations of counted resources."""
 
 
 @reservations.command("list", epilog=LIST_EPILOG)
 @table_options(OUTPUT, "ledger")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def list_(stack: str | None, table: str | None, region: str | None, output: str) -> None:
-    """Say which pods hold what of which node, and why.
+    """List the reservations: pod, node, amount and reason.
 
-    It reads the whole table. Exit status: 0, or 1 where the table cannot be read.
+    Reads the whole ledger table. Exit status: 0 success, 1 the table cannot be read, 2 usage error.
     """
-    from berth_cli.reservations.report import document, lines, notes, rows
+    from berth_cli.reservations.report import document, node_warnings, rows, table_lines
 
-    with _ledger(stack, table, region) as ledger:
-        ledgers, announced = ledger.nodes(), ledger.open_reservations()
+    with _open_ledger(stack, table, region) as ledger:
+        ledgers, open_reservations = ledger.nodes(), ledger.open_reservations()
     now = time.time()
-    found = rows(ledgers, announced, now)
+    found = rows(ledgers, open_reservations, now)
     if output == "json":
         click.echo(orjson.dumps(document(found, ledgers), option=orjson.OPT_INDENT_2))
         return
     if not found:
-        click.echo(f"nothing is held on {len(ledgers)} nodes")
-    for number, line in enumerate(lines(found, now) if found else ()):
+        click.echo(f"no reservations on {len(ledgers)} nodes")
+    for number, line in enumerate(table_lines(found, now) if found else ()):
         click.echo(click.style(line, bold=number == 0))
-    for note in notes(ledgers):
+    for note in node_warnings(ledgers):
         click.echo(click.style(note, fg="yellow"))
 
 
@@ -70,74 +70,84 @@ def list_(stack: str | None, table: str | None, region: str | None, output: str)
 @table_options(OUTPUT, "ledger")
 @click.option("--wait", default=30.0, show_default=True, help="Seconds to wait for the watcher.")
 def release(pod: str, stack: str | None, table: str | None, region: str | None, wait: float) -> None:
-    """Have the watcher look after what is held for a pod now, and not only when its time is over.
+    """Ask the watcher to review the reservations of a pod now, instead of at their expiry.
 
-    Nothing is taken from a pod that runs. Exit status: 0 when it has been given back, 1 when it is held, and why,
-    or when nothing was held.
+    Reservations of a running pod are kept. Exit status: 0 released, 1 still reserved or no reservation, 2 usage error.
     """
-    from berth_cli.reservations.release import Held, NothingHeld, NotReleased, Released, request, result
+    from berth_cli.reservations.release import (
+        AwaitingWatcher,
+        NoReservation,
+        Released,
+        StillReserved,
+        release_result,
+        request_release,
+    )
 
     namespace, _, name = pod.partition("/")
     if not namespace or not name or "/" in name:
-        raise click.BadParameter("give the pod as NAMESPACE/POD", param_hint="POD")
-    with _ledger(stack, table, region) as ledger:
-        asked = request(ledger, namespace, name)
-        until = time.monotonic() + wait
-        done = result(ledger, asked)
-        while isinstance(done, Held) and time.monotonic() < until:
+        raise click.BadParameter("use the form NAMESPACE/POD", param_hint="POD")
+    with _open_ledger(stack, table, region) as ledger:
+        requested = request_release(ledger, namespace, name)
+        deadline = time.monotonic() + wait
+        outcome = release_result(ledger, requested)
+        while isinstance(outcome, AwaitingWatcher) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
-            done = result(ledger, asked)
-    match done:
-        case NothingHeld():
-            raise click.ClickException(f"nothing is held for {pod}")
-        case Released(told=told):
-            click.echo(f"released: {told}")
-        case NotReleased(why=why) | Held(why=why):
-            raise click.ClickException(why)
+            outcome = release_result(ledger, requested)
+    match outcome:
+        case NoReservation():
+            raise click.ClickException(f"no reservation for {pod}")
+        case Released(summary=summary):
+            click.echo(f"released: {summary}")
+        case StillReserved(reason=reason) | AwaitingWatcher(reason=reason):
+            raise click.ClickException(reason)
 
 
 @reservations.command(epilog=REBUILD_EPILOG)
 @table_options(OUTPUT, "ledger")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--wait", default=180.0, show_default=True, help="Seconds to wait for the end; 0 does not.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--wait", default=180.0, show_default=True, help="Seconds to wait for the end; 0 does not wait.")
 def rebuild(stack: str | None, table: str | None, region: str | None, yes: bool, wait: float) -> None:
-    """Have the watcher make the ledger anew from the pods on the nodes: after the table was restored from a backup.
+    """Ask the watcher to rebuild the ledger from the pods on the nodes, for example after a restore from a backup.
 
-    Pods that ask for counted resources are not bound meanwhile; those that run stay. It takes about a minute. Exit
-    status: 0 when it is done, 1 when it is not, and why.
+    Until the end, which takes about a minute, no pod that requests counted resources is bound. Running pods stay. Exit
+    status: 0 rebuilt, 1 failed or not finished in time, 2 usage error.
     """
     from berth.reservations.ledger.table import Marker, MarkerState
 
-    with _ledger(stack, table, region) as ledger:
+    with _open_ledger(stack, table, region) as ledger:
         seen = ledger.marker()
         if seen is None:
-            click.echo("the table is new: the watcher makes its ledgers without being asked")
+            click.echo("the table is new: the watcher builds its ledgers without a request")
         elif seen.state is MarkerState.REBUILDING:
-            click.echo("it is being rebuilt already")
+            click.echo("a rebuild is already in progress")
         else:
             if not yes:
-                click.confirm("Pods that ask for counted resources are not bound until it is done. Go on?", abort=True)
-            asked = Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
-            if not ledger.put_marker(asked, seen):
-                raise click.ClickException("somebody else has asked for a rebuild this moment; see list")
-            click.echo("the watcher was asked to rebuild the ledger")
+                click.confirm(
+                    "Until the rebuild ends, no pod that requests counted resources is bound. Continue?", abort=True
+                )
+            requested = Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
+            if not ledger.put_marker(requested, seen):
+                raise click.ClickException(
+                    "another rebuild was requested at the same time; see: berth reservations list"
+                )
+            click.echo("requested a rebuild from the watcher")
         if wait > 0:
-            _follow(ledger, wait)
+            _wait_until_ready(ledger, wait)
 
 
-def _follow(ledger: LedgerTable, wait: float) -> None:
-    from berth.reservations.ledger.table import MarkerState
+def _wait_until_ready(ledger: LedgerTable, wait: float) -> None:
+    from berth.reservations.table import MarkerState
 
-    until, told = time.monotonic() + wait, ""
+    deadline, printed = time.monotonic() + wait, ""
     while (marker := ledger.marker()) is None or marker.state is not MarkerState.READY:
-        if time.monotonic() >= until:
+        if time.monotonic() >= deadline:
             raise click.ClickException(
-                f"after {wait:g} s it is not done; does the watcher run, with WatcherMode continuous?"
+                f"not finished after {wait:g} s; is the watcher running with WatcherMode continuous?"
             )
         line = _progress(ledger)
-        if line != told:
+        if line != printed:
             click.echo(line)
-            told = line
+            printed = line
         time.sleep(POLL_SECONDS)
     click.echo(f"the ledger is ready: {len(ledger.nodes())} nodes")
 
@@ -148,15 +158,15 @@ def _progress(ledger: LedgerTable) -> str:
     try:
         ledgers = ledger.nodes()
     except TableUnavailable:
-        # An item that nobody can read may be why the ledger is made anew.
-        return "not all ledgers can be read yet"
-    return f"{sum(each.avail is not None for each in ledgers)} of {len(ledgers)} nodes can be reserved on"
+        # An unreadable item may be the reason for the rebuild.
+        return "some ledgers cannot be read yet"
+    return f"{sum(each.avail is not None for each in ledgers)} of {len(ledgers)} nodes accept reservations"
 
 
 @contextmanager
-def _ledger(stack: str | None, table: str | None, region: str | None) -> Iterator[LedgerTable]:
-    refuse_unless_one(stack, table)
-    # Only now: the AWS SDK takes longer to import than a wrong option to be found.
+def _open_ledger(stack: str | None, table: str | None, region: str | None) -> Iterator[LedgerTable]:
+    require_stack_or_table(stack, table)
+    # Imported here: the AWS SDK is slow to import, and a usage error must not wait for it.
     import boto3
     from botocore.exceptions import BotoCoreError
 

@@ -1,4 +1,4 @@
-"""Asking the watcher to look after what is held for one pod, and what came of it."""
+"""Request the release of a pod's reservations from the watcher, and read the result."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from berth_cli.reservations.report import amounts
 
 
 @dataclass(frozen=True, slots=True)
-class NothingHeld:
-    """There was nothing."""
+class NoReservation:
+    """The pod has no reservation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """It is gone; `told`: what it was."""
+    """The reservations are released. `summary`: amounts and nodes."""
 
-    told: str
-
-
-@dataclass(frozen=True, slots=True)
-class NotReleased:
-    """The watcher has looked, and it stays."""
-
-    why: str
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The watcher has not looked yet."""
+class StillReserved:
+    """The watcher reviewed the reservation and keeps it."""
 
-    why: str = "the watcher has not answered; does it run, with WatcherMode continuous?"
-
-
-Result: TypeAlias = NothingHeld | Released | NotReleased | Held
+    reason: str
 
 
-def request(ledger: LedgerTable, namespace: str, name: str) -> Sequence[OpenReservation]:
-    """Mark all that is held for pods of this name; returns what was marked."""
+@dataclass(frozen=True, slots=True)
+class AwaitingWatcher:
+    """The watcher has not reviewed the reservation yet."""
+
+    reason: str = "the watcher has not answered; is it running with WatcherMode continuous?"
+
+
+Result: TypeAlias = NoReservation | Released | StillReserved | AwaitingWatcher
+
+
+def request_release(ledger: LedgerTable, namespace: str, name: str) -> Sequence[OpenReservation]:
+    """Mark all reservations of pods with this name for review; return them."""
     found = {
         (each.pod.uid, each.node, each.attempt): each
         for each in ledger.open_reservations()
@@ -50,7 +50,7 @@ def request(ledger: LedgerTable, namespace: str, name: str) -> Sequence[OpenRese
     for node in ledger.nodes():
         for entry in node.entries.values():
             if (entry.pod.namespace, entry.pod.name) == (namespace, name):
-                # An entry that is confirmed has no open reservation any more: it gets one, so that it is found.
+                # A confirmed entry has no open reservation; create one so that the watcher finds the request.
                 each = OpenReservation(entry.pod, node.node, entry.attempt, entry.shares, entry.since)
                 found.setdefault((entry.pod.uid, node.node, entry.attempt), each)
     for each in found.values():
@@ -58,23 +58,23 @@ def request(ledger: LedgerTable, namespace: str, name: str) -> Sequence[OpenRese
     return list(found.values())
 
 
-def result(ledger: LedgerTable, asked: Sequence[OpenReservation]) -> Result:
-    """What has become of them by now."""
-    if not asked:
-        return NothingHeld()
+def release_result(ledger: LedgerTable, requested: Sequence[OpenReservation]) -> Result:
+    """The current state of the requested releases."""
+    if not requested:
+        return NoReservation()
     waiting = {(each.pod.uid, each.node, each.attempt) for each in ledger.open_reservations()}
     held = []
-    for each in asked:
+    for each in requested:
         node = ledger.node(each.node)
         entry = None if node is None else node.entries.get(each.pod.uid)
         if entry is not None and entry.attempt == each.attempt:
             held.append((each, entry))
-    # The watcher closes a request last: one that is open and whose entry is there has not been looked after.
-    if any((each.pod.uid, each.node, each.attempt) in waiting for each in asked):
-        return Held()
+    # The watcher closes a request last, so an open request has not been reviewed yet.
+    if any((each.pod.uid, each.node, each.attempt) in waiting for each in requested):
+        return AwaitingWatcher()
     if not held:
-        return Released("; ".join(sorted({f"{amounts(each.shares)} on {each.node}" for each in asked})))
+        return Released("; ".join(sorted({f"{amounts(each.shares)} on {each.node}" for each in requested})))
     each, entry = held[0]
     if entry.state is EntryState.BOUND:
-        return NotReleased(f"the pod is on {each.node}: what it holds is free when it has ended")
-    return NotReleased(f"another bind of the pod to {each.node} is under way")
+        return StillReserved(f"the pod is on {each.node}: its reservation ends with the pod")
+    return StillReserved(f"another bind of the pod to {each.node} is in progress")

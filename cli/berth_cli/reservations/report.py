@@ -1,4 +1,4 @@
-"""What is held, by whom, and why: as lines for reading and as a document for programs."""
+"""The reservations of a ledger as table lines and as a JSON document."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenR
 from berth.reservations.reconciler.reconciler import Pace
 
 EXPIRY_SECONDS = Pace().expiry
-UNDER_WAY_SECONDS = 10.0
-"""A bind ends within the scheduler's httpTimeout, 5 s by default."""
+BIND_SECONDS = 10.0
+"""Upper bound for a bind in progress: twice the default httpTimeout of 5 s."""
 
-_HEAD = ("NODE", "POD", "STATE", "HOLDS", "SINCE", "WHY")
+_HEADER = ("NODE", "POD", "STATE", "HOLDS", "SINCE", "WHY")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One pod on one node. state: `announced` where a bind has written down no more than that it begins."""
+    """One pod on one node. `state`: `announced` if only the start of the bind is recorded."""
 
     node: str
     pod: str
@@ -26,37 +26,40 @@ class Row:
     state: str
     holds: Mapping[str, int]
     since: float
-    why: str
+    reason: str
 
 
-def rows(ledgers: Sequence[NodeLedger], announced: Sequence[OpenReservation], now: float) -> list[Row]:
-    """By node and pod; now: seconds since the epoch."""
+def rows(ledgers: Sequence[NodeLedger], open_reservations: Sequence[OpenReservation], now: float) -> list[Row]:
+    """All reservations, sorted by node and pod. `now`: seconds since the epoch."""
     found = [_row(ledger, entry, now) for ledger in ledgers for entry in ledger.entries.values()]
     held = {(row.node, row.uid) for row in found}
-    latest = {(each.node, each.pod.uid): each for each in sorted(announced, key=lambda each: each.since)}
-    found += [_announced(each, now) for key, each in latest.items() if key not in held]
+    latest = {(each.node, each.pod.uid): each for each in sorted(open_reservations, key=lambda each: each.since)}
+    found += [_open_row(each, now) for key, each in latest.items() if key not in held]
     return sorted(found, key=lambda row: (row.node, row.pod))
 
 
-def notes(ledgers: Sequence[NodeLedger]) -> Iterator[str]:
-    """What is to be known of whole nodes."""
+def node_warnings(ledgers: Sequence[NodeLedger]) -> Iterator[str]:
+    """Nodes under rebuild, and nodes whose reservations exceed their capacity."""
     for ledger in ledgers:
         if ledger.avail is None:
-            yield f"{ledger.node}: being rebuilt; nothing can be reserved here until then"
+            yield f"{ledger.node}: being rebuilt; no reservations until the end"
         for pool, amount in sorted(ledger.owed.items()):
-            yield f"{ledger.node}: {amount} of {pool} owed: more is held than the node has; what ends pays it first"
+            yield f"{ledger.node}: reservations exceed the capacity by {amount} {pool}; no new reservations"
 
 
-def lines(found: Sequence[Row], now: float) -> Iterator[str]:
-    """A table, wide as it has to be."""
-    cells = [_HEAD, *((r.node, r.pod, r.state, amounts(r.holds), _ago(now - r.since), r.why) for r in found)]
-    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEAD) - 1)]
+def table_lines(found: Sequence[Row], now: float) -> Iterator[str]:
+    """The rows as aligned table lines, with a header."""
+    cells = [
+        _HEADER,
+        *((r.node, r.pod, r.state, amounts(r.holds), _format_age(now - r.since), r.reason) for r in found),
+    ]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADER) - 1)]
     for row in cells:
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])
 
 
 def document(found: Sequence[Row], ledgers: Sequence[NodeLedger]) -> dict[str, object]:
-    """For programs."""
+    """The rows and nodes as a JSON document."""
     return {
         "reservations": [
             {
@@ -66,7 +69,7 @@ def document(found: Sequence[Row], ledgers: Sequence[NodeLedger]) -> dict[str, o
                 "state": row.state,
                 "holds": dict(row.holds),
                 "since": datetime.fromtimestamp(row.since, UTC).isoformat(timespec="seconds"),
-                "why": row.why,
+                "why": row.reason,
             }
             for row in found
         ],
@@ -83,35 +86,35 @@ def document(found: Sequence[Row], ledgers: Sequence[NodeLedger]) -> dict[str, o
 
 
 def amounts(holds: Mapping[str, int]) -> str:
-    """In words."""
+    """The amounts as text, for example `3 example.com/slot`."""
     return ", ".join(f"{amount} {pool}" for pool, amount in sorted(holds.items()))
 
 
 def _row(ledger: NodeLedger, entry: Entry, now: float) -> Row:
     if entry.state is EntryState.BOUND:
-        # Without an attempt it was counted as it was found: bound by somebody else, or before a rebuild.
-        why = "the pod is on this node" if entry.attempt else "the pod is on this node, where the watcher found it"
+        # An entry without an attempt was found on the node: bound by another scheduler or before a rebuild.
+        reason = "the pod is on this node" if entry.attempt else "the pod is on this node, found there by the watcher"
     else:
-        why = _why_reserved(now - entry.since)
+        reason = _reservation_reason(now - entry.since)
     pod = f"{entry.pod.namespace}/{entry.pod.name}"
-    return Row(ledger.node, pod, entry.pod.uid, entry.state, entry.shares, entry.since, why)
+    return Row(ledger.node, pod, entry.pod.uid, entry.state, entry.shares, entry.since, reason)
 
 
-def _announced(each: OpenReservation, now: float) -> Row:
+def _open_row(each: OpenReservation, now: float) -> Row:
     pod = f"{each.pod.namespace}/{each.pod.name}"
-    why = "the watcher was asked to look after it" if each.release_requested else _why_reserved(now - each.since)
-    return Row(each.node, pod, each.pod.uid, "announced", each.shares, each.since, why)
+    reason = "a review by the watcher is requested" if each.release_requested else _reservation_reason(now - each.since)
+    return Row(each.node, pod, each.pod.uid, "announced", each.shares, each.since, reason)
 
 
-def _why_reserved(age: float) -> str:
-    if age < UNDER_WAY_SECONDS:
-        return f"bind under way for {max(0, age):.0f} s"
+def _reservation_reason(age: float) -> str:
+    if age < BIND_SECONDS:
+        return f"bind in progress for {max(0, age):.0f} s"
     left = EXPIRY_SECONDS - age
-    return f"bind did not complete; the watcher looks after it {f'in {left:.0f} s' if left >= 1 else 'now'}"
+    return f"bind did not complete; the watcher reviews it {f'in {left:.0f} s' if left >= 1 else 'now'}"
 
 
-def _ago(seconds: float) -> str:
-    """As kubectl says it."""
+def _format_age(seconds: float) -> str:
+    """The age as kubectl prints it, for example `5m`."""
     for unit, size in (("d", 86_400), ("h", 3600), ("m", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f}{unit}"

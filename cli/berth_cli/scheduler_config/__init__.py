@@ -1,1 +1,1 @@
-"""`berth scheduler-config`: what kube-scheduler needs in order to ask Berth."""
+"""`berth scheduler-config`: print the kube-scheduler configuration that calls Berth."""

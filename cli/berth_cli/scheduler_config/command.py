@@ -1,4 +1,4 @@
-"""`berth scheduler-config`: print the scheduler's side of Berth."""
+"""`berth scheduler-config`: print the kube-scheduler configuration that calls Berth."""
 
 from __future__ import annotations
 
@@ -8,30 +8,31 @@ from pathlib import Path
 import click
 
 from berth_cli.scheduler_config import tls_config as tls
-from berth_cli.scheduler_config.address import PLACEHOLDER
-from berth_cli.scheduler_config.extenders import Choices, Entry, Mode, Verb
+from berth_cli.scheduler_config.address import PASSWORD_PLACEHOLDER
+from berth_cli.scheduler_config.extenders import Entry, ExtenderOptions, Mode, Verb
 from berth_cli.scheduler_config.inputs import (
     DEFAULT_TIMEOUT,
-    address_of,
-    basic_of,
-    configuration_of,
-    credentials_wanted,
-    stack_of,
-    timeout_of,
+    find_stack,
+    missing_credentials_note,
+    resolve_address,
+    resolve_configuration,
+    resolve_credentials,
+    resolve_timeout,
 )
 from berth_cli.scheduler_config.kube_scheduler_configuration import (
     BOUNDED_RETRIES,
     DEFAULT_SCHEDULER,
-    flags,
     parse_duration,
+    scheduler_flags,
 )
-from berth_cli.scheduler_config.managed_resources import managed
-from berth_cli.scheduler_config.notes import cautions
-from berth_cli.scheduler_config.rendering import Addressed, own_configuration, second_scheduler
+from berth_cli.scheduler_config.managed_resources import managed_resources_of
+from berth_cli.scheduler_config.notes import option_notes
+from berth_cli.scheduler_config.rendering import ExtenderAddress, render_configuration, second_scheduler
 from berth_cli.scheduler_config.second_scheduler import SecondScheduler
+from berth_cli.stack_options import REGION_HELP
 
 IMAGE = "registry.k8s.io/kube-scheduler:v1.36.3"
-# A Deployment's name, with room for what is appended to it in the names of its pods.
+# A Deployment name, short enough for the suffix in the names of its pods.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,44}[a-z0-9])?", re.ASCII)
 
 EPILOG = """\b
@@ -42,101 +43,110 @@ Examples:
   berth scheduler-config --stack berth-trial --second-scheduler berth --password-from stack | kubectl apply -f -
 
 \b
-Exit status: 0 printed, 1 something it needs cannot be read, 2 wrong options.
+Exit status: 0 success, 1 an input cannot be read, 2 usage error.
 """
 
 
-def _a_duration(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+def _validate_duration(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     if value is not None and not parse_duration(value):
         raise click.BadParameter(f"{value} is not a duration such as 5s or 1m30s")
     return value
 
 
-def _a_name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+def _validate_name(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
     if value is not None and _NAME.fullmatch(value) is None:
-        raise click.BadParameter(f"{value} is not a name: up to 46 lower-case letters, digits and inner dashes")
+        raise click.BadParameter(
+            f"{value} is not a valid name: use up to 46 lower-case letters, digits and inner hyphens"
+        )
     if value == DEFAULT_SCHEDULER:
-        raise click.BadParameter(f"{value} is the cluster's own scheduler; leave the option out to configure that one")
+        raise click.BadParameter(f"{value} is the cluster's own scheduler; omit the option to configure it")
     return value
 
 
 @click.command("scheduler-config", epilog=EPILOG)
-@click.option("--stack", "stack_name", help="The stack: its address, httpTimeout and configuration are used.")
-@click.option("--url", help="The extender's urlPrefix, such as https://HOST/scheduler; goes before the stack's.")
-@click.option("--region", help="The stack's region, where it is not the AWS configuration's.")
+@click.option("--stack", "stack_name", help="Stack to take the address, httpTimeout and configuration from.")
+@click.option("--url", help="The extender's urlPrefix, for example https://HOST/scheduler; overrides the stack's.")
+@click.option("--region", help=REGION_HELP)
 @click.option(
     "--second-scheduler",
     "second",
     metavar="NAME",
-    callback=_a_name,
-    help="All manifests of a kube-scheduler of this name beside the cluster's own.",
+    callback=_validate_name,
+    help="Print the manifests of a second kube-scheduler with this name.",
 )
-@click.option("--namespace", default="kube-system", show_default=True, help="The second scheduler's namespace.")
-@click.option("--image", default=IMAGE, show_default=True, help="Its image; take the version of the cluster.")
+@click.option("--namespace", default="kube-system", show_default=True, help="Namespace of the second scheduler.")
+@click.option(
+    "--image", default=IMAGE, show_default=True, help="Image of the second scheduler; use the cluster's version."
+)
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
-    help="The BerthConfiguration (YAML); by default the one that the stack decides by.",
+    help="BerthConfiguration (YAML); default: the configuration in use by the stack.",
 )
-@click.option("--verbs", default=",".join(Verb), show_default=True, help="What Berth is asked.")
+@click.option("--verbs", default=",".join(Verb), show_default=True, help="Verbs that call Berth.")
 @click.option(
     "--filter-onlyone",
     is_flag=True,
-    help="Let filter choose the node, so that the scheduler's own scores do not count.",
+    help="Let filter select the node; kube-scheduler's own scores then have no effect.",
 )
 @click.option(
     "--weight",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How much prioritize counts beside the scheduler's own scores.",
+    help="Weight of prioritize relative to kube-scheduler's own scores.",
 )
 @click.option(
     "--mode",
     type=click.Choice([each.value for each in Mode]),
     default="cache",
     show_default=True,
-    help="Send names of nodes, or whole nodes.",
+    help="Send node names only (cache) or whole Node objects (full).",
 )
 @click.option(
-    "--http-timeout", callback=_a_duration, help=f"Such as 5s; by default the stack's, else {DEFAULT_TIMEOUT}."
+    "--http-timeout",
+    callback=_validate_duration,
+    help=f"httpTimeout, for example 5s; default: the stack's, else {DEFAULT_TIMEOUT}.",
 )
-@click.option("--ignorable", is_flag=True, help="Place pods without Berth while it is down; not with the verb bind.")
-@click.option("--tls-client-cert", "certificate", type=click.Path(path_type=Path), help="The client certificate (PEM).")
-@click.option("--tls-client-key", "key", type=click.Path(path_type=Path), help="Its key (PEM).")
+@click.option("--ignorable", is_flag=True, help="Place pods without Berth while it is down; not allowed with bind.")
+@click.option("--tls-client-cert", "certificate", type=click.Path(path_type=Path), help="Client certificate (PEM).")
+@click.option(
+    "--tls-client-key", "key", type=click.Path(path_type=Path), help="Private key of the client certificate (PEM)."
+)
 @click.option(
     "--ca",
     type=click.Path(path_type=Path),
-    help="What the server's certificate is verified by (PEM); by default the system's roots.",
+    help="CA of the server's certificate (PEM); default: the system's root certificates.",
 )
 @click.option(
     "--tls-data",
     is_flag=True,
-    help="Put the files' content, the key too, into the configuration, instead of their paths.",
+    help="Embed the content of the files, including the key, instead of their paths.",
 )
 @click.option(
     "--tls-secret",
     metavar="NAME",
-    help="The second scheduler's client certificate: a Secret (kubernetes.io/tls) that is there already.",
+    help="Existing Secret (kubernetes.io/tls) with the second scheduler's client certificate.",
 )
-@click.option("--user", help="Basic credentials, for trying out.")
+@click.option("--user", help="User of Basic credentials; for evaluation only.")
 @click.option(
     "--password-from",
     metavar="SOURCE",
-    help="The password to print: a file, - , stack, or secret:NAME of Secrets Manager. "
-    f"By default {PLACEHOLDER} stands in its place.",
+    help="Password source: a file, - for standard input, stack, or secret:NAME in Secrets Manager. "
+    f"Default: print {PASSWORD_PLACEHOLDER} instead of a password.",
 )
 @click.option(
     "--bounded-retries",
     is_flag=True,
-    help=f"Against retry storms of many rejected pods: {BOUNDED_RETRIES}. "
-    "The price: a pod that fits now waits for up to 9 s instead of 0.1 s.",
+    help=f"Reduce retries of many rejected pods with {BOUNDED_RETRIES}. "
+    "Cost: a pod that now fits waits up to 9 s instead of 0.1 s.",
 )
 @click.option(
     "--scheduler-kubeconfig",
     default="",
     metavar="PATH",
-    help="The kubeconfig of the cluster's own scheduler, where it runs; with --config it takes it from nowhere else.",
+    help="Kubeconfig path on the machine of the cluster's own scheduler. With --config, kube-scheduler ignores its own "
+    "--kubeconfig flag.",
 )
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
 def scheduler_config(
@@ -164,56 +174,59 @@ def scheduler_config(
     scheduler_kubeconfig: str,
     output: str,
 ) -> None:
-    """Print what kube-scheduler needs in order to ask Berth.
+    """Print the kube-scheduler configuration that calls Berth.
 
-    A KubeSchedulerConfiguration for its --config; with --second-scheduler NAME all that `kubectl apply -f -` takes: a
-    Deployment with ServiceAccount, RBAC, ConfigMap and Secret, for pods with `schedulerName: NAME`. What is easily
-    overlooked is said on standard error. `berth doctor` checks the result.
+    The output is a KubeSchedulerConfiguration for kube-scheduler's --config. With --second-scheduler NAME it is a set
+    of manifests for `kubectl apply -f -`: Deployment, ServiceAccount, RBAC, ConfigMap and Secret of a scheduler for
+    pods with `schedulerName: NAME`. Notes go to standard error. `berth doctor` checks the result.
     """
-    files = tls.Files(certificate, key, ca)
-    _check_together(files, second, tls_data, tls_secret, scheduler_kubeconfig)
-    asked = _verbs(verbs)
-    if ignorable and Verb.BIND in asked:
+    files = tls.TLSFiles(certificate, key, ca)
+    _check_combinations(files, second, tls_data, tls_secret, scheduler_kubeconfig)
+    selected = _verbs(verbs)
+    if ignorable and Verb.BIND in selected:
         raise click.UsageError(
-            "--ignorable and the verb bind exclude each other: a bind that fails would be done by the scheduler too, "
+            "--ignorable and the verb bind exclude each other: after a failed bind kube-scheduler binds the pod too, "
             "and the two race (fact 24); add --verbs filter,prioritize,preempt"
         )
-    stack = stack_of(stack_name, region)
-    addressed = Addressed(address_of(url, stack), basic_of(user, password_from, stack, region))
-    configuration = configuration_of(config, stack)
-    content = _content(files) if second or tls_data else tls.Content()
-    choices = Choices(
+    stack = find_stack(stack_name, region)
+    addressed = ExtenderAddress(resolve_address(url, stack), resolve_credentials(user, password_from, stack, region))
+    configuration = resolve_configuration(config, stack)
+    content = _content(files) if second or tls_data else tls.TLSContent()
+    choices = ExtenderOptions(
         url_prefix=addressed.url,
-        verbs=asked,
+        verbs=selected,
         filter_onlyone=filter_onlyone,
         weight=weight,
         mode=Mode(mode),
-        http_timeout=http_timeout or timeout_of(stack),
+        http_timeout=http_timeout or resolve_timeout(stack),
         ignorable=ignorable,
-        managed=managed(configuration),
+        managed=managed_resources_of(configuration),
         tls=_tls(files, content, second is not None, tls_data, tls_secret),
     )
     with_password = addressed.basic is not None
-    for line in cautions(
+    for note in option_notes(
         choices, with_password=with_password, bounded_retries=bounded_retries, second=second is not None
     ):
-        click.echo(f"note: {line}", err=True)
-    shown = credentials_wanted(stack, password=with_password, certificate=bool(tls_secret or certificate))
-    if shown:
-        click.echo(f"note: {shown}", err=True)
+        click.echo(f"note: {note}", err=True)
+    credentials_note = missing_credentials_note(
+        stack, password=with_password, certificate=bool(tls_secret or certificate)
+    )
+    if credentials_note:
+        click.echo(f"note: {credentials_note}", err=True)
     if addressed.basic is not None and addressed.basic.password is None:
         click.echo(
-            f"note: put the password, percent-encoded, in the place of {PLACEHOLDER}, or give --password-from", err=True
+            f"note: replace {PASSWORD_PLACEHOLDER} with the percent-encoded password, or give --password-from",
+            err=True,
         )
     others, as_json = tuple(configuration.profiles), output == "json"
-    told = flags(with_password=with_password, bounded_retries=bounded_retries)
+    command_flags = scheduler_flags(with_password=with_password, bounded_retries=bounded_retries)
     if second is None:
-        text = own_configuration(choices, addressed, DEFAULT_SCHEDULER, others, scheduler_kubeconfig, as_json)
-        click.echo(f"note: run kube-scheduler with --config=FILE {' '.join(told)}", err=True)
+        text = render_configuration(choices, addressed, DEFAULT_SCHEDULER, others, scheduler_kubeconfig, as_json)
+        click.echo(f"note: run kube-scheduler with --config=FILE {' '.join(command_flags)}", err=True)
         if not scheduler_kubeconfig:
             click.echo(
-                "note: no kubeconfig is named, and beside --config kube-scheduler takes none by flag: outside of a pod "
-                "give --scheduler-kubeconfig",
+                "note: no kubeconfig is given, and with --config kube-scheduler ignores its --kubeconfig flag: outside "
+                "a pod give --scheduler-kubeconfig",
                 err=True,
             )
     else:
@@ -221,7 +234,7 @@ def scheduler_config(
             name=second,
             namespace=namespace,
             image=image,
-            flags=told,
+            flags=command_flags,
             configuration="",
             ca=content.ca.decode(errors="replace"),
             client=(content.certificate, content.key) if content.certificate else None,
@@ -231,8 +244,8 @@ def scheduler_config(
     click.echo(text, nl=False)
 
 
-def _check_together(
-    files: tls.Files, second: str | None, tls_data: bool, tls_secret: str | None, kubeconfig: str
+def _check_combinations(
+    files: tls.TLSFiles, second: str | None, tls_data: bool, tls_secret: str | None, kubeconfig: str
 ) -> None:
     if (files.certificate is None) != (files.key is None):
         raise click.UsageError("--tls-client-cert and --tls-client-key go together")
@@ -248,17 +261,17 @@ def _verbs(listed: str) -> frozenset[Verb]:
     try:
         return frozenset(Verb(name.strip()) for name in listed.split(","))
     except ValueError as error:
-        raise click.BadParameter(f"{error}; there are {', '.join(Verb)}", param_hint="--verbs") from error
+        raise click.BadParameter(f"{error}; allowed: {', '.join(Verb)}", param_hint="--verbs") from error
 
 
-def _content(files: tls.Files) -> tls.Content:
+def _content(files: tls.TLSFiles) -> tls.TLSContent:
     try:
         return tls.read(files)
-    except tls.UnusableFile as error:
+    except tls.InvalidTLSFile as error:
         raise click.ClickException(str(error)) from error
 
 
-def _tls(files: tls.Files, content: tls.Content, second: bool, data: bool, secret: str | None) -> Entry | None:
+def _tls(files: tls.TLSFiles, content: tls.TLSContent, second: bool, data: bool, secret: str | None) -> Entry | None:
     if second:
         return tls.by_mount(client=bool(secret or content.certificate), ca=bool(content.ca)) or None
     if not files.given:

@@ -1,4 +1,4 @@
-"""The `extenders` of a KubeSchedulerConfiguration: who is called, for what, and how."""
+"""The `extenders` of a KubeSchedulerConfiguration: address, verbs and options of each entry."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from berth_cli.scheduler_config.managed_resources import NOTHING_MANAGED, Managed, ManagedResource
+from berth_cli.scheduler_config.managed_resources import NO_MANAGED_RESOURCES, ManagedResource, ManagedResources
 
 Entry = dict[str, object]
 
 
 class Verb(StrEnum):
-    """What kube-scheduler can ask an extender."""
+    """The verbs of kube-scheduler's extender API."""
 
     FILTER = "filter"
     PRIORITIZE = "prioritize"
@@ -21,18 +21,15 @@ class Verb(StrEnum):
 
 
 class Mode(StrEnum):
-    """What is sent of the nodes: their names, or all of them (facts 12 and 13)."""
+    """Node data in a request: names only, or whole Node objects (facts 12 and 13)."""
 
     CACHE = "cache"
     FULL = "full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """What an operator decides about the extender.
-
-    tls: the `tlsConfig`, None where the system's roots are enough.
-    """
+class ExtenderOptions:
+    """The operator's options for the extender. `tls`: its `tlsConfig`; None for the system's root certificates."""
 
     url_prefix: str
     verbs: frozenset[Verb] = frozenset(Verb)
@@ -41,34 +38,34 @@ class Choices:
     mode: Mode = Mode.CACHE
     http_timeout: str = "5s"
     ignorable: bool = False
-    managed: Managed = NOTHING_MANAGED
+    managed: ManagedResources = NO_MANAGED_RESOURCES
     tls: Entry | None = None
 
 
-def extenders(choices: Choices) -> list[Entry]:
-    """One entry, or two: `managedResources` keeps all other pods from every verb of its entry (fact 7).
+def extenders(choices: ExtenderOptions) -> list[Entry]:
+    """One or two entries: `managedResources` limits all verbs of its entry to pods that request them (fact 7).
 
-    So a policy for all pods has an entry of its own, and what counts is done by the entry that binds. A request by
-    annotation could not open such an entry: then it calls nothing, and only has the resources ignored.
-    `enableHTTPS` is never there: without a CA it switches verification off, with one it does nothing (fact 36).
+    A policy for all pods therefore gets an entry without `managedResources`; the entry that binds has them. Requests by
+    annotation would not match that entry: then it has no verbs and only makes kube-scheduler ignore the resources.
+    `enableHTTPS` is never set: without a CA it disables verification, with a CA it has no effect (fact 36).
     """
     managed = choices.managed
     if not managed.resources:
         return [_entry(choices, choices.verbs)]
     if managed.by_annotation:
         return [_entry(choices, choices.verbs), _entry(choices, frozenset(), managed.resources)]
-    if managed.only:
+    if managed.counts_only:
         return [_entry(choices, choices.verbs, managed.resources)]
     deciding, counting = choices.verbs - {Verb.BIND}, choices.verbs & {Verb.BIND}
     every_pod = [_entry(choices, deciding)] if deciding else []
     return [*every_pod, _entry(choices, counting, managed.resources)]
 
 
-def _entry(choices: Choices, verbs: frozenset[Verb], managed: Sequence[ManagedResource] = ()) -> Entry:
+def _entry(choices: ExtenderOptions, verbs: frozenset[Verb], managed: Sequence[ManagedResource] = ()) -> Entry:
     entry: Entry = {"urlPrefix": choices.url_prefix}
     if Verb.FILTER in verbs:
         entry["filterVerb"] = "filter_onlyone" if choices.filter_onlyone else "filter"
-    # With one node left it would not be called (fact 46).
+    # kube-scheduler does not call prioritize for a single node (fact 46).
     if Verb.PRIORITIZE in verbs and not choices.filter_onlyone:
         entry |= {"prioritizeVerb": "prioritize", "weight": choices.weight}
     if Verb.BIND in verbs:

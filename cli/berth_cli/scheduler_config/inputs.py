@@ -1,4 +1,4 @@
-"""What the command takes from a stack, a document or a secret, with errors as click tells them."""
+"""Inputs of the command from a stack, a document or a secret; errors become click exceptions."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import click
 
 from berth.scheduling.configuration import BerthConfiguration
 from berth_cli.config.document import load_configuration
-from berth_cli.scheduler_config.address import Basic, NotAnAddress, checked
+from berth_cli.scheduler_config.address import BasicCredentials, InvalidAddress, parse_address
 
-# The AWS SDK is imported where a stack is asked: it takes longer than a wrong option to be found.
+# The AWS SDK is imported in the functions that need it, so that a usage error appears without delay.
 if TYPE_CHECKING:
     from berth_cli.deployed_stack import DeployedStack
 
 DEFAULT_TIMEOUT = "5s"
 
 
-def stack_of(name: str | None, region: str | None) -> DeployedStack | None:
-    """None where no stack is named."""
+def find_stack(name: str | None, region: str | None) -> DeployedStack | None:
+    """Describe the stack; None without a name."""
     if name is None:
         return None
     from berth_cli.deployed_stack import StackUnavailable, describe
@@ -31,8 +31,8 @@ def stack_of(name: str | None, region: str | None) -> DeployedStack | None:
         raise click.ClickException(str(error)) from error
 
 
-def address_of(url: str | None, stack: DeployedStack | None) -> str:
-    """The one that is given, else the stack's."""
+def resolve_address(url: str | None, stack: DeployedStack | None) -> str:
+    """The given address, else the stack's."""
     if url is None:
         if stack is None:
             raise click.UsageError("give --stack NAME or --url URL")
@@ -43,27 +43,29 @@ def address_of(url: str | None, stack: DeployedStack | None) -> str:
         except StackUnavailable as error:
             raise click.ClickException(str(error)) from error
     try:
-        checked(url)
-    except NotAnAddress as error:
+        parse_address(url)
+    except InvalidAddress as error:
         raise click.BadParameter(str(error), param_hint="--url") from error
     return url
 
 
-def basic_of(user: str | None, source: str | None, stack: DeployedStack | None, region: str | None) -> Basic | None:
-    """None where nobody is named."""
+def resolve_credentials(
+    user: str | None, source: str | None, stack: DeployedStack | None, region: str | None
+) -> BasicCredentials | None:
+    """The Basic credentials; None without user and password source."""
     if user is None and source is None:
         return None
     from berth_cli.deployed_stack import StackUnavailable
-    from berth_cli.scheduler_config.basic_credentials import NoPassword, basic
+    from berth_cli.scheduler_config.basic_credentials import PasswordUnavailable, basic
 
     try:
         return basic(user, source, stack, region)
-    except (NoPassword, StackUnavailable) as error:
+    except (PasswordUnavailable, StackUnavailable) as error:
         raise click.ClickException(str(error)) from error
 
 
-def configuration_of(config: Path | None, stack: DeployedStack | None) -> BerthConfiguration:
-    """The document that is given, else the one that the stack decides by."""
+def resolve_configuration(config: Path | None, stack: DeployedStack | None) -> BerthConfiguration:
+    """The given document, else the configuration in use by the stack."""
     if config is not None or stack is None:
         return load_configuration(config, None)
     from berth_cli.deployed_stack import StackUnavailable
@@ -75,15 +77,15 @@ def configuration_of(config: Path | None, stack: DeployedStack | None) -> BerthC
 
 
 def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
-    """The applied document, else what the parameter Profile says. Raises StackUnavailable."""
+    """The applied document, else the profile of the stack parameter Profile. Raises StackUnavailable."""
     import boto3
 
     from berth.nodecache.configurations import ConfigurationInvalid, parsed
     from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
     from berth.nodecache.feed.table import TableUnavailable
-    from berth_cli.deployed_stack import CACHE_TABLE_NAME, LIMITS, StackUnavailable
+    from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, StackUnavailable
 
-    client = boto3.client("dynamodb", region_name=stack.region, config=LIMITS)
+    client = boto3.client("dynamodb", region_name=stack.region, config=CLIENT_CONFIG)
     try:
         document = DynamoDBConfigurationStore(client, stack.output(CACHE_TABLE_NAME)).read()
         if document is None:
@@ -93,17 +95,17 @@ def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
         raise StackUnavailable(str(error)) from error
 
 
-def credentials_wanted(stack: DeployedStack | None, *, password: bool, certificate: bool) -> str:
-    """What the stack asks of its callers and this configuration does not have; else empty."""
+def missing_credentials_note(stack: DeployedStack | None, *, password: bool, certificate: bool) -> str:
+    """A note if the stack requires credentials that this configuration does not contain; else empty."""
     asked = "" if stack is None else stack.parameters.get("Authentication", "")
     if asked == "basic" and not password:
-        return "the stack lets nobody in without its password: give --password-from stack"
+        return "the stack requires Basic credentials: give --password-from stack"
     if asked == "mtls" and not certificate:
-        return "the stack lets nobody in without a client certificate: give --tls-client-cert and --tls-client-key"
+        return "the stack requires a client certificate: give --tls-client-cert and --tls-client-key"
     return ""
 
 
-def timeout_of(stack: DeployedStack | None) -> str:
-    """What the stack's bind keeps to, where there is one."""
+def resolve_timeout(stack: DeployedStack | None) -> str:
+    """The stack's HttpTimeoutSeconds, else the default."""
     seconds = "" if stack is None else stack.parameters.get("HttpTimeoutSeconds", "")
     return f"{seconds}s" if seconds else DEFAULT_TIMEOUT

@@ -1,4 +1,4 @@
-"""The KubeSchedulerConfiguration: kube-scheduler's --config file."""
+"""The KubeSchedulerConfiguration, which is kube-scheduler's --config file, and its command-line flags."""
 
 from __future__ import annotations
 
@@ -10,30 +10,34 @@ from berth_cli.scheduler_config.extenders import Entry
 
 DEFAULT_SCHEDULER = "default-scheduler"
 
-REASONS: Mapping[str, str] = {
-    "resourceName": "A lock of its own: with the default name it would wait for the cluster's scheduler for ever.",
+FIELD_COMMENTS: Mapping[str, str] = {
+    "resourceName": "Its own lock: with the default name it would wait forever for the cluster's scheduler.",
     "percentageOfNodesToScore": (
-        "All nodes: with the default the extender sees a part of them on 100 nodes and more (facts 11 and 47)."
+        "All nodes: by default the extender sees only some nodes of a cluster with 100 or more (facts 11 and 47)."
     ),
-    "managedResources": "Counted by the extender; ignoredByScheduler: by nobody else (fact 38).",
+    "managedResources": "Counted by the extender. ignoredByScheduler: not counted by kube-scheduler (fact 38).",
     "ignorable": "false: while Berth is down, its pods wait. true: they are placed without its rules (fact 39).",
 }
-"""Comments for the document; numbers are those of docs/reference/extender-contract.md."""
+"""YAML comments by field. The fact numbers refer to docs/extender-contract.md."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
-    """The Lease by which several processes of one scheduler choose who schedules."""
+class LeaderElectionLock:
+    """The Lease with which the processes of one scheduler elect their leader."""
 
     namespace: str
     name: str
 
 
 def scheduler_configuration(
-    schedulers: Sequence[str], extenders: Sequence[Entry], *, lock: Lock | None = None, kubeconfig: str = ""
+    schedulers: Sequence[str],
+    extenders: Sequence[Entry],
+    *,
+    lock: LeaderElectionLock | None = None,
+    kubeconfig: str = "",
 ) -> dict[str, object]:
-    """`lock`: None for kube-scheduler's own default. `kubeconfig`: a path where the scheduler runs; empty is the
-    service account of its pod."""
+    """`lock`: None for kube-scheduler's default. `kubeconfig`: a path on the scheduler's machine; empty: its pod's
+    service account."""
     document: dict[str, object] = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -54,11 +58,11 @@ def scheduler_configuration(
 
 
 BOUNDED_RETRIES = "--feature-gates=SchedulerPopFromBackoffQ=false"
-"""Rejected pods then wait for their back-off even while the queue is idle (fact 44)."""
+"""Rejected pods then wait for the end of their back-off even if the queue is idle (fact 44)."""
 
 
-def flags(*, with_password: bool, bounded_retries: bool) -> list[str]:
-    """At -v=2 the start-up log prints the urlPrefix, and with it a password in it (fact 37)."""
+def scheduler_flags(*, with_password: bool, bounded_retries: bool) -> list[str]:
+    """Flags besides --config. At -v=2 the start-up log contains the urlPrefix and its password (fact 37)."""
     verbosity = "-v=1" if with_password else "-v=2"
     return [verbosity, BOUNDED_RETRIES] if bounded_retries else [verbosity]
 
@@ -68,7 +72,7 @@ _PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|ms|s|m|h)")
 
 
 def parse_duration(text: str) -> float | None:
-    """The seconds of a duration; None for what is none. A zero alone needs no unit."""
+    """Seconds of a duration as Go writes it, for example `1m30s`; None if invalid. `0` needs no unit."""
     if text == "0":
         return 0.0
     if not text or _PART.sub("", text):

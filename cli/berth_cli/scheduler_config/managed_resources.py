@@ -1,4 +1,4 @@
-"""What of a BerthConfiguration concerns the `managedResources` of kube-scheduler's extenders."""
+"""The counted resources of a BerthConfiguration, for the `managedResources` of kube-scheduler's extenders."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ PLUGIN = "ManagedResources"
 
 @dataclass(frozen=True, slots=True)
 class ManagedResource:
-    """A name by which containers ask for a counted resource."""
+    """A resource name with which containers request a counted resource."""
 
     name: str
     ignored_by_scheduler: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Managed:
-    """What is counted.
+class ManagedResources:
+    """All counted resources.
 
-    only: the policy has nothing to say about pods that ask for none of these. by_annotation: a pod can ask for one of
-    them with an annotation, of which kube-scheduler knows nothing.
+    `counts_only`: the policy has no rule for pods that request none of them. `by_annotation`: pods can request one with
+    an annotation, which kube-scheduler does not see.
     """
 
     resources: tuple[ManagedResource, ...] = ()
-    only: bool = False
+    counts_only: bool = False
     by_annotation: bool = False
 
 
-NOTHING_MANAGED = Managed()
+NO_MANAGED_RESOURCES = ManagedResources()
 
 
-def managed(configuration: BerthConfiguration) -> Managed:
-    """Of all profiles of the document together. bind counts them whether a profile filters by them or not."""
+def managed_resources_of(configuration: BerthConfiguration) -> ManagedResources:
+    """The counted resources of all profiles. bind counts them even if a profile does not filter by them."""
     counted = configuration.managed_resources
     names = {configuration.profile, *configuration.profiles.values()}
     plugins = {each.name for name in names for each in configuration.composition(name).plugins}
-    return Managed(
+    return ManagedResources(
         tuple(
             ManagedResource(name, each.ignored_by_scheduler)
             for each in counted
             if each.requests is None
             for name in each.names
         ),
-        only=plugins == {PLUGIN},
+        counts_only=plugins == {PLUGIN},
         by_annotation=any(each.requests is not None for each in counted),
     )

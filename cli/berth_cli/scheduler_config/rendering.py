@@ -1,4 +1,4 @@
-"""What is printed: the configuration alone, or a second scheduler's manifests with the configuration inside."""
+"""Render the output: a KubeSchedulerConfiguration, or the manifests of a second scheduler that contain it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import orjson
 import yaml
 
-from berth_cli.scheduler_config.address import Basic, url_prefix
-from berth_cli.scheduler_config.extenders import Choices, extenders
+from berth_cli.scheduler_config.address import BasicCredentials, url_prefix
+from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
 from berth_cli.scheduler_config.kube_scheduler_configuration import (
     DEFAULT_SCHEDULER,
-    REASONS,
-    Lock,
+    FIELD_COMMENTS,
+    LeaderElectionLock,
     scheduler_configuration,
 )
 from berth_cli.scheduler_config.second_scheduler import SecondScheduler, manifests
@@ -23,11 +23,11 @@ Configured = Callable[[str], dict[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
-class Addressed:
-    """An address, and who calls it."""
+class ExtenderAddress:
+    """The extender's address and the scheduler's credentials."""
 
     url: str
-    basic: Basic | None
+    basic: BasicCredentials | None
 
     @property
     def url_prefix(self) -> str:
@@ -35,33 +35,42 @@ class Addressed:
 
     @property
     def without_password(self) -> str:
-        return url_prefix(self.url, self.basic and Basic(self.basic.user))
+        return url_prefix(self.url, self.basic and BasicCredentials(self.basic.user))
 
 
-def own_configuration(
-    choices: Choices, addressed: Addressed, scheduler: str, others: tuple[str, ...], kubeconfig: str, as_json: bool
+def render_configuration(
+    choices: ExtenderOptions,
+    addressed: ExtenderAddress,
+    scheduler: str,
+    others: tuple[str, ...],
+    kubeconfig: str,
+    as_json: bool,
 ) -> str:
-    """For the cluster's own scheduler, or one that is started by hand. `others`: further names it answers to."""
-    lock = None if scheduler == DEFAULT_SCHEDULER else Lock("kube-system", scheduler)
+    """For the cluster's own scheduler, or one started manually. `others`: more scheduler names in its profiles."""
+    lock = None if scheduler == DEFAULT_SCHEDULER else LeaderElectionLock("kube-system", scheduler)
     document = scheduler_configuration(
         _names(scheduler, others),
         extenders(replace(choices, url_prefix=addressed.url_prefix)),
         lock=lock,
         kubeconfig=kubeconfig,
     )
-    return json_text(document) if as_json else yaml_text(document, REASONS)
+    return json_text(document) if as_json else yaml_text(document, FIELD_COMMENTS)
 
 
 def second_scheduler(
-    choices: Choices, addressed: Addressed, second: SecondScheduler, others: tuple[str, ...], as_json: bool
+    choices: ExtenderOptions,
+    addressed: ExtenderAddress,
+    second: SecondScheduler,
+    others: tuple[str, ...],
+    as_json: bool,
 ) -> str:
-    """`second` comes without its configuration; its name is the schedulerName. The cluster's own keeps its pods."""
+    """`second`: without its configuration; its name is the schedulerName."""
     names = tuple(name for name in _names(second.name, others) if name != DEFAULT_SCHEDULER)
 
     def text(prefix: str) -> str:
         entries = extenders(replace(choices, url_prefix=prefix))
-        document = scheduler_configuration(names, entries, lock=Lock(second.namespace, second.name))
-        return yaml_text(document, REASONS)
+        document = scheduler_configuration(names, entries, lock=LeaderElectionLock(second.namespace, second.name))
+        return yaml_text(document, FIELD_COMMENTS)
 
     found = manifests(
         replace(
@@ -81,7 +90,7 @@ Document = Mapping[str, object]
 
 
 class _Dumper(yaml.SafeDumper):
-    """Texts of several lines as such, and lists indented under their key."""
+    """Block style for multi-line texts; lists indented under their key."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         return super().increase_indent(flow, False)
@@ -97,30 +106,30 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def yaml_text(document: Document, reasons: Mapping[str, str] | None = None) -> str:
-    """`reasons`: comments for keys, each put above the first line that begins with its key."""
+def yaml_text(document: Document, comments: Mapping[str, str] | None = None) -> str:
+    """`comments`: comments by key, each above the first line with that key."""
     text = yaml.dump(dict(document), Dumper=_Dumper, sort_keys=False, width=110, allow_unicode=True)
-    left = dict(reasons or {})
+    remaining = dict(comments or {})
     lines = []
     for line in text.splitlines():
         bare = line.lstrip(" -")
-        reason = left.pop(bare.partition(":")[0], None)
-        if reason is not None:
-            lines.append(f"{' ' * (len(line) - len(bare))}# {reason}")
+        comment = remaining.pop(bare.partition(":")[0], None)
+        if comment is not None:
+            lines.append(f"{' ' * (len(line) - len(bare))}# {comment}")
         lines.append(line)
     return "\n".join(lines) + "\n"
 
 
 def yaml_stream(documents: Sequence[Document]) -> str:
-    """As `kubectl apply -f -` takes them."""
+    """The documents as a YAML stream for `kubectl apply -f -`."""
     return "---\n".join(map(yaml_text, documents))
 
 
 def json_text(document: Document) -> str:
-    """One object."""
+    """The document as indented JSON."""
     return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
 def json_list(documents: Sequence[Document]) -> str:
-    """A List: kubectl takes it as it takes several documents."""
+    """The documents as one `List`, which kubectl accepts like several documents."""
     return json_text({"apiVersion": "v1", "kind": "List", "items": list(documents)})

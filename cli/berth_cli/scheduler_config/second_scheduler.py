@@ -1,4 +1,4 @@
-"""Manifests of a kube-scheduler beside the cluster's own, for control planes whose scheduler takes no extender."""
+"""Manifests of a second kube-scheduler, for control planes whose own scheduler does not support extenders."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TLS_FOLDER = "/etc/berth-tls"
 
 RBAC = "rbac.authorization.k8s.io"
 KUBE_SYSTEM = "kube-system"
-"""Where the role stands that reads how the API server authenticates."""
+"""Namespace of the role extension-apiserver-authentication-reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondScheduler:
-    """What is deployed.
+    """Values of the manifests.
 
-    configuration: the text of its KubeSchedulerConfiguration; without_password: the same text without the password that
-    it has inside, empty where it has none. client: the PEM of certificate and key, or `client_secret`, the name of a
-    Secret of type kubernetes.io/tls that is there already.
+    `configuration`: text of the KubeSchedulerConfiguration. `without_password`: the same text without the password it
+    contains; empty if it contains none. `client`: certificate and key in PEM; or `client_secret`: the name of an
+    existing Secret of type kubernetes.io/tls.
     """
 
     name: str
@@ -40,26 +40,26 @@ class SecondScheduler:
 
     @property
     def tls_secret(self) -> str:
-        """The Secret with the client's certificate; empty where there is none."""
+        """Name of the Secret with the client certificate; empty without one."""
         return f"{self.name}-tls" if self.client is not None else self.client_secret
 
 
 def manifests(second: SecondScheduler) -> list[Manifest]:
-    """In an order in which they can be applied."""
+    """The manifests, in the order of their dependencies."""
     return [
-        _object(second, "v1", "ServiceAccount"),
-        # What kube-scheduler needs; both roles come with every cluster.
+        _namespaced_object(second, "v1", "ServiceAccount"),
+        # kube-scheduler's permissions; every cluster has both ClusterRoles.
         _cluster_role_binding(second, "kube-scheduler"),
         _cluster_role_binding(second, "volume-scheduler"),
         _binding(second, KUBE_SYSTEM, "extension-apiserver-authentication-reader", f"{second.name}-as-kube-scheduler"),
         _leader_election_role(second),
         _binding(second, second.namespace, f"{second.name}-leader-election", f"{second.name}-leader-election"),
-        *_files(second),
+        *_configuration_objects(second),
         _deployment(second),
     ]
 
 
-def _object(second: SecondScheduler, version: str, kind: str, **fields: object) -> Manifest:
+def _namespaced_object(second: SecondScheduler, version: str, kind: str, **fields: object) -> Manifest:
     metadata = {"name": second.name, "namespace": second.namespace}
     return {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
 
@@ -95,22 +95,22 @@ def _leader_election_role(second: SecondScheduler) -> Manifest:
         "kind": "Role",
         "metadata": {"name": f"{second.name}-leader-election", "namespace": second.namespace},
         "rules": [
-            {**leases, "verbs": ["create"]},  # a name cannot restrict it
+            {**leases, "verbs": ["create"]},  # RBAC cannot restrict `create` by name
             {**leases, "resourceNames": [second.name], "verbs": ["get", "update"]},
         ],
     }
 
 
-def _files(second: SecondScheduler) -> list[Manifest]:
-    """What is public in the ConfigMap, what is secret in Secrets."""
+def _configuration_objects(second: SecondScheduler) -> list[Manifest]:
+    """Public files in a ConfigMap, files with secrets in Secrets."""
     texts = {CONFIGURATION: second.configuration} | ({CA: second.ca} if second.ca else {})
     if second.without_password:
-        found = [_object(second, "v1", "Secret", type="Opaque", stringData=texts)]
+        found = [_namespaced_object(second, "v1", "Secret", type="Opaque", stringData=texts)]
     else:
-        found = [_object(second, "v1", "ConfigMap", data=texts)]
+        found = [_namespaced_object(second, "v1", "ConfigMap", data=texts)]
     if second.client is not None:
         certificate, key = (b64encode(each).decode() for each in second.client)
-        secret = _object(
+        secret = _namespaced_object(
             second, "v1", "Secret", type="kubernetes.io/tls", data={"tls.crt": certificate, "tls.key": key}
         )
         secret["metadata"] = {"name": second.tls_secret, "namespace": second.namespace}
@@ -139,7 +139,7 @@ def _deployment(second: SecondScheduler) -> Manifest:
             "capabilities": {"drop": ["ALL"]},
         },
     }
-    return _object(
+    return _namespaced_object(
         second,
         "apps/v1",
         "Deployment",
@@ -147,7 +147,7 @@ def _deployment(second: SecondScheduler) -> Manifest:
             "replicas": 2,
             "selector": {"matchLabels": labels},
             "template": {
-                "metadata": {"labels": labels, "annotations": {"berth.dev/configuration": _fingerprint(second)}},
+                "metadata": {"labels": labels, "annotations": {"berth.dev/configuration": _configuration_hash(second)}},
                 "spec": {
                     "serviceAccountName": second.name,
                     "priorityClassName": "system-cluster-critical",
@@ -171,10 +171,10 @@ def _volumes(second: SecondScheduler) -> tuple[list[object], list[object]]:
     return volumes, mounts
 
 
-def _fingerprint(second: SecondScheduler) -> str:
-    """kube-scheduler reads its files once: another text here, and the Deployment starts new pods.
+def _configuration_hash(second: SecondScheduler) -> str:
+    """A hash of the configuration. A change of it makes the Deployment restart: kube-scheduler reads its files once.
 
-    Nothing secret goes in, for who may read a Deployment could then try passwords until the sum is right.
+    It covers no secret: anyone who can read the Deployment could otherwise guess passwords and compare hashes.
     """
     public = second.without_password or second.configuration
     certificate = second.client[0] if second.client is not None else b""

@@ -1,4 +1,4 @@
-"""The extender's `tlsConfig`: from files that are named, or from what is in them."""
+"""The extender's `tlsConfig`: from file paths, or from the content of the files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from berth_cli.scheduler_config.extenders import Entry
 from berth_cli.scheduler_config.second_scheduler import CA, CONFIGURATION_FOLDER, TLS_FOLDER
 
 
-class UnusableFile(Exception):
-    """A certificate or a key cannot be read or used. The message names the file, and nothing of its content."""
+class InvalidTLSFile(Exception):
+    """A certificate or key cannot be read or used. The message names the file and quotes nothing of its content."""
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
-    """Paths as they were given. The key belongs to the certificate; the CA is the server's."""
+class TLSFiles:
+    """Paths from the command line: client certificate, its key, and the CA of the server."""
 
     certificate: Path | None = None
     key: Path | None = None
@@ -29,28 +29,28 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What is in the files, checked; empty where there is none."""
+class TLSContent:
+    """Validated content of the files; empty if a file is not given."""
 
     certificate: bytes = b""
     key: bytes = b""
     ca: bytes = b""
 
 
-def by_path(files: Files) -> Entry:
-    """Paths where the scheduler runs: nothing needs to be there on this machine."""
+def by_path(files: TLSFiles) -> Entry:
+    """Refer to paths on the scheduler's machine; the files need not exist here."""
     named = {"certFile": files.certificate, "keyFile": files.key, "caFile": files.ca}
     return {name: str(path) for name, path in named.items() if path is not None}
 
 
-def by_content(content: Content) -> Entry:
-    """Everything inside the document, the private key too."""
+def by_content(content: TLSContent) -> Entry:
+    """Embed the content, including the private key."""
     named = {"certData": content.certificate, "keyData": content.key, "caData": content.ca}
     return {name: b64encode(data).decode() for name, data in named.items() if data}
 
 
 def by_mount(*, client: bool, ca: bool) -> Entry:
-    """Paths in the second scheduler's container."""
+    """Refer to paths in the second scheduler's container."""
     entry: Entry = {}
     if client:
         entry |= {"certFile": f"{TLS_FOLDER}/tls.crt", "keyFile": f"{TLS_FOLDER}/tls.key"}
@@ -59,14 +59,14 @@ def by_mount(*, client: bool, ca: bool) -> Entry:
     return entry
 
 
-def read(files: Files) -> Content:
-    """Raises UnusableFile, also when key and certificate are not of one pair."""
-    content = Content(_bytes(files.certificate), _bytes(files.key), _bytes(files.ca))
+def read(files: TLSFiles) -> TLSContent:
+    """Read the files. Raises InvalidTLSFile, also if key and certificate do not match."""
+    content = TLSContent(_bytes(files.certificate), _bytes(files.key), _bytes(files.ca))
     if files.certificate is not None and files.key is not None:
         try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(files.certificate, files.key, _no_passphrase)
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(files.certificate, files.key, _reject_passphrase)
         except (OSError, ValueError) as error:
-            raise UnusableFile(
+            raise InvalidTLSFile(
                 f"{files.certificate} and {files.key} are not a certificate and its unencrypted key, in PEM "
                 f"({_cause(error)})"
             ) from error
@@ -74,7 +74,7 @@ def read(files: Files) -> Content:
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(files.ca)
         except (OSError, ValueError) as error:
-            raise UnusableFile(f"{files.ca} has no certificate in PEM ({_cause(error)})") from error
+            raise InvalidTLSFile(f"{files.ca} contains no certificate in PEM ({_cause(error)})") from error
     return content
 
 
@@ -84,11 +84,11 @@ def _bytes(path: Path | None) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UnusableFile(f"{path}: {error.strerror}") from error
+        raise InvalidTLSFile(f"{path}: {error.strerror}") from error
 
 
-def _no_passphrase() -> str:
-    """Else OpenSSL would ask for it on the terminal, as kube-scheduler could not."""
+def _reject_passphrase() -> str:
+    """Prevents OpenSSL from asking for the passphrase; kube-scheduler cannot use an encrypted key."""
     raise ValueError("the key is encrypted")
 
 

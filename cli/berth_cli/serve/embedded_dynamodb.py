@@ -1,6 +1,6 @@
-"""DynamoDB inside this process: moto behind one lock, under the real boto3.
+"""DynamoDB inside this process: the real boto3 client on moto, behind one lock.
 
-moto's conditional writes are not safe between threads; one at a time they are right.
+moto's conditional writes are not thread-safe. The lock makes them correct.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from moto.core.botocore_stubber import BotocoreStubber
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import Marker, MarkerState
 
-TABLE = "berth-cache"
+CACHE_TABLE = "berth-cache"
 LEDGER_TABLE = "berth-ledger"
 REGION = "us-east-1"
 
 
 class EmbeddedDynamoDB:
-    """Takes the place of the network in every DynamoDB client made afterwards through boto3's default session."""
+    """Replaces the network of every DynamoDB client that boto3's default session creates afterwards."""
 
     def __init__(self) -> None:
         self._moto = BotocoreStubber()
         self._moto.enabled = True
-        self._one_at_a_time = Lock()
+        self._lock = Lock()
 
     def install(self) -> None:
-        """Point boto3 at this store and create the tables as template.yaml has them."""
-        # Set on the session and not in the environment, which belongs to the user: a kubeconfig may call
-        # `aws eks get-token`. The profile that AWS_PROFILE names plays no part.
+        """Point boto3's default session at this store and create the tables of template.yaml."""
+        # Credentials are set on the session, not in the environment: a kubeconfig may call `aws eks get-token` with
+        # the user's environment. AWS_PROFILE is ignored.
         session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
         session.set_credentials("embedded", "embedded")
         session.set_config_variable("region", REGION)
         session.set_config_variable("ignore_configured_endpoint_urls", True)
         session.register("before-send.dynamodb", self._answer)
         boto3.setup_default_session(botocore_session=session)
-        # moto has one store a process: who installs it again finds the tables.
+        # moto has one store per process, so a second installation finds existing tables.
         with suppress(boto3.client("dynamodb").exceptions.ResourceInUseException):
-            self._create_table(TABLE, "N")
+            self._create_table(CACHE_TABLE, "N")
         with suppress(boto3.client("dynamodb").exceptions.ResourceInUseException):
             self._create_table(LEDGER_TABLE, "S")
             self._mark_ready()
@@ -61,10 +61,10 @@ class EmbeddedDynamoDB:
 
     @staticmethod
     def _mark_ready() -> None:
-        """No bind can be under way of which a table that is made with its process would have to know."""
+        """Mark the ledger ready: no bind can have started before this process, so there is nothing to rebuild."""
         ledger = DynamoDBLedgerTable(boto3.client("dynamodb"), LEDGER_TABLE)
         ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "embedded"), None)
 
     def _answer(self, **event: Any) -> Any:
-        with self._one_at_a_time:
+        with self._lock:
             return self._moto(**event)

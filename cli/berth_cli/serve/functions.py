@@ -1,4 +1,4 @@
-"""The functions of template.yaml, loaded into this process as Lambda loads them: environment first, then the module."""
+"""Load the functions of template.yaml into this process as Lambda does: set the environment, then import the module."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ Handler = Callable[[Mapping[str, object], object], Any]
 
 
 def set_environment(variables: Mapping[str, str]) -> None:
-    """What the template's `Environment` is for a deployed function; other BERTH_ variables are removed."""
+    """Set the variables that the template's `Environment` sets in Lambda; remove all other BERTH_ variables."""
     for name in [name for name in os.environ if name.startswith("BERTH_")]:
         del os.environ[name]
     os.environ.update(variables)
 
 
-def load_handler(function: FunctionSource, own: Mapping[str, str] | None = None) -> Handler:
-    """Import the function's module anew and return its handler. Raises what the module raises at import.
+def load_handler(function: FunctionSource, overrides: Mapping[str, str] | None = None) -> Handler:
+    """Import a new copy of the function's module and return its handler. Raises errors of that import.
 
-    `own`: variables that it alone is told, in place of those that all are."""
-    with _told(own or {}):
+    `overrides`: variables with other values during this import.
+    """
+    with _environment_overrides(overrides or {}):
         return _load_handler(function)
 
 
 @contextmanager
-def _told(own: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in own}
-    os.environ.update(own)
+def _environment_overrides(overrides: Mapping[str, str]) -> Iterator[None]:
+    previous = {name: os.environ.get(name) for name in overrides}
+    os.environ.update(overrides)
     try:
         yield
     finally:
-        for name, value in before.items():
+        for name, value in previous.items():
             os.environ.pop(name)
             if value is not None:
                 os.environ[name] = value

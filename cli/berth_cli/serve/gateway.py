@@ -1,6 +1,4 @@
-"""The HTTP API on this machine: an ASGI application that makes of a request what API Gateway would, and calls the
-function's real handler.
-"""
+"""A local API Gateway HTTP API: an ASGI application that builds the Lambda event and calls the real handler."""
 
 from __future__ import annotations
 
@@ -23,15 +21,15 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 MAX_PAYLOAD_BYTES = 10_000_000
-"""API Gateway takes no more; it answers 413 without asking the function."""
+"""Payload limit of API Gateway; larger requests get status 413 without a function call."""
 
 log = logging.getLogger("berth.gateway")
 
 
 class Gateway:
-    """Routes by `METHOD path`, exactly, as the HTTP API does. Handlers run in threads, several at once.
+    """Route by exact `METHOD path`, as the HTTP API does. Handlers run concurrently in threads.
 
-    With an authorizer each request is put to it first, as the HTTP API does without a cache.
+    The authorizer, if any, runs before every request, as with a cache TTL of 0.
     """
 
     def __init__(self, handlers: Mapping[str, Handler], threads: int = 16, authorizer: Handler | None = None) -> None:
@@ -43,30 +41,29 @@ class Gateway:
         route = f"{scope['method']} {scope['path']}"
         handler = self._handlers.get(route)
         if handler is None:
-            log.warning("no route %s; the routes are: %s", route, ", ".join(self._handlers))
+            log.warning("no route %s; known routes: %s", route, ", ".join(self._handlers))
             await _respond(send, 404, {"message": "Not Found", "Error": f"Berth has no route {route}"})
             return
         loop = asyncio.get_running_loop()
         if self._authorizer is not None:
-            verdict = await loop.run_in_executor(self._pool, self._authorizer, _authorizer_event(route, scope), None)
-            if verdict.get("isAuthorized") is not True:
+            decision = await loop.run_in_executor(self._pool, self._authorizer, _authorizer_event(route, scope), None)
+            if decision.get("isAuthorized") is not True:
                 await _read(receive)
                 await _respond(send, 403, {"message": "Forbidden"})
                 return
         body = await _read(receive)
         if body is None:
-            log.warning("%s: a body of more than %d bytes was refused", route, MAX_PAYLOAD_BYTES)
+            log.warning("%s: rejected a body of more than %d bytes", route, MAX_PAYLOAD_BYTES)
             await _respond(send, 413, {"message": "Request Too Long"})
             return
-        answer = await loop.run_in_executor(self._pool, handler, _event(route, scope, body), None)
-        payload = answer["body"]
-        content = base64.b64decode(payload) if answer.get("isBase64Encoded") else payload.encode()
-        await _send(send, answer["statusCode"], answer["headers"], content)
+        response = await loop.run_in_executor(self._pool, handler, _event(route, scope, body), None)
+        payload = response["body"]
+        content = base64.b64decode(payload) if response.get("isBase64Encoded") else payload.encode()
+        await _send(send, response["statusCode"], response["headers"], content)
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """The whole body, or None when it is too long; then the rest is read and dropped, so that the caller gets to hear
-    the answer."""
+    """The whole body, or None if it is too long. The rest is read too, so that the caller receives the status."""
     parts: list[bytes] = []
     size = 0
     more = True
@@ -83,7 +80,7 @@ async def _read(receive: Receive) -> bytes | None:
 
 
 def _event(route: str, scope: Scope, body: bytes) -> dict[str, object]:
-    """What a function gets: payload format 2.0."""
+    """The function's event in payload format 2.0."""
     request = _request(route, scope)
     text = _text(body, _headers(scope).get("content-type", ""))
     return request | {
@@ -93,7 +90,7 @@ def _event(route: str, scope: Scope, body: bytes) -> dict[str, object]:
 
 
 def _authorizer_event(route: str, scope: Scope) -> dict[str, object]:
-    """What an authorizer gets, which never sees a body: payload format 2.0."""
+    """The authorizer's event in payload format 2.0; it has no body."""
     return _request(route, scope) | {"type": "REQUEST", "identitySource": [route]}
 
 
@@ -128,7 +125,7 @@ def _headers(scope: Scope) -> dict[str, str]:
 
 
 def _text(body: bytes, content_type: str) -> str | None:
-    """The body as text where the gateway passes it on as text; None where it encodes it as base64."""
+    """The body as text; None if the gateway encodes it as base64."""
     if not content_type.startswith(("text/", "application/json")):
         return None
     try:
@@ -137,12 +134,12 @@ def _text(body: bytes, content_type: str) -> str | None:
         return None
 
 
-async def _respond(send: Send, status: int, answer: object) -> None:
-    await _send(send, status, {"Content-Type": "application/json"}, orjson.dumps(answer))
+async def _respond(send: Send, status: int, content: object) -> None:
+    await _send(send, status, {"Content-Type": "application/json"}, orjson.dumps(content))
 
 
 async def _send(send: Send, status: int, headers: Mapping[str, str], content: bytes) -> None:
-    """One message with Content-Length: a chunked answer costs the scheduler a new connection (fact 6)."""
+    """Send one message with Content-Length: a chunked response costs the scheduler a new connection (fact 6)."""
     fields = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     fields.append((b"content-length", str(len(content)).encode()))
     await send({"type": "http.response.start", "status": status, "headers": fields})

@@ -1,4 +1,4 @@
-"""The stack in this process: the template's functions behind a gateway, their tables embedded."""
+"""The stack in this process: the template's functions behind a gateway, with embedded tables."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from berth.scheduling.configuration import BerthConfiguration
-from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE, TABLE, EmbeddedDynamoDB
+from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB
 from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
-from berth_cli.serve.template_api import read_api
-from berth_cli.serve.watcher_thread import RunTime
+from berth_cli.serve.template_api import read_template_api
+from berth_cli.serve.watcher_thread import LocalLambdaContext
 
 WATCHER = "WatcherFunction"
 BINDER = "BindFunction"
-SCHEDULED: Mapping[str, object] = {"source": "aws.scheduler"}
-LISTING: Mapping[str, object] = {"mode": "periodic"}
-LISTING_SECONDS = 20.0
+SCHEDULE_EVENT: Mapping[str, object] = {"source": "aws.scheduler"}
+PERIODIC_EVENT: Mapping[str, object] = {"mode": "periodic"}
+PERIODIC_RUN_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class LocalStack:
-    """`gateway` answers the routes; `watcher` is the watcher function's handler."""
+    """`gateway` serves the routes; `watcher` is the handler of the watcher function."""
 
     gateway: Gateway
     watcher: Handler
 
-    def watch(self) -> dict[str, str | int]:
-        """One run of the watcher that lists the cluster, publishes what it finds, and ends."""
-        done: dict[str, str | int] = self.watcher(LISTING, RunTime(LISTING_SECONDS))
-        return done
+    def run_watcher_once(self) -> dict[str, str | int]:
+        """Run the watcher once: list the cluster, publish a snapshot, end. Returns its run result."""
+        result: dict[str, str | int] = self.watcher(PERIODIC_EVENT, LocalLambdaContext(PERIODIC_RUN_SECONDS))
+        return result
 
-    def follow(self, run_time: RunTime) -> dict[str, str | int]:
-        """One run of the watcher as the schedule would start it: until its time is over."""
-        done: dict[str, str | int] = self.watcher(SCHEDULED, run_time)
-        return done
+    def run_watcher(self, context: LocalLambdaContext) -> dict[str, str | int]:
+        """Run the watcher as the schedule does, until no time is left. Returns its run result."""
+        result: dict[str, str | int] = self.watcher(SCHEDULE_EVENT, context)
+        return result
 
 
 def start(
@@ -45,12 +45,15 @@ def start(
     allow_list: Path | None = None,
     binder: Mapping[str, str] | None = None,
 ) -> LocalStack:
-    """`cluster`: the BERTH_ variables that name the cluster (see runtime.settings); `binder`: those that bind is told
-    instead. With `allow_list` the authorizer is asked before every call; without it nobody is asked who they are."""
+    """Load all functions and install the embedded tables.
+
+    `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: enables the
+    authorizer; without it callers are not authenticated.
+    """
     EmbeddedDynamoDB().install()
     set_environment(
         {
-            "BERTH_CACHE_TABLE": TABLE,
+            "BERTH_CACHE_TABLE": CACHE_TABLE,
             "BERTH_LEDGER_TABLE": LEDGER_TABLE,
             "BERTH_CONFIGURATION": configuration.model_dump_json(by_alias=True),
             "POWERTOOLS_METRICS_DISABLED": "true",
@@ -60,10 +63,11 @@ def start(
             **({} if allow_list is None else {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(allow_list)}),
         }
     )
-    api = read_api()
-    watcher, own = api.functions[WATCHER], {BINDER: binder}
+    api = read_template_api()
+    watcher, overrides = api.functions[WATCHER], {BINDER: binder}
     handlers = {
-        function: load_handler(function, own.get(function.logical_id)) for function in {*api.routes.values(), watcher}
+        function: load_handler(function, overrides.get(function.logical_id))
+        for function in {*api.routes.values(), watcher}
     }
     return LocalStack(
         Gateway(
@@ -74,11 +78,11 @@ def start(
     )
 
 
-def from_dump(path: Path) -> dict[str, str]:
-    """The variables for a cluster that a file describes."""
+def dump_environment(path: Path) -> dict[str, str]:
+    """Environment variables for a cluster dump."""
     return {"BERTH_CLUSTER_DUMP": str(path)}
 
 
-def from_kubeconfig(path: Path) -> dict[str, str]:
-    """The variables for a live cluster."""
+def kubeconfig_environment(path: Path) -> dict[str, str]:
+    """Environment variables for a live cluster."""
     return {"BERTH_KUBECONFIG": str(path)}

@@ -1,4 +1,4 @@
-"""Everything of `berth serve` that runs: the gateway on a socket, and the watcher beside it."""
+"""The HTTP server of `berth serve`: a listening socket, and uvicorn with the gateway on it."""
 
 from __future__ import annotations
 
@@ -20,31 +20,34 @@ log = logging.getLogger("berth.server")
 
 BACKLOG = 256
 KEEP_ALIVE_SECONDS = 120
-"""Longer than a scheduler is idle between two pods: Go's client keeps connections for 90 s."""
+"""Longer than the 90 s for which Go's HTTP client keeps an idle connection."""
 
 
-class CannotListen(Exception):
-    """The address is taken, or there is none such. The message says what to do."""
+class ListenError(Exception):
+    """The address is in use or does not exist. The message names the option to change."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one. Raises CannotListen."""
+    """Open a listening socket; port 0 selects a free port. Raises ListenError."""
     try:
-        return _listening(host, port)
+        return _open_socket(host, port)
     except (OSError, OverflowError) as error:
-        cause = error.strerror if isinstance(error, OSError) else "there is no such port"
-        option = "--host" if _is_of_the_host(error) else "--port"
-        raise CannotListen(f"{host}:{port} cannot be listened on ({cause}); choose another with {option}") from error
+        cause = error.strerror if isinstance(error, OSError) else "invalid port"
+        option = "--host" if _is_host_error(error) else "--port"
+        raise ListenError(f"{host}:{port} cannot be listened on ({cause}); choose another with {option}") from error
 
 
-def _is_of_the_host(error: OSError | OverflowError) -> bool:
-    """The name is nobody's, or the address another machine's."""
+def _is_host_error(error: OSError | OverflowError) -> bool:
+    """The host name is unknown, or the address belongs to another machine."""
     return isinstance(error, socket.gaierror) or (isinstance(error, OSError) and error.errno == errno.EADDRNOTAVAIL)
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    """Not by `socket.create_server`: asyncio sets TCP_NODELAY only where the protocol is named, and without it each
-    large answer stalls for 40 ms."""
+def _open_socket(host: str, port: int) -> socket.socket:
+    """Bind and listen, with an explicit protocol number.
+
+    asyncio sets TCP_NODELAY only if the protocol is set, which `socket.create_server` does not do. Without
+    TCP_NODELAY each large response is delayed by 40 ms.
+    """
     [family, kind, _, _, found], *_ = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     listener = socket.socket(family, kind, socket.IPPROTO_TCP)
     try:
@@ -57,8 +60,8 @@ def _listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def make_server(gateway: Gateway, tls: ssl.SSLContext | None = None) -> uvicorn.Server:
-    """uvicorn on asyncio; HTTPS where there is a context."""
+def create_server(gateway: Gateway, tls: ssl.SSLContext | None = None) -> uvicorn.Server:
+    """A uvicorn server on asyncio; HTTPS if `tls` is given."""
     config = uvicorn.Config(
         gateway,
         http=HTTPProtocol,
@@ -74,9 +77,9 @@ def make_server(gateway: Gateway, tls: ssl.SSLContext | None = None) -> uvicorn.
 
 
 @contextmanager
-def serving(gateway: Gateway, listener: socket.socket, tls: ssl.SSLContext | None = None) -> Iterator[None]:
-    """The gateway in a thread, for a program that is its own client."""
-    server = make_server(gateway, tls)
+def serve_in_thread(gateway: Gateway, listener: socket.socket, tls: ssl.SSLContext | None = None) -> Iterator[None]:
+    """Run the gateway in a thread until the block ends, for a program that calls it itself."""
+    server = create_server(gateway, tls)
     thread = Thread(target=lambda: asyncio.run(server.serve(sockets=[listener])), name="gateway", daemon=True)
     thread.start()
     try:

@@ -1,6 +1,6 @@
-"""The HTTP API as template.yaml writes it out: which route is answered by which function.
+"""The routes and functions of the HTTP API in template.yaml.
 
-Read from the template, so that a server on this machine has the routes of the deployed one and no others.
+They are read from the template, so that the local server has exactly the routes of the deployed API.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from berth_cli.project_files import TEMPLATE
 
 @dataclass(frozen=True, slots=True)
 class FunctionSource:
-    """A function's folder and handler, such as `functions/filter` and `app.handler`."""
+    """A function's code folder and handler, for example `functions/filter` and `app.handler`."""
 
     logical_id: str
     code: Path
@@ -26,8 +26,10 @@ class FunctionSource:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Functions by route key, such as `POST /scheduler/filter`, and all functions by logical id. `authorizer`: the one
-    that is asked before every route."""
+    """Functions by route key, for example `POST /scheduler/filter`, and all functions by logical id.
+
+    `authorizer`: the function that runs before every route.
+    """
 
     routes: Mapping[str, FunctionSource]
     functions: Mapping[str, FunctionSource]
@@ -35,10 +37,10 @@ class Api:
 
 
 class _CloudFormation(yaml.SafeLoader):
-    """Reads `!Sub x` and its like as x: names are all that is wanted of them."""
+    """Reads `!Sub x` and other short-form functions as x: only the names in them are needed."""
 
 
-def _tagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> object:
+def _construct_untagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> object:
     if isinstance(node, yaml.ScalarNode):
         return loader.construct_scalar(node)
     if isinstance(node, yaml.SequenceNode):
@@ -47,34 +49,34 @@ def _tagged(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> object:
     return loader.construct_mapping(node, deep=True)
 
 
-_CloudFormation.add_multi_constructor("!", _tagged)
+_CloudFormation.add_multi_constructor("!", _construct_untagged)
 
 
-def read_api(template: Path = TEMPLATE) -> Api:
-    """The API and the functions of a template."""
+def read_template_api(template: Path = TEMPLATE) -> Api:
+    """Read the API and the functions of a template."""
     document = yaml.load(template.read_text(), _CloudFormation)  # noqa: S506  a SafeLoader
     default_handler = document["Globals"]["Function"]["Handler"]
     resources: dict[str, dict[str, object]] = document["Resources"]
     functions = {
         name: FunctionSource(name, template.parent / properties["CodeUri"], properties.get("Handler", default_handler))
-        for name, properties in _of_type(resources, "AWS::Serverless::Function")
+        for name, properties in _resources_of_type(resources, "AWS::Serverless::Function")
     }
     integrations = {
-        name: functions[_named(properties["IntegrationUri"])]
-        for name, properties in _of_type(resources, "AWS::ApiGatewayV2::Integration")
+        name: functions[_referenced_resource(properties["IntegrationUri"])]
+        for name, properties in _resources_of_type(resources, "AWS::ApiGatewayV2::Integration")
     }
     routes = {
-        properties["RouteKey"]: integrations[_named(properties["Target"])]
-        for _, properties in _of_type(resources, "AWS::ApiGatewayV2::Route")
+        properties["RouteKey"]: integrations[_referenced_resource(properties["Target"])]
+        for _, properties in _resources_of_type(resources, "AWS::ApiGatewayV2::Route")
     }
     authorizers = [
-        functions[_named(properties["AuthorizerUri"])]
-        for _, properties in _of_type(resources, "AWS::ApiGatewayV2::Authorizer")
+        functions[_referenced_resource(properties["AuthorizerUri"])]
+        for _, properties in _resources_of_type(resources, "AWS::ApiGatewayV2::Authorizer")
     ]
     return Api(routes, functions, *authorizers)
 
 
-def _of_type(resources: dict[str, dict[str, object]], kind: str) -> list[tuple[str, dict[str, str]]]:
+def _resources_of_type(resources: dict[str, dict[str, object]], kind: str) -> list[tuple[str, dict[str, str]]]:
     found = []
     for name, resource in resources.items():
         properties = resource.get("Properties")
@@ -83,9 +85,8 @@ def _of_type(resources: dict[str, dict[str, object]], kind: str) -> list[tuple[s
     return found
 
 
-def _named(substitution: str) -> str:
-    """The logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`; `${AWS::Region}` and its
-    like are none."""
+def _referenced_resource(substitution: str) -> str:
+    """The logical id in `integrations/${FilterIntegration}` or `${FilterFunction.Arn}:live`, ignoring `${AWS::…}`."""
     found = re.search(r"\$\{(?!AWS::)(\w+)", substitution)
     if found is None:
         raise ValueError(f"{substitution} names no resource")

@@ -1,4 +1,4 @@
-"""TLS of `berth serve`, and the client's certificate as the HTTP API would tell it to a function."""
+"""TLS of `berth serve`, and the client certificate in the form that the HTTP API passes to a function."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 _CLIENT_CERTIFICATE = "berth.client_certificate"
 
-# As a distinguished name is written, RFC 4514.
-_SHORT = {
+# Short names of attributes in a distinguished name (RFC 4514).
+_ATTRIBUTE_NAMES = {
     "commonName": "CN",
     "organizationName": "O",
     "organizationalUnitName": "OU",
@@ -24,65 +24,65 @@ _SHORT = {
 }
 
 
-class TLSInvalid(Exception):
-    """The files are not there, or do not belong together. The message says which, and quotes nothing of them."""
+class InvalidTLSFiles(Exception):
+    """A file is missing or does not match the others. The message names the file and quotes nothing of its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class TLS:
-    """Files in PEM. With `client_ca` a connection without a certificate of that authority ends in the handshake."""
+    """PEM files. With `client_ca`, the handshake fails without a client certificate of that authority."""
 
     certificate: Path
     key: Path
     client_ca: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """For a server. Raises TLSInvalid."""
+        """The server's TLS context. Raises InvalidTLSFiles."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         try:
             context.load_cert_chain(self.certificate, self.key)
         except OSError as error:  # ssl.SSLError is one
-            cause = "they are no certificate and its key" if isinstance(error, ssl.SSLError) else error.strerror
-            raise TLSInvalid(f"--tls-cert {self.certificate}, --tls-key {self.key}: {cause}") from None
+            cause = "not a certificate and its key" if isinstance(error, ssl.SSLError) else error.strerror
+            raise InvalidTLSFiles(f"--tls-cert {self.certificate}, --tls-key {self.key}: {cause}") from None
         if self.client_ca is not None:
             context.verify_mode = ssl.CERT_REQUIRED
             try:
                 context.load_verify_locations(self.client_ca)
             except OSError as error:
-                cause = "it has no certificate" if isinstance(error, ssl.SSLError) else error.strerror
-                raise TLSInvalid(f"--client-ca {self.client_ca}: {cause}") from None
+                cause = "contains no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+                raise InvalidTLSFiles(f"--client-ca {self.client_ca}: {cause}") from None
         return context
 
 
 class HTTPProtocol(HttpToolsProtocol):
-    """uvicorn's own, which knows nothing of client certificates."""
+    """uvicorn's protocol, with the client certificate added to the request state."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Keep the certificate that the handshake has verified, for all requests of the connection."""
+        """Store the verified client certificate for all requests of the connection."""
         super().connection_made(transport)
         connection = transport.get_extra_info("ssl_object")
         certificate = connection.getpeercert() if connection is not None else None
         if certificate:
             pem = ssl.DER_cert_to_PEM_cert(connection.getpeercert(binary_form=True))
-            self.app_state = {**self.app_state, _CLIENT_CERTIFICATE: _told(certificate, pem)}
+            self.app_state = {**self.app_state, _CLIENT_CERTIFICATE: _client_certificate_context(certificate, pem)}
 
 
 def client_certificate(scope: MutableMapping[str, Any]) -> Mapping[str, object] | None:
-    """`requestContext.authentication.clientCert` of a request, or None where there is no certificate."""
+    """The value of `requestContext.authentication.clientCert`; None without a client certificate."""
     return cast("Mapping[str, object] | None", scope.get("state", {}).get(_CLIENT_CERTIFICATE))
 
 
-def _told(certificate: Mapping[str, Any], pem: str) -> dict[str, object]:
+def _client_certificate_context(certificate: Mapping[str, Any], pem: str) -> dict[str, object]:
     serial = certificate["serialNumber"].lower()
     return {
         "clientCertPem": pem,
-        "subjectDN": _name(certificate["subject"]),
-        "issuerDN": _name(certificate["issuer"]),
+        "subjectDN": _distinguished_name(certificate["subject"]),
+        "issuerDN": _distinguished_name(certificate["issuer"]),
         "serialNumber": ":".join(serial[i : i + 2] for i in range(0, len(serial), 2)),
         "validity": {"notBefore": certificate["notBefore"], "notAfter": certificate["notAfter"]},
     }
 
 
-def _name(name: tuple[tuple[tuple[str, str], ...], ...]) -> str:
-    return ",".join(f"{_SHORT.get(key, key)}={value}" for part in reversed(name) for key, value in part)
+def _distinguished_name(name: tuple[tuple[tuple[str, str], ...], ...]) -> str:
+    return ",".join(f"{_ATTRIBUTE_NAMES.get(key, key)}={value}" for part in reversed(name) for key, value in part)

@@ -1,4 +1,4 @@
-"""The watcher's schedule, in this process: one run after the other in a thread."""
+"""The watcher's schedule in this process: one run after the other, in a thread."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from threading import Event, Thread
 
 
-class RunTime:
-    """So many seconds, or until it is stopped: the run then ends as it does in the cloud, by a hand-over."""
+class LocalLambdaContext:
+    """The part of the Lambda context that the watcher reads: the remaining time.
+
+    At the end of its time, or after `stop`, the run ends as in Lambda: it releases the lease.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._until = time.monotonic() + seconds
@@ -20,7 +23,7 @@ class RunTime:
         return int(max(0.0, self._until - time.monotonic()) * 1000)
 
     def stop(self) -> None:
-        """From now on there is no time left."""
+        """End the remaining time now."""
         self._until = -math.inf
 
 
@@ -32,18 +35,18 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def watching(follow: Callable[[RunTime], object]) -> Iterator[None]:
-    """Begins a run of the watcher whenever one has ended, whatever became of it, until the block ends."""
+def watcher_thread(run_watcher: Callable[[LocalLambdaContext], object]) -> Iterator[None]:
+    """Run the watcher again and again until the block ends, even after an unexpected error."""
     stop = Event()
-    runs: list[RunTime] = []
+    contexts: list[LocalLambdaContext] = []
 
     def loop() -> None:
         while not stop.is_set():
-            runs[:] = [RunTime(RUN_SECONDS)]
+            contexts[:] = [LocalLambdaContext(RUN_SECONDS)]
             try:
-                follow(runs[0])
+                run_watcher(contexts[0])
             except Exception:
-                log.exception("the watcher failed unexpectedly; it runs again in %g s", PAUSE_SECONDS)
+                log.exception("the watcher failed; the next run starts in %g s", PAUSE_SECONDS)
             stop.wait(PAUSE_SECONDS)
 
     thread = Thread(target=loop, name="watcher", daemon=True)
@@ -52,6 +55,6 @@ def watching(follow: Callable[[RunTime], object]) -> Iterator[None]:
         yield
     finally:
         stop.set()
-        for run in runs:
-            run.stop()
+        for context in contexts:
+            context.stop()
         thread.join(STOP_SECONDS)

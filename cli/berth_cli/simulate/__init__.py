@@ -1,4 +1,4 @@
-"""`berth simulate`: which pod goes where, who has to go for it, and why not.
+"""`berth simulate`: place the pods of a cluster dump as kube-scheduler with Berth would.
 
-`jsonl` is the form for programs; it needs no click.
+The module jsonl is the interface for programs. It does not import click.
 """

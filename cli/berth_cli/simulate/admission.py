@@ -1,6 +1,6 @@
-"""What the API server makes of a pod's manifest when the pod is created, as far as placement depends on it.
+"""The API server's defaults and admission of a new pod, as far as they affect placement.
 
-Stored objects have all of it, manifests have not. What it takes from objects that a dump has not is left out:
+A pod from a manifest lacks these fields, a stored pod has them. Not covered, because a dump lacks the objects:
 LimitRanges, the overhead of a RuntimeClass, webhooks.
 """
 
@@ -21,27 +21,27 @@ _NOT_READY = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _NO_EXECUTE = "NoExecute"
 
 
-class Refused(Exception):
-    """The API server would not create the pod; the message says why."""
+class AdmissionDenied(Exception):
+    """The API server would reject the pod. The message names the reason."""
 
 
 class PriorityClasses:
-    """Those of the cluster."""
+    """The PriorityClasses of the cluster."""
 
     def __init__(self, classes: Iterable[PriorityClass]) -> None:
         self._by_name = {each.name: each for each in classes}
 
     def resolve(self, spec: Object) -> None:
-        """Give the spec the priority of its class, or of the default one. One that has a priority keeps it.
+        """Set the priority from the pod's class or the default class, unless the spec has a priority.
 
-        Raises Refused for a class that does not exist.
+        Raises AdmissionDenied for an unknown class.
         """
         if spec.get("priority") is not None:
             return
         name = text(spec.get("priorityClassName"), "Pod.spec.priorityClassName")
         found = priority_class_of(name, self._by_name)
         if found is None:
-            raise Refused(f"no PriorityClass with name {name} was found")
+            raise AdmissionDenied(f"no PriorityClass with name {name} was found")
         spec["priority"] = found.value
         if found.name:
             spec["priorityClassName"] = found.name
@@ -49,52 +49,52 @@ class PriorityClasses:
             spec["preemptionPolicy"] = found.preemption_policy
 
 
-def admitted(manifest: Object, classes: PriorityClasses) -> Object:
-    """A v1.Pod as it would be stored. Of a stored one all stays as it is. Raises Malformed and Refused."""
+def admit(manifest: Object, classes: PriorityClasses) -> Object:
+    """The v1.Pod as the API server would store it; a stored pod is unchanged. Raises Malformed and AdmissionDenied."""
     pod = deepcopy(manifest)
     metadata = pod["metadata"] = an_object(pod.get("metadata"), "Pod.metadata")
     spec = pod["spec"] = an_object(pod.get("spec"), "Pod.spec")
-    identify(metadata)
+    set_identity(metadata)
     if not spec.get("schedulerName"):
         spec["schedulerName"] = DEFAULT_SCHEDULER
     classes.resolve(spec)
     for field in ("containers", "initContainers"):
         for container in objects(spec.get(field), f"Pod.spec.{field}"):
-            _request_limits(container, f"Pod.spec.{field}[]")
+            _default_requests(container, f"Pod.spec.{field}[]")
             if spec.get("hostNetwork") is True:
-                _take_host_ports(container, f"Pod.spec.{field}[].ports")
-    _request_pod_limits(spec)
-    _tolerate_for_a_while(spec)
+                _set_host_ports(container, f"Pod.spec.{field}[].ports")
+    _default_pod_requests(spec)
+    _add_default_tolerations(spec)
     _merge_label_keys(spec, string_map(metadata.get("labels"), "Pod.metadata.labels"))
     return pod
 
 
-def identify(metadata: Object) -> None:
-    """A namespace and a UID, which hand-written objects lack: pods are told apart by the UID."""
+def set_identity(metadata: Object) -> None:
+    """Set namespace and UID, which hand-written objects lack. Pods are identified by UID."""
     namespace = metadata.get("namespace") or DEFAULT_NAMESPACE
     metadata["namespace"] = namespace
     if not metadata.get("uid"):
-        # A namespace has no dot, so no two pods share it.
+        # A namespace contains no dot, so this UID is unique.
         metadata["uid"] = f"{namespace}.{metadata.get('name')}"
 
 
-def _request_limits(container: Object, path: str) -> None:
-    """Where there is a limit and no request, the limit is the request."""
+def _default_requests(container: Object, path: str) -> None:
+    """A limit without a request is also the request."""
     resources = an_object(container.get("resources"), f"{path}.resources")
     limits = an_object(resources.get("limits"), f"{path}.resources.limits")
     if limits:
         resources["requests"] = limits | an_object(resources.get("requests"), f"{path}.resources.requests")
 
 
-def _take_host_ports(container: Object, path: str) -> None:
-    """On the network of the node, a container's port is the node's."""
+def _set_host_ports(container: Object, path: str) -> None:
+    """With hostNetwork, a container port is also the host port."""
     for port in objects(container.get("ports"), path):
         if not port.get("hostPort"):
             port["hostPort"] = port.get("containerPort")
 
 
-def _request_pod_limits(spec: Object) -> None:
-    """The same for the pod as a whole, but for resources that a container asks for: these add up."""
+def _default_pod_requests(spec: Object) -> None:
+    """A pod-level limit is also the pod-level request, except for resources that a container requests."""
     path = "Pod.spec.resources"
     resources = an_object(spec.get("resources"), path)
     limits = an_object(resources.get("limits"), f"{path}.limits")
@@ -109,8 +109,8 @@ def _request_pod_limits(spec: Object) -> None:
         resources["requests"] = found | an_object(resources.get("requests"), f"{path}.requests")
 
 
-def _tolerate_for_a_while(spec: Object) -> None:
-    """Nodes that are not ready or not reachable, for 300 s (admission plugin DefaultTolerationSeconds)."""
+def _add_default_tolerations(spec: Object) -> None:
+    """Tolerate not-ready and unreachable nodes for 300 s (admission plugin DefaultTolerationSeconds)."""
     tolerations = objects(spec.get("tolerations"), "Pod.spec.tolerations")
     for key in _NOT_READY:
         if not any(
@@ -121,7 +121,7 @@ def _tolerate_for_a_while(spec: Object) -> None:
 
 
 def _merge_label_keys(spec: Object, labels: Mapping[str, str]) -> None:
-    """`matchLabelKeys` and `mismatchLabelKeys` of pod affinity: kube-scheduler reads the selector alone."""
+    """Merge `matchLabelKeys` and `mismatchLabelKeys` of pod affinity into the selector that is evaluated."""
     affinity = an_object(spec.get("affinity"), "Pod.spec.affinity")
     for kind in ("podAffinity", "podAntiAffinity"):
         path = f"Pod.spec.affinity.{kind}"
@@ -145,5 +145,5 @@ def _merge_into(term: Object, labels: Mapping[str, str], path: str) -> None:
         if key in labels
     ]
     before = objects(selector.get("matchExpressions"), f"{path}.labelSelector.matchExpressions")
-    # A stored term has the keys and the expressions that were made of them.
+    # A stored term contains both the keys and the merged expressions.
     selector["matchExpressions"] = before + [each for each in added if each not in before]

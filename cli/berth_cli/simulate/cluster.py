@@ -1,4 +1,4 @@
-"""The cluster that pods are placed in: the objects of a dump, read."""
+"""Read the objects of a dump into a snapshot and the list of pods without a node."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from berth.scheduling.objects import (
 )
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
-from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.admission import PriorityClasses, Refused, identify
-from berth_cli.simulate.documents import BadInput
+from berth.scheduling.snapshot import Snapshot
+from berth_cli.simulate.admission import AdmissionDenied, PriorityClasses, set_identity
+from berth_cli.simulate.documents import InvalidInput
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """snapshot: nodes and the pods on them. pods: the others, in the order of the dump.
+    """`snapshot`: the nodes and the pods on them. `pods`: pods without a node, in the order of the dump.
 
-    unreadable: why objects were left out, and how many for each cause.
+    `unreadable`: number of skipped objects by cause.
     """
 
     snapshot: Snapshot
@@ -37,8 +37,8 @@ class Cluster:
     unreadable: Counter[str]
 
 
-def slim(obj: Object, counting: Counting) -> Object:
-    """What is read of the object: a tenth of what kubectl prints."""
+def trim(obj: Object, counting: Counting) -> Object:
+    """Keep only the fields that Berth reads: about a tenth of kubectl's output."""
     kind = obj.get("kind")
     if kind not in ("Node", "Pod") or not all(
         isinstance(obj.get(part), dict | None) for part in ("metadata", "spec", "status")
@@ -50,19 +50,19 @@ def slim(obj: Object, counting: Counting) -> Object:
 
 
 def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tuple[object, object]] = ()) -> Cluster:
-    """`replaced`: namespaces and names of pods to leave out, as if they had been deleted. Raises BadInput."""
+    """Read the objects. `replaced`: (namespace, name) of pods to leave out. Raises InvalidInput."""
     read_classes = [read_priority_class(obj) for obj in objects if obj.get("kind") == "PriorityClass"]
     classes = PriorityClasses(each for each in read_classes if isinstance(each, PriorityClass))
-    others, waiting = _told_apart(objects, classes, replaced)
+    others, waiting = _partition(objects, classes, replaced)
     found = read_objects(others)
     if not found.nodes:
-        raise BadInput(f"{where} has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE")
+        raise InvalidInput(f"{where} has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE")
     readings = [read_pod(obj) for obj in waiting]
     pods = tuple(each for each in readings if isinstance(each, Pod))
     unreadable = [*found.unreadable, *(each for each in readings if isinstance(each, Unreadable))]
     snapshot = Snapshot.of(
         found.nodes,
-        # Of pods without a node only those matter to others that preemption has made room for.
+        # Of the pods without a node, only nominated pods affect other pods.
         [*found.pods, *(pod for pod in pods if pod.nominated_node)],
         namespaces=found.namespaces,
         disruption_budgets=found.disruption_budgets,
@@ -72,17 +72,17 @@ def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tupl
     return Cluster(snapshot, pods, classes, Counter(each.cause for each in unreadable))
 
 
-def _told_apart(
+def _partition(
     objects: list[Object], classes: PriorityClasses, replaced: Collection[tuple[object, object]]
 ) -> tuple[list[Object], list[Object]]:
-    """The objects of the cluster, and the pods that are on no node. Hand-written pods get what stored ones have."""
+    """Separate the pods without a node from all other objects, and set the defaults of hand-written pods."""
     others: list[Object] = []
     waiting: list[Object] = []
     for obj in objects:
         metadata, spec = obj.get("metadata"), obj.get("spec")
         on_a_node = True
         if obj.get("kind") == "Pod" and isinstance(metadata, dict):
-            identify(metadata)
+            set_identity(metadata)
             if (metadata["namespace"], metadata.get("name")) in replaced:
                 continue
             if isinstance(spec, dict):
@@ -93,8 +93,8 @@ def _told_apart(
 
 
 def _resolve(classes: PriorityClasses, spec: Object) -> None:
-    """Stored pods have a priority; of a hand-written dump the class may be missing, too."""
+    """Set the pod's priority if its class is known; the classes may be missing from a dump."""
     try:
         classes.resolve(spec)
-    except (Refused, Malformed):
+    except (AdmissionDenied, Malformed):
         return

@@ -1,4 +1,4 @@
-"""`berth simulate`: which pod goes where, and why not."""
+"""`berth simulate`: place the pods of a cluster dump and explain each placement."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.profiles import FULL
 from berth_cli.config.document import load_configuration
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
-from berth_cli.simulate.cluster import Cluster, read_cluster, slim
-from berth_cli.simulate.documents import STDIN, BadInput, contents, named, objects
+from berth_cli.simulate.cluster import Cluster, read_cluster, trim
+from berth_cli.simulate.documents import STDIN, InvalidInput, display_name, parse_objects, read_input
 from berth_cli.simulate.manifests import read_manifests
-from berth_cli.simulate.queue import Queue, queue
+from berth_cli.simulate.queue import Queue, build_queue
 from berth_cli.simulate.report import Format, Summary, document, explained, table
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
@@ -29,39 +29,51 @@ Examples:
   kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json > dump.json
   berth simulate --cluster dump.json
   berth simulate --cluster dump.json --pod deployment.yaml --explain
-  berth simulate --cluster dump.json --pod urgent.yaml    # whom it evicts, and why there
+  berth simulate --cluster dump.json --pod urgent.yaml    # shows evicted pods
   kubectl get nodes,pods -A -o json | berth simulate --cluster - -o json
   berth simulate --cluster dump.json --config berth.yaml --weight 5
 
 \b
-Exit status: 0 all pods placed, 1 some are not, 2 wrong options or unreadable input.
+Exit status: 0 all pods placed, 1 some pods pending, 2 usage error or unreadable input.
 """
 
 
 @click.command(epilog=EPILOG)
-@click.option("--cluster", type=click.Path(path_type=Path), help="A dump of the cluster; - reads standard input.")
+@click.option("--cluster", type=click.Path(path_type=Path), help="Cluster dump; - reads standard input.")
 @click.option(
     "--pod",
     "pods",
     type=click.Path(path_type=Path),
     multiple=True,
-    help="Place the pods of this manifest: Pods, or a Deployment, StatefulSet, Job, …; - reads standard input.",
+    help="Place the pods of this manifest (Pod, Deployment, StatefulSet, Job, …); - reads standard input.",
 )
-@click.option("--all-pending", is_flag=True, help="Place the dump's pending pods (so it is without --pod).")
-@click.option("--profile", help="A shipped profile; by default full, kube-scheduler's own plugins.")
-@click.option("--config", type=click.Path(path_type=Path), help="A BerthConfiguration document (YAML).")
+@click.option("--all-pending", is_flag=True, help="Place the pending pods of the dump (the default without --pod).")
+@click.option("--profile", help="Name of a built-in profile; default: full, kube-scheduler's own plugins.")
+@click.option("--config", type=click.Path(path_type=Path), help="BerthConfiguration document (YAML).")
 @click.option(
-    "--weight", type=click.IntRange(min=1), default=1, show_default=True, help="The extender's, in the scheduler."
+    "--weight",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Weight of the extender in kube-scheduler's configuration.",
 )
 @click.option(
     "--scheduler-name",
     "schedulers",
     multiple=True,
-    help=f"Whose pending pods are placed; by default those of {DEFAULT_SCHEDULER} and of the document's `profiles`.",
+    help=f"Place pending pods of this scheduler; default: {DEFAULT_SCHEDULER} and the document's `profiles`.",
 )
 @click.option("-o", "--output", type=click.Choice([each.value for each in Format]), default="table", show_default=True)
-@click.option("--explain", is_flag=True, help="Every node of every pod: its total, or who rejects it and why.")
-@click.option("--jsonl", is_flag=True, help="For programs: a case a line on standard input, an answer a line.")
+@click.option(
+    "--explain",
+    is_flag=True,
+    help="Show every node of every pod: its total score, or the plugin that rejects it and the reason.",
+)
+@click.option(
+    "--jsonl",
+    is_flag=True,
+    help="For programs: read one JSON case per line from standard input, write one result per line.",
+)
 def simulate(
     cluster: Path | None,
     pods: tuple[Path, ...],
@@ -74,35 +86,35 @@ def simulate(
     explain: bool,
     jsonl: bool,
 ) -> None:
-    """Run the scheduler's control loop on a dump: which pod goes where, who has to go for it, and why not.
+    """Place the pods of a cluster dump and explain each placement.
 
-    The pod of the highest priority comes first; each sees where those before it went. kube-scheduler's own plugins
-    always decide; a profile other than `full` decides with them as Berth does live, as their extender. A pod that fits
-    nowhere preempts: victims are gone at once. Volumes and dynamic resources are not looked at.
+    Pods are placed by priority, each on the result of the previous ones. kube-scheduler's own plugins always apply. A
+    profile other than `full` applies in addition, as an extender. A pod that fits on no node preempts; its victims are
+    removed at once. Volumes and dynamic resources are ignored.
     """
     if jsonl:
-        _answer_cases()
+        _run_jsonl()
         return
     if cluster is None:
         raise click.UsageError(
-            "give --cluster FILE (a dump: kubectl get nodes,pods -A -o json > FILE), or - for a pipe"
+            "give --cluster FILE (a dump: kubectl get nodes,pods -A -o json > FILE), or - for standard input"
         )
     if pods and all_pending:
         raise click.UsageError("--pod and --all-pending exclude each other")
     if [str(path) for path in (cluster, *pods)].count(STDIN) > 1:
         raise click.UsageError("only one file can come from standard input")
     configuration = _configuration(config, profile)
-    with _few_collections():
-        found, taken = _read(cluster, pods, schedulers or _schedulers(configuration, pods), configuration.counting)
+    with _garbage_collection_paused():
+        found, pending = _read(cluster, pods, schedulers or _schedulers(configuration, pods), configuration.counting)
         gc.freeze()
         gc.enable()
-        summary = _place(configuration, found, taken, weight, Format(output), explain)
+        summary = _place(configuration, found, pending, weight, Format(output), explain)
     sys.exit(1 if summary.pending else 0)
 
 
 @contextmanager
-def _few_collections() -> Iterator[None]:
-    """Nothing that is read makes circles, and all of it stays to the end: the collector would search it for nothing."""
+def _garbage_collection_paused() -> Iterator[None]:
+    """Reading creates no reference cycles and keeps all objects, so garbage collection would only cost time."""
     gc.disable()
     try:
         yield
@@ -111,8 +123,8 @@ def _few_collections() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _answer_cases() -> None:
-    # Only now: it is for programs, and a table has no use for it.
+def _run_jsonl() -> None:
+    # Imported here: only --jsonl needs it.
     from berth_cli.simulate.jsonl import run
 
     run(sys.stdin.buffer, sys.stdout.buffer)
@@ -124,40 +136,40 @@ def _configuration(config: Path | None, profile: str | None) -> BerthConfigurati
     except click.UsageError:
         raise
     except click.ClickException as error:
-        raise BadInput(error.message) from error
+        raise InvalidInput(error.message) from error
 
 
 def _schedulers(configuration: BerthConfiguration, pods: tuple[Path, ...]) -> Collection[str]:
-    """Pods that are asked about by name are placed whoever would do it."""
+    """Pods given with --pod are placed whatever their scheduler is."""
     return () if pods else {DEFAULT_SCHEDULER, *configuration.profiles}
 
 
 def _read(path: Path, pods: Collection[Path], schedulers: Collection[str], counting: Counting) -> tuple[Cluster, Queue]:
     manifests = read_manifests(pods)
-    text = contents(path)
+    text = read_input(path)
     with progress("reading the dump", len(text)) as advance:
-        found = [slim(obj, counting) for obj in objects(text, named(path), advance)]
-    cluster = read_cluster([*found, *manifests.others], named(path), replaced=manifests.names)
-    return cluster, queue(manifests.read(cluster.priority_classes) if pods else cluster.pods, schedulers)
+        found = [trim(obj, counting) for obj in parse_objects(text, display_name(path), advance)]
+    cluster = read_cluster([*found, *manifests.others], display_name(path), replaced=manifests.names)
+    return cluster, build_queue(manifests.read(cluster.priority_classes) if pods else cluster.pods, schedulers)
 
 
 def _place(
-    configuration: BerthConfiguration, cluster: Cluster, taken: Queue, weight: int, output: Format, explain: bool
+    configuration: BerthConfiguration, cluster: Cluster, pending: Queue, weight: int, output: Format, explain: bool
 ) -> Summary:
     loop = ControlLoop(
         configuration.build_profile(FULL),
         cluster.snapshot,
         PolicyExtender(configuration.policy()),
         weight=weight,
-        in_full=explain,
+        explain_placed=explain,
     )
-    summary = Summary(taken, cluster.unreadable)
-    # Lines that come as pods are placed are a progress of their own.
+    summary = Summary(pending, cluster.unreadable)
+    # Output that is printed pod by pod shows the progress itself.
     streamed = output is Format.JSON or explain
-    with progress("placing pods", len(taken.pods), wanted=not (streamed and sys.stdout.isatty())) as advance:
-        outcomes = _told(summary.counting(loop.run(taken.pods)), advance)
+    with progress("placing pods", len(pending.pods), wanted=not (streamed and sys.stdout.isatty())) as advance:
+        outcomes = _with_progress(summary.count(loop.run(pending.pods)), advance)
         if output is Format.JSON:
-            _print(document(outcomes, summary, in_full=explain))
+            _print(document(outcomes, summary, explain_placed=explain))
         elif explain:
             _print(explained(outcomes, summary))
         else:
@@ -167,7 +179,7 @@ def _place(
     return summary
 
 
-def _told(outcomes: Iterable[Outcome], advance: Callable[[int], None]) -> Iterator[Outcome]:
+def _with_progress(outcomes: Iterable[Outcome], advance: Callable[[int], None]) -> Iterator[Outcome]:
     for outcome in outcomes:
         yield outcome
         advance(1)
@@ -180,15 +192,15 @@ def _print(lines: Iterable[str]) -> None:
 
 @contextmanager
 def progress(title: str, total: int, *, wanted: bool = True) -> Iterator[Callable[[int], None]]:
-    """Gives what is told how much more has been done of `total`. The bar goes when the work is done."""
+    """A progress bar on standard error if it is a terminal. Yields a function that adds to the progress."""
     if not wanted or not sys.stderr.isatty():
         yield lambda _: None
         return
-    # Only now: it takes a tenth of a second to import.
+    # Imported here: the import takes 0.1 s.
     from rich.console import Console
     from rich.progress import Progress
 
-    # Standard output is for the result; rich would put it on the bar's console.
+    # Without this, rich would redirect standard output to the console of the bar.
     with Progress(console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False) as bar:
         task = bar.add_task(title, total=total)
         yield lambda more: bar.advance(task, more)

@@ -1,7 +1,7 @@
-"""Objects of files: what `kubectl get … -o yaml` or `-o json` prints, or manifests.
+"""Read Kubernetes objects from files: kubectl's YAML or JSON output, or manifests.
 
-kubectl's YAML of a large cluster is one list of hundreds of megabytes. It is read item by item: that takes a third of
-the time that the whole takes at once, and says how far it has come.
+kubectl's YAML of a large cluster is one list of hundreds of megabytes. Parsing it item by item takes a third of the
+time of parsing it at once, and allows a progress bar.
 """
 
 from __future__ import annotations
@@ -18,56 +18,56 @@ import yaml
 from berth.scheduling.objects.reading import Object
 
 
-class BadInput(click.ClickException):
-    """A file that is not what it should be; the message names it. The exit status is that of a wrong option."""
+class InvalidInput(click.ClickException):
+    """An unusable file; the message names it. The exit status is that of a usage error."""
 
     exit_code = 2
 
 
 Advance = Callable[[int], None]
-"""Told how many more bytes have been read."""
+"""Called with the number of bytes read since the last call."""
 
 STDIN = "-"
 
 _LIST = re.compile(rb"^items:[ \t]*\n(?=- )", re.MULTILINE)
 _ITEM = re.compile(rb"^- ", re.MULTILINE)
 _AFTER = re.compile(rb"^[^-# \t\r\n]", re.MULTILINE)
-# An alias may stand for what another item has: such a list is not kubectl's, and is read as a whole.
+# An alias may refer to another item. kubectl prints no aliases; such a list is parsed as a whole.
 _ALIAS = re.compile(rb"[:-] \*[\w-]+[ \t]*$", re.MULTILINE)
-# Longer than people write: what then begins like JSON is a dump.
+# Larger than a hand-written manifest: a text of this size that starts like JSON is a dump.
 _MANIFEST = 1_000_000
-# libyaml's parser where PyYAML was built with it.
+# libyaml's parser if PyYAML has it.
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def named(path: Path) -> str:
-    """How messages call it."""
+def display_name(path: Path) -> str:
+    """The name of the file in messages."""
     return "standard input" if str(path) == STDIN else str(path)
 
 
-def contents(path: Path) -> bytes:
-    """Of a file, or of standard input. Raises BadInput."""
+def read_input(path: Path) -> bytes:
+    """The content of a file or of standard input. Raises InvalidInput."""
     try:
         return sys.stdin.buffer.read() if str(path) == STDIN else path.read_bytes()
     except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from error
+        raise InvalidInput(f"{path}: {error.strerror}") from error
 
 
-def objects(text: bytes, where: str, advance: Advance = lambda _: None) -> Iterator[Object]:
-    """The objects of a List, of one object alone, or of several YAML documents. Raises BadInput."""
+def parse_objects(text: bytes, where: str, advance: Advance = lambda _: None) -> Iterator[Object]:
+    """The objects of a List, a single object, or a stream of YAML documents. Raises InvalidInput."""
     try:
         yield from _json_objects(text) or _yaml_objects(text, advance)
-    except (ValueError, yaml.YAMLError) as error:  # a ValueError also of a date that there is not
+    except (ValueError, yaml.YAMLError) as error:  # YAML raises ValueError for an impossible date
         cause = " ".join(str(error).split())
-        raise BadInput(f"{where} is neither JSON nor YAML as kubectl prints it: {cause}") from error
+        raise InvalidInput(f"{where} is neither JSON nor YAML as kubectl prints it: {cause}") from error
 
 
 def _json_objects(text: bytes) -> Iterator[Object] | None:
-    """None where it may be YAML: manifests in JSON may be several, and YAML may look much like JSON."""
+    """None if the text may be YAML: a stream of JSON manifests or YAML that resembles JSON."""
     if text.lstrip()[:1] != b"{":
         return None
     try:
-        return _listed(orjson.loads(text))
+        return _items(orjson.loads(text))
     except orjson.JSONDecodeError:
         if len(text) > _MANIFEST:
             raise
@@ -75,15 +75,15 @@ def _json_objects(text: bytes) -> Iterator[Object] | None:
 
 
 def _yaml_objects(text: bytes, advance: Advance) -> Iterator[Object]:
-    for part in _parts(text):
-        for document in yaml.load_all(part, _LOADER):  # it is the safe one
+    for part in _split_items(text):
+        for document in yaml.load_all(part, _LOADER):  # both are safe loaders
             for item in document if isinstance(document, list) else [document]:
-                yield from _listed(item)
+                yield from _items(item)
         advance(len(part))
 
 
-def _parts(text: bytes) -> Iterator[bytes]:
-    """Each item by itself where it is one list as kubectl prints it, else the whole."""
+def _split_items(text: bytes) -> Iterator[bytes]:
+    """Each list item separately for a list as kubectl prints it; else the whole text."""
     head = _LIST.search(text)
     if head is None or text.startswith(b"---") or b"\n---" in text or _ALIAS.search(text):
         yield text
@@ -95,8 +95,8 @@ def _parts(text: bytes) -> Iterator[bytes]:
         yield text[start:stop]
 
 
-def _listed(value: object) -> Iterator[Object]:
-    """Items of a `NodeList`, as the API server sends it, have no kind of their own."""
+def _items(value: object) -> Iterator[Object]:
+    """The items of a list. Items of a `NodeList`, as the API server sends it, have no kind of their own."""
     if not isinstance(value, dict):
         return
     items, kind = value.get("items"), value.get("kind")

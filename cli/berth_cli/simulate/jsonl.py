@@ -1,4 +1,7 @@
-"""`berth simulate --jsonl`: one case a line on stdin, one answer a line on stdout. What programs ask, see `case`."""
+"""`berth simulate --jsonl`: one case per line on standard input, one result per line on standard output.
+
+A case is a cluster and a pod to place in it, as JSON.
+"""
 
 from __future__ import annotations
 
@@ -21,49 +24,49 @@ from berth.scheduling.profiles import FULL
 from berth.scheduling.snapshot import Snapshot
 from berth.scheduling.status import Status
 
-KEPT_PROFILES = 64
+PROFILE_CACHE_SIZE = 64
 
 Answer = dict[str, Any]
 
 
-class BadCase(ValueError):
-    """The line is no case; the message says what is wrong with it."""
+class InvalidCase(ValueError):
+    """The line is not a case. The message names the reason."""
 
 
 def answer(case: object) -> Answer:
-    """One case.
+    """Place the pod of one case.
 
-    objects: nodes, pods and whatever else decides, as an API server stores them; those without a known kind are left
-    out. pod: the pod to place, which may be among the objects. profile: the name of one that comes with Berth. args: of
-    plugins by name. A node that cannot be judged says so as its reason; what is no case gets an answer with an `error`.
+    objects: nodes, pods and other objects as the API server stores them; unknown kinds are ignored. pod: the pod to
+    place; it may be among the objects. profile: name of a built-in profile. args: plugin arguments by plugin name. A
+    node that cannot be evaluated has an error as its reason. An invalid case gets a result with `error`.
     """
     try:
         profile, pod, snapshot = _read(case)
-    except BadCase as error:
+    except InvalidCase as error:
         return failed(str(error))
     return _answer(cycle.run(profile, pod, snapshot))
 
 
 def failed(error: str) -> Answer:
-    """The answer where nothing could be decided."""
+    """The result for a case that cannot be evaluated."""
     return _answer(cycle.Cycle({}, error=error))
 
 
 def _read(case: object) -> tuple[Profile, Pod, Snapshot]:
     if not isinstance(case, dict):
-        raise BadCase("the case is not an object")
+        raise InvalidCase("the case is not an object")
     objects, args = case.get("objects"), case.get("args")
     if not isinstance(objects, list | None):
-        raise BadCase("objects is not a list")
+        raise InvalidCase("objects is not a list")
     pod = read_pod(case.get("pod"))
     if isinstance(pod, Unreadable):
-        raise BadCase(pod.cause)
+        raise InvalidCase(pod.cause)
     found = read_objects(objects or [])
     if found.unreadable:
-        raise BadCase(found.unreadable[0].cause)
+        raise InvalidCase(found.unreadable[0].cause)
     snapshot = Snapshot.of(
         found.nodes,
-        [other for other in found.pods if not _same(other, pod)],
+        [other for other in found.pods if not _is_same_pod(other, pod)],
         namespaces=found.namespaces,
         disruption_budgets=found.disruption_budgets,
         priority_classes=found.priority_classes,
@@ -72,8 +75,8 @@ def _read(case: object) -> tuple[Profile, Pod, Snapshot]:
     return _profile(case.get("profile", FULL), {} if args is None else args), pod, snapshot
 
 
-def _same(other: Pod, pod: Pod) -> bool:
-    """Manifests have no UIDs; then it is the name that counts."""
+def _is_same_pod(other: Pod, pod: Pod) -> bool:
+    """Compare by UID, or by name if neither pod has a UID."""
     if other.uid or pod.uid:
         return other.uid == pod.uid
     return (other.namespace, other.name) == (pod.namespace, pod.name)
@@ -81,19 +84,19 @@ def _same(other: Pod, pod: Pod) -> bool:
 
 def _profile(name: object, args: object) -> Profile:
     if not isinstance(name, str) or not isinstance(args, dict):
-        raise BadCase("profile is not a name, or args is not an object")
+        raise InvalidCase("profile is not a name, or args is not an object")
     try:
-        return _built(name, orjson.dumps(args, option=orjson.OPT_SORT_KEYS))
+        return _build_profile(name, orjson.dumps(args, option=orjson.OPT_SORT_KEYS))
     except orjson.JSONEncodeError as error:
-        raise BadCase(f"args: {error}") from error
+        raise InvalidCase(f"args: {error}") from error
     except ValidationError as error:
-        raise BadCase(
+        raise InvalidCase(
             "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
         ) from error
 
 
-@lru_cache(maxsize=KEPT_PROFILES)
-def _built(name: str, args: bytes) -> Profile:
+@lru_cache(maxsize=PROFILE_CACHE_SIZE)
+def _build_profile(name: str, args: bytes) -> Profile:
     configs = [{"name": plugin, "args": found} for plugin, found in orjson.loads(args).items()]
     return BerthConfiguration.model_validate({"profile": name, "pluginConfig": configs}).build_profile(name)
 
@@ -134,9 +137,9 @@ def _status(status: Status) -> Mapping[str, Any]:
 
 
 def run(lines: Iterable[bytes], out: BinaryIO) -> None:
-    """Answer each line, in order and at once: who asks may wait for one answer before the next question.
+    """Answer each line in order and flush after each, because the caller may wait for the result.
 
-    A line that is no JSON gets an answer, too: one with an `error`.
+    A line that is not JSON gets a result with `error`.
     """
     for line in lines:
         out.write(orjson.dumps(_answer_line(line), option=orjson.OPT_APPEND_NEWLINE))
@@ -147,7 +150,7 @@ def _answer_line(line: bytes) -> Answer:
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        return failed(f"the line is no JSON: {error}")
+        return failed(f"the line is not JSON: {error}")
     return answer(found)
 
 

@@ -1,4 +1,4 @@
-"""Pods to ask about: manifests of pods, and of what makes pods."""
+"""Pods to place from manifests: Pods, and the pods that a workload's controller would create."""
 
 from __future__ import annotations
 
@@ -8,57 +8,58 @@ from pathlib import Path
 
 from berth.scheduling.fields.reading import Malformed, Object, an_object, integer
 from berth.scheduling.objects import Pod, Unreadable, read_pod
-from berth_cli.simulate.admission import DEFAULT_NAMESPACE, PriorityClasses, Refused, admitted
-from berth_cli.simulate.documents import BadInput, contents, named, objects
+from berth.scheduling.objects.reading import Malformed, Object, an_object, integer
+from berth_cli.simulate.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
+from berth_cli.simulate.documents import InvalidInput, display_name, parse_objects, read_input
 
-# What has a template and a number of pods. Those of a DaemonSet go one to a node: there is nothing to ask.
+# Workloads with a pod template and a number of pods. A DaemonSet is excluded: it places one pod on each node.
 _WORKLOADS = ("Deployment", "ReplicaSet", "StatefulSet", "ReplicationController", "Job")
-# What placement reads besides pods: these join the objects of the cluster.
+# Other kinds that affect placement; they are added to the cluster.
 _SUPPORTING = ("Namespace", "PodDisruptionBudget", "PriorityClass", "Service")
 
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """pods: with those that a controller would make. others: what joins the cluster with them."""
+    """`pods`: given and generated pods. `others`: objects that are added to the cluster."""
 
     pods: tuple[Object, ...] = ()
     others: tuple[Object, ...] = ()
 
     @property
     def names(self) -> set[tuple[object, object]]:
-        """Namespace and name of the pods: the pods of the cluster whose place they take."""
+        """(namespace, name) of the pods; pods of the cluster with these names are replaced."""
         found = (an_object(pod["metadata"], "Pod.metadata") for pod in self.pods)
         return {(metadata.get("namespace"), metadata.get("name")) for metadata in found}
 
     def stored(self, classes: PriorityClasses) -> list[Object]:
-        """The pods as the API server would have stored them. Raises BadInput."""
-        return [_stored(pod, classes) for pod in self.pods]
+        """The pods as the API server would store them. Raises InvalidInput."""
+        return [_admit(pod, classes) for pod in self.pods]
 
     def read(self, classes: PriorityClasses) -> list[Pod]:
-        """The same, read. Raises BadInput."""
+        """The stored pods, parsed. Raises InvalidInput."""
         return [_read(pod) for pod in self.stored(classes)]
 
 
 def read_manifests(paths: Iterable[Path]) -> Manifests:
-    """Of all these files. Raises BadInput."""
+    """Read all files. Raises InvalidInput."""
     pods: list[Object] = []
     others: list[Object] = []
     for path in paths:
         before = len(pods)
-        for manifest in objects(contents(path), named(path)):
+        for manifest in parse_objects(read_input(path), display_name(path)):
             try:
                 _expand(manifest, pods, others)
             except Malformed as error:
-                raise BadInput(f"{named(path)}: {error}") from error
+                raise InvalidInput(f"{display_name(path)}: {error}") from error
         if len(pods) == before:
-            raise BadInput(f"{named(path)} has no pods")
+            raise InvalidInput(f"{display_name(path)} has no pods")
     return Manifests(tuple(pods), tuple(others))
 
 
 def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
     kind = manifest.get("kind")
     if kind == "Pod":
-        pods.append(_anew(manifest, len(pods) + 1))
+        pods.append(_as_new_pod(manifest, len(pods) + 1))
     elif isinstance(kind, str) and kind in _WORKLOADS:
         pods += _pods_of(manifest, kind)
         others.append(_controller(manifest, kind))
@@ -69,29 +70,29 @@ def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
         raise Malformed(f"{found} has no pods to place; give Pods or {', '.join(_WORKLOADS)}")
 
 
-def _anew(manifest: Object, number: int) -> Object:
-    """A stored pod counts as deleted and created again: without its node and its status."""
+def _as_new_pod(manifest: Object, number: int) -> Object:
+    """A stored pod is treated as deleted and created again: without node and status."""
     metadata = dict(an_object(manifest.get("metadata"), "Pod.metadata"))
     spec = dict(an_object(manifest.get("spec"), "Pod.spec"))
     metadata.pop("deletionTimestamp", None)
     spec.pop("nodeName", None)
     metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
-    # The API server makes up the end of a generated name.
+    # The API server would append a random suffix.
     metadata["name"] = metadata.get("name") or f"{metadata.get('generateName') or 'pod-'}{number}"
     return {"kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def _stored(manifest: Object, classes: PriorityClasses) -> Object:
+def _admit(manifest: Object, classes: PriorityClasses) -> Object:
     try:
-        return admitted(manifest, classes)
-    except (Malformed, Refused) as error:
-        raise BadInput(f"pod {_name(manifest)}: {error}") from error
+        return admit(manifest, classes)
+    except (Malformed, AdmissionDenied) as error:
+        raise InvalidInput(f"pod {_name(manifest)}: {error}") from error
 
 
 def _read(stored: Object) -> Pod:
     read = read_pod(stored)
     if isinstance(read, Unreadable):
-        raise BadInput(f"pod {_name(stored)}: {read.cause}")
+        raise InvalidInput(f"pod {_name(stored)}: {read.cause}")
     return read
 
 
@@ -100,7 +101,7 @@ def _name(manifest: Object) -> object:
 
 
 def _pods_of(manifest: Object, kind: str) -> Iterator[Object]:
-    """Named by number: a controller's names end at random, except for those of a StatefulSet."""
+    """The pods of a workload, numbered; except for a StatefulSet, real controllers use random suffixes."""
     metadata, spec = an_object(manifest.get("metadata"), f"{kind}.metadata"), an_object(manifest.get("spec"), kind)
     template = an_object(spec.get("template"), f"{kind}.spec.template")
     of_template = an_object(template.get("metadata"), f"{kind}.spec.template.metadata")
@@ -127,7 +128,7 @@ def _pods_of(manifest: Object, kind: str) -> Iterator[Object]:
 
 
 def _replicas(spec: Object, kind: str) -> int:
-    """Of a Job, those that run at once."""
+    """The number of pods; for a Job, the number that run in parallel."""
     if kind != "Job":
         found = integer(spec.get("replicas"), f"{kind}.spec.replicas")
         return 1 if found is None else found
@@ -138,7 +139,7 @@ def _replicas(spec: Object, kind: str) -> int:
 
 
 def _controller(manifest: Object, kind: str) -> Object:
-    """Pods of a Deployment belong to its ReplicaSet, whose selector says what is spread."""
+    """The controller of the pods. A Deployment's pods belong to a ReplicaSet, whose selector PodTopologySpread uses."""
     metadata = an_object(manifest.get("metadata"), f"{kind}.metadata")
     return {
         **manifest,

@@ -1,7 +1,7 @@
-"""Which pods are placed, and in which order: kube-scheduler's queue.
+"""kube-scheduler's queue: which pods are placed, and in which order.
 
-The highest priority comes first, as there. Pods of one priority go by namespace and name: a dump does not say which of
-them came first.
+The highest priority comes first. Pods of equal priority are sorted by namespace and name, because a dump does not
+contain the order of their arrival.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from berth.scheduling.objects import Pod
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 
 
-class Skipped(StrEnum):
+class SkipReason(StrEnum):
     """Why a pod without a node is not placed."""
 
     FINISHED = "finished"
@@ -26,37 +26,37 @@ class Skipped(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """The pods to place, in order; how many others there are, and by whom those of other schedulers are placed."""
+    """The pods to place, in order; the number of skipped pods by reason; the names of other schedulers."""
 
     pods: tuple[Pod, ...]
-    skipped: Counter[Skipped] = field(default_factory=Counter)
+    skipped: Counter[SkipReason] = field(default_factory=Counter)
     other_schedulers: frozenset[str] = frozenset()
 
 
-def queue(pods: Iterable[Pod], schedulers: Collection[str]) -> Queue:
-    """Of pods without a node. `schedulers`: whose pods are placed; none stands for any."""
-    taken: list[Pod] = []
-    skipped: Counter[Skipped] = Counter()
+def build_queue(pods: Iterable[Pod], schedulers: Collection[str]) -> Queue:
+    """Queue the pods without a node. `schedulers`: names of the schedulers to place for; empty: all."""
+    queued: list[Pod] = []
+    skipped: Counter[SkipReason] = Counter()
     others: set[str] = set()
     for pod in pods:
         reason = _skipped(pod, schedulers)
         if reason is None:
-            taken.append(pod)
+            queued.append(pod)
             continue
         skipped[reason] += 1
-        if reason is Skipped.ANOTHER_SCHEDULER:
+        if reason is SkipReason.ANOTHER_SCHEDULER:
             others.add(pod.scheduler_name)
-    taken.sort(key=lambda pod: (-(pod.priority or 0), pod.namespace, pod.name))
-    return Queue(tuple(taken), skipped, frozenset(others))
+    queued.sort(key=lambda pod: (-(pod.priority or 0), pod.namespace, pod.name))
+    return Queue(tuple(queued), skipped, frozenset(others))
 
 
-def _skipped(pod: Pod, schedulers: Collection[str]) -> Skipped | None:
+def _skipped(pod: Pod, schedulers: Collection[str]) -> SkipReason | None:
     if pod.finished:
-        return Skipped.FINISHED
+        return SkipReason.FINISHED
     if pod.terminating:
-        return Skipped.TERMINATING
+        return SkipReason.TERMINATING
     if pod.spec.gated:
-        return Skipped.GATED
+        return SkipReason.GATED
     if schedulers and (pod.scheduler_name or DEFAULT_SCHEDULER) not in schedulers:
-        return Skipped.ANOTHER_SCHEDULER
+        return SkipReason.ANOTHER_SCHEDULER
     return None

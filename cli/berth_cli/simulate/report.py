@@ -1,4 +1,4 @@
-"""What `berth simulate` prints: a line for each pod, each pod with all nodes, or JSON."""
+"""The output of `berth simulate`: one line for each pod, each pod with all nodes, or JSON."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from berth.scheduling.status import Code
 from berth_cli.simulate.queue import Queue
 from berth_cli.simulate.scheduler.control_loop import Outcome
 
-NOWHERE = "<none>"
-_HEAD = ("NAMESPACE", "POD", "PRIORITY", "NODE", "MESSAGE")
+NO_NODE_TEXT = "<none>"
+_HEADER = ("NAMESPACE", "POD", "PRIORITY", "NODE", "MESSAGE")
 
 
 class Format(StrEnum):
-    """The forms of `-o`."""
+    """The values of `-o`."""
 
     TABLE = "table"
     JSON = "json"
@@ -29,7 +29,7 @@ class Format(StrEnum):
 
 @dataclass(slots=True)
 class Summary:
-    """Counts the outcomes that pass through it."""
+    """Counts the outcomes that pass through `count`."""
 
     queue: Queue
     unreadable: Mapping[str, int]
@@ -37,8 +37,8 @@ class Summary:
     pending: int = 0
     evicted: int = 0
 
-    def counting(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-        """The same outcomes."""
+    def count(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+        """Yield the outcomes unchanged and count them."""
         for outcome in outcomes:
             if outcome.node:
                 self.placed += 1
@@ -49,7 +49,7 @@ class Summary:
             yield outcome
 
     def lines(self) -> Iterator[str]:
-        """For reading: what became of the pods, who was left out, and why."""
+        """The summary as text lines."""
         if self.placed or self.pending:
             yield f"{self.placed} of {self.placed + self.pending} pods placed"
         else:
@@ -59,12 +59,12 @@ class Summary:
         for reason, count in sorted(self.queue.skipped.items()):
             yield f"left out: {count} {reason}"
         if self.queue.other_schedulers:
-            yield f"schedulers of these: {', '.join(sorted(self.queue.other_schedulers))} (see --scheduler-name)"
+            yield f"other schedulers: {', '.join(sorted(self.queue.other_schedulers))} (see --scheduler-name)"
         for cause, count in self.unreadable.items():
             yield f"left out: {count} unreadable ({cause})"
 
     def document(self) -> dict[str, object]:
-        """The same for programs."""
+        """The summary as a JSON object."""
         return {
             "placed": self.placed,
             "pending": self.pending,
@@ -76,50 +76,50 @@ class Summary:
 
 
 def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
-    """A line for each pod. Nothing is given before the last of them is known: the columns are as wide as they must."""
+    """One line for each pod. The column widths need all outcomes, so nothing is yielded before the last one."""
     rows = [
-        (each.pod.namespace, each.pod.name, str(each.pod.priority or 0), each.node or NOWHERE, _message(each))
+        (each.pod.namespace, each.pod.name, str(each.pod.priority or 0), each.node or NO_NODE_TEXT, _message(each))
         for each in outcomes
     ]
     if rows:
-        widths = [max(map(len, column)) for column in zip(_HEAD, *rows, strict=True)]
-        for row in (_HEAD, *rows):
-            yield _aligned(row, widths)
+        widths = [max(map(len, column)) for column in zip(_HEADER, *rows, strict=True)]
+        for row in (_HEADER, *rows):
+            yield _align(row, widths)
         yield ""
     yield from summary.lines()
 
 
 def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
-    """Each pod with every node: totals of those it could go to, best first, and who rejected the others, and why.
+    """Each pod with every node: total scores, best first, then the rejecting plugin and reason of each other node.
 
-    Below it, who had to go for it, and why not on another node.
+    Evicted pods and the reasons against other nodes follow.
     """
     for outcome in outcomes:
         where = " ".join(filter(None, (outcome.node, _devices(outcome)))) if outcome.node else outcome.message
         yield f"{outcome.pod.namespace}/{outcome.pod.name}: {where}"
-        rows = [(node, "", f"total {total}") for node, total in _ranked(outcome)]
+        rows = [(node, "", f"total {total}") for node, total in _ranking(outcome)]
         if not outcome.totals:
-            rows = [(node, "", "the only one left") for node in outcome.candidates]
+            rows = [(node, "", "only candidate") for node in outcome.candidates]
         rows += [(node, status.plugin, status.message) for node, status in outcome.rejected.items()]
         for part in (rows, list(eviction_rows(outcome))):
             widths = [max(map(len, column)) for column in zip(*part, strict=True)]
             for row in part:
-                yield f"  {_aligned(row, widths)}"
+                yield f"  {_align(row, widths)}"
         yield ""
     yield from summary.lines()
 
 
-def document(outcomes: Iterable[Outcome], summary: Summary, *, in_full: bool) -> Iterator[str]:
-    """One JSON object, a line for each pod, written as the pods are placed. in_full: with the totals of all nodes."""
+def document(outcomes: Iterable[Outcome], summary: Summary, *, explain_placed: bool) -> Iterator[str]:
+    """One JSON object with one line per pod, yielded as pods are placed. `explain_placed`: include all totals."""
     yield '{"pods": ['
     separator = " "
     for outcome in outcomes:
-        yield f"{separator}{orjson.dumps(_pod(outcome, in_full)).decode()}"
+        yield f"{separator}{orjson.dumps(_pod(outcome, explain_placed)).decode()}"
         separator = ","
     yield f'], "summary": {orjson.dumps(summary.document()).decode()}}}'
 
 
-def _pod(outcome: Outcome, in_full: bool) -> dict[str, object]:
+def _pod(outcome: Outcome, explain_placed: bool) -> dict[str, object]:
     found: dict[str, object] = {
         "namespace": outcome.pod.namespace,
         "name": outcome.pod.name,
@@ -132,7 +132,7 @@ def _pod(outcome: Outcome, in_full: bool) -> dict[str, object]:
         found["preemption"] = preemption
     if outcome.devices:
         found["devices"] = dict(outcome.devices)
-    nodes = _nodes(outcome, in_full)
+    nodes = _nodes(outcome, explain_placed)
     if nodes:
         found["nodes"] = nodes
     return found
@@ -142,9 +142,9 @@ def _message(outcome: Outcome) -> str:
     return "; ".join(filter(None, (outcome.message, _devices(outcome), eviction_text(outcome.preemption))))
 
 
-def _nodes(outcome: Outcome, in_full: bool) -> dict[str, dict[str, object]]:
+def _nodes(outcome: Outcome, explain_placed: bool) -> dict[str, dict[str, object]]:
     nodes: dict[str, dict[str, object]] = {}
-    if in_full:
+    if explain_placed:
         nodes = {name: {"status": Code.SUCCESS.value} for name in outcome.candidates}
         for name, total in zip(outcome.candidates, outcome.totals, strict=False):
             nodes[name]["total"] = total
@@ -153,7 +153,7 @@ def _nodes(outcome: Outcome, in_full: bool) -> dict[str, dict[str, object]]:
     return nodes
 
 
-def _ranked(outcome: Outcome) -> list[tuple[str, int]]:
+def _ranking(outcome: Outcome) -> list[tuple[str, int]]:
     return sorted(
         zip(outcome.candidates, outcome.totals, strict=False) if outcome.totals else (),
         key=lambda pair: (-pair[1], pair[0]),
@@ -161,16 +161,16 @@ def _ranked(outcome: Outcome) -> list[tuple[str, int]]:
 
 
 def _devices(outcome: Outcome) -> str:
-    """Of counted resources, which of the node's devices the pod has."""
+    """The devices that the pod uses, by counted resource."""
     return ", ".join(f"device {index} of {resource}" for resource, index in outcome.devices.items())
 
 
-def _aligned(row: Iterable[str], widths: Iterable[int]) -> str:
+def _align(row: Iterable[str], widths: Iterable[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def eviction_text(preemption: Preemption | None) -> str:
-    """Empty where nobody had to go."""
+    """The evictions in one line; empty without evictions."""
     if preemption is None or preemption.nominated is None:
         return ""
     text = f"evicts {', '.join(_name(victim) for victim in preemption.victims)}"
@@ -183,7 +183,7 @@ def eviction_text(preemption: Preemption | None) -> str:
 
 
 def eviction_rows(outcome: Outcome) -> Iterator[tuple[str, str, str]]:
-    """For `--explain`: a row for each victim, and one for each other node."""
+    """For `--explain`: one row for each victim and for each other node."""
     preemption = outcome.preemption
     if preemption is None or not preemption.tied:
         return
@@ -198,7 +198,7 @@ def eviction_rows(outcome: Outcome) -> Iterator[tuple[str, str, str]]:
 
 
 def eviction_document(preemption: Preemption | None) -> dict[str, object] | None:
-    """None of a pod that fitted somewhere, and where no eviction helps: then the nodes say why not."""
+    """None without preemption, or if no eviction helps; the nodes then have the reasons."""
     if preemption is None:
         return None
     if preemption.ineligible is not None:

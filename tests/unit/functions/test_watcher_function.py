@@ -15,7 +15,7 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Pointer
 from berth.nodecache.feed.leader import Pace
 from berth.runtime.candidacy import MARGIN_SECONDS
-from berth_cli.serve.watcher_thread import RunTime
+from berth_cli.serve.watcher_thread import LocalLambdaContext
 from tests.builders.tables import create_cache_table
 from tests.fakes.log_lines import LogLines
 from tests.unit.runtime.metric_lines import printed
@@ -46,9 +46,9 @@ def test_it_publishes_what_there_is_and_hands_over(
     path = dump(tmp_path, {"name": "n1"}, {"name": "n2"})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
     done = {"outcome": "handed-over", "publications": 1, "objects": 2, "nodes": 2, "reason": ""}
-    assert handler(EVENT, RunTime(SECONDS)) == done
+    assert handler(EVENT, LocalLambdaContext(SECONDS)) == done
     first = published(table)
-    assert handler(EVENT, RunTime(SECONDS)) == done
+    assert handler(EVENT, LocalLambdaContext(SECONDS)) == done
     assert published(table).version == first.version
     assert published(table).heartbeat > first.heartbeat
     assert first.snapshot is not None
@@ -72,7 +72,7 @@ def test_it_tells_when_it_became_the_leader(
 ) -> None:
     path = dump(tmp_path, {"name": "n1"})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
-    handler(EVENT, RunTime(SECONDS))
+    handler(EVENT, LocalLambdaContext(SECONDS))
     assert any("became leader in epoch 0" in str(line["message"]) for line in log_lines.all())
 
 
@@ -87,7 +87,7 @@ def test_it_counts_what_it_publishes_and_that_it_leads(
     monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
     path = dump(tmp_path, {"name": "n1"}, {"name": "n2"})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
-    handler(EVENT, RunTime(SECONDS))
+    handler(EVENT, LocalLambdaContext(SECONDS))
     values: dict[str, Any] = {}
     for line in printed(capsys):
         values |= line
@@ -107,7 +107,7 @@ def test_what_it_published_last_is_counted_before_it_ends(
     path = dump(tmp_path, {"name": "n1"})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
     # Two heartbeats, too soon after the first publication for a line of their own.
-    done = handler({"mode": "continuous"}, RunTime(MARGIN_SECONDS + 2 * Pace().heartbeat + 0.2))
+    done = handler({"mode": "continuous"}, LocalLambdaContext(MARGIN_SECONDS + 2 * Pace().heartbeat + 0.2))
     counted = [line["Publications"][0] for line in printed(capsys) if "Publications" in line]
     assert len(counted) == 2
     assert sum(counted) == done["publications"] > 1
@@ -119,7 +119,7 @@ def test_a_cluster_that_cannot_be_read_is_an_outcome_and_a_warning(
     path = tmp_path / "absent.yaml"
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
     reason = f"dump {path}: No such file or directory"
-    assert handler(EVENT, RunTime(SECONDS)) == {
+    assert handler(EVENT, LocalLambdaContext(SECONDS)) == {
         "outcome": "failure-cluster-unavailable",
         "publications": 0,
         "objects": 0,
@@ -138,13 +138,13 @@ def test_a_kubeconfig_that_cannot_be_read_is_an_outcome_too(
 ) -> None:
     path = tmp_path / "absent"
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_KUBECONFIG": str(path)})
-    assert handler(EVENT, RunTime(SECONDS))["outcome"] == "failure-cluster-unavailable"
+    assert handler(EVENT, LocalLambdaContext(SECONDS))["outcome"] == "failure-cluster-unavailable"
 
 
 def test_a_table_that_is_not_there_is_an_outcome_too(load_function: Load, tmp_path: Path) -> None:
     path = dump(tmp_path, {"name": "n1"})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": "absent", "BERTH_CLUSTER_DUMP": str(path)})
-    answer = handler(EVENT, RunTime(SECONDS))
+    answer = handler(EVENT, LocalLambdaContext(SECONDS))
     assert answer["outcome"] == "failure-table-unavailable"
     assert "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE" in answer["reason"]
 
@@ -155,7 +155,7 @@ def test_nodes_that_could_not_be_read_are_told(
     """Nobody would miss them otherwise: a node without a name is in no answer."""
     path = dump(tmp_path, {"name": "n1"}, {"labels": {}}, {"name": ""})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
-    assert handler(EVENT, RunTime(SECONDS))["nodes"] == 1
+    assert handler(EVENT, LocalLambdaContext(SECONDS))["nodes"] == 1
     [line] = [line for line in log_lines.all() if line.get("verb") == "watcher"]
     assert line["level"] == "WARNING"
     assert line["detail"].endswith("; left out 2 without a name")
@@ -167,4 +167,4 @@ def test_any_other_event_is_a_start_by_the_schedule(
 ) -> None:
     path = dump(tmp_path, {"name": "n1"})
     variables = {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path), "BERTH_WATCHER_MODE": "periodic"}
-    assert load_function("watcher", variables)(event, RunTime(SECONDS))["outcome"] == "handed-over"
+    assert load_function("watcher", variables)(event, LocalLambdaContext(SECONDS))["outcome"] == "handed-over"

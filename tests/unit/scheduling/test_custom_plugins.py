@@ -141,8 +141,8 @@ def test_its_arguments_are_validated_by_its_own_type() -> None:
 
 
 def test_a_plugin_that_cannot_be_built_is_told_by_the_command_line() -> None:
-    from berth_cli.config.document import WrongField, validated
+    from berth_cli.config.document import FieldError, validate_document
 
     definition = {"plugins": {"enabled": [{"name": "berth_plugins.mine:FailsToStart"}]}}
-    found = validated({"profile": "mine", "definitions": {"mine": definition}})
-    assert found == [WrongField("document", "the policy cannot be built: RuntimeError: no licence")]
+    found = validate_document({"profile": "mine", "definitions": {"mine": definition}})
+    assert found == [FieldError("document", "the policy cannot be built: RuntimeError: no licence")]

@@ -1,4 +1,4 @@
-"""The AWS account as a port: the stack's table, schedule, functions and roles."""
+"""The AWS account as a port: the stack's cache table, schedule, functions and roles."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from berth.nodecache.feed.head import Head
 
 
 class AccountUnavailable(Exception):
-    """The account did not say. The message names cause and, where there is one, remedy."""
+    """The lookup failed. The message names the cause and, if known, the remedy."""
 
 
-class NotToldHere(AccountUnavailable):
-    """Whoever asks may not know, or this account has no such service: nothing is wrong with the stack."""
+class InspectionDenied(AccountUnavailable):
+    """The caller lacks the permission, or the account lacks the service. It says nothing about the stack."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeadItem:
-    """The cache table's head, as one read found it."""
+    """The head item of the cache table, as of one read."""
 
     lease: Lease
     head: Head
@@ -28,7 +28,7 @@ class HeadItem:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What starts the watcher."""
+    """The EventBridge schedule that starts the watcher."""
 
     name: str
     state: str
@@ -37,7 +37,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class FunctionState:
-    """`state` and `update` in Lambda's words; reserved: concurrency set aside for it, None where none is set."""
+    """`state` and `update` as Lambda reports them; `reserved`: reserved concurrency, None if not set."""
 
     logical_id: str
     state: str
@@ -47,7 +47,7 @@ class FunctionState:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a role must be allowed to do. partition: of a table's item."""
+    """An IAM action that a role needs. `partition`: the partition key of the item."""
 
     name: str
     resource: str
@@ -59,20 +59,20 @@ class Account(ABC):
 
     @abstractmethod
     def head(self) -> HeadItem | None:
-        """A consistent read of the cache table; None where the item is not there."""
+        """Read the cache table's head item consistently; None if it does not exist."""
 
     @abstractmethod
     def schedules(self) -> list[Schedule]:
-        """Those of the stack."""
+        """The schedules of the stack."""
 
     @abstractmethod
     def functions(self) -> list[FunctionState]:
-        """Those of the stack."""
+        """The functions of the stack."""
 
     @abstractmethod
     def denied(self, function: str, actions: Sequence[Action]) -> list[Action]:
-        """What the role of a function, by its logical id, may not do: a simulation, nothing is done."""
+        """Simulate the actions with the role of a function (logical id); return the denied ones. Changes nothing."""
 
     @abstractmethod
     def table_arn(self) -> str:
-        """The cache table's."""
+        """ARN of the cache table."""

@@ -1,4 +1,4 @@
-"""The account through boto3."""
+"""The AWS account through boto3."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
 from berth.nodecache.feed.dynamodb_table import told
 from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.table import TableUnavailable
-from berth_cli.deployed_stack import CACHE_TABLE_NAME, LIMITS, DeployedStack, StackUnavailable
+from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, DeployedStack, StackUnavailable
 from berth_cli.doctor.access.account import (
     Account,
     AccountUnavailable,
     Action,
     FunctionState,
     HeadItem,
-    NotToldHere,
+    InspectionDenied,
     Schedule,
 )
 
 FUNCTION, SCHEDULE, ROLE = "AWS::Lambda::Function", "AWS::Scheduler::Schedule", "AWS::IAM::Role"
-_NOT_TOLD = (
+_DENIED_CODES = (
     "AccessDenied",
     "AccessDeniedException",
     "UnauthorizedOperation",
@@ -35,22 +35,22 @@ _NOT_TOLD = (
 )
 
 
-def not_told_here(error: BaseException | None) -> bool:
-    """Whether it is about who asks, or what this account has, and not about what was asked for."""
+def is_inspection_denied(error: BaseException | None) -> bool:
+    """Whether the error concerns the caller's permissions or the account's services, not the object itself."""
     if isinstance(error, ClientError):
-        return str(error.response.get("Error", {}).get("Code", "")) in _NOT_TOLD
+        return str(error.response.get("Error", {}).get("Code", "")) in _DENIED_CODES
     return isinstance(error, BotoCoreError)
 
 
 class AWSAccount(Account):
-    """As whoever runs the command. Clients are made for each question: questions come from several threads."""
+    """Uses the caller's credentials. Creates a client for each call, because checks run in several threads."""
 
     def __init__(self, stack: DeployedStack) -> None:
         self._stack = stack
 
     def head(self) -> HeadItem | None:
         table = self._output(CACHE_TABLE_NAME)
-        client = boto3.client("dynamodb", region_name=self._stack.region, config=LIMITS)
+        client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
             with told(table):
                 item = client.get_item(TableName=table, Key=HEAD_KEY, ConsistentRead=True).get("Item")
@@ -66,15 +66,15 @@ class AWSAccount(Account):
             raise AccountUnavailable(f"node cache table {table}: the head item cannot be read: {error}") from error
 
     def schedules(self) -> list[Schedule]:
-        with _asked("the schedule"):
-            client = boto3.client("scheduler", region_name=self._stack.region, config=LIMITS)
+        with _account_errors("the schedule"):
+            client = boto3.client("scheduler", region_name=self._stack.region, config=CLIENT_CONFIG)
             found = [client.get_schedule(Name=name) for name in self._resources(SCHEDULE).values()]
         return [Schedule(each["Name"], each["State"], each["ScheduleExpression"]) for each in found]
 
     def functions(self) -> list[FunctionState]:
         found = []
-        with _asked("the functions"):
-            client = boto3.client("lambda", region_name=self._stack.region, config=LIMITS)
+        with _account_errors("the functions"):
+            client = boto3.client("lambda", region_name=self._stack.region, config=CLIENT_CONFIG)
             for logical_id, name in self._resources(FUNCTION).items():
                 state = client.get_function_configuration(FunctionName=name)
                 reserved = client.get_function_concurrency(FunctionName=name).get("ReservedConcurrentExecutions")
@@ -88,15 +88,15 @@ class AWSAccount(Account):
     def denied(self, function: str, actions: Sequence[Action]) -> list[Action]:
         role = self._resources(ROLE).get(f"{function}Role", "")
         denied = []
-        with _asked("the roles"):
-            client = boto3.client("iam", region_name=self._stack.region, config=LIMITS)
+        with _account_errors("the roles"):
+            client = boto3.client("iam", region_name=self._stack.region, config=CLIENT_CONFIG)
             arn = client.get_role(RoleName=role)["Role"]["Arn"]
             for action in actions:
                 [result] = client.simulate_principal_policy(
                     PolicySourceArn=arn,
                     ActionNames=[action.name],
                     ResourceArns=[action.resource],
-                    # Without it the simulation is of a request that names no item.
+                    # Without this key the simulated request names no item.
                     ContextEntries=[
                         {
                             "ContextKeyName": "dynamodb:LeadingKeys",
@@ -111,15 +111,15 @@ class AWSAccount(Account):
 
     def table_arn(self) -> str:
         table = self._output(CACHE_TABLE_NAME)
-        with _asked("the table"):
-            client = boto3.client("dynamodb", region_name=self._stack.region, config=LIMITS)
+        with _account_errors("the table"):
+            client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
             return str(client.describe_table(TableName=table)["Table"]["TableArn"])
 
     def _resources(self, kind: str) -> dict[str, str]:
         try:
             return dict(self._stack.resources.get(kind, {}))
         except StackUnavailable as error:
-            raise NotToldHere(str(error)) from error
+            raise InspectionDenied(str(error)) from error
 
     def _output(self, key: str) -> str:
         try:
@@ -129,12 +129,12 @@ class AWSAccount(Account):
 
 
 @contextmanager
-def _asked(what: str) -> Iterator[None]:
-    """Errors of the block as those of the port."""
+def _account_errors(subject: str) -> Iterator[None]:
+    """Translate errors of the block into errors of the port."""
     try:
         yield
     except ClientError as error:
-        kind = NotToldHere if not_told_here(error) else AccountUnavailable
-        raise kind(f"{what} cannot be read: {error}") from error
+        kind = InspectionDenied if is_inspection_denied(error) else AccountUnavailable
+        raise kind(f"{subject} cannot be read: {error}") from error
     except BotoCoreError as error:
-        raise AccountUnavailable(f"{what} cannot be read: {error}") from error
+        raise AccountUnavailable(f"{subject} cannot be read: {error}") from error

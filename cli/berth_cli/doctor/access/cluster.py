@@ -1,4 +1,4 @@
-"""The cluster as a port: what a user may do in it, and what it tells about itself."""
+"""The cluster as a port: a user's permissions and facts about the cluster."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Right:
-    """A verb on a resource, as RBAC has it; empty names stand for all."""
+class Permission:
+    """An RBAC permission; an empty field matches all."""
 
     verb: str
     resource: str
@@ -18,35 +18,35 @@ class Right:
     name: str = ""
 
     def __str__(self) -> str:
-        what = self.resource + (f"/{self.subresource}" if self.subresource else "")
-        what += f".{self.group}" if self.group else ""
-        where = "/".join(part for part in (self.namespace, self.name) if part)
-        return f"{self.verb} {what}{f' {where}' if where else ''}"
+        resource = self.resource + (f"/{self.subresource}" if self.subresource else "")
+        resource += f".{self.group}" if self.group else ""
+        name = "/".join(part for part in (self.namespace, self.name) if part)
+        return f"{self.verb} {resource}{f' {name}' if name else ''}"
 
 
 class ClusterAccess(ABC):
-    """One user's. Every method may raise ClusterUnavailable."""
+    """The cluster as one user. Every method may raise ClusterUnavailable."""
 
     @abstractmethod
     def user(self) -> str:
-        """As whom the API server knows this user."""
+        """User name according to the API server."""
 
     @abstractmethod
-    def may(self, right: Right) -> bool:
-        """What an access review says."""
+    def is_allowed(self, right: Permission) -> bool:
+        """Result of an access review."""
 
     @abstractmethod
     def uid(self) -> str:
-        """Of the cluster."""
+        """UID of the cluster."""
 
     @abstractmethod
     def node_names(self) -> list[str]:
-        """The names of all nodes."""
+        """Names of all nodes."""
 
     @abstractmethod
-    def touch(self) -> str:
-        """Why the scheduler's queue cannot be woken, or nothing; where it can be tried, it is tried as a dry run."""
+    def try_wake_up(self) -> str:
+        """Try the wake-up of the scheduling queue as a dry run; return the error, or an empty string."""
 
     @abstractmethod
-    def texts(self, namespace: str, name: str) -> dict[str, str]:
-        """What is in a ConfigMap of that name, or else in a Secret; empty where there is neither."""
+    def config_texts(self, namespace: str, name: str) -> dict[str, str]:
+        """Data of the ConfigMap with this name, else of the Secret; empty if neither exists."""

@@ -1,4 +1,4 @@
-"""What the scheduler shows and trusts: PEM texts, from the configuration itself or from files that are here."""
+"""The TLS material of the scheduler: PEM texts from its configuration or from local files."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from berth_cli.doctor.scheduler.configuration import TLSConfig
-from berth_cli.scheduler_config.tls_config import Files
+from berth_cli.scheduler_config.tls_config import TLSFiles
 
 
 class CredentialsUnreadable(Exception):
-    """The message names file or field, and nothing of the content."""
+    """The message names the file or field and quotes nothing of its content."""
 
 
-class CredentialsAbsent(CredentialsUnreadable):
-    """They are not on this machine, which is not the scheduler's."""
+class CredentialsMissing(CredentialsUnreadable):
+    """The files are on the scheduler's machine, not on this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class TLSMaterial:
-    """PEM; empty where there is none. server_name: what the certificate must be for, by default the address's host."""
+    """PEM; empty if not configured. `server_name`: expected name in the certificate; default: the address's host."""
 
     ca: bytes = b""
     certificate: bytes = b""
@@ -32,9 +32,11 @@ class TLSMaterial:
 NO_MATERIAL = TLSMaterial()
 
 
-def material(config: TLSConfig | None, given: Files) -> TLSMaterial:
-    """`given`: files on this machine, which go before the scheduler's, whose paths are on another. Raises
-    CredentialsUnreadable."""
+def load_tls_material(config: TLSConfig | None, given: TLSFiles) -> TLSMaterial:
+    """Load the TLS material. `given`: local files; they override the paths of the configuration.
+
+    Raises CredentialsUnreadable.
+    """
     config = config or TLSConfig()
     return TLSMaterial(
         ca=_pem(given.ca, config.ca_data, config.ca_file, "--ca"),
@@ -49,12 +51,12 @@ def _pem(given: Path | None, data: str, path: str, option: str) -> bytes:
         try:
             return b64decode(data, validate=True)
         except (NotBase64, ValueError):
-            raise CredentialsUnreadable("tlsConfig's data is not base64") from None
-    found = given or (Path(path) if path else None)
-    if found is None:
+            raise CredentialsUnreadable("the data in tlsConfig is not base64") from None
+    source = given or (Path(path) if path else None)
+    if source is None:
         return b""
     try:
-        return found.read_bytes()
+        return source.read_bytes()
     except OSError as error:
-        hint = "" if given else f"; it is where the scheduler runs: give a copy with {option}"
-        raise CredentialsAbsent(f"{found}: {error.strerror}{hint}") from error
+        hint = "" if given else f"; the file is on the scheduler's machine: give a copy with {option}"
+        raise CredentialsMissing(f"{source}: {error.strerror}{hint}") from error

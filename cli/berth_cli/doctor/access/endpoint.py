@@ -1,4 +1,4 @@
-"""Berth's address as a port: calls with their answers and times, and the server's certificate."""
+"""The extender's address as a port: calls with responses and times, and the server's certificate."""
 
 from __future__ import annotations
 
@@ -8,46 +8,51 @@ from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """An answer of any status. seconds: from the request to the last byte. date: the server's clock, in seconds since
-    the epoch, as its Date header tells it; `asked_at` is ours, half way."""
+class HttpResponse:
+    """A response with any status. `seconds`: until the last byte.
+
+    `date`: the server's clock from its Date header, in seconds since the epoch. `requested_at`: the local clock in
+    the middle of the call.
+    """
 
     status: int
     body: bytes
     seconds: float
     date: float | None
-    asked_at: float
+    requested_at: float
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
-    """No answer came; `cause` names why in a few words. broken_off: somebody listened, and ended the connection."""
+class NoResponse:
+    """The call got no response. `cause`: a short reason. `connection_closed`: a server accepted and closed the
+    connection.
+    """
 
     cause: str
-    broken_off: bool = False
+    connection_closed: bool = False
 
 
-class Distrust(StrEnum):
-    """Why a server's certificate is not accepted."""
+class CertificateProblem(StrEnum):
+    """Why the server's certificate is rejected."""
 
     EXPIRED = "has expired"
     NOT_YET_VALID = "is not valid yet"
     OTHER_HOST = "is for another host"
-    UNKNOWN_AUTHORITY = "is not of an authority that is trusted here"
+    UNKNOWN_AUTHORITY = "is signed by an untrusted authority"
     OTHER = "is not accepted"
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCertificate:
-    """not_after: seconds since the epoch. distrust: None where it is accepted. detail: in OpenSSL's words."""
+    """`not_after`: seconds since the epoch. `problem`: None if accepted. `detail`: OpenSSL's message."""
 
     not_after: float
-    distrust: Distrust | None = None
+    problem: CertificateProblem | None = None
     detail: str = ""
 
 
 class Endpoint(ABC):
-    """One address, with the scheduler's way to verify it and to say who calls."""
+    """One address, with the scheduler's TLS settings and credentials."""
 
     @property
     @abstractmethod
@@ -55,13 +60,13 @@ class Endpoint(ABC):
         """The urlPrefix without credentials."""
 
     @abstractmethod
-    def verb(self, name: str, body: bytes) -> Answered | Unanswered:
-        """POST under the urlPrefix, as kube-scheduler does (fact 1)."""
+    def verb(self, name: str, body: bytes) -> HttpResponse | NoResponse:
+        """POST below the urlPrefix, as kube-scheduler calls it (fact 1)."""
 
     @abstractmethod
-    def healthz(self) -> Answered | Unanswered:
-        """GET /healthz, beside the verbs."""
+    def healthz(self) -> HttpResponse | NoResponse:
+        """GET /healthz on the same server."""
 
     @abstractmethod
-    def certificate(self) -> ServerCertificate | Unanswered | None:
-        """What the server shows; None where nothing is encrypted."""
+    def certificate(self) -> ServerCertificate | NoResponse | None:
+        """The server's certificate; None for plain http."""

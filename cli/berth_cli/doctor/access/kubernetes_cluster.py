@@ -1,4 +1,4 @@
-"""The cluster through the API server of a kubeconfig."""
+"""The cluster through an API server, as the user of a kubeconfig or, for an administrator, as another user."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from berth.cluster.api_server import APPLY, Answer, ApiServer, ApiServerUnreacha
 from berth.cluster.cluster_identity import cluster_uid
 from berth.cluster.kubernetes_queue import NAME, NAMESPACE
 from berth.nodecache.cluster import ClusterUnavailable
-from berth_cli.doctor.access.cluster import ClusterAccess, Right
+from berth_cli.doctor.access.cluster import ClusterAccess, Permission
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-_WHO_AM_I = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
-WAKE_OBJECT = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{NAME}"
+_SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+WAKE_UP_PATH = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{NAME}"
 NOT_FOUND = 404
 
 
@@ -27,14 +27,14 @@ class KubernetesAccess(ClusterAccess):
 
     def user(self) -> str:
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        status = self._ok("POST", _WHO_AM_I, review).content.get("status")
+        status = self._request_ok("POST", _SELF_REVIEWS, review).content.get("status")
         info = status.get("userInfo") if isinstance(status, dict) else None
         return str(info.get("username", "")) if isinstance(info, dict) else ""
 
-    def may(self, right: Right) -> bool:
-        return self._reviewed(_REVIEWS, "SelfSubjectAccessReview", {}, right)
+    def is_allowed(self, right: Permission) -> bool:
+        return self._is_allowed_by(_REVIEWS, "SelfSubjectAccessReview", {}, right)
 
-    def _reviewed(self, path: str, kind: str, spec: Mapping[str, object], right: Right) -> bool:
+    def _is_allowed_by(self, path: str, kind: str, spec: Mapping[str, object], right: Permission) -> bool:
         attributes = {
             "verb": right.verb,
             "group": right.group,
@@ -48,17 +48,17 @@ class KubernetesAccess(ClusterAccess):
             "kind": kind,
             "spec": {**spec, "resourceAttributes": {key: value for key, value in attributes.items() if value}},
         }
-        status = self._ok("POST", path, review).content.get("status")
+        status = self._request_ok("POST", path, review).content.get("status")
         return isinstance(status, dict) and status.get("allowed") is True
 
     def uid(self) -> str:
         return cluster_uid(self._api)
 
     def node_names(self) -> list[str]:
-        items = self._ok("GET", "/api/v1/nodes").content.get("items")
+        items = self._request_ok("GET", "/api/v1/nodes").content.get("items")
         return [item["metadata"]["name"] for item in items] if isinstance(items, list) else []
 
-    def touch(self) -> str:
+    def try_wake_up(self) -> str:
         body = {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "CSIStorageCapacity",
@@ -66,10 +66,10 @@ class KubernetesAccess(ClusterAccess):
             "storageClassName": NAME,
         }
         query = {"fieldManager": "berth", "force": "true", "dryRun": "All"}
-        answer = self._request("PATCH", WAKE_OBJECT, body, query, APPLY)
+        answer = self._request("PATCH", WAKE_UP_PATH, body, query, APPLY)
         return "" if answer.ok else answer.message
 
-    def texts(self, namespace: str, name: str) -> dict[str, str]:
+    def config_texts(self, namespace: str, name: str) -> dict[str, str]:
         for resource in ("configmaps", "secrets"):
             answer = self._request("GET", f"/api/v1/namespaces/{namespace}/{resource}/{name}")
             data = answer.content.get("data")
@@ -81,7 +81,7 @@ class KubernetesAccess(ClusterAccess):
                 raise ClusterUnavailable(answer.message)
         return {}
 
-    def _ok(self, method: str, path: str, body: object = None) -> Answer:
+    def _request_ok(self, method: str, path: str, body: object = None) -> Answer:
         answer = self._request(method, path, body)
         if not answer.ok:
             raise ClusterUnavailable(answer.message)
@@ -104,45 +104,48 @@ class KubernetesAccess(ClusterAccess):
 
 
 _SUBJECT_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-_AUTHENTICATED = "system:authenticated"
-_ACCOUNTS = "system:serviceaccount:"
-_WAKE = Right("patch", "csistoragecapacities", "storage.k8s.io", namespace=NAMESPACE, name=NAME)
+_AUTHENTICATED_GROUP = "system:authenticated"
+_SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
+_WAKE_UP_PERMISSION = Permission("patch", "csistoragecapacities", "storage.k8s.io", namespace=NAMESPACE, name=NAME)
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A user as RBAC knows it."""
+    """A user as RBAC identifies it."""
 
     name: str
     groups: tuple[str, ...] = ()
 
 
-def subject(text: str) -> Subject:
-    """`NAME[,GROUP…]`; the groups that the API server gives everybody and every service account are added."""
+def parse_subject(text: str) -> Subject:
+    """Parse `NAME[,GROUP…]`; add the groups that the API server gives every user and every service account."""
     name, *groups = (part.strip() for part in text.split(","))
-    if name.startswith(_ACCOUNTS):
-        namespace = name.removeprefix(_ACCOUNTS).partition(":")[0]
+    if name.startswith(_SERVICE_ACCOUNT_PREFIX):
+        namespace = name.removeprefix(_SERVICE_ACCOUNT_PREFIX).partition(":")[0]
         groups += ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"]
-    return Subject(name, tuple(dict.fromkeys([*groups, _AUTHENTICATED])))
+    return Subject(name, tuple(dict.fromkeys([*groups, _AUTHENTICATED_GROUP])))
 
 
 class SubjectAccess(KubernetesAccess):
-    """Asks with SubjectAccessReviews, for which it needs the right itself. May be shared between threads."""
+    """Permissions of another user by SubjectAccessReview; the caller needs the permission to create these reviews.
 
-    def __init__(self, api: ApiServer, timeout: float, of: Subject) -> None:
+    May be shared between threads.
+    """
+
+    def __init__(self, api: ApiServer, timeout: float, subject: Subject) -> None:
         super().__init__(api, timeout)
-        self._subject = of
+        self._subject = subject
 
     def user(self) -> str:
         return self._subject.name
 
-    def may(self, right: Right) -> bool:
+    def is_allowed(self, right: Permission) -> bool:
         spec = {"user": self._subject.name, "groups": list(self._subject.groups)}
-        return self._reviewed(_SUBJECT_REVIEWS, "SubjectAccessReview", spec, right)
+        return self._is_allowed_by(_SUBJECT_REVIEWS, "SubjectAccessReview", spec, right)
 
-    def touch(self) -> str:
-        """Not tried, which only the user itself could do: whether the object is there, and may be patched."""
-        found = self._request("GET", WAKE_OBJECT)
+    def try_wake_up(self) -> str:
+        """Only the user itself can try the wake-up. Check that the object exists and that the user may patch it."""
+        found = self._request("GET", WAKE_UP_PATH)
         if not found.ok:
             return found.message
-        return "" if self.may(_WAKE) else f"{self._subject.name} may not {_WAKE}"
+        return "" if self.is_allowed(_WAKE_UP_PERMISSION) else f"{self._subject.name} may not {_WAKE_UP_PERMISSION}"

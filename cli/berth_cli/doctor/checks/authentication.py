@@ -1,4 +1,4 @@
-"""Does a call get through at all? What keeps all of them out is told once, by the check whose matter it is."""
+"""Find out whether calls reach Berth. What blocks all calls is reported once, by the check it belongs to."""
 
 from __future__ import annotations
 
@@ -6,75 +6,79 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
-from berth_cli.doctor.access.endpoint import Answered, Endpoint, ServerCertificate, Unanswered
-from berth_cli.doctor.checks.verbs import WHO_MAY, probe
+from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse, ServerCertificate
+from berth_cli.doctor.checks.verbs import CREDENTIALS_REMEDY, probe
 from berth_cli.doctor.findings import CheckName, Finding, failed, skipped
 
-NOT_LET_IN = (401, 403)
+UNAUTHORIZED_STATUSES = (401, 403)
 
 
 @dataclass(frozen=True, slots=True)
-class Barred:
-    """by: the check that says more. told: what a call met."""
+class AccessFailure:
+    """`by`: the check that reports it. `message`: the error of the call."""
 
     by: CheckName
-    told: str
+    message: str
 
 
-def barred(endpoint: Endpoint, named: Mapping[str, str], *, by_certificate: bool) -> Barred | None:
-    """None where calls get through, whatever the answer. by_certificate: whether the caller shows one."""
-    field_name, verb = next(iter(named.items()))
+def probe_access(endpoint: Endpoint, options: Mapping[str, str], *, by_certificate: bool) -> AccessFailure | None:
+    """None if a call gets a response from a verb, whatever it is. `by_certificate`: the caller has a certificate."""
+    field_name, verb = next(iter(options.items()))
     answer = endpoint.verb(verb, probe(field_name, []))
-    if isinstance(answer, Answered):
-        if answer.status not in NOT_LET_IN:
+    if isinstance(answer, HttpResponse):
+        if answer.status not in UNAUTHORIZED_STATUSES:
             return None
         by = CheckName.CLIENT_CERTIFICATE if by_certificate else CheckName.CREDENTIALS
-        return Barred(by, f"{verb}: status {answer.status}, the caller is not let in")
-    return Barred(_by_whom(endpoint, answer), f"{endpoint.address}/{verb}: {answer.cause}")
+        return AccessFailure(by, f"{verb}: status {answer.status}, the caller is not authorized")
+    return AccessFailure(_responsible_check(endpoint, answer), f"{endpoint.address}/{verb}: {answer.cause}")
 
 
-def _by_whom(endpoint: Endpoint, answer: Unanswered) -> CheckName:
-    if not answer.broken_off:
+def _responsible_check(endpoint: Endpoint, answer: NoResponse) -> CheckName:
+    if not answer.connection_closed:
         return CheckName.VERBS
     shown = endpoint.certificate()
     if shown is None:
         return CheckName.VERBS
-    trusted = isinstance(shown, ServerCertificate) and shown.distrust is None
+    trusted = isinstance(shown, ServerCertificate) and shown.problem is None
     return CheckName.CLIENT_CERTIFICATE if trusted else CheckName.SERVER_CERTIFICATE
 
 
 @dataclass(slots=True)
-class WayIn:
-    """Looked for once, by whichever check comes first; the checks run in threads of their own."""
+class AccessProbe:
+    """Calls once, on the first use; the checks run in several threads."""
 
-    look: Callable[[], Barred | None]
+    probe: Callable[[], AccessFailure | None]
     _lock: Lock = field(default_factory=Lock)
-    _found: list[Barred | None] = field(default_factory=list)
+    _results: list[AccessFailure | None] = field(default_factory=list)
 
-    def found(self) -> Barred | None:
+    def result(self) -> AccessFailure | None:
         with self._lock:
-            if not self._found:
-                self._found.append(self.look())
-            return self._found[0]
+            if not self._results:
+                self._results.append(self.probe())
+            return self._results[0]
 
-    def past(self, check: CheckName, examine: Callable[[], Iterable[Finding]]) -> list[Finding]:
-        """What the check finds; or, where no call gets as far as that, which other one to see."""
-        bar = self.found()
-        return list(examine()) if bar is None else [_see(check, bar)]
+    def run_check(self, check: CheckName, run: Callable[[], Iterable[Finding]]) -> list[Finding]:
+        """Run the check if calls reach Berth; else skip it and refer to the check that reports the failure."""
+        failure = self.result()
+        return list(run()) if failure is None else [_skip_finding(check, failure)]
 
-    def verbs(self, endpoint: Endpoint, examine: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-        """The same for the check that tells what no other one does: nobody listens, or the password is wrong."""
-        bar = self.found()
-        if bar is None:
-            yield from examine()
-        elif bar.by is CheckName.VERBS:
-            told = f"{bar.told}; unless the extender is ignorable, no pod is scheduled"
-            yield failed(CheckName.VERBS, told, f"see whether {endpoint.address} is Berth's, and who may call it")
+    def check_verbs(self, endpoint: Endpoint, run: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+        """The same for the check `verbs`, which also reports failures that belong to no other check."""
+        failure = self.result()
+        if failure is None:
+            yield from run()
+        elif failure.by is CheckName.VERBS:
+            message = f"{failure.message}; unless the extender is ignorable, no pod is scheduled"
+            yield failed(CheckName.VERBS, message, f"check whether {endpoint.address} is Berth and whom it authorizes")
         else:
-            if bar.by is CheckName.CREDENTIALS:
-                yield failed(bar.by, f"{bar.told}; unless the extender is ignorable, no pod is scheduled", WHO_MAY)
-            yield _see(CheckName.VERBS, bar)
+            if failure.by is CheckName.CREDENTIALS:
+                yield failed(
+                    failure.by,
+                    f"{failure.message}; unless the extender is ignorable, no pod is scheduled",
+                    CREDENTIALS_REMEDY,
+                )
+            yield _skip_finding(CheckName.VERBS, failure)
 
 
-def _see(check: CheckName, bar: Barred) -> Finding:
-    return skipped(check, f"no call gets through: see the check {bar.by}")
+def _skip_finding(check: CheckName, failure: AccessFailure) -> Finding:
+    return skipped(check, f"calls do not reach Berth: see the check {failure.by}")

@@ -1,4 +1,4 @@
-"""What /healthz tells: is there anything to decide on, how old is it, and what time is it there."""
+"""The response of /healthz: age of the cache, the watcher's heartbeat and the server's clock."""
 
 from __future__ import annotations
 
@@ -6,80 +6,84 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
-from berth_cli.doctor.access.endpoint import Answered, Endpoint, Unanswered
+from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 
 CACHE, WATCHER, CLOCK = CheckName.CACHE, CheckName.WATCHER, CheckName.CLOCK
-QUIET_SECONDS = 150.0
-"""Longer than the schedule's minute, a cold start and a listing together."""
-SKEW_SECONDS = 5.0
-REFUSED_SKEW_SECONDS = 300.0
-"""AWS takes no request that was signed so much earlier or later."""
+MAX_HEARTBEAT_AGE_SECONDS = 150.0
+"""Longer than one minute until the schedule, a cold start and listing the cluster together."""
+MAX_SKEW_SECONDS = 5.0
+AWS_MAX_SKEW_SECONDS = 300.0
+"""AWS rejects requests whose signature time differs by more."""
 
-LOG = "see the watcher's log; docs/reference/events-and-reasons.md lists its reasons"
+WATCHER_LOG_REMEDY = "see the watcher's log; docs/node-cache.md lists the reasons"
 
 
 def healthz(endpoint: Endpoint) -> Iterator[Finding]:
-    """Freshness, heartbeat and clock of one answer."""
+    """Freshness, heartbeat and clock from one response."""
     answer = endpoint.healthz()
-    if isinstance(answer, Unanswered):
-        yield failed(CACHE, f"/healthz: {answer.cause}", f"see whether {endpoint.address} is Berth's")
+    if isinstance(answer, NoResponse):
+        yield failed(CACHE, f"/healthz: {answer.cause}", f"check whether {endpoint.address} is Berth")
         return
     yield from clock("Berth", answer)
-    told = _object(answer)
-    if told is None:
+    content = _object(answer)
+    if content is None:
         yield failed(
             CACHE,
-            f"/healthz: status {answer.status}, and no answer of Berth's",
-            f"see whether {endpoint.address} is Berth's",
+            f"/healthz: status {answer.status}, not a response of Berth",
+            f"check whether {endpoint.address} is Berth",
         )
         return
-    yield _freshness(told)
-    if "heartbeatAgeSeconds" in told:
-        yield _heartbeat(_number(told, "heartbeatAgeSeconds"))
+    yield _freshness(content)
+    if "heartbeatAgeSeconds" in content:
+        yield _heartbeat(_number(content, "heartbeatAgeSeconds"))
 
 
-def clock(whose: str, answer: Answered) -> Iterator[Finding]:
-    """The Date header has whole seconds, and was written at any moment of the call."""
+def clock(server: str, answer: HttpResponse) -> Iterator[Finding]:
+    """Compare clocks. The Date header has a resolution of one second and may be from any moment of the call."""
     if answer.date is None:
-        yield skipped(CLOCK, f"{whose} does not tell the time")
+        yield skipped(CLOCK, f"{server} sends no Date header")
         return
-    # A header that says 12:00:07 was written somewhere in that second.
-    skew = answer.date + 0.5 - answer.asked_at
-    told = f"{whose}'s is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's"
-    remedy = "let both follow a time server"
+    # The header 12:00:07 stands for any moment of that second.
+    skew = answer.date + 0.5 - answer.requested_at
+    message = f"{server}'s is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's"
+    remedy = "synchronize both clocks with a time server"
     certain = abs(skew) - 0.5 - answer.seconds / 2
-    if certain > REFUSED_SKEW_SECONDS:
-        yield failed(CLOCK, f"{told}: AWS refuses requests that are signed so, and EKS tokens with them", remedy)
-    elif certain > SKEW_SECONDS:
-        yield warning(CLOCK, f"{told}: ages and certificates are judged wrongly", remedy)
+    if certain > AWS_MAX_SKEW_SECONDS:
+        yield failed(CLOCK, f"{message}: AWS rejects requests signed with it, and EKS tokens too", remedy)
+    elif certain > MAX_SKEW_SECONDS:
+        yield warning(CLOCK, f"{message}: ages and expiry dates are computed wrongly", remedy)
     else:
-        yield ok(CLOCK, f"{whose}'s agrees with this machine's")
+        yield ok(CLOCK, f"{server}'s agrees with this machine's")
 
 
-def _freshness(told: Mapping[str, object]) -> Finding:
-    if "observedAgeSeconds" not in told:
-        return failed(CACHE, str(told.get("reason", "it tells no age")), LOG)
-    age, limit = _number(told, "observedAgeSeconds"), _number(told, "maxStalenessSeconds")
-    shown = f"{age:.1f} s old; up to {limit:g} s is decided on"
+def _freshness(content: Mapping[str, object]) -> Finding:
+    if "observedAgeSeconds" not in content:
+        return failed(CACHE, str(content.get("reason", "no age in the response")), WATCHER_LOG_REMEDY)
+    age, limit = _number(content, "observedAgeSeconds"), _number(content, "maxStalenessSeconds")
+    shown = f"{age:.1f} s old; the limit is {limit:g} s"
     if age > limit:
-        return failed(CACHE, f"{shown}: verbs do as whenStale says", LOG)
-    if age < -SKEW_SECONDS:
-        return warning(CACHE, f"{shown}: the watcher's clock is ahead of the verbs'", "let both follow a time server")
+        return failed(CACHE, f"{shown}: whenStale applies", WATCHER_LOG_REMEDY)
+    if age < -MAX_SKEW_SECONDS:
+        return warning(
+            CACHE, f"{shown}: the watcher's clock is ahead of the verbs'", "synchronize both clocks with a time server"
+        )
     if age > limit / 2:
-        return warning(CACHE, shown, LOG)
+        return warning(CACHE, shown, WATCHER_LOG_REMEDY)
     return ok(CACHE, shown)
 
 
 def _heartbeat(age: float) -> Finding:
-    if age > QUIET_SECONDS:
+    if age > MAX_HEARTBEAT_AGE_SECONDS:
         return failed(
-            WATCHER, f"it last published {age:.0f} s ago: none runs", "see the checks schedule and lease; " + LOG
+            WATCHER,
+            f"last published {age:.0f} s ago: no watcher is running",
+            "see the checks schedule and lease; " + WATCHER_LOG_REMEDY,
         )
-    return ok(WATCHER, f"it published {max(0.0, age):.1f} s ago")
+    return ok(WATCHER, f"published {max(0.0, age):.1f} s ago")
 
 
-def _object(answer: Answered) -> Mapping[str, object] | None:
+def _object(answer: HttpResponse) -> Mapping[str, object] | None:
     try:
         content = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
@@ -87,6 +91,6 @@ def _object(answer: Answered) -> Mapping[str, object] | None:
     return content if isinstance(content, dict) and "status" in content else None
 
 
-def _number(told: Mapping[str, object], name: str) -> float:
-    value = told.get(name)
+def _number(content: Mapping[str, object], name: str) -> float:
+    value = content.get(name)
     return float(value) if isinstance(value, int | float) else 0.0

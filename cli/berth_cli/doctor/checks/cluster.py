@@ -1,4 +1,4 @@
-"""The cluster: may the watcher and bind do there what they have to, and is it the one that the cache is of."""
+"""The cluster: permissions of watcher and bind, wake-up, and whether the cache is of this cluster."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from berth.cluster.kubernetes_queue import NAMESPACE as WAKE_NAMESPACE
 from berth.nodecache.cluster import ClusterUnavailable
 from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.freshness import WakeUp
-from berth_cli.doctor.access.cluster import ClusterAccess, Right
+from berth_cli.doctor.access.cluster import ClusterAccess, Permission
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped
-from berth_cli.scheduler_config.managed_resources import managed
+from berth_cli.scheduler_config.managed_resources import managed_resources_of
 
 WATCHER, BINDER, WAKE_UP, SAME = (
     CheckName.WATCHER_RIGHTS,
@@ -23,72 +23,72 @@ WATCHER, BINDER, WAKE_UP, SAME = (
 REMEDY = "apply examples/rbac.yaml, and bind its roles to that user"
 COUNTED_REMEDY = "apply examples/rbac-counted-resources.yaml, and bind its role to that user"
 
-COUNTED_RIGHTS = (Right("get", "pods"), Right("patch", "pods"))
-BINDER_RIGHTS = (Right("get", "pods"), Right("create", "pods", subresource="binding"))
+COUNTED_PERMISSIONS = (Permission("get", "pods"), Permission("patch", "pods"))
+BINDER_PERMISSIONS = (Permission("get", "pods"), Permission("create", "pods", subresource="binding"))
 
 
-def watcher_rights(configuration: BerthConfiguration) -> list[Right]:
-    """What examples/rbac.yaml and rbac-counted-resources.yaml give it, as far as this configuration needs it."""
+def watcher_permissions(configuration: BerthConfiguration) -> list[Permission]:
+    """The part of examples/rbac.yaml and rbac-counted-resources.yaml that this configuration needs."""
     watched = resources(Needs.of(configuration.policy()))
-    counted = managed(configuration)
-    rights = [Right(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
-    rights.append(Right("get", "namespaces", name="kube-system"))
+    counted = managed_resources_of(configuration)
+    permissions = [Permission(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
+    permissions.append(Permission("get", "namespaces", name="kube-system"))
     if counted.resources or counted.by_annotation:
-        rights += COUNTED_RIGHTS
+        permissions += COUNTED_PERMISSIONS
     if configuration.node_cache.wake_up is WakeUp.POD:
-        rights.append(Right("patch", "pods", subresource="status"))
-    return rights
+        permissions.append(Permission("patch", "pods", subresource="status"))
+    return permissions
 
 
-def rights(check: CheckName, access: ClusterAccess, wanted: Sequence[Right]) -> Iterator[Finding]:
-    """One finding for the user, or one for each right that is missing."""
+def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[Permission]) -> Iterator[Finding]:
+    """One finding for the user, or one for each missing permission."""
     try:
         user = access.user()
-        missing = [right for right in wanted if not access.may(right)]
+        missing = [each for each in wanted if not access.is_allowed(each)]
     except ClusterUnavailable as error:
-        yield failed(check, str(error), "see whether the kubeconfig is the one that the functions use")
+        yield failed(check, str(error), "check whether the functions use this kubeconfig")
         return
-    for right in missing:
-        remedy = COUNTED_REMEDY if check is WATCHER and right in COUNTED_RIGHTS else REMEDY
-        yield failed(check, f"{user} may not {right}", remedy)
+    for permission in missing:
+        remedy = COUNTED_REMEDY if check is WATCHER and permission in COUNTED_PERMISSIONS else REMEDY
+        yield failed(check, f"{user} may not {permission}", remedy)
     if not missing:
-        yield ok(check, f"{user} has all {len(wanted)} rights")
+        yield ok(check, f"{user} has all {len(wanted)} permissions")
 
 
-def wake_up(access: ClusterAccess, how: WakeUp) -> Iterator[Finding]:
-    """Without it a rejected pod that would fit now waits for minutes (facts 41 and 43)."""
-    if how is not WakeUp.OBJECT:
-        yield skipped(WAKE_UP, f"wakeUp: {how}")
+def wake_up(access: ClusterAccess, mode: WakeUp) -> Iterator[Finding]:
+    """Without the wake-up, a rejected pod that now fits waits for minutes (facts 41 and 43)."""
+    if mode is not WakeUp.OBJECT:
+        yield skipped(WAKE_UP, f"wakeUp: {mode}")
         return
     try:
-        cause = access.touch()
+        cause = access.try_wake_up()
     except ClusterUnavailable as error:
-        yield failed(WAKE_UP, str(error), "see whether the kubeconfig is the one that the watcher uses")
+        yield failed(WAKE_UP, str(error), "check whether the watcher uses this kubeconfig")
         return
     if cause:
         yield failed(
             WAKE_UP,
-            f"CSIStorageCapacity {WAKE_NAMESPACE}/{WAKE_NAME} cannot be touched ({cause}): a rejected pod that fits "
-            "now is tried again only after minutes (fact 41)",
-            "apply examples/rbac.yaml: it has the object and the right",
+            f"CSIStorageCapacity {WAKE_NAMESPACE}/{WAKE_NAME} cannot be patched ({cause}): a rejected pod that now "
+            "fits is retried only after minutes (fact 41)",
+            "apply examples/rbac.yaml: it contains the object and the permission",
         )
     else:
-        yield ok(WAKE_UP, "the scheduler's queue can be woken (dry run)")
+        yield ok(WAKE_UP, "the wake-up of the scheduling queue works (dry run)")
 
 
 def same_cluster(access: ClusterAccess, cached: str) -> Iterator[Finding]:
-    """`cached`: the cluster that the cache is of: its UID, and after a slash the form in which its objects are kept."""
+    """`cached`: the cluster of the cache: its UID, then a slash and the format of its objects."""
     of = cached.partition("/")[0]
     try:
         uid = access.uid()
     except ClusterUnavailable as error:
-        yield failed(SAME, str(error), "see whether the kubeconfig is the one that the watcher uses")
+        yield failed(SAME, str(error), "check whether the watcher uses this kubeconfig")
         return
     if uid == of:
         yield ok(SAME, "the cache is of this cluster")
     else:
         yield failed(
             SAME,
-            f"the cache is of the cluster {of}, the kubeconfig of {uid}",
-            "give each cluster a stack of its own, and the scheduler the urlPrefix of its own",
+            f"the cache is of cluster {of}, the kubeconfig of cluster {uid}",
+            "deploy one stack per cluster, and set the scheduler's urlPrefix to its stack",
         )

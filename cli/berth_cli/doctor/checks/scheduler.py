@@ -1,91 +1,89 @@
-"""The scheduler's configuration: is Berth asked, about all nodes, for the right pods, and by one scheduler only."""
+"""The scheduler's configuration: is Berth called, for all nodes and the right pods, by one scheduler only."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
-from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, shown
+from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, without_credentials
 
-OWN, OWN_LOCK = "default-scheduler", "kube-scheduler"
+DEFAULT_SCHEDULER, DEFAULT_LOCK = "default-scheduler", "kube-scheduler"
 
 
 def scheduler(side: SchedulerSide, address: str) -> Iterator[Finding]:
-    """What does not depend on a single entry."""
+    """Checks of the whole document."""
     yield _extender(side, address)
     yield _percentage(side)
     yield _lock(side)
 
 
 def _extender(side: SchedulerSide, address: str) -> Finding:
-    listed = ", ".join(shown(each.url_prefix) for each in side.document.extenders) or "none"
-    if side.ours:
-        return ok(
-            CheckName.EXTENDER,
-            f"{side.where} calls {', '.join(sorted({shown(each.url_prefix) for each in side.ours}))}",
-        )
-    wanted = shown(address) if address else "Berth"
+    listed = ", ".join(without_credentials(each.url_prefix) for each in side.configuration.extenders) or "none"
+    if side.berth_extenders:
+        addresses = sorted({without_credentials(each.url_prefix) for each in side.berth_extenders})
+        return ok(CheckName.EXTENDER, f"{side.source} calls {', '.join(addresses)}")
+    wanted = without_credentials(address) if address else "Berth"
     return failed(
         CheckName.EXTENDER,
-        f"{side.where} has no extender that calls {wanted}; there are: {listed}",
-        "add the extender that `berth scheduler-config` prints, or name Berth's address with --url",
+        f"{side.source} has no extender that calls {wanted}; extenders: {listed}",
+        "add the extender that `berth scheduler-config` prints, or give Berth's address with --url",
     )
 
 
 def _percentage(side: SchedulerSide) -> Finding:
     check, remedy = CheckName.PERCENTAGE_OF_NODES_TO_SCORE, "set percentageOfNodesToScore: 100, and none in profiles"
-    for profile in side.document.profiles:
+    for profile in side.configuration.profiles:
         own = profile.percentage_of_nodes_to_score
-        found = side.document.percentage_of_nodes_to_score if own is None else own
+        found = side.configuration.percentage_of_nodes_to_score if own is None else own
         if found != 100:
             return failed(
                 check,
-                f"{'not set' if found is None else found} for {profile.scheduler_name}: on 100 nodes and more Berth is "
-                "asked about some of them only, and a pod that fits on none of these waits (facts 11 and 47)",
+                f"{'not set' if found is None else found} for {profile.scheduler_name}: with 100 nodes or more Berth "
+                "is called for some of them only, and a pod that fits on none of these waits (facts 11 and 47)",
                 remedy,
             )
-    return ok(check, "100: Berth is asked about all nodes")
+    return ok(check, "100: Berth is called for all nodes")
 
 
 def _lock(side: SchedulerSide) -> Finding:
-    check, election = CheckName.LEADER_ELECTION, side.document.leader_election
-    names = [profile.scheduler_name for profile in side.document.profiles]
+    check, election = CheckName.LEADER_ELECTION, side.configuration.leader_election
+    names = [profile.scheduler_name for profile in side.configuration.profiles]
     if not election.leader_elect:
         return warning(
             check,
-            "leaderElect: false: two processes of this scheduler would both schedule",
-            "run one process only, or set leaderElect: true with a resourceName of its own",
+            "leaderElect: false: two processes of this scheduler would both schedule pods",
+            "run only one process, or set leaderElect: true with its own resourceName",
         )
     lock = f"{election.resource_namespace}/{election.resource_name}"
-    if OWN not in names and election.resource_name == OWN_LOCK:
+    if DEFAULT_SCHEDULER not in names and election.resource_name == DEFAULT_LOCK:
         return failed(
             check,
-            f"{', '.join(names)} shares the lock {lock} with the cluster's own scheduler, and waits for it for ever",
-            "set leaderElection.resourceName to a name of its own",
+            f"{', '.join(names)} shares the lock {lock} with the cluster's own scheduler and waits for it forever",
+            "set leaderElection.resourceName to a different name",
         )
     return ok(check, f"the lock is {lock}")
 
 
 def entries(side: SchedulerSide) -> Iterator[Finding]:
-    """What each of our entries says about mode, scores and failures."""
+    """Checks of Berth's extender entries: mode, weight, verbs and failures."""
     for check in (_mode, _weight, _filter_onlyone, _bind, _ignorable):
         yield from check(side)
 
 
 def _mode(side: SchedulerSide) -> Iterator[Finding]:
-    if all(each.node_cache_capable for each in side.ours if each.verbs):
-        yield ok(CheckName.NODE_CACHE_CAPABLE, "true: names of nodes are sent")
+    if all(each.node_cache_capable for each in side.berth_extenders if each.verbs):
+        yield ok(CheckName.NODE_CACHE_CAPABLE, "true: node names are sent")
         return
     yield warning(
         CheckName.NODE_CACHE_CAPABLE,
-        "false: whole nodes are sent; calls fail above 6 MB, some 300 to 600 nodes, and every node looks empty to the "
-        "scheduler's own resource scores (fact 13)",
+        "false: whole Node objects are sent; calls fail above 6 MB, about 300 to 600 nodes, and kube-scheduler's "
+        "resource scores treat every node as empty (fact 13)",
         "set nodeCacheCapable: true",
     )
 
 
 def _weight(side: SchedulerSide) -> Iterator[Finding]:
-    scoring = [each for each in side.ours if each.prioritize_verb]
+    scoring = [each for each in side.berth_extenders if each.prioritize_verb]
     if any(each.weight <= 0 for each in scoring):
         yield failed(
             CheckName.WEIGHT,
@@ -100,38 +98,38 @@ def _weight(side: SchedulerSide) -> Iterator[Finding]:
 
 
 def _filter_onlyone(side: SchedulerSide) -> Iterator[Finding]:
-    if any(each.filter_verb == "filter_onlyone" and each.prioritize_verb for each in side.ours):
+    if any(each.filter_verb == "filter_onlyone" and each.prioritize_verb for each in side.berth_extenders):
         yield warning(
             CheckName.FILTER_ONLYONE,
-            "prioritizeVerb beside filter_onlyone: with one node left it is never called (fact 46)",
-            "leave prioritizeVerb out",
+            "prioritizeVerb with filter_onlyone: it is never called for a single node (fact 46)",
+            "remove prioritizeVerb",
         )
 
 
 def _bind(side: SchedulerSide) -> Iterator[Finding]:
-    binders = [each for each in side.document.extenders if each.bind_verb]
+    binders = [each for each in side.configuration.extenders if each.bind_verb]
     if len(binders) > 1:
         yield failed(
             CheckName.BIND_VERB,
             f"{len(binders)} extenders bind: kube-scheduler does not start (fact 35)",
-            "leave bindVerb to one of them",
+            "keep bindVerb in one of them",
         )
-    elif any(each.ignorable for each in side.ours if each.bind_verb):
+    elif any(each.ignorable for each in side.berth_extenders if each.bind_verb):
         yield failed(
             CheckName.BIND_VERB,
-            "an ignorable extender binds: when a bind fails, the scheduler binds too, and the two race (fact 24)",
-            "set ignorable: false, or leave bindVerb out",
+            "an ignorable extender binds: after a failed bind kube-scheduler binds too, and the two race (fact 24)",
+            "set ignorable: false, or remove bindVerb",
         )
     else:
         yield ok(CheckName.BIND_VERB, "Berth binds" if side.binder else "the scheduler binds")
 
 
 def _ignorable(side: SchedulerSide) -> Iterator[Finding]:
-    if any(each.ignorable for each in side.ours):
+    if any(each.ignorable for each in side.berth_extenders):
         yield warning(
             CheckName.IGNORABLE,
             "true: while Berth is down, pods are placed without its rules (fact 39)",
-            "set ignorable: false where the rules must hold",
+            "set ignorable: false if the rules must always apply",
         )
     else:
         yield ok(CheckName.IGNORABLE, "false: while Berth is down, its pods wait (fact 39)")

@@ -1,8 +1,8 @@
-"""The verbs, called as the scheduler calls them: a path that is none is a 404 on each call, and for prioritize nobody
-ever hears of it (facts 20 and 35).
+"""Call the verbs as the scheduler does. A wrong path is a 404 on every call, which kube-scheduler ignores for
+prioritize.
 
-What is sent changes nothing: filter and prioritize decide about a pod that does not exist, bind gets a request that
-names none, preempt one without candidates.
+The requests change nothing: filter and prioritize get a pod that does not exist, bind a request without a pod,
+preempt one without candidates (facts 20 and 35).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 import orjson
 
-from berth_cli.doctor.access.endpoint import Answered, Endpoint, Unanswered
+from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, warning
 
 CHECK = CheckName.VERBS
@@ -21,28 +21,28 @@ POD = {
     "spec": {"containers": [{"name": "probe", "resources": {}}]},
     "status": {},
 }
-NO_NODE = "berth-doctor"
+PROBE_NODE = "berth-doctor"
 
-BY_FIELD: Mapping[str, tuple[str, ...]] = {
+VERBS_BY_FIELD: Mapping[str, tuple[str, ...]] = {
     "filterVerb": ("filter", "filter_onlyone"),
     "prioritizeVerb": ("prioritize",),
     "bindVerb": ("bind",),
     "preemptVerb": ("preempt",),
 }
-ALL = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bind", "preemptVerb": "preempt"}
+DEFAULT_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bind", "preemptVerb": "preempt"}
 
-WHO_MAY = "see that the scheduler's credentials are those that Berth accepts: docs/how-to/mutual-tls.md, Rotating"
-NOT_SCHEDULED = {
+CREDENTIALS_REMEDY = "give the scheduler credentials that Berth accepts: docs/security.md, Rotating"
+CONSEQUENCES = {
     "filterVerb": "every pod stays pending",
-    "prioritizeVerb": "kube-scheduler swallows this, and Berth's scores never count (fact 20)",
+    "prioritizeVerb": "kube-scheduler ignores this error, and Berth's scores have no effect (fact 20)",
     "bindVerb": "no pod is bound",
     "preemptVerb": "no pod preempts",
 }
 
 
 def probe(field: str, nodes: list[str]) -> bytes:
-    """A request for the verb of this field, in node-cache mode."""
-    arguments = {"Pod": POD, "Nodes": None, "NodeNames": nodes or [NO_NODE]}
+    """A request body for the verb of this field, in node-cache mode."""
+    arguments = {"Pod": POD, "Nodes": None, "NodeNames": nodes or [PROBE_NODE]}
     if field == "bindVerb":
         return b"{}"
     if field == "preemptVerb":
@@ -50,66 +50,68 @@ def probe(field: str, nodes: list[str]) -> bytes:
     return orjson.dumps(arguments)
 
 
-def verbs(endpoint: Endpoint, named: Mapping[str, str]) -> Iterator[Finding]:
-    """`named`: field to verb, as the scheduler's configuration has it. Where one gets no answer, none will."""
-    for field, verb in named.items():
+def verbs(endpoint: Endpoint, options: Mapping[str, str]) -> Iterator[Finding]:
+    """`named`: verbs by field, from the scheduler's configuration. Stops at the first call without a response."""
+    for field, verb in options.items():
         answer = endpoint.verb(verb, probe(field, []))
-        if isinstance(answer, Unanswered):
-            told = f"{endpoint.address}/{verb}: {answer.cause}; unless the extender is ignorable, no pod is scheduled"
-            yield failed(CHECK, told, f"see whether {endpoint.address} is Berth's, and who may call it")
+        if isinstance(answer, NoResponse):
+            message = (
+                f"{endpoint.address}/{verb}: {answer.cause}; unless the extender is ignorable, no pod is scheduled"
+            )
+            yield failed(CHECK, message, f"check whether {endpoint.address} is Berth and whom it authorizes")
             return
-        yield _verb(endpoint, CheckName(field), verb, answer)
+        yield _verb_finding(endpoint, CheckName(field), verb, answer)
 
 
-def _verb(endpoint: Endpoint, field: CheckName, verb: str, answer: Answered) -> Finding:
+def _verb_finding(endpoint: Endpoint, field: CheckName, verb: str, answer: HttpResponse) -> Finding:
     if answer.status == 404:
-        return failed(field, f"{endpoint.address}/{verb} is a 404: {NOT_SCHEDULED[field]}", _right_name(field, verb))
+        return failed(field, f"{endpoint.address}/{verb} returns 404: {CONSEQUENCES[field]}", _verb_remedy(field, verb))
     if answer.status in (401, 403):
         return failed(
-            field, f"{verb}: status {answer.status}, the caller is not let in; {NOT_SCHEDULED[field]}", WHO_MAY
+            field,
+            f"{verb}: status {answer.status}, the caller is not authorized; {CONSEQUENCES[field]}",
+            CREDENTIALS_REMEDY,
         )
     if answer.status != 200:
         return failed(
             field,
-            f"{verb}: status {answer.status}, which discards the answer (fact 3): {_excerpt(answer)}; "
-            f"{NOT_SCHEDULED[field]}",
+            f"{verb}: status {answer.status}, so kube-scheduler discards the response (fact 3): {_excerpt(answer)}; "
+            f"{CONSEQUENCES[field]}",
             "see the function's log",
         )
-    return _content(field, verb, answer)
+    return _content_finding(field, verb, answer)
 
 
-def _right_name(field: str, verb: str) -> str:
-    right = BY_FIELD[field]
+def _verb_remedy(field: str, verb: str) -> str:
+    right = VERBS_BY_FIELD[field]
     if verb in right:
-        return "let urlPrefix end in /scheduler"
+        return "set a urlPrefix that ends in /scheduler"
     close = get_close_matches(verb, right, 1, 0.0)
     return f"set {field}: {(close or right)[0]}"
 
 
-def _content(field: CheckName, verb: str, answer: Answered) -> Finding:
+def _content_finding(field: CheckName, verb: str, answer: HttpResponse) -> Finding:
     try:
         content = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
         return failed(
-            field, f"{verb}: the answer is not JSON; {NOT_SCHEDULED[field]}", "see whether it is Berth that answers"
+            field, f"{verb}: the response is not JSON; {CONSEQUENCES[field]}", "check whether the address is Berth"
         )
     if field == "prioritizeVerb":
-        return _scores(field, verb, content)
+        return _scores_finding(field, verb, content)
     if not isinstance(content, dict):
-        return failed(field, f"{verb}: the answer is not an object", "see whether it is Berth that answers")
+        return failed(field, f"{verb}: the response is not an object", "check whether the address is Berth")
     error = content.get("Error")
-    # To an empty request bind answers with an Error: that is the answer wanted.
+    # bind must reject the empty request with an Error.
     if field == "filterVerb" and error:
         return failed(field, f"{verb}: {error}", "see the checks of the cache")
     if field == "bindVerb" and not error:
-        return warning(
-            field, f"{verb}: a request without a pod was not refused", "see whether it is Berth that answers"
-        )
-    return ok(field, f"{verb} answers")
+        return warning(field, f"{verb}: a request without a pod was not rejected", "check whether the address is Berth")
+    return ok(field, f"{verb} responds")
 
 
-def _scores(field: CheckName, verb: str, content: object) -> Finding:
-    """One score that is not an integer, and Go drops the whole list (fact 19)."""
+def _scores_finding(field: CheckName, verb: str, content: object) -> Finding:
+    """Go discards the whole list for one score that is not an integer (fact 19)."""
     whole = isinstance(content, list) and all(
         isinstance(each, dict) and isinstance(each.get("Score"), int) and isinstance(each.get("Host"), str)
         for each in content
@@ -117,14 +119,18 @@ def _scores(field: CheckName, verb: str, content: object) -> Finding:
     if not whole:
         return failed(
             field,
-            f"{verb}: the answer is not a list of hosts with integer scores; {NOT_SCHEDULED[field]}",
-            "see whether it is Berth that answers",
+            f"{verb}: the response is not a list of hosts with integer scores; {CONSEQUENCES[field]}",
+            "check whether the address is Berth",
         )
     if not content:
-        # Behind Basic credentials a failure looks like this (fact 28).
-        return failed(field, f"{verb}: no scores: it failed, and may not say so", "see the function's log")
-    return ok(field, f"{verb} answers with scores")
+        # With Basic credentials the response of a failure is an empty list (fact 28).
+        return failed(
+            field,
+            f"{verb}: no scores: an internal error, which the response must not contain",
+            "see the function's log",
+        )
+    return ok(field, f"{verb} responds with scores")
 
 
-def _excerpt(answer: Answered) -> str:
+def _excerpt(answer: HttpResponse) -> str:
     return answer.body[:200].decode(errors="replace").strip() or "empty"

@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration as kube-scheduler reads it: exact names, exact types, and its defaults."""
+"""KubeSchedulerConfiguration as kube-scheduler reads it: exact field names and types, and its defaults."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from berth_cli.scheduler_config.kube_scheduler_configuration import parse_duration
 
-# kube-scheduler refuses what it does not know; of these parts everything is known here.
-_CLOSED = ConfigDict(extra="forbid", frozen=True, strict=True)
-_OPEN = ConfigDict(extra="ignore", frozen=True, strict=True)
+# kube-scheduler rejects unknown fields. The strict models list all fields of their part.
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True)
+_LENIENT = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
-class NotReadable(Exception):
-    """kube-scheduler would refuse it. One line per field."""
+class InvalidSchedulerConfiguration(Exception):
+    """kube-scheduler would reject the document. One line per field."""
 
 
 class TLSConfig(BaseModel):
-    """An extender's `tlsConfig`. Data is base64, and goes before files."""
+    """An extender's `tlsConfig`. Data is base64 and overrides files."""
 
-    model_config = _CLOSED
+    model_config = _STRICT
     insecure: bool = False
     server_name: str = Field(default="", alias="serverName")
     cert_file: str = Field(default="", alias="certFile")
@@ -44,22 +44,22 @@ class TLSConfig(BaseModel):
 
     @property
     def has_half(self) -> bool:
-        """A certificate without its key, or the other way round."""
+        """A certificate without its key, or a key without its certificate."""
         return self.has_certificate is not self.has_key
 
 
 class ManagedResourceEntry(BaseModel):
-    """One of `managedResources`."""
+    """An item of `managedResources`."""
 
-    model_config = _CLOSED
+    model_config = _STRICT
     name: str
     ignored_by_scheduler: bool = Field(default=False, alias="ignoredByScheduler")
 
 
 class Extender(BaseModel):
-    """One of `extenders`."""
+    """An item of `extenders`."""
 
-    model_config = _CLOSED
+    model_config = _STRICT
     url_prefix: str = Field(alias="urlPrefix", repr=False)
     filter_verb: str = Field(default="", alias="filterVerb")
     prioritize_verb: str = Field(default="", alias="prioritizeVerb")
@@ -75,12 +75,12 @@ class Extender(BaseModel):
 
     @property
     def timeout(self) -> float:
-        """Seconds for a call; 0 stands for 5 (fact 5)."""
+        """Seconds for a call; 0 means 5 (fact 5)."""
         return parse_duration(self.http_timeout) or 5.0
 
     @property
     def verbs(self) -> dict[str, str]:
-        """Field to verb, of those that are called."""
+        """The configured verbs by field name."""
         named = {
             "filterVerb": self.filter_verb,
             "prioritizeVerb": self.prioritize_verb,
@@ -91,9 +91,9 @@ class Extender(BaseModel):
 
 
 class NodeResourcesFitArgs(BaseModel):
-    """Which resources the scheduler itself does not look at."""
+    """The resources that NodeResourcesFit ignores."""
 
-    model_config = _OPEN
+    model_config = _LENIENT
     resources: frozenset[str] = Field(default=frozenset(), alias="ignoredResources", strict=False)
     groups: frozenset[str] = Field(default=frozenset(), alias="ignoredResourceGroups", strict=False)
 
@@ -102,40 +102,40 @@ class NodeResourcesFitArgs(BaseModel):
 
 
 class PluginConfig(BaseModel):
-    """Arguments of a plugin; read for one of them only."""
+    """Arguments of a plugin; only those of NodeResourcesFit are used."""
 
-    model_config = _OPEN
+    model_config = _LENIENT
     name: str
     args: dict[str, object] = Field(default_factory=dict)
 
 
 class Profile(BaseModel):
-    """One of `profiles`."""
+    """An item of `profiles`."""
 
-    model_config = _OPEN
+    model_config = _LENIENT
     scheduler_name: str = Field(default="default-scheduler", alias="schedulerName")
     percentage_of_nodes_to_score: int | None = Field(default=None, alias="percentageOfNodesToScore")
     plugin_config: tuple[PluginConfig, ...] = Field(default=(), alias="pluginConfig", strict=False)
 
     def ignores(self, resource: str) -> bool:
-        """By its own arguments, which `ignoredByScheduler` of any extender replaces (fact 46)."""
+        """Whether NodeResourcesFit ignores the resource; `ignoredByScheduler` of an extender overrides it (fact 46)."""
         found = [each.args for each in self.plugin_config if each.name == "NodeResourcesFit"]
         return any(NodeResourcesFitArgs.model_validate(args).ignore(resource) for args in found)
 
 
 class LeaderElection(BaseModel):
-    """Who of several processes schedules."""
+    """Leader election between the scheduler's processes."""
 
-    model_config = _OPEN
+    model_config = _LENIENT
     leader_elect: bool = Field(default=True, alias="leaderElect")
     resource_name: str = Field(default="kube-scheduler", alias="resourceName")
     resource_namespace: str = Field(default="kube-system", alias="resourceNamespace")
 
 
-class SchedulerDocument(BaseModel):
-    """The parts that concern an extender."""
+class SchedulerConfiguration(BaseModel):
+    """The fields that affect an extender."""
 
-    model_config = _OPEN
+    model_config = _LENIENT
     api_version: Literal["kubescheduler.config.k8s.io/v1"] = Field(alias="apiVersion")
     kind: Literal["KubeSchedulerConfiguration"]
     leader_election: LeaderElection = Field(default=LeaderElection(), alias="leaderElection")
@@ -144,10 +144,10 @@ class SchedulerDocument(BaseModel):
     extenders: tuple[Extender, ...] = Field(default=(), strict=False)
 
 
-def read(document: object) -> SchedulerDocument:
-    """Raises NotReadable."""
+def parse_scheduler_configuration(document: object) -> SchedulerConfiguration:
+    """Validate the document. Raises InvalidSchedulerConfiguration."""
     try:
-        return SchedulerDocument.model_validate(document)
+        return SchedulerConfiguration.model_validate(document)
     except ValidationError as error:
         lines = [f"{'.'.join(map(str, each['loc'])) or 'document'}: {each['msg']}" for each in error.errors()]
-        raise NotReadable("; ".join(lines)) from None
+        raise InvalidSchedulerConfiguration("; ".join(lines)) from None

@@ -1,4 +1,4 @@
-"""Where the scheduler's configuration is: a file of its own, or inside a ConfigMap or Secret among manifests."""
+"""Find the scheduler's configuration: in a file of its own, or in a ConfigMap or Secret."""
 
 from __future__ import annotations
 
@@ -10,56 +10,63 @@ import yaml
 
 from berth.nodecache.cluster import ClusterUnavailable
 from berth_cli.doctor.access.cluster import ClusterAccess
-from berth_cli.doctor.scheduler.configuration import NotReadable, SchedulerDocument, read
+from berth_cli.doctor.scheduler.configuration import (
+    InvalidSchedulerConfiguration,
+    SchedulerConfiguration,
+    parse_scheduler_configuration,
+)
 
 KIND = "KubeSchedulerConfiguration"
 
 
-class NotThere(Exception):
-    """There is no configuration, or more than one. The message says where it was looked for."""
+class ConfigurationNotFound(Exception):
+    """There is no configuration, or more than one. The message names the place."""
 
 
-def from_file(path: Path) -> SchedulerDocument:
-    """Raises NotThere, and NotReadable for what kube-scheduler would refuse."""
+def from_file(path: Path) -> SchedulerConfiguration:
+    """Read a file.
+
+    Raises ConfigurationNotFound, and InvalidSchedulerConfiguration if kube-scheduler would reject the document.
+    """
     try:
         documents = list(yaml.safe_load_all(path.read_text()))
     except OSError as error:
-        raise NotThere(f"{path}: {error.strerror}") from error
+        raise ConfigurationNotFound(f"{path}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError):
-        # Not the parser's own message: it quotes the line, and there may be a password in it.
-        raise NotReadable(f"{path} is not YAML") from None
-    return read(_only(_configurations(documents), str(path)))
+        # The parser's message quotes the line, which may contain a password.
+        raise InvalidSchedulerConfiguration(f"{path} is not YAML") from None
+    return parse_scheduler_configuration(_require_one(_find_configurations(documents), str(path)))
 
 
-def from_cluster(access: ClusterAccess, namespace: str, name: str) -> SchedulerDocument:
-    """The ConfigMap or Secret of this name. Raises NotThere, NotReadable."""
+def from_cluster(access: ClusterAccess, namespace: str, name: str) -> SchedulerConfiguration:
+    """Read the ConfigMap or Secret. Raises ConfigurationNotFound and InvalidSchedulerConfiguration."""
     try:
-        texts = access.texts(namespace, name)
+        config_texts = access.config_texts(namespace, name)
     except ClusterUnavailable as error:
-        raise NotThere(f"{namespace}/{name} cannot be read: {error}") from error
-    return read(_only(_inside(texts.values()), f"{namespace}/{name}"))
+        raise ConfigurationNotFound(f"{namespace}/{name} cannot be read: {error}") from error
+    return parse_scheduler_configuration(_require_one(_parse_texts(config_texts.values()), f"{namespace}/{name}"))
 
 
-def _only(found: Iterable[object], where: str) -> object:
+def _require_one(found: Iterable[object], source: str) -> object:
     listed = list(found)
     if len(listed) != 1:
-        raise NotThere(f"{where} has {len(listed)} documents of kind {KIND}, not one")
+        raise ConfigurationNotFound(f"{source} has {len(listed)} documents of kind {KIND}, not one")
     return listed[0]
 
 
-def _configurations(documents: Iterable[object]) -> Iterator[object]:
+def _find_configurations(documents: Iterable[object]) -> Iterator[object]:
     for document in documents:
         if not isinstance(document, dict):
             continue
         if document.get("kind") == KIND:
             yield document
         elif document.get("kind") == "List" and isinstance(document.get("items"), list):
-            yield from _configurations(document["items"])
+            yield from _find_configurations(document["items"])
         elif document.get("kind") in ("ConfigMap", "Secret"):
-            yield from _inside(_texts(document))
+            yield from _parse_texts(_manifest_texts(document))
 
 
-def _texts(manifest: dict[str, object]) -> Iterator[str]:
+def _manifest_texts(manifest: dict[str, object]) -> Iterator[str]:
     for field in ("data", "stringData"):
         values = manifest.get(field)
         for text in values.values() if isinstance(values, dict) else ():
@@ -67,11 +74,11 @@ def _texts(manifest: dict[str, object]) -> Iterator[str]:
             yield b64decode(text).decode(errors="replace") if encoded else text
 
 
-def _inside(texts: Iterable[str]) -> Iterator[object]:
-    for text in texts:
+def _parse_texts(config_texts: Iterable[str]) -> Iterator[object]:
+    for text in config_texts:
         if KIND not in text:
             continue
         try:
-            yield from _configurations([yaml.safe_load(text)])
+            yield from _find_configurations([yaml.safe_load(text)])
         except yaml.YAMLError:
-            raise NotReadable("the configuration inside is not YAML") from None
+            raise InvalidSchedulerConfiguration("the embedded configuration is not YAML") from None

@@ -1,40 +1,43 @@
-"""The scheduler's side of Berth: which of its extenders are ours."""
+"""The scheduler's configuration from Berth's point of view: which extenders are Berth."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from berth_cli.doctor.scheduler.configuration import Extender, SchedulerDocument
+from berth_cli.doctor.scheduler.configuration import Extender, SchedulerConfiguration
 
 
 @dataclass(frozen=True, slots=True)
 class SchedulerSide:
-    """`where`: the file or object that the document is from. `ours`: the entries that call Berth, in their order."""
+    """`source`: the file or object that contains the configuration.
 
-    where: str
-    document: SchedulerDocument
-    ours: tuple[Extender, ...]
+    `berth_extenders`: the entries that call Berth, in their order.
+    """
+
+    source: str
+    configuration: SchedulerConfiguration
+    berth_extenders: tuple[Extender, ...]
 
     @property
     def binder(self) -> Extender | None:
-        return next((each for each in self.ours if each.bind_verb), None)
+        return next((each for each in self.berth_extenders if each.bind_verb), None)
 
 
-def scheduler_side(where: str, document: SchedulerDocument, address: str) -> SchedulerSide:
-    """`address`: Berth's, where it is known; else an extender counts as Berth if it is the only one, or by its path."""
-    return SchedulerSide(where, document, tuple(_ours(document.extenders, address)))
+def scheduler_side(source: str, configuration: SchedulerConfiguration, address: str) -> SchedulerSide:
+    """Find the entries that call Berth. Without `address`: the entries with Berth's path, or the only extender."""
+    return SchedulerSide(source, configuration, tuple(_entries_of_berth(configuration.extenders, address)))
 
 
-def _ours(extenders: tuple[Extender, ...], address: str) -> list[Extender]:
+def _entries_of_berth(extenders: tuple[Extender, ...], address: str) -> list[Extender]:
     if address:
-        return [each for each in extenders if _place(each.url_prefix) == _place(address)]
+        return [each for each in extenders if _host_and_port(each.url_prefix) == _host_and_port(address)]
     by_path = [each for each in extenders if urlsplit(each.url_prefix).path.rstrip("/").endswith("/scheduler")]
-    return by_path or list(extenders if len({_place(each.url_prefix) for each in extenders}) == 1 else ())
+    return by_path or list(extenders if len({_host_and_port(each.url_prefix) for each in extenders}) == 1 else ())
 
 
-def _place(url: str) -> tuple[str, int | None]:
-    """Host and port: a wrong path must not hide an extender from its checks."""
+def _host_and_port(url: str) -> tuple[str, int | None]:
+    """Compare host and port only, so that a wrong path is reported by the checks."""
     parts = urlsplit(url)
     try:
         port = parts.port
@@ -43,7 +46,7 @@ def _place(url: str) -> tuple[str, int | None]:
     return parts.hostname or "", port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
-def shown(url: str) -> str:
-    """An address without its credentials."""
+def without_credentials(url: str) -> str:
+    """The URL without its credentials."""
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()

@@ -1,8 +1,9 @@
-"""The scheduler's control loop: one pod after the other, each seeing where those before it went.
+"""kube-scheduler's control loop: one pod after the other, each on the result of the previous ones.
 
-The scheduler is kube-scheduler: its own plugins (profile `full`) filter first, the extender sees what they leave, and
-its scores are added to theirs. Of equal totals kube-scheduler takes any; here the first by name is taken. Where a pod
-fits nowhere others may have to go for it: they are gone at once, and it is placed before the next pod has its turn.
+kube-scheduler's own plugins (profile `full`) filter first. The extender filters the remaining nodes, and its scores
+are added to the plugins' scores. kube-scheduler chooses randomly between equal totals; the simulation takes the
+first node by name. A pod that fits on no node may preempt: its victims are removed at once, and it is placed before
+the next pod.
 """
 
 from __future__ import annotations
@@ -29,22 +30,22 @@ from berth.scheduling.scale import MAX_EXTENDER_PRIORITY
 from berth.scheduling.snapshot import Snapshot
 from berth.scheduling.split import Split
 from berth.scheduling.status import Code, Status
-from berth_cli.simulate.scheduler.extender import Bound, Extender
-from berth_cli.simulate.scheduler.preemption import Preemptor, preempted
+from berth_cli.simulate.scheduler.extender import BindResult, Extender
+from berth_cli.simulate.scheduler.preemption import Preemptor, apply_preemption
 
-POINTS = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
-"""What one point of an extender of weight 1 counts for in a node's total (fact 18)."""
+NODE_SCORE_PER_POINT = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
+"""Value of one score point of an extender with weight 1 in a node's total (fact 18)."""
 
-NOBODY: Mapping[str, Status] = {}
+NONE_REJECTED: Mapping[str, Status] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Where a pod went; `node` is empty where it stays pending, and `message` says why as its event does.
+    """The result for one pod. `node`: empty if the pod stays pending; `message`: then the text of its event.
 
-    rejected: why not the other nodes; of a pod that was placed, only where it was asked for. totals: of the nodes that
-    it was chosen from; of a single one there is none (fact 46). preemption: who had to go for it, or why nobody has,
-    of a pod that fitted nowhere. devices: by counted resource, the one that it has.
+    `rejected`: status of rejected nodes; for placed pods only with `explain_placed`. `totals`: scores of the
+    candidates; empty for a single candidate (fact 46). `preemption`: the preemption attempt of a pod that fitted on
+    no node. `devices`: the pod's device by counted resource.
     """
 
     pod: Pod
@@ -58,9 +59,9 @@ class Outcome:
 
 
 class ControlLoop:
-    """Places pods in a snapshot of its own. weight: the extender's, in the scheduler's configuration.
+    """Places pods in its own snapshot. `weight`: the extender's weight in kube-scheduler's configuration.
 
-    in_full: say of placed pods, too, why not the other nodes.
+    `explain_placed`: record the rejected nodes of placed pods too.
     """
 
     def __init__(
@@ -70,34 +71,34 @@ class ControlLoop:
         extender: Extender | None = None,
         *,
         weight: int = 1,
-        in_full: bool = False,
+        explain_placed: bool = False,
     ) -> None:
         self.snapshot = snapshot
-        self._names = NodeRefs.of(list(snapshot.nodes), snapshot.positions)
-        self._scheduler, self._extender, self._weight, self._in_full = scheduler, extender, weight, in_full
+        self._names = Located.of(list(snapshot.nodes), snapshot.positions)
+        self._scheduler, self._extender, self._weight, self._in_full = scheduler, extender, weight, explain_placed
         self._evaluations = Evaluations()
         self._preemptor = Preemptor(extender)
 
     def run(self, pods: Iterable[Pod]) -> Iterator[Outcome]:
-        """An outcome for each pod, in their order."""
+        """Schedule the pods in order; one outcome for each."""
         for pod in pods:
             yield self.schedule(pod)
 
     def schedule(self, pod: Pod) -> Outcome:
-        """One cycle, and one more where evictions have made room. A pod that fits on no node changes nothing."""
-        # Another pod may have taken over the node that this one was nominated to.
+        """Run one scheduling cycle, and a second one after a preemption. A pending pod changes nothing."""
+        # A preemption by another pod may have cleared this pod's nomination.
         pod = self.snapshot.unbound.get(pod.uid, pod)
         outcome = self._cycle(pod)
         preemption = outcome.preemption
         if preemption is not None and preemption.nominated is not None:
-            self.snapshot = preempted(self.snapshot, pod, preemption)
+            self.snapshot = apply_preemption(self.snapshot, pod, preemption)
             outcome = replace(self._cycle(self.snapshot.unbound[pod.uid]), preemption=preemption)
-        return self._bound(outcome) if outcome.node else outcome
+        return self._bind(outcome) if outcome.node else outcome
 
-    def _bound(self, outcome: Outcome) -> Outcome:
-        """What is counted is counted once more when the pod is bound, and its devices are chosen."""
+    def _bind(self, outcome: Outcome) -> Outcome:
+        """Bind the pod: check counted resources again and select the devices."""
         pod = outcome.pod
-        bound: Bound | Insufficient = Bound(replace(pod, node_name=outcome.node))
+        bound: BindResult | Insufficient = BindResult(replace(pod, node_name=outcome.node))
         if self._extender is not None:
             bound = self._extender.bind(pod, self.snapshot.nodes[outcome.node])
         if isinstance(bound, Insufficient):
@@ -109,54 +110,56 @@ class ControlLoop:
         if not self._names:
             return Outcome(pod, message=NO_NODES)
         evaluation = self._evaluations.of(self._scheduler, pod, self.snapshot)
-        as_such = evaluation.local.filters.rejected or evaluation.rejected
-        if as_such is not None:
-            return self._rejected_as_such(pod, as_such, evaluation)
-        split = self._filtered(pod, evaluation)
+        prefilter_status = evaluation.local.filters.rejected or evaluation.rejected
+        if prefilter_status is not None:
+            return self._prefilter_outcome(pod, prefilter_status, evaluation)
+        split = self._filter(pod, evaluation)
         feasible: Sequence[str] = split.passed
         rejected = split.dropped
         error = next((status for status in rejected.values() if status.code is Code.ERROR and status.plugin), None)
         if error is not None:
             return Outcome(pod, message=f'running Filter plugin "{error.plugin}": {error.message}')
-        own = rejected
-        feasible, dropped = self._extended(pod, feasible)
+        scheduler_rejected = rejected
+        feasible, dropped = self._extender_filter(pod, feasible)
         if not feasible:
-            reasons = [reason for status in own.values() for reason in status.reasons]
+            reasons = [reason for status in scheduler_rejected.values() for reason in status.reasons]
             reasons += [status.message for status in dropped.values()]
-            preemption = self._preemptor.preempt(evaluation, pod, own, dropped)
-            message = fit_error(len(self._names), reasons, preemption.ineligible)
-            return Outcome(pod, message=message, rejected={**own, **dropped}, preemption=preemption)
-        return self._chosen(pod, evaluation, feasible, {**own, **dropped} if self._in_full else NOBODY)
+            preemption = self._preemptor.preempt(evaluation, pod, scheduler_rejected, dropped)
+            message = fit_error_message(len(self._names), reasons, preemption.ineligible)
+            return Outcome(pod, message=message, rejected={**scheduler_rejected, **dropped}, preemption=preemption)
+        return self._choose(
+            pod, evaluation, feasible, {**scheduler_rejected, **dropped} if self._in_full else NONE_REJECTED
+        )
 
-    def _rejected_as_such(self, pod: Pod, status: Status, evaluation: Evaluation) -> Outcome:
+    def _prefilter_outcome(self, pod: Pod, status: Status, evaluation: Evaluation) -> Outcome:
         if status.code is Code.ERROR:
             return Outcome(pod, message=f'running PreFilter plugin "{status.plugin}": {status.message}')
         rejected = dict.fromkeys(self._names, status)
-        preemption = self._preemptor.preempt(evaluation, pod, rejected, NOBODY)
-        message = rejected_as_such(len(self._names), status.message, preemption.ineligible)
+        preemption = self._preemptor.preempt(evaluation, pod, rejected, NONE_REJECTED)
+        message = prefilter_message(len(self._names), status.message, preemption.ineligible)
         return Outcome(pod, message=message, rejected=rejected, preemption=preemption)
 
-    def _filtered(self, pod: Pod, evaluation: Evaluation) -> FilterResult:
-        """By the scheduler's own plugins."""
+    def _filter(self, pod: Pod, evaluation: Evaluation) -> Split:
+        """Filter by the scheduler's own plugins."""
         split = evaluation.statuses.split(self._names)
         exceptions = nominated_verdicts(evaluation, self.snapshot, pod, self._names.names)
         return split.amended(exceptions) if exceptions else split
 
-    def _extended(self, pod: Pod, feasible: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:
-        """What the extender leaves of them. A node that preemption has made room on is asked about alone (fact 10)."""
+    def _extender_filter(self, pod: Pod, feasible: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:
+        """Filter by the extender. The pod's nominated node is tried first, alone (fact 10)."""
         if pod.nominated_node and pod.nominated_node in feasible:
-            left, dropped = self._left(pod, [pod.nominated_node])
-            if left:
-                return left, dropped
-        return self._left(pod, feasible)
+            remaining, dropped = self._ask_extender(pod, [pod.nominated_node])
+            if remaining:
+                return remaining, dropped
+        return self._ask_extender(pod, feasible)
 
-    def _left(self, pod: Pod, names: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:
+    def _ask_extender(self, pod: Pod, names: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:
         if self._extender is None or not names:
-            return names, NOBODY
+            return names, NONE_REJECTED
         dropped = self._extender.filter(pod, names, self.snapshot)
         return ([name for name in names if name not in dropped] if dropped else names), dropped
 
-    def _chosen(
+    def _choose(
         self, pod: Pod, evaluation: Evaluation, feasible: Sequence[str], rejected: Mapping[str, Status]
     ) -> Outcome:
         if len(feasible) == 1:
@@ -166,7 +169,7 @@ class ControlLoop:
             return Outcome(pod, message=f'running PreScore plugin "{totals.plugin}": {totals.message}')
         if self._extender is not None:
             scores = self._extender.prioritize(pod, feasible, self.snapshot)
-            points = POINTS * self._weight
+            points = NODE_SCORE_PER_POINT * self._weight
             totals = [total + score * points for total, score in zip(totals, scores, strict=True)]
         node = min(compress(feasible, map(eq, totals, repeat(max(totals)))))
         return Outcome(pod, node, rejected=rejected, candidates=list(feasible), totals=totals)
@@ -175,17 +178,17 @@ class ControlLoop:
 NO_NODES = "no nodes available to schedule pods"
 
 
-def fit_error(nodes: int, reasons: Iterable[str], ineligible: str | None = None) -> str:
-    """`reasons`: of every node that was dropped, all of them; equal ones are counted, and sorted as text.
+def fit_error_message(nodes: int, reasons: Iterable[str], ineligible: str | None = None) -> str:
+    """The FailedScheduling message: equal reasons counted and sorted as text.
 
-    ineligible: why the pod may not preempt.
+    `reasons`: all reasons of all rejected nodes. `ineligible`: why the pod may not preempt.
     """
     counted = sorted(f"{count} {reason}" for reason, count in Counter(reasons).items())
     return _message(nodes, ", ".join(counted), ineligible)
 
 
-def rejected_as_such(nodes: int, reason: str, ineligible: str | None = None) -> str:
-    """For a pod that no node was looked at for: the reason is given once and not counted."""
+def prefilter_message(nodes: int, reason: str, ineligible: str | None = None) -> str:
+    """The FailedScheduling message of a pod rejected before any node is evaluated; the reason is not counted."""
     return _message(nodes, reason, ineligible)
 
 

@@ -1,4 +1,4 @@
-"""Who is asked besides the scheduler's own plugins: the part of an HTTP extender."""
+"""The extender as seen by the control loop, and its implementation by a policy without HTTP."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
-    """devices: of the pod, by counted resource."""
+class BindResult:
+    """The bound pod, and its devices by counted resource."""
 
     pod: Pod
     devices: Mapping[str, int] = field(default_factory=dict)
 
 
 class Extender(Protocol):
-    """What kube-scheduler asks of an extender while it decides."""
+    """The verbs that kube-scheduler calls during a scheduling cycle."""
 
     def filter(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Status]:
-        """Why not, for those of the names that it drops."""
+        """Status by node name, for the rejected nodes only."""
 
     def prioritize(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Sequence[int]:
         """A score for each name."""
 
     def resolvable(self, pod: Pod, dropped: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
-        """Those of the nodes that it drops in `FailedNodes`: the others count as unresolvable (facts 15, 15a)."""
+        """The rejected nodes in `FailedNodes`; all other rejected nodes are unresolvable (facts 15, 15a)."""
         return ()
 
-    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
-        """What it makes of the victims on each node; without a preempt verb it is not asked."""
-        return PreemptResult(candidates, {})
+    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> Agreement:
+        """The extender's changes to the victims on each node. Default: no preempt verb."""
+        return Agreement(candidates, {})
 
-    def bind(self, pod: Pod, node: NodeInfo) -> Bound | Insufficient:
-        """The pod as it is on the node then."""
-        return Bound(replace(pod, node_name=node.name))
+    def bind(self, pod: Pod, node: NodeInfo) -> BindResult | Insufficient:
+        """The pod as it is stored after the bind."""
+        return BindResult(replace(pod, node_name=node.name))
 
 
 class PolicyExtender(Extender):
-    """The decisions that Berth's verbs answer with, without the verbs.
+    """The decisions of Berth's verbs, without HTTP.
 
-    Profile `full` is what the scheduler decides by itself; as an extender it would only say so once more.
+    Profile `full` contains the scheduler's own plugins, so as an extender it changes nothing.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -78,11 +78,11 @@ class PolicyExtender(Extender):
         }
         return self._policy.review_victims(pod, proposals, snapshot)
 
-    def bind(self, pod: Pod, node: NodeInfo) -> Bound | Insufficient:
+    def bind(self, pod: Pod, node: NodeInfo) -> BindResult | Insufficient:
         counting = self._policy.counting
         demands = counting.demands(pod)
         shares = {} if isinstance(demands, Unreadable) or not demands else counting.placed(demands, node)
         if isinstance(shares, Insufficient):
             return shares
         annotations = {**pod.annotations, **counting.annotations(shares)} if shares else pod.annotations
-        return Bound(replace(pod, node_name=node.name, annotations=annotations), devices_in(shares))
+        return BindResult(replace(pod, node_name=node.name, annotations=annotations), devices_in(shares))

@@ -1,4 +1,4 @@
-"""What kube-scheduler does where a pod fits on no node: its PostFilter, and what becomes of the cluster by it."""
+"""kube-scheduler's PostFilter: preemption for a pod that fits on no node, and its effect on the snapshot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from berth_cli.simulate.scheduler.extender import Extender
 
 
 class Preemptor:
-    """The scheduler's own plugins find the victims; the extender is asked about the nodes that they are on."""
+    """The scheduler's plugins select the victims; the extender reviews the nodes that have them."""
 
     def __init__(self, extender: Extender | None) -> None:
         self._extender = extender
@@ -30,7 +30,7 @@ class Preemptor:
     def preempt(
         self, evaluation: Evaluation, pod: Pod, own: Mapping[str, Status], dropped: Mapping[str, Status]
     ) -> Preemption:
-        """own: nodes that the scheduler's plugins have rejected. dropped: those that the extender has."""
+        """`own`: nodes rejected by the scheduler's plugins. `dropped`: nodes rejected by the extender."""
         extender, snapshot = self._extender, evaluation.snapshot
         budgets, select = self._budgets_in(snapshot), self._remembered.select
         if extender is None:
@@ -39,21 +39,21 @@ class Preemptor:
         def agree(candidates: Mapping[str, Victims]) -> PreemptResult:
             return extender.preempt(pod, candidates, snapshot)
 
-        statuses = {**own, **_as_the_scheduler_has_them(extender, pod, dropped, snapshot)}
+        statuses = {**own, **_as_recorded_by_scheduler(extender, pod, dropped, snapshot)}
         return evaluate(evaluation, pod, statuses, agree=agree, select=select, budgets=budgets)
 
     def _budgets_in(self, snapshot: Snapshot) -> DisruptionBudgets:
-        """One object for as long as they are the same."""
+        """The same object as long as the budgets are unchanged."""
         if self._budgets_of is not snapshot.disruption_budgets:
             self._budgets_of = snapshot.disruption_budgets
             self._budgets = DisruptionBudgets(self._budgets_of)
         return self._budgets
 
 
-def _as_the_scheduler_has_them(
+def _as_recorded_by_scheduler(
     extender: Extender, pod: Pod, dropped: Mapping[str, Status], snapshot: Snapshot
 ) -> dict[str, Status]:
-    """Whatever Berth's plugins say of nodes that it drops, filter says that preemption cannot help there (fact 15)."""
+    """Status of nodes that the extender rejected: unresolvable unless in `FailedNodes` (fact 15)."""
     resolvable = extender.resolvable(pod, dropped, snapshot) if dropped else ()
     return {
         name: status if name in resolvable else unresolvable(status.plugin, status.message)
@@ -61,8 +61,8 @@ def _as_the_scheduler_has_them(
     }
 
 
-def preempted(snapshot: Snapshot, pod: Pod, preemption: Preemption) -> Snapshot:
-    """The victims are gone, the pod is nominated to their node, and pods of lower priority are no longer."""
+def apply_preemption(snapshot: Snapshot, pod: Pod, preemption: Preemption) -> Snapshot:
+    """Remove the victims, nominate the pod to their node, and clear lower-priority nominations to it."""
     node, victims = preemption.nominated or "", preemption.victims
     budgets = after_evictions(snapshot.disruption_budgets, victims)
     displaced = [

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from berth.authentication.allow_list import parse
 from berth_cli.certificates import aws
-from berth_cli.certificates.directory import Refused
+from berth_cli.certificates.directory import CertificateError
 from berth_cli.main import main
 from tests.fakes.moto_account import moto_session
 
@@ -77,11 +77,11 @@ def test_issuing_says_what_the_scheduler_is_given(issued: Berth, tmp_path: Path)
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "message"),
     [
-        (("issue", "scheduler"), 1, "scheduler has a certificate; replace it with: berth certificates rotate"),
+        (("issue", "scheduler"), 1, "scheduler already has a certificate; replace it with: berth certificates rotate"),
         (("rotate", "other"), 1, "other has no certificate to replace"),
-        (("revoke", "other"), 1, "has no certificate other"),
-        (("init", "my-cluster"), 1, "has an authority already"),
-        (("issue", "Scheduler One"), 2, "letters a to z, digits and hyphens, 63 at most"),
+        (("revoke", "other"), 1, "has no unrevoked certificate other"),
+        (("init", "my-cluster"), 1, "already has an authority"),
+        (("issue", "Scheduler One"), 2, "use letters a to z, digits and hyphens, at most 63 characters"),
         (("issue", "../scheduler"), 2, "letters a to z"),
         (("issue", "other", "--days", "0"), 2, "is not in the range"),
         (("allow",), 2, "give either --stack NAME or --parameter NAME"),
@@ -99,7 +99,7 @@ def test_what_cannot_be_done_is_told(issued: Berth, arguments: tuple[str, ...], 
 def test_without_an_authority_the_way_to_one_is_told(berth: Berth, arguments: tuple[str, ...]) -> None:
     done = berth(*arguments)
     assert done.exit_code == 1
-    assert "has no authority; make one with: berth certificates init" in done.stderr
+    assert "has no authority; create one with: berth certificates init" in done.stderr
 
 
 def test_the_list_for_people_and_for_programs(issued: Berth) -> None:
@@ -147,7 +147,7 @@ def test_no_key_is_uploaded_and_two_authorities_can_be(
 def test_a_bucket_without_versions_is_refused(issued: Berth, account: boto3.Session) -> None:
     done = issued("upload", "--bucket", bucket(account, versioned=False))
     assert done.exit_code == 1
-    assert "keeps no versions" in done.stderr
+    assert "has no versioning" in done.stderr
     assert "aws s3api put-bucket-versioning" in done.stderr
 
 
@@ -222,7 +222,7 @@ def test_a_mistyped_parameter_is_told_and_not_made(issued: Berth, account: boto3
 
 def test_a_list_that_is_too_long_is_refused_and_not_cut(account: boto3.Session) -> None:
     name = parameter(account)
-    with pytest.raises(Refused, match="longer than the 4096 bytes"):
+    with pytest.raises(CertificateError, match="longer than the 4096 bytes"):
         aws.publish_allow_list(account.client("ssm"), name, "a\n" * 2049)
     assert value(account, name) == "# nobody yet"
 

@@ -11,9 +11,9 @@ import pytest
 from cryptography import x509
 
 from berth.authentication.allow_list import Listing, parse
-from berth_cli.certificates.directory import CertificateDirectory, Refused
+from berth_cli.certificates.directory import CertificateDirectory, CertificateError
 from berth_cli.certificates.key_pair import new_authority
-from berth_cli.certificates.record import Issued, State
+from berth_cli.certificates.record import CertificateState, IssuedCertificate
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -27,13 +27,13 @@ def directory(tmp_path: Path) -> CertificateDirectory:
     return made
 
 
-def listing(directory: CertificateDirectory, issued: Issued, at: datetime) -> Listing:
+def listing(directory: CertificateDirectory, issued: IssuedCertificate, at: datetime) -> Listing:
     """By the file that a server reads, as it was last written."""
     return parse(directory.allow_list_file.read_text()).listing([int(issued.serial, 16)], at.timestamp())
 
 
-def state(directory: CertificateDirectory, issued: Issued, at: datetime) -> State:
-    [found] = directory.record().named(issued.serial)
+def state(directory: CertificateDirectory, issued: IssuedCertificate, at: datetime) -> CertificateState:
+    [found] = directory.record().find(issued.serial)
     return found.state(at)
 
 
@@ -61,7 +61,7 @@ def test_a_new_authority_has_given_out_nothing(directory: CertificateDirectory) 
 def test_an_issued_certificate_may_call(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, YEAR)
     assert listing(directory, issued, NOW) is Listing.LISTED
-    assert state(directory, issued, NOW) is State.ACTIVE
+    assert state(directory, issued, NOW) is CertificateState.ACTIVE
 
 
 def test_after_a_rotation_both_may_call_until_the_overlap_is_over(directory: CertificateDirectory) -> None:
@@ -70,8 +70,8 @@ def test_after_a_rotation_both_may_call_until_the_overlap_is_over(directory: Cer
     assert listing(directory, before, NOW + 6 * DAY) is Listing.LISTED
     assert listing(directory, before, NOW + 7 * DAY) is Listing.EXPIRED
     assert listing(directory, after, NOW + 7 * DAY) is Listing.LISTED
-    assert state(directory, before, NOW + 6 * DAY) is State.RETIRING
-    assert state(directory, before, NOW + 7 * DAY) is State.RETIRED
+    assert state(directory, before, NOW + 6 * DAY) is CertificateState.RETIRING
+    assert state(directory, before, NOW + 7 * DAY) is CertificateState.RETIRED
 
 
 def test_a_rotation_without_an_overlap_ends_the_one_before_at_once(directory: CertificateDirectory) -> None:
@@ -121,24 +121,24 @@ def test_what_is_over_leaves_the_list_when_it_is_written_again(directory: Certif
     issued = directory.issue("scheduler", NOW, DAY)
     directory.write_allow_list(NOW + DAY)
     assert listing(directory, issued, NOW) is Listing.NOT_LISTED
-    assert state(directory, issued, NOW + DAY) is State.EXPIRED
+    assert state(directory, issued, NOW + DAY) is CertificateState.EXPIRED
 
 
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        pytest.param(lambda it: it.create("c", NOW, YEAR), "has an authority already", id="a second authority"),
+        pytest.param(lambda it: it.create("c", NOW, YEAR), "already has an authority", id="a second authority"),
         pytest.param(lambda it: it.issue("scheduler", NOW, YEAR), "berth certificates rotate", id="a second issue"),
         pytest.param(lambda it: it.rotate("other", NOW, YEAR, DAY), "berth certificates issue other", id="no client"),
-        pytest.param(lambda it: it.revoke("other", NOW), "has no certificate other", id="nothing to revoke"),
-        pytest.param(lambda it: it.issue("other", NOW, 11 * YEAR), "ends on 2036", id="longer than the authority"),
+        pytest.param(lambda it: it.revoke("other", NOW), "has no unrevoked certificate other", id="nothing to revoke"),
+        pytest.param(lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="longer than the authority"),
     ],
 )
 def test_it_is_refused_and_nothing_changes(directory: CertificateDirectory, what: object, message: str) -> None:
     assert callable(what)
     directory.issue("scheduler", NOW, YEAR)
     before = {path: path.read_bytes() for path in directory.path.iterdir()}
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(CertificateError, match=message):
         what(directory)
     assert {path: path.read_bytes() for path in directory.path.iterdir()} == before
 
@@ -153,7 +153,7 @@ def test_no_key_is_ever_overwritten(directory: CertificateDirectory, monkeypatch
     )
     directory.revoke("scheduler", NOW)
     monkeypatch.setattr("berth_cli.certificates.directory.new_client", lambda *_: same)
-    with pytest.raises(Refused, match="is there already, and is not overwritten"):
+    with pytest.raises(CertificateError, match="exists and is not overwritten"):
         directory.issue("scheduler", NOW, YEAR)
     assert key.read_bytes() == before
 
@@ -161,7 +161,7 @@ def test_no_key_is_ever_overwritten(directory: CertificateDirectory, monkeypatch
 @pytest.mark.parametrize("left", ["ca.key", "ca.crt"])
 def test_half_an_authority_is_not_overwritten(tmp_path: Path, left: str) -> None:
     (tmp_path / left).write_text("all that is left")
-    with pytest.raises(Refused, match="has an authority already"):
+    with pytest.raises(CertificateError, match="already has an authority"):
         CertificateDirectory(tmp_path).create("my-cluster", NOW, YEAR)
     assert (tmp_path / left).read_text() == "all that is left"
 
@@ -169,14 +169,19 @@ def test_half_an_authority_is_not_overwritten(tmp_path: Path, left: str) -> None
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        pytest.param("certificates.json", b"{", "is not what it was written as", id="a record that is none"),
-        pytest.param("certificates.json", b'{"certificates": [{}]}', "is not what it was", id="an entry that is none"),
-        pytest.param("ca.key", b"x", "no certificate and key in PEM", id="a key that is none"),
+        pytest.param("certificates.json", b"{", "is not a valid certificate record", id="a record that is none"),
+        pytest.param(
+            "certificates.json",
+            b'{"certificates": [{}]}',
+            "is not a valid certificate record",
+            id="an entry that is none",
+        ),
+        pytest.param("ca.key", b"x", "not a certificate and its key in PEM", id="a key that is none"),
     ],
 )
 def test_a_damaged_directory_is_told(directory: CertificateDirectory, name: str, content: bytes, message: str) -> None:
     (directory.path / name).write_bytes(content)
-    with pytest.raises(Refused, match=message):
+    with pytest.raises(CertificateError, match=message):
         directory.issue("scheduler", NOW, YEAR)
 
 

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from berth_cli.certificates.key_pair import KeyPair, NotAKeyPair, new_authority, new_client, read_key_pair
+from berth_cli.certificates.key_pair import InvalidKeyPair, KeyPair, new_authority, new_client, read_key_pair
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 YEAR = timedelta(days=365)
@@ -101,5 +101,5 @@ def test_what_is_written_is_read(client: KeyPair) -> None:
 def test_what_does_not_belong_together_is_no_key_pair(client: KeyPair, authority: KeyPair, which: str) -> None:
     certificate = b"x" if which == "certificate" else client.certificate_pem
     key = {"key": b"x", "another's key": authority.key_pem}.get(which, client.key_pem)
-    with pytest.raises(NotAKeyPair):
+    with pytest.raises(InvalidKeyPair):
         read_key_pair(certificate, key)

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth_cli.main import main
-from berth_cli.serve.embedded_dynamodb import TABLE
+from berth_cli.serve.embedded_dynamodb import CACHE_TABLE
 from tests.builders.events import http_event
 from tests.builders.requests import body_of, cache_mode
 
@@ -38,22 +38,22 @@ def document(tmp_path: Path) -> Path:
 @pytest.fixture
 def applied(dynamodb: DynamoDBClient, document: Path) -> Any:
     """Applied to the session's stack, and taken back afterwards."""
-    yield apply(str(document), "--table", TABLE)
+    yield apply(str(document), "--table", CACHE_TABLE)
     dynamodb.update_item(
-        TableName=TABLE,
+        TableName=CACHE_TABLE,
         Key={"pk": {"S": "head"}, "sk": {"N": "0"}},
         UpdateExpression="REMOVE configurationHash",
     )
-    dynamodb.delete_item(TableName=TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
+    dynamodb.delete_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
 
 
 def test_it_says_what_was_applied_where(applied: Result, document: Path) -> None:
     assert applied.exit_code == 0, applied.stderr
-    assert applied.stdout.startswith(f"{document} is applied to {TABLE}: profile resource-segregation, hash ")
+    assert applied.stdout.startswith(f"{document} is applied to {CACHE_TABLE}: profile resource-segregation, hash ")
 
 
 def test_it_is_read_from_a_pipe_as_well() -> None:
-    done = CliRunner().invoke(main, ["config", "apply", "-", "--table", TABLE], input="profile: labels\n")
+    done = CliRunner().invoke(main, ["config", "apply", "-", "--table", CACHE_TABLE], input="profile: labels\n")
     assert done.exit_code == 1
     assert "standard input: profile: Input should be 'label-priority'" in done.stderr
 
@@ -73,10 +73,10 @@ def test_a_wrong_document_is_told_by_its_fields_and_nothing_is_applied(
 ) -> None:
     path = tmp_path / "wrong.yaml"
     path.write_text("profile: labels\n")
-    done = apply(str(path), "--table", TABLE)
+    done = apply(str(path), "--table", CACHE_TABLE)
     assert done.exit_code == 1
     assert f"{path}: profile: Input should be 'label-priority'" in done.stderr
-    assert "Item" not in dynamodb.get_item(TableName=TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
+    assert "Item" not in dynamodb.get_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
 
 
 def test_a_table_that_is_not_there_is_one_line_with_its_remedy(dynamodb: DynamoDBClient, document: Path) -> None:

@@ -28,7 +28,7 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
 
 # ---------------------------------------------------------------------------------------------------------------- check
 @pytest.mark.parametrize(
-    ("document", "told"),
+    ("document", "message"),
     [
         pytest.param("kind: BerthConfiguration", "profile label-priority, plugins NodePriorityLabel", id="the default"),
         pytest.param(
@@ -44,9 +44,9 @@ def run(*arguments: str, stdin: str | None = None) -> Result:
         ),
     ],
 )
-def test_a_valid_document_is_one_line_that_says_what_decides(document: str, told: str) -> None:
+def test_a_valid_document_is_one_line_that_says_what_decides(document: str, message: str) -> None:
     done = run("check", "-", stdin=document)
-    assert (done.exit_code, done.stdout, done.stderr) == (0, f"standard input is valid: {told}\n", "")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, f"standard input is valid: {message}\n", "")
 
 
 def test_every_wrong_field_is_a_line(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_every_wrong_field_is_a_line(tmp_path: Path) -> None:
     assert done.stderr.splitlines() == [
         f"{path}: kind: Input should be 'BerthConfiguration'",
         f"{path}: profile: Input should be 'label-priority', 'resource-segregation', 'managed-resources', 'full'",
-        f"{path}: exempt.daemonsets: Extra inputs are not permitted; there are daemonSets, systemCritical, namespaces",
+        f"{path}: exempt.daemonsets: Extra inputs are not permitted; allowed: daemonSets, systemCritical, namespaces",
     ]
 
 

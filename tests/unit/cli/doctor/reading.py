@@ -12,9 +12,9 @@ def of(findings: Iterable[Finding], check: str) -> list[Finding]:
     return [finding for finding in findings if finding.check == check]
 
 
-def expect(findings: Iterable[Finding], check: str, result: Result, told: str) -> None:
+def expect(findings: Iterable[Finding], check: str, result: Result, message: str) -> None:
     """One of the check's findings says so, and one that is bad has a remedy."""
     found = of(findings, check)
-    assert [each for each in found if each.result is result and told in each.told], found
+    assert [each for each in found if each.result is result and message in each.message], found
     for each in found:
         assert bool(each.remedy) or each.result in (Result.OK, Result.SKIPPED), each

@@ -6,18 +6,20 @@ from typing import Any
 
 from berth_cli.doctor.scheduler import configuration as scheduler_document
 from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, scheduler_side
-from berth_cli.scheduler_config.extenders import Choices, extenders
+from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
 from berth_cli.scheduler_config.kube_scheduler_configuration import scheduler_configuration
-from berth_cli.scheduler_config.managed_resources import NOTHING_MANAGED, Managed
+from berth_cli.scheduler_config.managed_resources import NO_MANAGED_RESOURCES, ManagedResources
 from tests.fakes.doctor import ADDRESS
 
 
-def document(managed: Managed = NOTHING_MANAGED, **entry: Any) -> dict[str, Any]:
+def document(managed: ManagedResources = NO_MANAGED_RESOURCES, **entry: Any) -> dict[str, Any]:
     """A configuration whose entries have these fields too; one that is None is left out."""
-    printed = extenders(Choices(url_prefix=entry.pop("urlPrefix", ADDRESS), managed=managed))
+    printed = extenders(ExtenderOptions(url_prefix=entry.pop("urlPrefix", ADDRESS), managed=managed))
     entries = [{key: value for key, value in (each | entry).items() if value is not None} for each in printed]
     return scheduler_configuration(["default-scheduler"], entries)
 
 
 def side(found: dict[str, Any] | None = None, address: str = ADDRESS, **entry: Any) -> SchedulerSide:
-    return scheduler_side("scheduler.yaml", scheduler_document.read(found or document(**entry)), address)
+    return scheduler_side(
+        "scheduler.yaml", scheduler_document.parse_scheduler_configuration(found or document(**entry)), address
+    )

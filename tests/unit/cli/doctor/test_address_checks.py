@@ -10,11 +10,11 @@ import orjson
 import pytest
 
 from berth_cli.doctor.access.credentials import NO_MATERIAL, TLSMaterial
-from berth_cli.doctor.access.endpoint import Answered, Distrust, ServerCertificate, Unanswered
+from berth_cli.doctor.access.endpoint import CertificateProblem, HttpResponse, NoResponse, ServerCertificate
 from berth_cli.doctor.checks.cache import healthz
 from berth_cli.doctor.checks.certificates import client_certificate, server_certificate
 from berth_cli.doctor.checks.latency import CALLS, bind_time, latency
-from berth_cli.doctor.checks.verbs import ALL, verbs
+from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, verbs
 from berth_cli.doctor.findings import Result
 from tests.builders.certificates import self_signed
 from tests.fakes.doctor import HEALTHY, NOW, FakeEndpoint, answered
@@ -22,17 +22,17 @@ from tests.unit.cli.doctor.reading import expect, of
 
 FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
 DAY = 86400.0
-BROKEN = Unanswered("the connection was broken off", broken_off=True)
+BROKEN = NoResponse("the server closed the connection", connection_closed=True)
 
 
 # ---------------------------------------------------------------------------------------------------------------- verbs
 def test_verbs_that_answer() -> None:
-    assert [finding.result for finding in verbs(FakeEndpoint(), ALL)] == [OK] * 4
+    assert [finding.result for finding in verbs(FakeEndpoint(), DEFAULT_VERBS)] == [OK] * 4
 
 
 def test_what_is_sent_names_no_real_pod_and_no_candidate() -> None:
     endpoint = FakeEndpoint()
-    list(verbs(endpoint, ALL))
+    list(verbs(endpoint, DEFAULT_VERBS))
     sent = {name: orjson.loads(body) for name, body in endpoint.asked}
     assert sent["bind"] == {}
     assert sent["preempt"]["NodeNameToMetaVictims"] == {}
@@ -41,20 +41,20 @@ def test_what_is_sent_names_no_real_pod_and_no_candidate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "verb", "answer", "result", "told", "remedy"),
+    ("field", "verb", "answer", "result", "message", "remedy"),
     [
         pytest.param(
-            "prioritizeVerb", "priority", None, FAILED, "swallows this", "set prioritizeVerb: prioritize",
+            "prioritizeVerb", "priority", None, FAILED, "ignores this error", "set prioritizeVerb: prioritize",
             id="the verb that peers mistook",
         ),
         pytest.param("filterVerb", "filters", None, FAILED, "404", "set filterVerb: filter", id="a wrong name"),
         pytest.param("filterVerb", "filteronly", None, FAILED, "404", "filter_onlyone", id="the nearest of two"),
         pytest.param(
-            "bindVerb", "bind", answered({}, 404), FAILED, "404", "end in /scheduler", id="a right name elsewhere"
+            "bindVerb", "bind", answered({}, 404), FAILED, "404", "ends in /scheduler", id="a right name elsewhere"
         ),
         pytest.param(
-            "filterVerb", "filter", answered({"message": "Forbidden"}, 403), FAILED, "not let in", "credentials",
-            id="not let in",
+            "filterVerb", "filter", answered({"message": "Forbidden"}, 403), FAILED, "not authorized", "credentials",
+            id="not authorized",
         ),
         pytest.param(
             "prioritizeVerb", "prioritize", answered({"Error": "stale"}, 500), FAILED, "stale", "log", id="a status 500"
@@ -70,78 +70,82 @@ def test_what_is_sent_names_no_real_pod_and_no_candidate() -> None:
             id="a score that Go does not take",
         ),
         pytest.param("prioritizeVerb", "prioritize", answered([]), FAILED, "no scores", "log", id="fact 28"),
-        pytest.param("bindVerb", "bind", answered({"Error": ""}), WARNING, "not refused", "Berth", id="binds nothing"),
+        pytest.param("bindVerb", "bind", answered({"Error": ""}), WARNING, "not rejected", "Berth", id="binds nothing"),
     ],
 )  # fmt: skip
-def test_a_verb(field: str, verb: str, answer: Answered | None, result: Result, told: str, remedy: str) -> None:
+def test_a_verb(field: str, verb: str, answer: HttpResponse | None, result: Result, message: str, remedy: str) -> None:
     endpoint = FakeEndpoint(verbs={} if answer is None else {verb: answer})
     [finding] = verbs(endpoint, {field: verb})
-    assert (finding.result, told in finding.told, remedy in finding.remedy) == (result, True, True), finding
+    assert (finding.result, message in finding.message, remedy in finding.remedy) == (result, True, True), finding
 
 
 def test_an_address_that_does_not_answer_is_told_once() -> None:
-    silent = FakeEndpoint(verbs={"filter": Unanswered("no answer in time")})
-    [finding] = verbs(silent, ALL)
+    silent = FakeEndpoint(verbs={"filter": NoResponse("no response in time")})
+    [finding] = verbs(silent, DEFAULT_VERBS)
     assert (finding.check, finding.result) == ("verbs", FAILED)
     assert len(silent.asked) == 1
 
 
 # -------------------------------------------------------------------------------------------------------------- latency
 @pytest.mark.parametrize(
-    ("seconds", "timeout", "result", "told"),
+    ("seconds", "timeout", "result", "message"),
     [
         pytest.param(0.02, 5.0, OK, "filter 20 ms, prioritize 20 ms", id="fast"),
-        pytest.param(2.6, 5.0, WARNING, "little is left", id="more than half of the time"),
-        pytest.param(5.0, 5.0, FAILED, "are given up", id="all of the time"),
-        pytest.param(0.02, 60.0, WARNING, "API Gateway gives up after 30 s", id="longer than the gateway"),
+        pytest.param(2.6, 5.0, WARNING, "a slow call may time out", id="more than half of the time"),
+        pytest.param(5.0, 5.0, FAILED, "calls time out", id="all of the time"),
+        pytest.param(0.02, 60.0, WARNING, "API Gateway ends requests after 30 s", id="longer than the gateway"),
     ],
 )
-def test_the_time_that_verbs_take(seconds: float, timeout: float, result: Result, told: str) -> None:
+def test_the_time_that_verbs_take(seconds: float, timeout: float, result: Result, message: str) -> None:
     slow = answered([], seconds=seconds)
     endpoint = FakeEndpoint(verbs={"filter": slow, "prioritize": slow})
-    expect(latency(endpoint, ALL, ["a", "b"], timeout), "httpTimeout", result, told)
+    expect(latency(endpoint, DEFAULT_VERBS, ["a", "b"], timeout), "httpTimeout", result, message)
 
 
 def test_it_is_measured_with_the_clusters_names_and_ended_when_it_is_clear() -> None:
     endpoint = FakeEndpoint(verbs={"prioritize": answered([], seconds=9.0)})
-    list(latency(endpoint, ALL, ["a", "b"], 5.0))
+    list(latency(endpoint, DEFAULT_VERBS, ["a", "b"], 5.0))
     assert [name for name, _ in endpoint.asked] == ["filter"] * CALLS + ["prioritize"]
     assert orjson.loads(endpoint.asked[0][1])["NodeNames"] == ["a", "b"]
 
 
 def test_without_answers_there_is_no_time() -> None:
-    silent = FakeEndpoint(verbs={"filter": Unanswered("x"), "prioritize": answered({}, 500)})
-    expect(latency(silent, ALL, [], 5.0), "httpTimeout", SKIPPED, "no verb has answered")
+    silent = FakeEndpoint(verbs={"filter": NoResponse("x"), "prioritize": answered({}, 500)})
+    expect(latency(silent, DEFAULT_VERBS, [], 5.0), "httpTimeout", SKIPPED, "no verb responded")
 
 
 @pytest.mark.parametrize(
-    ("timeout", "of_stack", "told"),
+    ("timeout", "of_stack", "message"),
     [
-        pytest.param(1.5, None, "bind cannot end in time", id="less than bind needs"),
-        pytest.param(3.0, 5.0, "works for up to 4 s", id="less than the stack was told"),
+        pytest.param(1.5, None, "bind cannot respond in time", id="less than bind needs"),
+        pytest.param(3.0, 5.0, "runs for up to 4 s", id="less than the stack was told"),
     ],
 )
-def test_the_time_that_bind_has(timeout: float, of_stack: float | None, told: str) -> None:
-    expect(bind_time(timeout, of_stack), "httpTimeout", FAILED, told)
+def test_the_time_that_bind_has(timeout: float, of_stack: float | None, message: str) -> None:
+    expect(bind_time(timeout, of_stack), "httpTimeout", FAILED, message)
     assert list(bind_time(5.0, 5.0)) == []
 
 
 # --------------------------------------------------------------------------------------------------------- certificates
 @pytest.mark.parametrize(
-    ("shown", "result", "told"),
+    ("shown", "result", "message"),
     [
-        pytest.param(ServerCertificate(NOW + 90 * DAY), OK, "valid for 90 days", id="valid"),
+        pytest.param(ServerCertificate(NOW + 90 * DAY), OK, "valid for another 90 days", id="valid"),
         pytest.param(ServerCertificate(NOW + 5 * DAY), WARNING, "expires in 5 days", id="soon"),
-        pytest.param(ServerCertificate(NOW - DAY, Distrust.EXPIRED), FAILED, "has expired", id="expired"),
-        pytest.param(ServerCertificate(NOW, Distrust.OTHER_HOST), FAILED, "another host", id="another host"),
-        pytest.param(ServerCertificate(NOW, Distrust.UNKNOWN_AUTHORITY), FAILED, "authority", id="no CA for it"),
-        pytest.param(Unanswered("wrong version number", broken_off=True), FAILED, "wrong version", id="no TLS there"),
-        pytest.param(Unanswered("nothing listens there"), SKIPPED, "see the check verbs", id="nobody there"),
-        pytest.param(None, SKIPPED, "nothing is encrypted", id="http"),
+        pytest.param(ServerCertificate(NOW - DAY, CertificateProblem.EXPIRED), FAILED, "has expired", id="expired"),
+        pytest.param(ServerCertificate(NOW, CertificateProblem.OTHER_HOST), FAILED, "another host", id="another host"),
+        pytest.param(
+            ServerCertificate(NOW, CertificateProblem.UNKNOWN_AUTHORITY), FAILED, "authority", id="no CA for it"
+        ),
+        pytest.param(
+            NoResponse("wrong version number", connection_closed=True), FAILED, "wrong version", id="no TLS there"
+        ),
+        pytest.param(NoResponse("connection refused"), SKIPPED, "see the check verbs", id="nobody there"),
+        pytest.param(None, SKIPPED, "plain http, no certificate", id="http"),
     ],
 )
-def test_the_servers_certificate(shown: Any, result: Result, told: str) -> None:
-    expect(server_certificate(FakeEndpoint(shown=shown), NOW), "server-certificate", result, told)
+def test_the_servers_certificate(shown: Any, result: Result, message: str) -> None:
+    expect(server_certificate(FakeEndpoint(shown=shown), NOW), "server-certificate", result, message)
 
 
 @pytest.fixture
@@ -151,17 +155,20 @@ def mine(tmp_path: Path) -> TLSMaterial:
 
 
 @pytest.mark.parametrize(
-    ("health", "result", "told"),
+    ("health", "result", "message"),
     [
         pytest.param(answered(HEALTHY), WARNING, "expires in 0 days", id="it is let in, and runs out"),
         pytest.param(
-            Unanswered("TLS: tlsv1 alert unknown ca", broken_off=True), FAILED, "unknown ca", id="another authority"
+            NoResponse("TLS: tlsv1 alert unknown ca", connection_closed=True),
+            FAILED,
+            "unknown ca",
+            id="another authority",
         ),
-        pytest.param(answered({}, 403), FAILED, "not let in", id="not on the list"),
+        pytest.param(answered({}, 403), FAILED, "not authorized", id="not on the list"),
     ],
 )
-def test_the_clients_certificate(health: Any, result: Result, told: str, mine: TLSMaterial) -> None:
-    expect(client_certificate(FakeEndpoint(health=health), mine, time.time()), "client-certificate", result, told)
+def test_the_clients_certificate(health: Any, result: Result, message: str, mine: TLSMaterial) -> None:
+    expect(client_certificate(FakeEndpoint(health=health), mine, time.time()), "client-certificate", result, message)
 
 
 def test_an_expired_client_certificate(mine: TLSMaterial) -> None:
@@ -169,20 +176,22 @@ def test_an_expired_client_certificate(mine: TLSMaterial) -> None:
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "told"),
+    ("endpoint", "message"),
     [
         pytest.param(FakeEndpoint(), "", id="nobody asks for one"),
-        pytest.param(FakeEndpoint(health=BROKEN), "as if it wanted one", id="somebody does"),
-        pytest.param(FakeEndpoint(health=Unanswered("no answer in time")), "", id="no answer is no sign"),
+        pytest.param(FakeEndpoint(health=BROKEN), "as if it required one", id="somebody does"),
+        pytest.param(FakeEndpoint(health=NoResponse("no response in time")), "", id="no answer is no sign"),
         pytest.param(
-            FakeEndpoint(health=BROKEN, shown=ServerCertificate(NOW, Distrust.EXPIRED)), "", id="the server's own fault"
+            FakeEndpoint(health=BROKEN, shown=ServerCertificate(NOW, CertificateProblem.EXPIRED)),
+            "",
+            id="the server's own fault",
         ),
     ],
 )
-def test_no_client_certificate(endpoint: FakeEndpoint, told: str) -> None:
+def test_no_client_certificate(endpoint: FakeEndpoint, message: str) -> None:
     found = list(client_certificate(endpoint, NO_MATERIAL, NOW))
-    if told:
-        expect(found, "client-certificate", FAILED, told)
+    if message:
+        expect(found, "client-certificate", FAILED, message)
     else:
         assert found == []
 
@@ -193,7 +202,7 @@ def test_a_healthy_cache() -> None:
 
 
 @pytest.mark.parametrize(
-    ("health", "check", "result", "told"),
+    ("health", "check", "result", "message"),
     [
         pytest.param(
             answered({"status": "failure-cache-unavailable", "reason": "the node cache is empty"}, 503),
@@ -207,19 +216,19 @@ def test_a_healthy_cache() -> None:
             answered({**HEALTHY, "observedAgeSeconds": -20.0}), "cache", WARNING, "clock is ahead", id="from the future"
         ),
         pytest.param(
-            answered({**HEALTHY, "heartbeatAgeSeconds": 400.0}), "watcher", FAILED, "none runs", id="no watcher"
+            answered({**HEALTHY, "heartbeatAgeSeconds": 400.0}), "watcher", FAILED, "no watcher is", id="no watcher"
         ),
-        pytest.param(answered({"message": "Forbidden"}, 403), "cache", FAILED, "status 403", id="not let in"),
-        pytest.param(answered(b"ok"), "cache", FAILED, "no answer of Berth's", id="somebody else"),
-        pytest.param(Unanswered("no answer in time"), "cache", FAILED, "no answer in time", id="nobody"),
+        pytest.param(answered({"message": "Forbidden"}, 403), "cache", FAILED, "status 403", id="not authorized"),
+        pytest.param(answered(b"ok"), "cache", FAILED, "not a response of Berth", id="somebody else"),
+        pytest.param(NoResponse("no response in time"), "cache", FAILED, "no response in time", id="nobody"),
         pytest.param(answered(HEALTHY, ahead=3.0), "clock", OK, "agrees", id="seconds are not told exactly"),
         pytest.param(answered(HEALTHY, ahead=9.0, seconds=9.0), "clock", OK, "agrees", id="a slow answer tells less"),
         pytest.param(answered(HEALTHY, ahead=60.0), "clock", WARNING, "60 s ahead", id="a minute"),
         pytest.param(answered(HEALTHY, ahead=-400.0), "clock", FAILED, "400 s behind", id="AWS would refuse"),
-        pytest.param(answered(HEALTHY, ahead=None), "clock", SKIPPED, "does not tell", id="no Date"),
+        pytest.param(answered(HEALTHY, ahead=None), "clock", SKIPPED, "sends no Date header", id="no Date"),
     ],
 )  # fmt: skip
-def test_healthz(health: Any, check: str, result: Result, told: str) -> None:
+def test_healthz(health: Any, check: str, result: Result, message: str) -> None:
     found = list(healthz(FakeEndpoint(health=health)))
-    expect(found, check, result, told)
+    expect(found, check, result, message)
     assert len(of(found, check)) == 1

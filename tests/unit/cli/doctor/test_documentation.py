@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from berth_cli.doctor.checklist import HOW
+from berth_cli.doctor.checklist import HOW_TO_PROVIDE
 from berth_cli.doctor.findings import CheckName, Result
 from tests.conftest import PROJECT
 from tests.unit.cli.doctor.test_every_check import CASES
@@ -33,4 +33,4 @@ def test_every_check_is_documented_and_every_documented_check_is_there() -> None
     documented = results()
     # Families of which nothing was given are told by what to give.
     assert documented.keys() == {name.value for name in CheckName} - {"address", "cluster", "account"}
-    assert {"address", "cluster", "account"} <= HOW.keys()
+    assert {"address", "cluster", "account"} <= HOW_TO_PROVIDE.keys()

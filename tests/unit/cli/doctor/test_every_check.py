@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth_cli.doctor.checklist import HOW
+from berth_cli.doctor.checklist import HOW_TO_PROVIDE
 from berth_cli.doctor.findings import CheckName, Result
 from tests.e2e import broken_guarded, broken_serve, broken_stack
 from tests.e2e.broken import Broken
@@ -30,13 +30,13 @@ def test_each_check_is_broken_on_purpose() -> None:
 
 
 def test_what_cannot_fail_is_what_is_told_by_what_to_give() -> None:
-    assert CANNOT_FAIL.keys() <= HOW.keys()
+    assert CANNOT_FAIL.keys() <= HOW_TO_PROVIDE.keys()
 
 
 @pytest.mark.parametrize("case", [pytest.param(each, id=each.what) for each in CASES])
 def test_each_case_says_what_is_told_and_what_to_do(case: Broken[Any]) -> None:
     assert case.names
     for said in case.names.values():
-        assert said.told
+        assert said.message
         assert said.remedy
         assert said.result in (Result.FAILED, Result.WARNING)

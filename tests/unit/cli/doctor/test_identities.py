@@ -10,10 +10,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from berth_cli.deployed_stack import DeployedStack
-from berth_cli.doctor.access.aws_account import not_told_here
-from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, Subject, SubjectAccess, subject
+from berth_cli.doctor.access.aws_account import is_inspection_denied
+from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, Subject, SubjectAccess, parse_subject
 from berth_cli.doctor.identities import BINDER, WATCHER, identity
-from berth_cli.doctor.options import Attempts, Named
+from berth_cli.doctor.options import InputErrors, Options
 from tests.builders.kubeconfigs import kubeconfig_for
 
 REGION = "eu-central-1"
@@ -49,49 +49,49 @@ def stack(**parameters: str) -> DeployedStack:
     ],
 )
 def test_a_user_has_the_groups_that_the_api_server_gives(text: str, expected: Subject) -> None:
-    assert subject(text) == expected
+    assert parse_subject(text) == expected
 
 
 def test_without_a_stack_both_are_who_serve_is(file: Path) -> None:
-    named = Named(kubeconfig=file)
+    options = Options(kubeconfig=file)
     for which in (WATCHER, BINDER):
-        assert type(identity(Attempts(), named, None, which)) is KubernetesAccess
+        assert type(identity(InputErrors(), options, None, which)) is KubernetesAccess
 
 
 def test_with_a_stack_an_administrators_rights_say_nothing(file: Path) -> None:
-    assert identity(Attempts(), Named(kubeconfig=file), stack(EksClusterName="production"), WATCHER) is None
+    assert identity(InputErrors(), Options(kubeconfig=file), stack(EksClusterName="production"), WATCHER) is None
 
 
 def test_a_user_that_is_named_is_asked_about_and_the_other_one_is_not(file: Path) -> None:
-    named = Named(kubeconfig=file, watcher_user="jane")
-    found = identity(Attempts(), named, stack(), WATCHER)
+    options = Options(kubeconfig=file, watcher_user="jane")
+    found = identity(InputErrors(), options, stack(), WATCHER)
     assert isinstance(found, SubjectAccess)
     assert found.user() == "jane"
-    assert identity(Attempts(), named, stack(), BINDER) is None
+    assert identity(InputErrors(), options, stack(), BINDER) is None
 
 
 def test_its_own_kubeconfig_goes_first(file: Path) -> None:
-    named = Named(kubeconfig=file, watcher_user="jane", watcher_kubeconfig=file)
-    assert type(identity(Attempts(), named, stack(), WATCHER)) is KubernetesAccess
+    options = Options(kubeconfig=file, watcher_user="jane", watcher_kubeconfig=file)
+    assert type(identity(InputErrors(), options, stack(), WATCHER)) is KubernetesAccess
 
 
 def test_one_that_cannot_be_read_is_not_replaced_by_another(file: Path, tmp_path: Path) -> None:
-    attempts = Attempts()
-    named = replace(Named(kubeconfig=file), watcher_kubeconfig=tmp_path / "absent")
-    assert identity(attempts, named, None, WATCHER) is None
-    assert [finding.check for finding in attempts.findings] == ["kubeconfig"]
+    errors = InputErrors()
+    options = replace(Options(kubeconfig=file), watcher_kubeconfig=tmp_path / "absent")
+    assert identity(errors, options, None, WATCHER) is None
+    assert [finding.check for finding in errors.findings] == ["kubeconfig"]
 
 
 class Secrets:
-    """Secrets Manager with these texts."""
+    """Secrets Manager with these config_texts."""
 
-    def __init__(self, **texts: str) -> None:
-        self._texts = texts
+    def __init__(self, **config_texts: str) -> None:
+        self._manifest_texts = config_texts
 
     def get_secret_value(self, SecretId: str) -> dict[str, str]:  # noqa: N803  boto3's name
-        if SecretId not in self._texts:
+        if SecretId not in self._manifest_texts:
             raise ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "GetSecretValue")
-        return {"SecretString": self._texts[SecretId]}
+        return {"SecretString": self._manifest_texts[SecretId]}
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ class Secrets:
 )
 def test_a_secret_that_the_function_cannot_use_either(secrets: Secrets, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boto3, "client", lambda *_, **__: secrets)
-    attempts = Attempts()
-    assert identity(attempts, Named(), stack(WatcherKubeconfigSecretArn="own"), WATCHER) is None
-    [finding] = attempts.findings
+    errors = InputErrors()
+    assert identity(errors, Options(), stack(WatcherKubeconfigSecretArn="own"), WATCHER) is None
+    [finding] = errors.findings
     assert (finding.check, finding.result) == ("kubeconfig-secret", "failed")
 
 
@@ -109,8 +109,8 @@ def test_each_function_has_its_own_secret(file: Path, monkeypatch: pytest.Monkey
     secrets = Secrets(own=file.read_text())
     monkeypatch.setattr(boto3, "client", lambda *_, **__: secrets)
     parameters = stack(WatcherKubeconfigSecretArn="absent", BinderKubeconfigSecretArn="own")
-    assert identity(Attempts(), Named(), parameters, WATCHER) is None
-    assert identity(Attempts(), Named(), parameters, BINDER) is not None
+    assert identity(InputErrors(), Options(), parameters, WATCHER) is None
+    assert identity(InputErrors(), Options(), parameters, BINDER) is not None
 
 
 @pytest.mark.parametrize(
@@ -122,4 +122,4 @@ def test_each_function_has_its_own_secret(file: Path, monkeypatch: pytest.Monkey
     ],
 )
 def test_what_says_nothing_about_the_stack_is_no_failure_of_it(error: ClientError | None, skipped: bool) -> None:
-    assert not_told_here(error) is skipped
+    assert is_inspection_denied(error) is skipped

@@ -1,4 +1,4 @@
-"""Checks run apart from each other, and are told in order."""
+"""Checks run apart from each other, and are message in order."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from threading import Event
 import pytest
 
 from berth_cli.doctor.findings import CheckName, Finding, Result, failed, ok, skipped, warning
-from berth_cli.doctor.report import as_json, exit_status, text
-from berth_cli.doctor.runner import Check, run
+from berth_cli.doctor.report import exit_status, json_report, text
+from berth_cli.doctor.runner import Check, run_checks
 
 TABLE, LEASE, CACHE, CLOCK = CheckName.TABLE, CheckName.LEASE, CheckName.CACHE, CheckName.CLOCK
 FINDINGS = [
@@ -33,7 +33,7 @@ def test_a_check_that_hangs_and_one_that_raises_take_no_other_with_them() -> Non
 
     checks = [Check(TABLE, hangs), Check(LEASE, raises), Check(CACHE, lambda: [ok(CACHE, "fine")])]
     try:
-        found = run(checks, timeout=0.2)
+        found = run_checks(checks, timeout=0.2)
     finally:
         never.set()
     assert [(each.check, each.result) for each in found] == [
@@ -41,21 +41,21 @@ def test_a_check_that_hangs_and_one_that_raises_take_no_other_with_them() -> Non
         ("lease", Result.FAILED),
         ("cache", Result.OK),
     ]
-    assert "was not done after 0.2 s" in found[0].told
-    assert "KeyError" in found[1].told
+    assert "no result after 0.2 s" in found[0].message
+    assert "KeyError" in found[1].message
 
 
 def test_what_measures_time_runs_after_all_others_and_stands_in_its_place() -> None:
     done: list[CheckName] = []
 
-    def check(name: CheckName, *, alone: bool = False) -> Check:
-        def examine() -> Sequence[Finding]:
+    def check(name: CheckName, *, exclusive: bool = False) -> Check:
+        def run() -> Sequence[Finding]:
             done.append(name)
             return [ok(name, "")]
 
-        return Check(name, examine, alone)
+        return Check(name, run, exclusive)
 
-    found = run([check(TABLE), check(LEASE, alone=True), check(CACHE)], timeout=5)
+    found = run_checks([check(TABLE), check(LEASE, exclusive=True), check(CACHE)], timeout=5)
     assert [each.check for each in found] == [TABLE, LEASE, CACHE]
     assert done[-1] is LEASE
 
@@ -88,6 +88,6 @@ def test_the_report() -> None:
 
 
 def test_the_report_for_programs() -> None:
-    found = json.loads(as_json(FINDINGS))
+    found = json.loads(json_report(FINDINGS))
     assert found["findings"][1] == {"check": "lease", "result": "warning", "told": "hm", "remedy": "do b"}
     assert found["summary"] == {"ok": 1, "warning": 1, "failed": 1, "skipped": 1}

@@ -11,8 +11,8 @@ from berth_cli.doctor.checks.scheduler import entries, scheduler
 from berth_cli.doctor.checks.transport import transport
 from berth_cli.doctor.findings import Finding, Result
 from berth_cli.doctor.scheduler import configuration as scheduler_document
-from berth_cli.scheduler_config.extenders import Choices, extenders
-from berth_cli.scheduler_config.managed_resources import Managed, ManagedResource
+from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
+from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
 from tests.fakes.doctor import ADDRESS
 from tests.unit.cli.doctor.reading import expect
 from tests.unit.cli.doctor.schedulers import document, side
@@ -31,45 +31,63 @@ def test_what_scheduler_config_prints_is_all_right() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "check", "result", "told"),
+    ("changed", "check", "result", "message"),
     [
         pytest.param(
-            {"percentageOfNodesToScore": None}, "percentageOfNodesToScore", FAILED, "not set for default-scheduler",
+            {"percentageOfNodesToScore": None},
+            "percentageOfNodesToScore",
+            FAILED,
+            "not set for default-scheduler",
             id="a sample of the nodes by default",
         ),
         pytest.param(
-            {"percentageOfNodesToScore": 0}, "percentageOfNodesToScore", FAILED, "0 for default-scheduler",
+            {"percentageOfNodesToScore": 0},
+            "percentageOfNodesToScore",
+            FAILED,
+            "0 for default-scheduler",
             id="0 is the default too",
         ),
         pytest.param(
             {"profiles": [{"schedulerName": "a", "percentageOfNodesToScore": 50}]},
-            "percentageOfNodesToScore", FAILED, "50 for a", id="a profile's own goes before",
+            "percentageOfNodesToScore",
+            FAILED,
+            "50 for a",
+            id="a profile's own goes before",
         ),
         pytest.param(
             {"percentageOfNodesToScore": 5, "profiles": [{"percentageOfNodesToScore": 100}]},
-            "percentageOfNodesToScore", OK, "all nodes", id="also where it is the right one",
+            "percentageOfNodesToScore",
+            OK,
+            "all nodes",
+            id="also where it is the right one",
         ),
         pytest.param(
-            {"profiles": [{"schedulerName": "mine"}]}, "leaderElection", FAILED, "waits for it for ever",
+            {"profiles": [{"schedulerName": "mine"}]},
+            "leaderElection",
+            FAILED,
+            "waits for it forever",
             id="a second scheduler on the first one's lock",
         ),
         pytest.param(
             {"profiles": [{"schedulerName": "mine"}], "leaderElection": {"resourceName": "mine"}},
-            "leaderElection", OK, "kube-system/mine", id="a lock of its own",
+            "leaderElection",
+            OK,
+            "kube-system/mine",
+            id="a lock of its own",
         ),
         pytest.param(
             {"leaderElection": {"leaderElect": False}}, "leaderElection", WARNING, "would both schedule", id="no lock"
         ),
         pytest.param({"extenders": []}, "extender", FAILED, "no extender that calls", id="Berth is not asked"),
     ],
-)  # fmt: skip
-def test_the_document(changed: dict[str, Any], check: str, result: Result, told: str) -> None:
+)
+def test_the_document(changed: dict[str, Any], check: str, result: Result, message: str) -> None:
     found = {key: value for key, value in (document() | changed).items() if value is not None}
-    expect(findings(found), check, result, told)
+    expect(findings(found), check, result, message)
 
 
 @pytest.mark.parametrize(
-    ("entry", "check", "result", "told"),
+    ("entry", "check", "result", "message"),
     [
         pytest.param({"nodeCacheCapable": False}, "nodeCacheCapable", WARNING, "fact 13", id="full mode"),
         pytest.param({"nodeCacheCapable": None}, "nodeCacheCapable", WARNING, "fact 13", id="which is the default"),
@@ -80,36 +98,43 @@ def test_the_document(changed: dict[str, Any], check: str, result: Result, told:
         pytest.param({"ignorable": True, "bindVerb": None}, "ignorable", WARNING, "fact 39", id="ignorable"),
         pytest.param({"bindVerb": None}, "bindVerb", OK, "the scheduler binds", id="no bind"),
         # How the scheduler gets there.
-        pytest.param({"enableHTTPS": True}, "verification", FAILED, "switches the verification", id="fact 36"),
+        pytest.param({"enableHTTPS": True}, "verification", FAILED, "disables the verification", id="fact 36"),
         pytest.param(
             {"enableHTTPS": True, "tlsConfig": {"certFile": "a", "keyFile": "b"}},
-            "verification", FAILED, "switches the verification", id="fact 36 with a client certificate",
+            "verification",
+            FAILED,
+            "disables the verification",
+            id="fact 36 with a client certificate",
         ),
         pytest.param(
             {"enableHTTPS": True, "tlsConfig": {"caFile": "ca"}}, "verification", OK, "tlsConfig's CA", id="with a CA"
         ),
-        pytest.param({"tlsConfig": {"insecure": True}}, "verification", FAILED, "can be Berth", id="insecure"),
+        pytest.param({"tlsConfig": {"insecure": True}}, "verification", FAILED, "can impersonate Berth", id="insecure"),
         pytest.param({"tlsConfig": {"certFile": "a"}}, "tlsConfig", FAILED, "without its key", id="half a pair"),
         pytest.param({"urlPrefix": "http://berth/scheduler"}, "urlPrefix", WARNING, "http", id="plain http"),
-        pytest.param(
-            {"urlPrefix": "http://127.0.0.1/scheduler"}, "urlPrefix", OK, "this machine alone", id="http at home"
-        ),
+        pytest.param({"urlPrefix": "http://127.0.0.1/scheduler"}, "urlPrefix", OK, "loopback only", id="http at home"),
         pytest.param(
             {"urlPrefix": "http://127.0.0.1/scheduler", "enableHTTPS": True},
-            "urlPrefix", FAILED, "nothing is encrypted (fact 36)", id="enableHTTPS does not change the scheme",
+            "urlPrefix",
+            FAILED,
+            "nothing is encrypted (fact 36)",
+            id="enableHTTPS does not change the scheme",
         ),
         pytest.param(
             {"urlPrefix": "https://u:hidden@berth/scheduler"}, "credentials", WARNING, "fact 37", id="a password"
         ),
         pytest.param(
             {"urlPrefix": "https://u:BERTH_PASSWORD@berth/scheduler"},
-            "credentials", FAILED, "where the password belongs", id="the placeholder",
+            "credentials",
+            FAILED,
+            "in place of the password",
+            id="the placeholder",
         ),
     ],
-)  # fmt: skip
-def test_an_entry(entry: dict[str, Any], check: str, result: Result, told: str) -> None:
+)
+def test_an_entry(entry: dict[str, Any], check: str, result: Result, message: str) -> None:
     found = findings(document(**entry), str(entry.get("urlPrefix", ADDRESS)))
-    expect(found, check, result, told)
+    expect(found, check, result, message)
     assert "hidden" not in str(found)
 
 
@@ -133,7 +158,7 @@ def test_two_extenders_that_bind() -> None:
 )
 def test_which_extender_is_ours(extenders_: list[str], address: str, ours: int) -> None:
     found = document() | {"extenders": [{"urlPrefix": url} for url in extenders_]}
-    assert len(side(found, address).ours) == ours
+    assert len(side(found, address).berth_extenders) == ours
 
 
 @pytest.mark.parametrize(
@@ -149,8 +174,8 @@ def test_which_extender_is_ours(extenders_: list[str], address: str, ours: int) 
     ],
 )
 def test_what_kube_scheduler_would_refuse_is_told_by_its_field(changed: dict[str, Any], field: str) -> None:
-    with pytest.raises(scheduler_document.NotReadable, match=field):
-        scheduler_document.read(document() | changed)
+    with pytest.raises(scheduler_document.InvalidSchedulerConfiguration, match=field):
+        scheduler_document.parse_scheduler_configuration(document() | changed)
 
 
 # --------------------------------------------------------------------------------------------------- managed resources
@@ -159,41 +184,70 @@ COUNTED = [{"name": LICENCE.name, "ignoredByScheduler": True}]
 
 
 @pytest.mark.parametrize("by_annotation", [True, False])
-@pytest.mark.parametrize("only", [True, False])
+@pytest.mark.parametrize("counts_only", [True, False])
 @pytest.mark.parametrize("resources", [(), (LICENCE, ManagedResource("example.com/gpu", ignored_by_scheduler=False))])
 def test_what_scheduler_config_prints_for_managed_resources_is_all_right(
-    resources: tuple[ManagedResource, ...], only: bool, by_annotation: bool
+    resources: tuple[ManagedResource, ...], counts_only: bool, by_annotation: bool
 ) -> None:
-    managed = Managed(resources, only=only, by_annotation=by_annotation)
+    managed = ManagedResources(resources, counts_only=counts_only, by_annotation=by_annotation)
     found = list(managed_resources(side(document(managed)), managed))
     assert [finding.result for finding in found] == [OK], found
 
 
 @pytest.mark.parametrize(
-    ("printed_for", "managed", "result", "told"),
+    ("printed_for", "managed", "result", "message"),
     [
-        pytest.param(Managed(), Managed((LICENCE,)), WARNING, "not ignored by the scheduler", id="forgotten"),
-        pytest.param(Managed((LICENCE,)), Managed(), FAILED, "nobody does", id="ignored and not counted"),
         pytest.param(
-            Managed((LICENCE,), only=True), Managed((LICENCE,)), FAILED, "its policy is for all pods", id="fact 7"
+            ManagedResources(), ManagedResources((LICENCE,)), WARNING, "not ignored by the scheduler", id="forgotten"
         ),
         pytest.param(
-            Managed((LICENCE,)), Managed((LICENCE, OTHER)), FAILED, "are not bound by Berth", id="one that bind misses"
+            ManagedResources((LICENCE,)),
+            ManagedResources(),
+            FAILED,
+            "not counted by Berth",
+            id="ignored and not counted",
         ),
         pytest.param(
-            Managed((LICENCE,), only=True), Managed((LICENCE,), only=True, by_annotation=True), FAILED,
-            "by annotation does not reach bind", id="an annotation opens no entry",
+            ManagedResources((LICENCE,), counts_only=True),
+            ManagedResources((LICENCE,)),
+            FAILED,
+            "its policy is for all pods",
+            id="fact 7",
         ),
         pytest.param(
-            Managed((ManagedResource("licence"),)), Managed((LICENCE,)), FAILED, "fact 46", id="a name without a domain"
+            ManagedResources((LICENCE,)),
+            ManagedResources((LICENCE, OTHER)),
+            FAILED,
+            "are not bound by Berth",
+            id="one that bind misses",
         ),
         pytest.param(
-            Managed((ManagedResource("a.kubernetes.io/x"),)), Managed((LICENCE,)), FAILED, "fact 46", id="taken"
+            ManagedResources((LICENCE,), counts_only=True),
+            ManagedResources((LICENCE,), counts_only=True, by_annotation=True),
+            FAILED,
+            "by annotation are not sent to bind",
+            id="an annotation opens no entry",
+        ),
+        pytest.param(
+            ManagedResources((ManagedResource("licence"),)),
+            ManagedResources((LICENCE,)),
+            FAILED,
+            "fact 46",
+            id="a name without a domain",
+        ),
+        pytest.param(
+            ManagedResources((ManagedResource("a.kubernetes.io/x"),)),
+            ManagedResources((LICENCE,)),
+            FAILED,
+            "fact 46",
+            id="taken",
         ),
     ],
-)  # fmt: skip
-def test_managed_resources(printed_for: Managed, managed: Managed, result: Result, told: str) -> None:
-    expect(managed_resources(side(document(printed_for)), managed), "managedResources", result, told)
+)
+def test_managed_resources(
+    printed_for: ManagedResources, managed: ManagedResources, result: Result, message: str
+) -> None:
+    expect(managed_resources(side(document(printed_for)), managed), "managedResources", result, message)
 
 
 def _ignoring(**args: object) -> dict[str, Any]:
@@ -202,29 +256,37 @@ def _ignoring(**args: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         pytest.param(_ignoring(ignoredResources=[LICENCE.name]), "", id="by its name"),
         pytest.param(_ignoring(ignoredResourceGroups=["example.com"]), "", id="by its domain"),
         pytest.param(_ignoring(ignoredResources=["example.com/other"]), "not ignored", id="another one"),
         pytest.param(
             {"profiles": [*_ignoring(ignoredResources=[LICENCE.name])["profiles"], {"schedulerName": "b"}]},
-            "not ignored", id="not by all profiles",
+            "not ignored",
+            id="not by all profiles",
         ),
     ],
-)  # fmt: skip
-def test_a_profile_may_ignore_what_is_counted_by_itself(changed: dict[str, Any], told: str) -> None:
-    [finding] = managed_resources(side(document() | changed), Managed((LICENCE,)))
-    assert told in finding.told
-    assert finding.result is (WARNING if told else OK)
+)
+def test_a_profile_may_ignore_what_is_counted_by_itself(changed: dict[str, Any], message: str) -> None:
+    [finding] = managed_resources(side(document() | changed), ManagedResources((LICENCE,)))
+    assert message in finding.message
+    assert finding.result is (WARNING if message else OK)
 
 
 def test_what_an_extender_has_ignored_takes_the_place_of_what_profiles_ignore() -> None:
-    found = document(Managed((OTHER,))) | _ignoring(ignoredResources=[LICENCE.name])
-    expect(managed_resources(side(found), Managed((LICENCE, OTHER))), "managedResources", WARNING, "licence is counted")
+    found = document(ManagedResources((OTHER,))) | _ignoring(ignoredResources=[LICENCE.name])
+    expect(
+        managed_resources(side(found), ManagedResources((LICENCE, OTHER))),
+        "managedResources",
+        WARNING,
+        "licence is counted",
+    )
 
 
 def test_what_is_counted_has_to_be_bound_by_berth() -> None:
-    managed = Managed((LICENCE,), only=True)
-    found = document() | {"extenders": extenders(Choices(url_prefix=ADDRESS, managed=managed, verbs=frozenset()))}
+    managed = ManagedResources((LICENCE,), counts_only=True)
+    found = document() | {
+        "extenders": extenders(ExtenderOptions(url_prefix=ADDRESS, managed=managed, verbs=frozenset()))
+    }
     expect(managed_resources(side(found), managed), "managedResources", FAILED, "nothing is counted")

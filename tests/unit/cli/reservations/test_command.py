@@ -74,9 +74,9 @@ def test_list_says_which_pod_holds_what_and_why(ledger: DynamoDBLedgerTable) -> 
     assert head.split() == ["NODE", "POD", "STATE", "HOLDS", "SINCE", "WHY"]
     why = {line.split()[1]: line for line in lines}
     assert why["ml/runs"].endswith("the pod is on this node")
-    assert why["ml/adopted"].endswith("the pod is on this node, where the watcher found it")
-    assert why["ml/begins"].endswith("bind under way for 4 s")
-    assert "bind did not complete; the watcher looks after it in 1" in why["ml/stuck"]
+    assert why["ml/adopted"].endswith("the pod is on this node, found there by the watcher")
+    assert why["ml/begins"].endswith("bind in progress for 4 s")
+    assert "bind did not complete; the watcher reviews it in 1" in why["ml/stuck"]
     assert f"3 {SLOT}" in why["ml/runs"]
     assert "\x1b" not in done.stdout
 
@@ -91,7 +91,7 @@ def test_list_says_what_is_owed_and_what_is_being_rebuilt(ledger: DynamoDBLedger
 
     done = berth("list", "--table", LEDGER_TABLE)
 
-    assert f"{NODE}: 2 of {SLOT} owed" in done.stdout
+    assert f"{NODE}: reservations exceed the capacity by 2 {SLOT}" in done.stdout
     assert "node-b: being rebuilt" in done.stdout
 
 
@@ -116,7 +116,7 @@ def test_release_asks_the_watcher_and_says_when_it_has_not_answered(ledger: Dyna
 
 def test_release_of_nothing(ledger: DynamoDBLedgerTable) -> None:
     done = berth("release", "ml/nobody", "--table", LEDGER_TABLE, "--wait", "0")
-    assert (done.exit_code, done.stderr) == (1, "Error: nothing is held for ml/nobody\n")
+    assert (done.exit_code, done.stderr) == (1, "Error: no reservation for ml/nobody\n")
 
 
 def test_rebuild_asks_the_watcher_once(ledger: DynamoDBLedgerTable) -> None:
@@ -140,7 +140,7 @@ def test_rebuild_waits_for_the_end(ledger: DynamoDBLedgerTable) -> None:
     ledger.put_marker(Marker(MarkerState.REBUILDING, 1, 0, "under-way"), ledger.marker())
     done = berth("rebuild", "--table", LEDGER_TABLE, "--wait", "0.1")
     assert done.exit_code == 1
-    assert "it is not done" in done.stderr
+    assert "not finished after" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from berth_cli.scheduler_config.address import Basic, NotAnAddress, url_prefix
-from berth_cli.scheduler_config.extenders import Choices, Mode, Verb
-from berth_cli.scheduler_config.notes import cautions
+from berth_cli.scheduler_config.address import BasicCredentials, InvalidAddress, url_prefix
+from berth_cli.scheduler_config.extenders import ExtenderOptions, Mode, Verb
+from berth_cli.scheduler_config.notes import option_notes
 
 URL = "https://berth.example.com/scheduler"
 
@@ -18,15 +18,21 @@ URL = "https://berth.example.com/scheduler"
     [
         pytest.param(URL, None, URL, id="as it is"),
         pytest.param(f"{URL}/", None, URL, id="without the last slash"),
-        pytest.param(URL, Basic("me"), "https://me:BERTH_PASSWORD@berth.example.com/scheduler", id="a placeholder"),
         pytest.param(
-            URL, Basic("a@b", "p:/?#[]@ é%"), "https://a%40b:p%3A%2F%3F%23%5B%5D%40%20%C3%A9%25@berth.example.com/scheduler",
+            URL, BasicCredentials("me"), "https://me:BERTH_PASSWORD@berth.example.com/scheduler", id="a placeholder"
+        ),
+        pytest.param(
+            URL,
+            BasicCredentials("a@b", "p:/?#[]@ é%"),
+            "https://a%40b:p%3A%2F%3F%23%5B%5D%40%20%C3%A9%25@berth.example.com/scheduler",
             id="percent-encoded",
         ),
-        pytest.param("http://[::1]:8080/scheduler", Basic("u", "p"), "http://u:p@[::1]:8080/scheduler", id="IPv6"),
+        pytest.param(
+            "http://[::1]:8080/scheduler", BasicCredentials("u", "p"), "http://u:p@[::1]:8080/scheduler", id="IPv6"
+        ),
     ],
-)  # fmt: skip
-def test_url_prefix(url: str, basic: Basic | None, wanted: str) -> None:
+)
+def test_url_prefix(url: str, basic: BasicCredentials | None, wanted: str) -> None:
     assert url_prefix(url, basic) == wanted
 
 
@@ -43,18 +49,18 @@ def test_url_prefix(url: str, basic: Basic | None, wanted: str) -> None:
     ],
 )
 def test_what_is_no_address_is_refused_without_its_password(url: str) -> None:
-    with pytest.raises(NotAnAddress) as told:
+    with pytest.raises(InvalidAddress) as caught:
         url_prefix(url, None)
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(caught.value)
 
 
 def test_a_password_is_not_part_of_a_representation() -> None:
-    assert "hidden" not in repr(Basic("me", "hidden"))
+    assert "hidden" not in repr(BasicCredentials("me", "hidden"))
 
 
 def said(*, with_password: bool = False, bounded_retries: bool = False, second: bool = False, **choices: Any) -> str:
-    found = cautions(
-        Choices(**{"url_prefix": URL} | choices),
+    found = option_notes(
+        ExtenderOptions(**{"url_prefix": URL} | choices),
         with_password=with_password,
         bounded_retries=bounded_retries,
         second=second,
@@ -63,22 +69,22 @@ def said(*, with_password: bool = False, bounded_retries: bool = False, second: 
 
 
 @pytest.mark.parametrize(
-    ("choices", "told"),
+    ("choices", "message"),
     [
         pytest.param({"url_prefix": "http://berth/scheduler"}, "plain http", id="readable on the way"),
         pytest.param({"url_prefix": "http://127.0.0.1/scheduler", "tls": {}}, "certificates are not used", id="unused"),
         pytest.param({"url_prefix": "https://berth"}, "does not end in /scheduler", id="fact 35"),
         pytest.param({"with_password": True}, "fact 37", id="basic credentials"),
         pytest.param({"mode": Mode.FULL}, "fact 13", id="full mode"),
-        pytest.param({"http_timeout": "45s"}, "API Gateway gives up", id="longer than the gateway"),
-        pytest.param({"http_timeout": "1500ms"}, "bind needs 2 s", id="fact 23"),
+        pytest.param({"http_timeout": "45s"}, "API Gateway ends requests", id="longer than the gateway"),
+        pytest.param({"http_timeout": "1500ms"}, "bind needs at least 2 s", id="fact 23"),
         pytest.param({"ignorable": True, "verbs": frozenset({Verb.FILTER})}, "fact 39", id="ignorable"),
         pytest.param({"bounded_retries": True}, "fact 44", id="the price of bounded retries"),
         pytest.param({"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="a pod has its own"),
     ],
 )
-def test_what_is_easily_overlooked_is_said(choices: dict[str, Any], told: str) -> None:
-    assert told in said(**choices)
+def test_what_is_easily_overlooked_is_said(choices: dict[str, Any], message: str) -> None:
+    assert message in said(**choices)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from berth.scheduling.configuration import BerthConfiguration
-from berth_cli.scheduler_config.managed_resources import Managed, ManagedResource, managed
+from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources, managed_resources_of
 
 COUNTED = (ManagedResource("example.com/licence"),)
 BOTH = (ManagedResource("example.com/gpu", False), ManagedResource("example.com/gpu-percentage", False))
@@ -37,17 +37,24 @@ def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration
 @pytest.mark.parametrize(
     ("counted", "plugins", "wanted"),
     [
-        pytest.param([], [SCORING], Managed(), id="nothing is counted"),
-        pytest.param([LICENCE], [COUNTING], Managed(COUNTED, only=True), id="nothing else is done"),
-        pytest.param([LICENCE], [COUNTING, SCORING], Managed(COUNTED), id="a profile does more"),
-        pytest.param([LICENCE], [SCORING], Managed(COUNTED), id="bind counts all the same"),
-        pytest.param([GPU], [COUNTING], Managed(BOTH, only=True), id="every name by which a container asks"),
-        pytest.param([ANNOTATED], [COUNTING], Managed(only=True, by_annotation=True), id="annotations are no names"),
+        pytest.param([], [SCORING], ManagedResources(), id="nothing is counted"),
+        pytest.param([LICENCE], [COUNTING], ManagedResources(COUNTED, counts_only=True), id="nothing else is done"),
+        pytest.param([LICENCE], [COUNTING, SCORING], ManagedResources(COUNTED), id="a profile does more"),
+        pytest.param([LICENCE], [SCORING], ManagedResources(COUNTED), id="bind counts all the same"),
+        pytest.param(
+            [GPU], [COUNTING], ManagedResources(BOTH, counts_only=True), id="every name by which a container asks"
+        ),
+        pytest.param(
+            [ANNOTATED],
+            [COUNTING],
+            ManagedResources(counts_only=True, by_annotation=True),
+            id="annotations are no names",
+        ),
     ],
 )
-def test_managed(counted: list[Any], plugins: list[list[str]], wanted: Managed) -> None:
-    assert managed(configuration(counted, *plugins)) == wanted
+def test_managed(counted: list[Any], plugins: list[list[str]], wanted: ManagedResources) -> None:
+    assert managed_resources_of(configuration(counted, *plugins)) == wanted
 
 
 def test_a_document_without_any() -> None:
-    assert managed(BerthConfiguration()) == Managed()
+    assert managed_resources_of(BerthConfiguration()) == ManagedResources()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from berth_cli.project_files import PROJECT
-from berth_cli.serve.template_api import read_api
+from berth_cli.serve.template_api import read_template_api
 
 TEMPLATE = """
 Globals: {Function: {Handler: app.handler}}
@@ -37,7 +37,7 @@ def written(directory: Path, text: str) -> Path:
 
 
 def test_routes_lead_to_functions(tmp_path: Path) -> None:
-    api = read_api(written(tmp_path, TEMPLATE))
+    api = read_template_api(written(tmp_path, TEMPLATE))
     assert {route: source.logical_id for route, source in api.routes.items()} == {
         "POST /one": "OneFunction",
         "GET /two": "TwoFunction",
@@ -51,9 +51,9 @@ def test_routes_lead_to_functions(tmp_path: Path) -> None:
 
 def test_an_integration_that_names_nothing_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="names no resource"):
-        read_api(written(tmp_path, TEMPLATE.replace("integrations/${OneIntegration}", "nothing")))
+        read_template_api(written(tmp_path, TEMPLATE.replace("integrations/${OneIntegration}", "nothing")))
 
 
 def test_every_function_of_the_project_is_in_the_template_and_the_other_way_round() -> None:
     folders = {path.parent for path in PROJECT.glob("functions/*/app.py")}
-    assert {source.code for source in read_api().functions.values()} == folders
+    assert {source.code for source in read_template_api().functions.values()} == folders

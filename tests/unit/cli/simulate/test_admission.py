@@ -9,7 +9,8 @@ import pytest
 
 from berth.scheduling.fields.reading import Malformed
 from berth.scheduling.objects import PriorityClass
-from berth_cli.simulate.admission import PriorityClasses, Refused, admitted
+from berth.scheduling.objects.reading import Malformed
+from berth_cli.simulate.admission import AdmissionDenied, PriorityClasses, admit
 
 GPU = "nvidia.com/gpu"
 CLASSES = PriorityClasses([PriorityClass("high", 1000, preemption_policy="Never"), PriorityClass("low", -5)])
@@ -23,7 +24,7 @@ def stored(
     metadata: Mapping[str, object] | None = None,
     classes: PriorityClasses = CLASSES,
 ) -> dict[str, Any]:
-    return admitted({"kind": "Pod", "metadata": {"name": "p", **(metadata or {})}, "spec": dict(spec or {})}, classes)
+    return admit({"kind": "Pod", "metadata": {"name": "p", **(metadata or {})}, "spec": dict(spec or {})}, classes)
 
 
 def test_a_pod_has_a_namespace_a_scheduler_and_an_identity() -> None:
@@ -62,7 +63,7 @@ def test_the_preemption_policy_is_that_of_the_class() -> None:
 
 
 def test_a_class_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(Refused, match="no PriorityClass with name absent was found"):
+    with pytest.raises(AdmissionDenied, match="no PriorityClass with name absent was found"):
         stored({"priorityClassName": "absent"})
 
 
@@ -182,12 +183,12 @@ RICH: dict[str, object] = {
 
 def test_a_stored_pod_stays_as_it_is() -> None:
     once = stored(RICH, {"labels": {"hash": "1"}})
-    assert admitted(once, CLASSES) == once
+    assert admit(once, CLASSES) == once
 
 
 def test_the_manifest_is_not_changed() -> None:
     manifest = {"metadata": {"name": "p"}, "spec": {"containers": [{"resources": {"limits": {"cpu": "1"}}}]}}
-    admitted(manifest, CLASSES)
+    admit(manifest, CLASSES)
     assert manifest == {"metadata": {"name": "p"}, "spec": {"containers": [{"resources": {"limits": {"cpu": "1"}}}]}}
 
 

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth_cli.simulate.documents import BadInput, contents, objects
+from berth_cli.simulate.documents import InvalidInput, parse_objects, read_input
 
 NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "annotations": {"note": "- one\n- two\n"}}}
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
@@ -57,7 +57,7 @@ def as_kubectl(value: object) -> bytes:
     ],
 )
 def test_objects(text: bytes, wanted: list[object]) -> None:
-    assert list(objects(text, "dump.yaml")) == wanted
+    assert list(parse_objects(text, "dump.yaml")) == wanted
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_objects(text: bytes, wanted: list[object]) -> None:
     ],
 )
 def test_what_is_neither_json_nor_yaml_is_one_line_that_names_the_file(text: bytes) -> None:
-    with pytest.raises(BadInput) as caught:
-        list(objects(text, "dump.yaml"))
+    with pytest.raises(InvalidInput) as caught:
+        list(parse_objects(text, "dump.yaml"))
     assert caught.value.message.startswith("dump.yaml is neither JSON nor YAML as kubectl prints it: ")
     assert "\n" not in caught.value.message
     assert caught.value.exit_code == 2
@@ -82,15 +82,15 @@ def test_what_is_neither_json_nor_yaml_is_one_line_that_names_the_file(text: byt
 def test_it_says_how_far_it_has_come() -> None:
     text = as_kubectl(LIST)
     read: list[int] = []
-    for _ in objects(text, "dump.yaml", read.append):
+    for _ in parse_objects(text, "dump.yaml", read.append):
         pass
     assert len(read) == 2
     assert 0.7 * len(text) < sum(read) <= len(text)
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="No such file or directory"):
-        contents(tmp_path / "absent.yaml")
+    with pytest.raises(InvalidInput, match="No such file or directory"):
+        read_input(tmp_path / "absent.yaml")
 
 
 texts = st.text(st.sampled_from("ab-# :\n&*'\"|"), max_size=12)
@@ -102,4 +102,4 @@ values = st.recursive(
 @given(st.lists(st.fixed_dictionaries({"kind": st.just("Node"), "x": values}), max_size=4))
 def test_item_by_item_is_the_same_as_at_once(items: list[object]) -> None:
     text = as_kubectl({"apiVersion": "v1", "items": items, "kind": "List"})
-    assert list(objects(text, "dump.yaml")) == items
+    assert list(parse_objects(text, "dump.yaml")) == items

@@ -295,7 +295,7 @@ def test_each_line_is_answered_in_order() -> None:
 )
 def test_a_line_that_is_no_json_is_answered_with_an_error(line: bytes) -> None:
     bad, good = answers(line, case_line("a"))
-    assert str(bad["error"]).startswith("the line is no JSON: ")
+    assert str(bad["error"]).startswith("the line is not JSON: ")
     assert bad.keys() == good.keys()
     assert good["error"] is None
 

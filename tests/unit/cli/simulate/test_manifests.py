@@ -10,7 +10,7 @@ import pytest
 
 from berth.scheduling.objects import PriorityClass
 from berth_cli.simulate.admission import PriorityClasses
-from berth_cli.simulate.documents import BadInput
+from berth_cli.simulate.documents import InvalidInput
 from berth_cli.simulate.manifests import Manifests, read_manifests
 
 CLASSES = PriorityClasses([PriorityClass("high", 1000)])
@@ -110,7 +110,7 @@ def test_a_stored_pod_counts_as_deleted_and_created_again(manifests: Any) -> Non
     ],
 )
 def test_what_has_no_pods_is_told(manifests: Any, document: object, message: str) -> None:
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(InvalidInput, match=message):
         manifests(document)
 
 
@@ -127,5 +127,5 @@ def test_what_has_no_pods_is_told(manifests: Any, document: object, message: str
 )
 def test_a_pod_that_the_api_server_would_refuse_is_told(manifests: Any, spec: object, message: str) -> None:
     found = manifests({"kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
-    with pytest.raises(BadInput, match=message):
+    with pytest.raises(InvalidInput, match=message):
         found.read(CLASSES)

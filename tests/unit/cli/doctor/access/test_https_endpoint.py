@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from berth_cli.doctor.access.credentials import NO_MATERIAL, CredentialsUnreadable, TLSMaterial, material
-from berth_cli.doctor.access.endpoint import Answered, Distrust, ServerCertificate, Unanswered
+from berth_cli.doctor.access.credentials import NO_MATERIAL, CredentialsUnreadable, TLSMaterial, load_tls_material
+from berth_cli.doctor.access.endpoint import CertificateProblem, HttpResponse, NoResponse, ServerCertificate
 from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
 from berth_cli.doctor.scheduler.configuration import TLSConfig
-from berth_cli.scheduler_config.tls_config import Files
+from berth_cli.scheduler_config.tls_config import TLSFiles
 from tests.builders.certificates import self_signed
 from tests.fakes.api_server import kubernetes_on_loopback
 
@@ -55,64 +55,64 @@ def test_a_certificate_that_is_trusted_is_told_by_its_end(serve: Serve, tmp_path
     pair = self_signed(tmp_path, "server")
     found = endpoint(serve(pair, None), trusting(pair)).certificate()
     assert isinstance(found, ServerCertificate)
-    assert found.distrust is None
+    assert found.problem is None
     assert found.not_after == pytest.approx(time.time() + 3600, abs=60)
 
 
 @pytest.mark.parametrize(
-    ("host", "ends", "trusted", "distrust"),
+    ("host", "ends", "trusted", "problem"),
     [
-        pytest.param("127.0.0.1", timedelta(days=-2), True, Distrust.EXPIRED, id="expired"),
-        pytest.param("127.0.0.9", timedelta(days=2), True, Distrust.OTHER_HOST, id="another host"),
-        pytest.param("127.0.0.1", timedelta(days=2), False, Distrust.UNKNOWN_AUTHORITY, id="no CA for it"),
+        pytest.param("127.0.0.1", timedelta(days=-2), True, CertificateProblem.EXPIRED, id="expired"),
+        pytest.param("127.0.0.9", timedelta(days=2), True, CertificateProblem.OTHER_HOST, id="another host"),
+        pytest.param("127.0.0.1", timedelta(days=2), False, CertificateProblem.UNKNOWN_AUTHORITY, id="no CA for it"),
     ],
 )
 def test_why_a_certificate_is_not_trusted_and_when_it_ends(
-    host: str, ends: timedelta, trusted: bool, distrust: Distrust, serve: Serve, tmp_path: Path
+    host: str, ends: timedelta, trusted: bool, problem: CertificateProblem, serve: Serve, tmp_path: Path
 ) -> None:
     pair, other = self_signed(tmp_path, "server", host=host, ends=ends), self_signed(tmp_path, "other")
     found = endpoint(serve(pair, None), trusting(pair if trusted else other)).certificate()
     assert isinstance(found, ServerCertificate)
-    assert found.distrust is distrust
+    assert found.problem is problem
     assert found.not_after == pytest.approx(time.time() + ends.total_seconds(), abs=60)
 
 
 def test_the_name_that_the_scheduler_is_told_to_expect_is_the_one_that_counts(serve: Serve, tmp_path: Path) -> None:
     pair = self_signed(tmp_path, "server")
-    named = replace(trusting(pair), server_name="berth.example.com")
-    found = endpoint(serve(pair, None), named).certificate()
+    options = replace(trusting(pair), server_name="berth.example.com")
+    found = endpoint(serve(pair, None), options).certificate()
     assert isinstance(found, ServerCertificate)
-    assert found.distrust is Distrust.OTHER_HOST
+    assert found.problem is CertificateProblem.OTHER_HOST
 
 
 def test_a_call_leaves_the_certificates_name_to_be_checked(serve: Serve, tmp_path: Path) -> None:
     """Checks run side by side on one endpoint: what a call does must not change what another one finds."""
     pair = self_signed(tmp_path, "server")
     asked = endpoint(serve(pair, None), replace(trusting(pair), server_name="berth.example.com"))
-    assert isinstance(asked.healthz(), Unanswered)
+    assert isinstance(asked.healthz(), NoResponse)
     found = asked.certificate()
     assert isinstance(found, ServerCertificate)
-    assert found.distrust is Distrust.OTHER_HOST
+    assert found.problem is CertificateProblem.OTHER_HOST
 
 
 def test_a_client_certificate_opens_and_without_one_the_connection_is_broken_off(serve: Serve, tmp_path: Path) -> None:
     pair, client, other = (self_signed(tmp_path, name) for name in ("server", "client", "other"))
     url = serve(pair, client[0])
-    assert isinstance(endpoint(url, trusting(pair, client)).healthz(), Answered)
+    assert isinstance(endpoint(url, trusting(pair, client)).healthz(), HttpResponse)
     for shown in (trusting(pair), trusting(pair, other)):
         refused = endpoint(url, shown).healthz()
-        assert isinstance(refused, Unanswered)
-        assert refused.broken_off, refused
+        assert isinstance(refused, NoResponse)
+        assert refused.connection_closed, refused
 
 
 def test_no_tls_and_no_server_are_told_apart() -> None:
     with kubernetes_on_loopback() as server:
         found = endpoint(server.host.replace("http:", "https:")).certificate()
-        assert isinstance(found, Unanswered)
+        assert isinstance(found, NoResponse)
         assert found.cause.startswith("TLS: ")
         assert endpoint(server.host).certificate() is None
     gone = endpoint(server.host).healthz()
-    assert gone == Unanswered("nothing listens there, or nothing lets us through")
+    assert gone == NoResponse("connection refused or blocked")
 
 
 def test_verbs_and_healthz_are_asked_where_they_are_with_the_credentials_of_the_address() -> None:
@@ -124,16 +124,16 @@ def test_verbs_and_healthz_are_asked_where_they_are_with_the_credentials_of_the_
         ("POST", "/scheduler/filter"),
         ("GET", "/healthz"),
     ]
-    assert server.requests[0].headers["Authorization"] == "Basic " + b64encode(b"me:p@").decode()
+    assert server.requests[0].headers["Authorization"] == "BasicCredentials " + b64encode(b"me:p@").decode()
     assert "p@" not in asked.address
 
 
 def test_an_answer_has_its_time_and_the_servers_clock() -> None:
     with kubernetes_on_loopback() as server:
         found = endpoint(server.host).healthz()
-    assert isinstance(found, Answered)
+    assert isinstance(found, HttpResponse)
     assert found.seconds > 0
-    assert found.date == pytest.approx(found.asked_at, abs=2)
+    assert found.date == pytest.approx(found.requested_at, abs=2)
 
 
 # ------------------------------------------------------------------------------------------------------------- material
@@ -141,16 +141,18 @@ def test_files_given_here_go_before_data_and_data_before_paths(tmp_path: Path) -
     here = tmp_path / "here"
     here.write_bytes(b"here")
     config = TLSConfig.model_validate({"caData": b64encode(b"data").decode(), "caFile": "/elsewhere"})
-    assert material(config, Files(ca=here)).ca == b"here"
-    assert material(config, Files()).ca == b"data"
+    assert load_tls_material(config, TLSFiles(ca=here)).ca == b"here"
+    assert load_tls_material(config, TLSFiles()).ca == b"data"
 
 
 def test_a_path_of_the_schedulers_machine_is_asked_for_here() -> None:
-    with pytest.raises(CredentialsUnreadable, match=r"/there/tls.crt: .*where the scheduler runs: .*--tls-client-cert"):
-        material(TLSConfig.model_validate({"certFile": "/there/tls.crt", "keyFile": "/there/tls.key"}), Files())
+    with pytest.raises(CredentialsUnreadable, match=r"/there/tls.crt: .*on the scheduler's machine: .*--tls-client-cert"):
+        load_tls_material(
+            TLSConfig.model_validate({"certFile": "/there/tls.crt", "keyFile": "/there/tls.key"}), TLSFiles()
+        )
 
 
 def test_what_is_no_certificate_is_told_without_its_content() -> None:
-    with pytest.raises(CredentialsUnreadable) as told:
+    with pytest.raises(CredentialsUnreadable) as caught:
         HTTPSEndpoint("https://berth/scheduler", TLSMaterial(certificate=b"hidden", key=b"hidden"), 5)
-    assert "hidden" not in str(told.value)
+    assert "hidden" not in str(caught.value)

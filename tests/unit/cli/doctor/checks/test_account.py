@@ -9,7 +9,7 @@ import pytest
 
 from berth.lease.record import NO_RECORD, Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer
-from berth_cli.doctor.access.account import AccountUnavailable, FunctionState, HeadItem, NotToldHere, Schedule
+from berth_cli.doctor.access.account import AccountUnavailable, FunctionState, HeadItem, InspectionDenied, Schedule
 from berth_cli.doctor.checks.account import functions, lease, roles, schedule, table
 from berth_cli.doctor.findings import Finding, Result
 from tests.fakes.doctor import NOW, FakeAccount
@@ -27,43 +27,46 @@ def held(age: float, holder: str = "watcher-1") -> HeadItem:
     return replace(HELD, lease=replace(HELD.lease, spec=spec))
 
 
-DENIED, GONE = NotToldHere("AccessDenied"), AccountUnavailable("the table does not exist")
+DENIED, GONE = InspectionDenied("AccessDenied"), AccountUnavailable("the table does not exist")
 
 
 @pytest.mark.parametrize(
-    ("account", "result", "told"),
+    ("account", "result", "message"),
     [
         pytest.param(FakeAccount(HELD), OK, "version 7 is published", id="published"),
         pytest.param(FakeAccount(None), FAILED, "no watcher has ever run", id="empty"),
         pytest.param(
-            FakeAccount(replace(HELD, head=Head("u", None))), FAILED, "nothing was published yet", id="a lease alone"
+            FakeAccount(replace(HELD, head=Head("u", None))),
+            FAILED,
+            "nothing has been published yet",
+            id="a lease alone",
         ),
         pytest.param(FakeAccount(error=GONE), FAILED, "does not exist", id="gone"),
     ],
 )
-def test_the_table(account: FakeAccount, result: Result, told: str) -> None:
-    expect(table(account), "table", result, told)
+def test_the_table(account: FakeAccount, result: Result, message: str) -> None:
+    expect(table(account), "table", result, message)
 
 
 @pytest.mark.parametrize(
-    ("item", "periodic", "result", "told"),
+    ("item", "periodic", "result", "message"),
     [
         pytest.param(held(2), False, OK, "held by watcher-1, renewed 2 s ago, term 3", id="held"),
-        pytest.param(held(40), False, WARNING, "run out, of watcher-1", id="its holder died a moment ago"),
-        pytest.param(held(400), False, FAILED, "nobody follows", id="its holder died long ago"),
+        pytest.param(held(40), False, WARNING, "expired, held by watcher-1", id="its holder died a moment ago"),
+        pytest.param(held(400), False, FAILED, "no successor", id="its holder died long ago"),
         pytest.param(held(2, ""), False, WARNING, "a successor is expected", id="handed over"),
-        pytest.param(held(400, ""), False, FAILED, "nobody follows", id="to nobody"),
+        pytest.param(held(400, ""), False, FAILED, "no successor", id="to nobody"),
         pytest.param(held(50, ""), True, OK, "free between two runs", id="a periodic watcher has gone"),
-        pytest.param(held(400, ""), True, FAILED, "nobody follows", id="and did not come again"),
-        pytest.param(replace(HELD, lease=NO_RECORD), False, FAILED, "nobody has ever held it", id="never held"),
+        pytest.param(held(400, ""), True, FAILED, "no successor", id="and did not come again"),
+        pytest.param(replace(HELD, lease=NO_RECORD), False, FAILED, "never acquired", id="never held"),
     ],
 )
-def test_the_lease(item: HeadItem, periodic: bool, result: Result, told: str) -> None:
-    expect(lease(item, NOW, periodic=periodic), "lease", result, told)
+def test_the_lease(item: HeadItem, periodic: bool, result: Result, message: str) -> None:
+    expect(lease(item, NOW, periodic=periodic), "lease", result, message)
 
 
 @pytest.mark.parametrize(
-    ("account", "result", "told"),
+    ("account", "result", "message"),
     [
         pytest.param(FakeAccount(), OK, "rate(1 minute), enabled", id="enabled"),
         pytest.param(
@@ -74,8 +77,8 @@ def test_the_lease(item: HeadItem, periodic: bool, result: Result, told: str) ->
         pytest.param(FakeAccount(error=AccountUnavailable("not found")), FAILED, "not found", id="deleted by hand"),
     ],
 )
-def test_the_schedule(account: FakeAccount, result: Result, told: str) -> None:
-    expect(schedule(account), "schedule", result, told)
+def test_the_schedule(account: FakeAccount, result: Result, message: str) -> None:
+    expect(schedule(account), "schedule", result, message)
 
 
 @pytest.mark.parametrize(
@@ -92,24 +95,24 @@ def test_a_deployment_without_a_change_puts_back_no_schedule_so_it_is_no_remedy(
 
 
 @pytest.mark.parametrize(
-    ("state", "result", "told"),
+    ("state", "result", "message"),
     [
-        pytest.param(FunctionState("A", "Active", "Successful", None), OK, "1 are active", id="active"),
-        pytest.param(FunctionState("A", "Inactive", "Successful", 5), OK, "1 are active", id="idle, which a call ends"),
+        pytest.param(FunctionState("A", "Active", "Successful", None), OK, "1 active", id="active"),
+        pytest.param(FunctionState("A", "Inactive", "Successful", 5), OK, "1 active", id="idle, which a call ends"),
         pytest.param(FunctionState("A", "Failed", "Successful", None), FAILED, "its state is Failed", id="failed"),
         pytest.param(FunctionState("A", "Active", "Failed", None), FAILED, "last update failed", id="an old version"),
         pytest.param(FunctionState("A", "Active", "Successful", 0), FAILED, "never runs", id="throttled to nothing"),
     ],
 )
-def test_functions(state: FunctionState, result: Result, told: str) -> None:
-    expect(functions(FakeAccount(deployed=[state])), "functions", result, told)
+def test_functions(state: FunctionState, result: Result, message: str) -> None:
+    expect(functions(FakeAccount(deployed=[state])), "functions", result, message)
 
 
 def test_a_role_that_may_not_write_is_named() -> None:
     account = FakeAccount(forbidden=lambda function, action: action.name == "dynamodb:UpdateItem")
     found = list(roles(account))
-    assert [each.told for each in found] == ["WatcherFunction may not dynamodb:UpdateItem head in the table"]
-    expect(roles(FakeAccount()), "roles", OK, "what they have to")
+    assert [each.message for each in found] == ["WatcherFunction may not dynamodb:UpdateItem head in the table"]
+    expect(roles(FakeAccount()), "roles", OK, "all permissions")
 
 
 @pytest.mark.parametrize("check", [functions, roles])

@@ -9,14 +9,14 @@ import yaml
 
 from berth.scheduling.configuration import BerthConfiguration
 from berth.scheduling.freshness import WakeUp
-from berth_cli.doctor.access.cluster import Right
+from berth_cli.doctor.access.cluster import Permission
 from berth_cli.doctor.checks.cluster import (
-    BINDER_RIGHTS,
+    BINDER_PERMISSIONS,
     COUNTED_REMEDY,
-    rights,
+    check_permissions,
     same_cluster,
     wake_up,
-    watcher_rights,
+    watcher_permissions,
 )
 from berth_cli.doctor.findings import CheckName, Result
 from tests.conftest import PROJECT
@@ -45,46 +45,46 @@ def documented(role: str, path: Path = RBAC) -> set[str]:
     return found
 
 
-def asked(wanted: list[Right]) -> set[str]:
+def asked(wanted: list[Permission]) -> set[str]:
     parts = {each: each.resource + (f"/{each.subresource}" if each.subresource else "") for each in wanted}
     return {f"{each.verb} {each.group}/{parts[each]} {each.name}" for each in wanted}
 
 
 def test_what_is_checked_is_what_the_example_gives() -> None:
-    assert asked(watcher_rights(SPREADING)) == documented("berth-watcher")
-    assert asked(list(BINDER_RIGHTS)) == documented("berth-binder")
+    assert asked(watcher_permissions(SPREADING)) == documented("berth-watcher")
+    assert asked(list(BINDER_PERMISSIONS)) == documented("berth-binder")
 
 
 def test_counted_resources_need_what_their_own_example_gives() -> None:
     own = documented("berth-watcher-counted-resources", COUNTED)
-    assert asked(watcher_rights(COUNTING)) - asked(watcher_rights(DEFAULT)) == own
+    assert asked(watcher_permissions(COUNTING)) - asked(watcher_permissions(DEFAULT)) == own
     access = FakeAccess(forbidden=lambda right: right.verb in ("get", "patch") and right.resource == "pods")
-    found = list(rights(CheckName.WATCHER_RIGHTS, access, watcher_rights(COUNTING)))
+    found = list(check_permissions(CheckName.WATCHER_RIGHTS, access, watcher_permissions(COUNTING)))
     assert {finding.remedy for finding in found} == {COUNTED_REMEDY}
 
 
 def test_controllers_are_needed_for_spreading_alone() -> None:
-    assert asked(watcher_rights(SPREADING)) > asked(watcher_rights(DEFAULT))
+    assert asked(watcher_permissions(SPREADING)) > asked(watcher_permissions(DEFAULT))
 
 
 def test_the_right_for_waking_pods_is_asked_where_pods_are_woken() -> None:
     pods = BerthConfiguration.model_validate({"nodeCache": {"wakeUp": "pod"}})
-    assert asked(watcher_rights(pods)) - asked(watcher_rights(DEFAULT)) == {"patch /pods/status "}
+    assert asked(watcher_permissions(pods)) - asked(watcher_permissions(DEFAULT)) == {"patch /pods/status "}
 
 
 def test_each_missing_right_is_named_with_the_user_who_lacks_it() -> None:
     access = FakeAccess(forbidden=lambda right: right.verb == "watch" and right.resource in ("nodes", "pods"))
-    found = list(rights(CheckName.WATCHER_RIGHTS, access, watcher_rights(DEFAULT)))
-    assert [finding.told for finding in found] == [
+    found = list(check_permissions(CheckName.WATCHER_RIGHTS, access, watcher_permissions(DEFAULT)))
+    assert [finding.message for finding in found] == [
         "system:serviceaccount:kube-system:berth may not watch nodes",
         "system:serviceaccount:kube-system:berth may not watch pods",
     ]
 
 
 @pytest.mark.parametrize(
-    ("access", "result", "told"),
+    ("access", "result", "message"),
     [
-        pytest.param(FakeAccess(), OK, "has all 2 rights", id="all of them"),
+        pytest.param(FakeAccess(), OK, "has all 2 permissions", id="all of them"),
         pytest.param(
             FakeAccess(forbidden=lambda right: right.subresource == "binding"), FAILED, "may not create pods/binding",
             id="no Binding",
@@ -92,30 +92,32 @@ def test_each_missing_right_is_named_with_the_user_who_lacks_it() -> None:
         pytest.param(FakeAccess(unreachable="cannot be reached"), FAILED, "cannot be reached", id="no API server"),
     ],
 )  # fmt: skip
-def test_rights(access: FakeAccess, result: Result, told: str) -> None:
-    expect(rights(CheckName.BIND_RIGHTS, access, BINDER_RIGHTS), "bind-rights", result, told)
+def test_rights(access: FakeAccess, result: Result, message: str) -> None:
+    expect(check_permissions(CheckName.BIND_RIGHTS, access, BINDER_PERMISSIONS), "bind-rights", result, message)
 
 
 @pytest.mark.parametrize(
-    ("access", "how", "result", "told"),
+    ("access", "how", "result", "message"),
     [
-        pytest.param(FakeAccess(), WakeUp.OBJECT, OK, "can be woken", id="the object is there"),
-        pytest.param(FakeAccess(untouchable="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="it is not"),
+        pytest.param(
+            FakeAccess(), WakeUp.OBJECT, OK, "the wake-up of the scheduling queue works", id="the object is there"
+        ),
+        pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="it is not"),
         pytest.param(FakeAccess(unreachable="cannot be reached"), WakeUp.OBJECT, FAILED, "reached", id="nobody there"),
-        pytest.param(FakeAccess(untouchable="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="nobody wants it"),
+        pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="nobody wants it"),
     ],
 )
-def test_waking_the_queue(access: FakeAccess, how: WakeUp, result: Result, told: str) -> None:
-    expect(wake_up(access, how), "wake-up", result, told)
+def test_waking_the_queue(access: FakeAccess, how: WakeUp, result: Result, message: str) -> None:
+    expect(wake_up(access, how), "wake-up", result, message)
 
 
 @pytest.mark.parametrize(
-    ("access", "result", "told"),
+    ("access", "result", "message"),
     [
         pytest.param(FakeAccess(cluster="one"), OK, "of this cluster", id="the same"),
-        pytest.param(FakeAccess(cluster="two"), FAILED, "the cluster one, the kubeconfig of two", id="another one"),
+        pytest.param(FakeAccess(cluster="two"), FAILED, "cluster one, the kubeconfig of cluster two", id="another one"),
         pytest.param(FakeAccess(unreachable="cannot be reached"), FAILED, "reached", id="nobody there"),
     ],
 )
-def test_the_cache_is_of_the_schedulers_cluster(access: FakeAccess, result: Result, told: str) -> None:
-    expect(same_cluster(access, "one/1+bc814cf7"), "same-cluster", result, told)
+def test_the_cache_is_of_the_schedulers_cluster(access: FakeAccess, result: Result, message: str) -> None:
+    expect(same_cluster(access, "one/1+bc814cf7"), "same-cluster", result, message)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from berth_cli.doctor.scheduler.configuration import NotReadable
-from berth_cli.doctor.scheduler.configuration_source import NotThere, from_cluster, from_file
+from berth_cli.doctor.scheduler.configuration import InvalidSchedulerConfiguration
+from berth_cli.doctor.scheduler.configuration_source import ConfigurationNotFound, from_cluster, from_file
 from tests.conftest import PROJECT
 from tests.fakes.doctor import ADDRESS, FakeAccess
 from tests.unit.cli.doctor.schedulers import document
@@ -42,31 +42,31 @@ def test_the_examples(file: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         pytest.param("kind: Pod", "has 0 documents", id="none"),
         pytest.param(f"{TEXT}---\n{TEXT}", "has 2 documents", id="two"),
     ],
 )
-def test_none_or_several(text: str, told: str, tmp_path: Path) -> None:
+def test_none_or_several(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     path.write_text(text)
-    with pytest.raises(NotThere, match=told):
+    with pytest.raises(ConfigurationNotFound, match=message):
         from_file(path)
 
 
 def test_what_is_not_yaml_is_told_without_its_content(tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     path.write_text("urlPrefix: 'https://me:hidden@berth\n")
-    with pytest.raises(NotReadable) as told:
+    with pytest.raises(InvalidSchedulerConfiguration) as caught:
         from_file(path)
-    assert "hidden" not in str(told.value)
+    assert "hidden" not in str(caught.value)
 
 
 def test_in_the_cluster() -> None:
     access = FakeAccess(documents={("kube-system", "berth-scheduler"): {"config.yaml": TEXT}})
     assert from_cluster(access, "kube-system", "berth-scheduler").extenders[0].url_prefix == ADDRESS
-    with pytest.raises(NotThere, match="kube-system/other has 0 documents"):
+    with pytest.raises(ConfigurationNotFound, match="kube-system/other has 0 documents"):
         from_cluster(access, "kube-system", "other")
-    with pytest.raises(NotThere, match="cannot be read: refused"):
+    with pytest.raises(ConfigurationNotFound, match="cannot be read: refused"):
         from_cluster(FakeAccess(unreachable="refused"), "kube-system", "x")

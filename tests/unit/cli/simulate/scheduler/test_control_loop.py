@@ -145,7 +145,7 @@ def test_every_nodes_verdict_is_told_of_pending_pods_and_of_all_where_asked() ->
     snapshot = Snapshot.of([node("a", "1"), node("b")])
     assert set(outcomes(ControlLoop(FULL, snapshot), pod("web", "9"))[0].rejected) == {"a", "b"}
     assert outcomes(ControlLoop(FULL, snapshot), pod("web", "2"))[0].rejected == {}
-    [found] = outcomes(ControlLoop(FULL, snapshot, in_full=True), pod("web", "2"))
+    [found] = outcomes(ControlLoop(FULL, snapshot, explain_placed=True), pod("web", "2"))
     assert {name: status.message for name, status in found.rejected.items()} == {"a": "Insufficient cpu"}
 
 
@@ -241,8 +241,8 @@ def test_each_pod_goes_where_a_cycle_of_its_own_would_put_it(snapshot: Snapshot,
         found = loop.schedule(waiting)
         best = max(alone.totals.values(), default=0)
         ranked = [name for name in alone.feasible if alone.totals.get(name, 0) == best]
-        preempted = None if alone.preemption is None else alone.preemption.nominated
-        assert found.node == min(ranked, default=preempted or "")
+        apply_preemption = None if alone.preemption is None else alone.preemption.nominated
+        assert found.node == min(ranked, default=apply_preemption or "")
         assert found.preemption == alone.preemption
         if not found.node:
             assert {name: verdict.status for name, verdict in alone.verdicts.items()} == found.rejected

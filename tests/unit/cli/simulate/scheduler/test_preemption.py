@@ -10,7 +10,7 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import NoCandidate
-from berth_cli.simulate.queue import queue
+from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
 from tests.builders.nodes import PRIORITY, node_with
@@ -34,10 +34,10 @@ def run(*objects: Object, document: Mapping[str, object] | None = None) -> tuple
     cluster = snapshot(*objects)
     extender = PolicyExtender(configuration.policy())
     loop = ControlLoop(configuration.build_profile("full"), cluster, extender)
-    return list(loop.run(queue(cluster.unbound.values(), ()).pods)), loop
+    return list(loop.run(build_queue(cluster.unbound.values(), ()).pods)), loop
 
 
-def told(outcome: Outcome) -> tuple[str, list[str]]:
+def placement(outcome: Outcome) -> tuple[str, list[str]]:
     """The node, and who had to go."""
     victims = () if outcome.preemption is None else outcome.preemption.victims
     return outcome.node, [victim.name for victim in victims]
@@ -49,7 +49,7 @@ def names(pods: Sequence[Pod]) -> list[str]:
 
 def test_the_victims_are_gone_and_the_pod_has_their_room() -> None:
     [found], loop = run(node_with("n"), placed("a", 1, "2"), placed("b", 2, "2"), waiting("urgent", "2"))
-    assert told(found) == ("n", ["a"])
+    assert placement(found) == ("n", ["a"])
     assert found.message == ""
     assert names(loop.snapshot.nodes["n"].pods) == ["b", "urgent"]
     assert not loop.snapshot.nominated
@@ -58,14 +58,14 @@ def test_the_victims_are_gone_and_the_pod_has_their_room() -> None:
 def test_each_preemption_sees_those_before_it() -> None:
     nodes = [node_with("a"), placed("on-a", 1, "4", node="a"), node_with("b"), placed("on-b", 2, "4", node="b")]
     found, _ = run(*nodes, *(waiting(f"urgent-{number}") for number in range(3)))
-    assert [told(each) for each in found] == [("a", ["on-a"]), ("b", ["on-b"]), ("", [])]
+    assert [placement(each) for each in found] == [("a", ["on-a"]), ("b", ["on-b"]), ("", [])]
     assert found[-1].message == "0/2 nodes are available: 2 Insufficient cpu."
 
 
 def test_what_is_remembered_of_a_node_is_not_told_of_another_priority() -> None:
     nodes = [node_with("n"), placed("a", 1, "2"), placed("b", 50, "2")]
     found, _ = run(*nodes, waiting("first", "4", 40), waiting("second", "4", 60))
-    assert [(each.pod.name, *told(each)) for each in found] == [("second", "n", ["b", "a"]), ("first", "", [])]
+    assert [(each.pod.name, *placement(each)) for each in found] == [("second", "n", ["b", "a"]), ("first", "", [])]
 
 
 def test_evictions_use_up_what_a_budget_allows() -> None:
@@ -77,7 +77,7 @@ def test_evictions_use_up_what_a_budget_allows() -> None:
         *(node_with("c"), placed("on-c", 9, "4", node="c")),
     ]
     found, loop = run(*objects, waiting("first"), waiting("second"), waiting("third"))
-    assert [told(each) for each in found] == [("a", ["on-a"]), ("c", ["on-c"]), ("b", ["on-b"])]
+    assert [placement(each) for each in found] == [("a", ["on-a"]), ("c", ["on-c"]), ("b", ["on-b"])]
     assert [each.preemption and dict(each.preemption.violated) for each in found] == [
         {},
         {},
@@ -117,7 +117,7 @@ def test_why_not_the_other_nodes() -> None:
 
 def test_a_pod_that_never_preempts_says_so() -> None:
     [found], loop = run(node_with("n"), placed("a", 1, "4"), waiting("urgent", preemptionPolicy="Never"))
-    assert told(found) == ("", [])
+    assert placement(found) == ("", [])
     assert found.message == (
         "0/1 nodes are available: 1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never."
     )
@@ -128,14 +128,14 @@ def test_a_pod_whose_victims_are_leaving_waits() -> None:
     leaving = placed("leaving", 1, "4", node="n", terminating=True, conditions=[PREEMPTED])
     other = node_with("m"), placed("other", 1, "4", node="m")
     [found], _ = run(node_with("n"), leaving, *other, waiting("urgent", nominated="n"))
-    assert told(found) == ("", [])
+    assert placement(found) == ("", [])
     assert found.message.endswith("preemption: not eligible due to a terminating pod on the nominated node.")
 
 
 def test_a_pod_of_higher_priority_takes_over_the_room_and_the_nomination() -> None:
     leaving = placed("leaving", 1, "4", terminating=True, conditions=[PREEMPTED])
     found, loop = run(node_with("n"), leaving, waiting("middle", priority=50, nominated="n"), waiting("urgent"))
-    assert [(each.pod.name, *told(each)) for each in found] == [("urgent", "n", ["leaving"]), ("middle", "", [])]
+    assert [(each.pod.name, *placement(each)) for each in found] == [("urgent", "n", ["leaving"]), ("middle", "", [])]
     assert found[1].pod.nominated_node == ""
     assert not loop.snapshot.nominated
 
@@ -143,7 +143,7 @@ def test_a_pod_of_higher_priority_takes_over_the_room_and_the_nomination() -> No
 def test_a_nomination_of_equal_priority_stays() -> None:
     nominated = waiting("nominated", nominated="n")
     found, _ = run(node_with("n"), placed("a", 1, "4"), waiting("another"), nominated)
-    assert [(each.pod.name, *told(each)) for each in found] == [("another", "", []), ("nominated", "n", ["a"])]
+    assert [(each.pod.name, *placement(each)) for each in found] == [("another", "", []), ("nominated", "n", ["a"])]
 
 
 # -------------------------------------------------------------------------------------------------- with Berth's policy
@@ -159,14 +159,14 @@ def test_nodes_that_the_policy_bars_are_no_candidates() -> None:
         waiting("urgent", "3"),
         document=LABEL,
     )
-    assert told(found) == ("good", ["c"])
+    assert placement(found) == ("good", ["c"])
     assert found.preemption is not None
     assert found.preemption.others() == {"barred": LeftOut.BARRED, "dropped": NoCandidate.NOT_HELPFUL}
 
 
 def test_a_pod_that_the_policy_alone_rejects_evicts_nobody() -> None:
     [found], loop = run(node_with("n"), placed("a", 1, "1"), waiting("urgent", "1"), document=LABEL)
-    assert told(found) == ("", [])
+    assert placement(found) == ("", [])
     assert names(loop.snapshot.nodes["n"].pods) == ["a"]
 
 
@@ -194,7 +194,7 @@ def test_where_the_policy_needs_it_more_have_to_go_than_the_scheduler_asks_for()
     asking["spec"]["containers"][0]["resources"]["requests"][LICENCE] = "1"
     node = node_with("n", allocatable={"cpu": "2", LICENCE: "1"})
     [found], _ = run(node, placed("a", 1, "1500m"), licensed("b", 2, "100m"), asking, document=LICENCES)
-    assert told(found) == ("n", ["b", "a"])
+    assert placement(found) == ("n", ["b", "a"])
 
 
 @pytest.mark.parametrize("choose", ["all", "one"])
@@ -205,7 +205,7 @@ def test_the_best_node_is_the_best_of_those_that_the_policy_agrees_to(choose: st
         *(node_with("b", {PRIORITY: "1"}), placed("on-b", 1, "4", node="b")),
     ]
     [found], _ = run(*objects, waiting("urgent"), document=document)
-    assert told(found) == ("b", ["on-b"])
+    assert placement(found) == ("b", ["on-b"])
     assert found.preemption is not None
     wanted = {"all": Worse.HIGHEST, "one": LeftOut.NOT_BEST}
     assert found.preemption.others() == {"a": wanted[choose]}
