@@ -1,4 +1,4 @@
-"""What doctor looks at, as a test sets it."""
+"""Fakes of doctor's ports; a test sets their responses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEALTHY: Mapping[str, object] = {
 
 
 def answered(content: object, status: int = 200, *, seconds: float = 0.01, ahead: float | None = 0.0) -> HttpResponse:
-    """An answer; `ahead`: by how much the server's clock is, None where it does not tell."""
+    """A response. `ahead`: seconds by which the server's clock is ahead; None: no Date header."""
     body = content if isinstance(content, bytes) else orjson.dumps(content)
     return HttpResponse(status, body, seconds, None if ahead is None else NOW + ahead - 0.5, NOW)
 
@@ -42,19 +42,19 @@ def _verb_finding(name: str) -> HttpResponse:
 
 @dataclass
 class FakeEndpoint(Endpoint):
-    """As Berth answers when all is well, but for what a test says; `asked` has the verbs that were called."""
+    """Responds like a healthy Berth except for the given values. `calls`: the called verbs."""
 
     verbs: Mapping[str, HttpResponse | NoResponse] = field(default_factory=dict)
     health: HttpResponse | NoResponse = field(default_factory=lambda: answered(HEALTHY))
     shown: ServerCertificate | NoResponse | None = field(default_factory=lambda: ServerCertificate(NOW + 90 * 86400.0))
-    asked: list[tuple[str, bytes]] = field(default_factory=list)
+    calls: list[tuple[str, bytes]] = field(default_factory=list)
 
     @property
     def address(self) -> str:
         return ADDRESS
 
     def verb(self, name: str, body: bytes) -> HttpResponse | NoResponse:
-        self.asked.append((name, body))
+        self.calls.append((name, body))
         return self.verbs.get(name) or _verb_finding(name)
 
     def healthz(self) -> HttpResponse | NoResponse:
@@ -66,7 +66,7 @@ class FakeEndpoint(Endpoint):
 
 @dataclass
 class FakeAccess(ClusterAccess):
-    """A user who may do all but what is `forbidden`; with `unreachable` nothing can be asked."""
+    """A user with all permissions except `forbidden`; `unreachable`: every call fails."""
 
     forbidden: Callable[[Permission], bool] = lambda right: False
     unreachable: str = ""
@@ -75,38 +75,38 @@ class FakeAccess(ClusterAccess):
     wake_up_error: str = ""
     documents: Mapping[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
-    def _ask(self) -> None:
+    def _check(self) -> None:
         if self.unreachable:
             raise ClusterUnavailable(self.unreachable)
 
     def user(self) -> str:
-        self._ask()
+        self._check()
         return "system:serviceaccount:kube-system:berth"
 
     def is_allowed(self, right: Permission) -> bool:
-        self._ask()
+        self._check()
         return not self.forbidden(right)
 
     def uid(self) -> str:
-        self._ask()
+        self._check()
         return self.cluster
 
     def node_names(self) -> list[str]:
-        self._ask()
+        self._check()
         return list(self.nodes)
 
     def try_wake_up(self) -> str:
-        self._ask()
+        self._check()
         return self.wake_up_error
 
     def config_texts(self, namespace: str, name: str) -> dict[str, str]:
-        self._ask()
+        self._check()
         return self.documents.get((namespace, name), {})
 
 
 @dataclass
 class FakeAccount(Account):
-    """A stack's account; `error` is what every question ends with."""
+    """A stack's account. `error`: raised by every method."""
 
     item: HeadItem | None = None
     scheduled: Sequence[Schedule] = (Schedule("every-minute", "ENABLED", "rate(1 minute)"),)
@@ -114,26 +114,26 @@ class FakeAccount(Account):
     forbidden: Callable[[str, Action], bool] = lambda function, action: False
     error: AccountUnavailable | None = None
 
-    def _ask(self) -> None:
+    def _check(self) -> None:
         if self.error is not None:
             raise self.error
 
     def head(self) -> HeadItem | None:
-        self._ask()
+        self._check()
         return self.item
 
     def schedules(self) -> list[Schedule]:
-        self._ask()
+        self._check()
         return list(self.scheduled)
 
     def functions(self) -> list[FunctionState]:
-        self._ask()
+        self._check()
         return list(self.deployed)
 
     def denied(self, function: str, actions: Sequence[Action]) -> list[Action]:
-        self._ask()
+        self._check()
         return [action for action in actions if self.forbidden(function, action)]
 
     def table_arn(self) -> str:
-        self._ask()
+        self._check()
         return "arn:aws:dynamodb:eu-central-1:1:table/cache"

@@ -103,7 +103,7 @@ def _taken_out(table: str) -> list[Any]:
     return items
 
 
-def test_a_counted_pod_is_bound_confirmed_and_freed(served: Served) -> None:
+def test_counted_pod_is_bound_confirmed_and_released(served: Served) -> None:
     served.wait("the node has a ledger", lambda: served.ledger.node("node-a") is not None)
 
     assert (served.bind("a"), served.bind("b")) == ("", "")

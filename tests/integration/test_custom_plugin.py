@@ -18,14 +18,14 @@ FILES = ["--cluster", str(EXAMPLE / "cluster.yaml"), "--config", str(EXAMPLE / "
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(EXAMPLE), "PYTHONUNBUFFERED": "1"}
 
 
-def test_the_simulation_says_what_the_readme_says() -> None:
+def test_simulation_matches_example_readme() -> None:
     done = subprocess.run([*BERTH, "simulate", *FILES], capture_output=True, text=True, check=False, env=ENVIRONMENT)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout in (EXAMPLE / "README.md").read_text()
     assert done.stdout in (PROJECT / "docs/how-to/custom-plugin.md").read_text()
 
 
-def test_the_served_extender_decides_by_it() -> None:
+def test_served_extender_uses_custom_plugin() -> None:
     process = subprocess.Popen(
         [*BERTH, "serve", *FILES, "--port", "0"],
         stdout=subprocess.PIPE,
@@ -53,7 +53,7 @@ def test_the_served_extender_decides_by_it() -> None:
         process.communicate()
 
 
-def test_the_layer_takes_the_package_along_where_there_is_one(tmp_path: Path) -> None:
+def test_layer_includes_package_with_plugin(tmp_path: Path) -> None:
     """What make would do, without doing it: to build the layer takes packages from a registry."""
     layers = tmp_path / "layers"
     for name in ("layer.mk", "scheduling/Makefile"):

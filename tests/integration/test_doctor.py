@@ -1,4 +1,4 @@
-"""`berth doctor` against the functions behind a gateway on loopback, with one thing wrong at a time."""
+"""`berth doctor` against the functions behind a loopback gateway, with one error at a time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def scheduler(url: str, tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     return tmp_path / "scheduler.yaml", yaml.safe_load(printed)
 
 
-def test_a_sound_setup_has_nothing_to_tell(scheduler: tuple[Path, dict[str, Any]]) -> None:
+def test_correct_installation_has_no_findings(scheduler: tuple[Path, dict[str, Any]]) -> None:
     path, document = scheduler
     path.write_text(yaml.safe_dump(document))
     done = run("--scheduler-config", path, "-o", "json", "--strict")
@@ -61,7 +61,7 @@ def test_a_sound_setup_has_nothing_to_tell(scheduler: tuple[Path, dict[str, Any]
         pytest.param({"nodeCachCapable": True}, "scheduler", id="a field that is none"),
     ],
 )
-def test_what_is_wrong_is_named(entry: dict[str, Any], check: str, scheduler: tuple[Path, dict[str, Any]]) -> None:
+def test_names_wrong_field(entry: dict[str, Any], check: str, scheduler: tuple[Path, dict[str, Any]]) -> None:
     path, document = scheduler
     document["extenders"][0] |= entry
     path.write_text(yaml.safe_dump(document))
@@ -70,24 +70,24 @@ def test_what_is_wrong_is_named(entry: dict[str, Any], check: str, scheduler: tu
     assert done.exit_code == 1
 
 
-def test_a_wrong_path_shows_in_every_verb(url: str) -> None:
+def test_wrong_path_fails_every_verb(url: str) -> None:
     done = run("--url", url.replace("/scheduler", "/sched"), "-o", "json")
     assert set(bad(done)) >= {"filterVerb", "prioritizeVerb", "bindVerb", "preemptVerb"}
 
 
-def test_one_whose_scores_go_does_not_take() -> None:
+def test_fails_for_scores_that_go_rejects() -> None:
     """Swallowed by kube-scheduler without a word: only here it shows."""
     with LoopbackServer(lambda _: Response(200, b'[{"Host":"a","Score":1.5}]')) as server:
         done = run("--url", f"{server.url}/scheduler", "-o", "json")
     assert bad(done)["prioritizeVerb"] == "failed"
 
 
-def test_a_cluster_that_cannot_be_reached_is_named_and_the_rest_is_checked(url: str, tmp_path: Path) -> None:
+def test_unreachable_cluster_does_not_stop_other_checks(url: str, tmp_path: Path) -> None:
     done = run("--url", url, "--kubeconfig", kubeconfig_for("http://127.0.0.1:1", tmp_path), "-o", "json")
     assert set(bad(done)) - {"watcher"} == {"watcher-rights", "bind-rights", "wake-up"}
 
 
-def test_files_that_lie_on_the_schedulers_machine_are_asked_for(scheduler: tuple[Path, dict[str, Any]]) -> None:
+def test_asks_for_files_of_schedulers_machine(scheduler: tuple[Path, dict[str, Any]]) -> None:
     path, document = scheduler
     document["extenders"][0] |= {"urlPrefix": "https://127.0.0.1/scheduler", "tlsConfig": {"caFile": "/there/ca.crt"}}
     path.write_text(yaml.safe_dump(document))
@@ -97,7 +97,7 @@ def test_files_that_lie_on_the_schedulers_machine_are_asked_for(scheduler: tuple
     assert done.exit_code == 0
 
 
-def test_data_that_nobody_can_use_is_a_failure(scheduler: tuple[Path, dict[str, Any]]) -> None:
+def test_unusable_tls_data_fails(scheduler: tuple[Path, dict[str, Any]]) -> None:
     path, document = scheduler
     tls = {"certData": "aGlkZGVu", "keyData": "aGlkZGVu"}
     document["extenders"][0] |= {"urlPrefix": "https://127.0.0.1/scheduler", "tlsConfig": tls}
@@ -107,7 +107,7 @@ def test_data_that_nobody_can_use_is_a_failure(scheduler: tuple[Path, dict[str, 
     assert "hidden" not in done.stdout
 
 
-def test_text_for_people(url: str) -> None:
+def test_text_output_has_no_colours_in_pipe(url: str) -> None:
     done = run("--url", url)
     assert "ok       filterVerb: filter responds\n" in done.stdout
     assert "\x1b" not in done.stdout  # colours are for terminals
@@ -124,13 +124,13 @@ def test_text_for_people(url: str) -> None:
         pytest.param(("--url", "http://x/scheduler", "--scheduler-configmap", "a"), "NAMESPACE/NAME", id="no name"),
     ],
 )
-def test_wrong_options(arguments: tuple[str, ...], message: str) -> None:
+def test_rejects_wrong_options(arguments: tuple[str, ...], message: str) -> None:
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in " ".join(done.stderr.split())
 
 
-def test_a_configuration_that_is_not_valid_is_a_finding(url: str, tmp_path: Path) -> None:
+def test_invalid_configuration_is_finding(url: str, tmp_path: Path) -> None:
     document = tmp_path / "berth.yaml"
     document.write_text("profile: none-such\n")
     done = run("--url", url, "--config", document, "-o", "json")
@@ -138,7 +138,7 @@ def test_a_configuration_that_is_not_valid_is_a_finding(url: str, tmp_path: Path
     assert done.exit_code == 1
 
 
-def test_ctrl_c_is_no_failure_of_the_set_up(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_exits_with_130(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 

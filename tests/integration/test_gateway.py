@@ -1,4 +1,4 @@
-"""The gateway under uvicorn on loopback: events as the HTTP API makes them, and what it refuses by itself."""
+"""The gateway under uvicorn on loopback: Lambda events, and requests that it rejects itself."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def padded(size: int) -> bytes:
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("body", BAD_INPUT)
-def test_bad_input_is_a_clear_failure_in_the_verbs_own_form(caller: Caller, verb: str, body: str) -> None:
+def test_bad_input_gets_error_of_verb(caller: Caller, verb: str, body: str) -> None:
     response = caller.post(f"/scheduler/{verb}", body)
     assert response.status == (200 if verb in WITH_ERROR else 400)
     assert response.json["Error"] != ""
@@ -60,19 +60,19 @@ def test_bad_input_is_a_clear_failure_in_the_verbs_own_form(caller: Caller, verb
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_an_unknown_node_is_an_ordinary_answer(caller: Caller, verb: str) -> None:
+def test_unknown_node_gets_normal_response(caller: Caller, verb: str) -> None:
     response = caller.post(f"/scheduler/{verb}", body_of(cache_mode(["never-heard-of"])))
     assert response.status == 200
     assert b"never-heard-of" in response.content
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_duplicate_names_are_answered_once(caller: Caller, verb: str) -> None:
+def test_duplicate_names_get_one_answer(caller: Caller, verb: str) -> None:
     response = caller.post(f"/scheduler/{verb}", body_of(cache_mode(["n10", "n10", "n10"])))
     assert response.content.count(b'"n10"') == 1
 
 
-def test_a_body_of_six_megabytes_is_answered(caller: Caller) -> None:
+def test_accepts_body_of_six_megabytes(caller: Caller) -> None:
     response = caller.post("/scheduler/filter", padded(6_000_000))
     assert response.status == 200
     assert [item["metadata"]["name"] for item in response.json["Nodes"]["items"]] == ["n10"]
@@ -80,14 +80,14 @@ def test_a_body_of_six_megabytes_is_answered(caller: Caller) -> None:
 
 @pytest.mark.parametrize("size", [6_000_001, MAX_PAYLOAD_BYTES])
 @pytest.mark.parametrize("verb", VERBS)
-def test_what_lambda_would_not_take_is_told_by_the_verb(caller: Caller, verb: str, size: int) -> None:
+def test_verb_rejects_payload_above_lambda_limit(caller: Caller, verb: str, size: int) -> None:
     response = caller.post(f"/scheduler/{verb}", padded(size))
     assert response.status == (200 if verb in WITH_ERROR else 400)
     assert response.json["Error"] == TOO_LARGE
 
 
 @pytest.mark.parametrize("size", [MAX_PAYLOAD_BYTES + 1, 12_000_000])
-def test_what_the_gateway_would_not_take_is_413_and_no_function_is_asked(
+def test_payload_above_gateway_limit_is_413_without_function_call(
     caller: Caller, size: int, log_lines: LogLines
 ) -> None:
     response = caller.post("/scheduler/filter", padded(size))
@@ -95,10 +95,10 @@ def test_what_the_gateway_would_not_take_is_413_and_no_function_is_asked(
     assert response.json == {"message": "Request Too Long"}
     [line] = log_lines.all()
     assert (line["level"], "verb" in line) == ("WARNING", False)
-    assert line["message"] == "POST /scheduler/filter: a body of more than 10000000 bytes was refused"
+    assert line["message"] == "POST /scheduler/filter: rejected a body of more than 10000000 bytes"
 
 
-def test_the_connection_survives_a_body_that_was_refused(caller: Caller) -> None:
+def test_connection_survives_rejected_body(caller: Caller) -> None:
     assert caller.post("/scheduler/filter", padded(MAX_PAYLOAD_BYTES + 1)).status == 413
     assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).status == 200
     assert len(caller.local_ports) == 1
@@ -117,7 +117,7 @@ def test_the_connection_survives_a_body_that_was_refused(caller: Caller) -> None
         pytest.param("POST", "/scheduler/../scheduler/filter", id="a detour"),
     ],
 )
-def test_a_wrong_method_or_path_is_404_and_one_log_line_with_the_routes(
+def test_unknown_route_is_404_and_logs_known_routes(
     caller: Caller, method: str, path: str, log_lines: LogLines
 ) -> None:
     response = caller.request(method, path, body_of(cache_mode(["n10"])))
@@ -125,16 +125,16 @@ def test_a_wrong_method_or_path_is_404_and_one_log_line_with_the_routes(
     assert response.json == {"message": "Not Found", "Error": f"Berth has no route {method} {path}"}
     [line] = log_lines.all()
     assert (line["level"], "verb" in line) == ("WARNING", False)
-    assert f"no route {method} {path}; the routes are: " in line["message"]
+    assert f"no route {method} {path}; known routes: " in line["message"]
     assert "POST /scheduler/filter" in line["message"]
 
 
-def test_a_query_changes_nothing(caller: Caller) -> None:
+def test_ignores_query(caller: Caller) -> None:
     body = body_of(cache_mode(["n10"]))
     assert caller.post("/scheduler/filter?a=1&b=2", body).content == caller.post("/scheduler/filter", body).content
 
 
-def test_a_chunked_request_is_read_whole(gateway_port: int) -> None:
+def test_reads_chunked_request(gateway_port: int) -> None:
     body = body_of(cache_mode(["n10", "plain"])).encode()
     chunks = b"".join(b"%x\r\n%s\r\n" % (1, body[i : i + 1]) for i in range(len(body)))
     head = b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -145,7 +145,7 @@ def test_a_chunked_request_is_read_whole(gateway_port: int) -> None:
     assert b'"NodeNames":["n10"]' in received
 
 
-def test_a_caller_that_hangs_up_in_the_middle_harms_no_one(gateway_port: int, caller: Caller) -> None:
+def test_survives_aborted_request(gateway_port: int, caller: Caller) -> None:
     for _ in range(3):
         with socket.create_connection(("127.0.0.1", gateway_port), timeout=10) as connection:
             connection.sendall(b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
@@ -163,7 +163,7 @@ class Recording(socket.socket):
         return connection, address
 
 
-def test_no_answer_waits_for_an_acknowledgement(stack: LocalStack) -> None:
+def test_responses_are_not_delayed_by_acknowledgements(stack: LocalStack) -> None:
     """Without TCP_NODELAY each would wait 40 ms for the caller's delayed one."""
     listener = server.listen("127.0.0.1", 0)
     recording = Recording(listener.family, listener.type, listener.proto, fileno=listener.detach())
@@ -175,7 +175,7 @@ def test_no_answer_waits_for_an_acknowledgement(stack: LocalStack) -> None:
         caller.close()
 
 
-def test_many_callers_at_once_get_their_own_answers(gateway_port: int) -> None:
+def test_concurrent_callers_get_their_own_responses(gateway_port: int) -> None:
     together = Barrier(16)
 
     def ask(number: int) -> set[str]:
@@ -211,7 +211,7 @@ def echo() -> Iterator[Callable[..., Mapping[str, Any]]]:
         caller.close()
 
 
-def test_the_event_is_of_payload_format_2(echo: Callable[..., Mapping[str, Any]]) -> None:
+def test_event_has_payload_format_2(echo: Callable[..., Mapping[str, Any]]) -> None:
     event = echo(b"{}", {"Content-Type": "application/json", "User-Agent": "Go-http-client/1.1"})
     assert {key: event[key] for key in ("version", "routeKey", "rawPath", "rawQueryString")} == {
         "version": "2.0",
@@ -236,7 +236,7 @@ def test_the_event_is_of_payload_format_2(echo: Callable[..., Mapping[str, Any]]
         pytest.param("application/json", b"\xff\xfe", True, id="and what is no text in spite of its type"),
     ],
 )
-def test_the_body_is_text_or_base64_as_the_gateway_decides(
+def test_encodes_body_as_api_gateway_does(
     echo: Callable[..., Mapping[str, Any]], content_type: str, body: bytes, encoded: bool
 ) -> None:
     event = echo(body, {"Content-Type": content_type} if content_type else {})
@@ -244,7 +244,7 @@ def test_the_body_is_text_or_base64_as_the_gateway_decides(
     assert event["body"] == (base64.b64encode(body).decode() if encoded else body.decode())
 
 
-def test_a_function_that_fails_is_a_500_without_its_inside() -> None:
+def test_failing_function_is_500_without_details() -> None:
     def failing(event: object, context: object) -> Mapping[str, object]:
         raise ValueError("a secret in a message")
 
@@ -258,7 +258,7 @@ def test_a_function_that_fails_is_a_500_without_its_inside() -> None:
     assert b"Traceback" not in response.content
 
 
-def test_an_answer_that_is_base64_is_decoded_and_its_headers_are_kept() -> None:
+def test_decodes_base64_response_and_keeps_headers() -> None:
     def binary(event: object, context: object) -> Mapping[str, object]:
         return {
             "statusCode": 201,

@@ -111,21 +111,19 @@ def served(load_function: Callable[..., Callable[..., Any]], tmp_path: Path) -> 
         yield Served(listener.getsockname()[1], certificate, directory, wall)
 
 
-def test_a_certificate_on_the_list_gets_an_answer(served: Served) -> None:
+def test_accepts_certificate_on_allow_list(served: Served) -> None:
     _, client = served.issue("scheduler")
     response = served.post(client)
     assert (response.status, response.json["NodeNames"]) == (200, ["n10"])
 
 
-def test_without_a_certificate_nothing_gets_through(served: Served, log_lines: LogLines) -> None:
+def test_rejects_connection_without_certificate(served: Served, log_lines: LogLines) -> None:
     with pytest.raises(REFUSED):
         served.post(None)
     assert log_lines.all() == []
 
 
-def test_with_a_certificate_of_another_authority_nothing_gets_through(
-    served: Served, tmp_path: Path, log_lines: LogLines
-) -> None:
+def test_rejects_certificate_of_other_authority(served: Served, tmp_path: Path, log_lines: LogLines) -> None:
     """Whatever its name, and though its serial may be anything."""
     other = CertificateDirectory(tmp_path / "other")
     other.create("my-cluster", datetime.now(UTC), 365 * DAY)
@@ -135,31 +133,31 @@ def test_with_a_certificate_of_another_authority_nothing_gets_through(
     assert log_lines.all() == []
 
 
-def test_with_a_certificate_that_signed_itself_nothing_gets_through(served: Served, tmp_path: Path) -> None:
+def test_rejects_self_signed_certificate(served: Served, tmp_path: Path) -> None:
     with pytest.raises(REFUSED):
         served.post(Client(*self_signed(tmp_path, "scheduler")))
 
 
-def test_with_an_expired_certificate_nothing_gets_through(served: Served, log_lines: LogLines) -> None:
+def test_rejects_expired_certificate(served: Served, log_lines: LogLines) -> None:
     _, client = served.issue("scheduler", at=datetime.now(UTC) - 2 * DAY)
     with pytest.raises(REFUSED):
         served.post(client)
     assert log_lines.all() == []
 
 
-def test_with_a_certificate_that_is_not_valid_yet_nothing_gets_through(served: Served) -> None:
+def test_rejects_certificate_before_validity(served: Served) -> None:
     _, client = served.issue("scheduler", at=datetime.now(UTC) + DAY)
     with pytest.raises(REFUSED):
         served.post(client)
 
 
-def test_the_authority_s_own_certificate_is_no_client_s(served: Served) -> None:
+def test_rejects_certificate_of_authority_itself(served: Served) -> None:
     """It is trusted, and it is not for clients."""
     with pytest.raises(REFUSED):
         served.post(Client(served.directory.authority_file, served.directory.authority_key_file))
 
 
-def test_a_revoked_certificate_is_403_though_its_chain_and_time_are_good(served: Served, log_lines: LogLines) -> None:
+def test_revoked_certificate_is_403(served: Served, log_lines: LogLines) -> None:
     issued, client = served.issue("scheduler")
     assert served.post(client).status == 200
     served.directory.revoke("scheduler", datetime.now(UTC))
@@ -174,7 +172,7 @@ def test_a_revoked_certificate_is_403_though_its_chain_and_time_are_good(served:
     assert issued.serial in log_lines.all()[-1]["detail"]
 
 
-def test_a_connection_that_lasts_is_no_way_around_a_revocation(served: Served) -> None:
+def test_revocation_applies_to_open_connections(served: Served) -> None:
     _, client = served.issue("scheduler")
     connection = served.connect(client)
     assert ask(connection).status == 200
@@ -184,7 +182,7 @@ def test_a_connection_that_lasts_is_no_way_around_a_revocation(served: Served) -
     connection.close()
 
 
-def test_nor_around_the_end_of_a_certificate(served: Served) -> None:
+def test_expiry_applies_to_open_connections(served: Served) -> None:
     _, client = served.issue("scheduler")
     connection = served.connect(client)
     assert ask(connection).status == 200
@@ -193,7 +191,7 @@ def test_nor_around_the_end_of_a_certificate(served: Served) -> None:
     connection.close()
 
 
-def test_while_rotating_both_get_through_and_then_only_the_new_one(served: Served) -> None:
+def test_rotation_accepts_both_certificates_during_overlap(served: Served) -> None:
     _, before = served.issue("scheduler", lifetime=30 * DAY)
     after = served.client(served.directory.rotate("scheduler", datetime.now(UTC), 30 * DAY, 7 * DAY))
     assert (served.post(before).status, served.post(after).status) == (200, 200)
@@ -201,7 +199,7 @@ def test_while_rotating_both_get_through_and_then_only_the_new_one(served: Serve
     assert (served.post(before).status, served.post(after).status) == (403, 200)
 
 
-def test_a_new_certificate_counts_at_once(served: Served) -> None:
+def test_accepts_new_certificate_at_once(served: Served) -> None:
     _, first = served.issue("scheduler")
     assert served.post(first).status == 200
     served.wall.ahead += MAX_AGE_SECONDS / 2
@@ -209,7 +207,7 @@ def test_a_new_certificate_counts_at_once(served: Served) -> None:
     assert served.post(second).status == 200
 
 
-def test_without_its_allow_list_nobody_gets_through(served: Served, log_lines: LogLines) -> None:
+def test_rejects_all_without_allow_list(served: Served, log_lines: LogLines) -> None:
     _, client = served.issue("scheduler")
     served.directory.allow_list_file.unlink()
     assert served.post(client).status == 403
@@ -217,7 +215,7 @@ def test_without_its_allow_list_nobody_gets_through(served: Served, log_lines: L
     assert line["outcome"] == "failure-record-unavailable"
 
 
-def test_the_connection_survives_a_denial(served: Served) -> None:
+def test_connection_survives_denial(served: Served) -> None:
     _, client = served.issue("scheduler")
     served.directory.revoke("scheduler", datetime.now(UTC))
     connection = served.connect(client)
@@ -225,7 +223,7 @@ def test_the_connection_survives_a_denial(served: Served) -> None:
     connection.close()
 
 
-def test_every_route_of_the_stack_asks_the_stack_s_own_authorizer(served: Served, stack: object) -> None:
+def test_every_route_has_authorizer(served: Served, stack: object) -> None:
     before = os.environ.copy()
     try:
         own = local_stack.start(
@@ -263,14 +261,14 @@ def test_every_route_of_the_stack_asks_the_stack_s_own_authorizer(served: Served
         (["--tls-cert", "absent", "--tls-key", "absent"], "--tls-cert absent, --tls-key absent: No such file"),
     ],
 )
-def test_half_of_something_is_refused(arguments: list[str], message: str) -> None:
+def test_rejects_incomplete_tls_options(arguments: list[str], message: str) -> None:
     done = CliRunner().invoke(main, ["serve", "--cluster", str(DUMP), *arguments], prog_name="berth")
     assert done.exit_code != 0
     assert message in done.stderr
 
 
 @pytest.mark.parametrize("which", ["certificate", "key", "client_ca"])
-def test_files_that_are_none_are_told_and_not_quoted(tmp_path: Path, which: str) -> None:
+def test_invalid_file_error_does_not_quote_content(tmp_path: Path, which: str) -> None:
     certificate, key = self_signed(tmp_path, "server")
     files = {"certificate": certificate, "key": key, "client_ca": certificate}
     files[which] = tmp_path / "other"
@@ -280,8 +278,8 @@ def test_files_that_are_none_are_told_and_not_quoted(tmp_path: Path, which: str)
     assert "hunter2" not in str(refused.value)
 
 
-def test_a_key_of_another_certificate_is_told(tmp_path: Path) -> None:
+def test_reports_key_of_other_certificate(tmp_path: Path) -> None:
     certificate, _ = self_signed(tmp_path, "server")
     _, key = self_signed(tmp_path, "other")
-    with pytest.raises(InvalidTLSFiles, match="they are no certificate and its key"):
+    with pytest.raises(InvalidTLSFiles, match="not a certificate and its key"):
         TLS(certificate, key).context()

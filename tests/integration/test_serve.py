@@ -1,4 +1,4 @@
-"""`berth serve` as a process of its own, as a user starts it."""
+"""`berth serve` in a process of its own."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ADDRESS = re.compile(r"Berth serves the profile (\S+) on http://127\.0\.0\.1:(\d
 
 
 PATIENCE = 60
-"""Seconds for what must come: only a failing test waits that long, or one on a machine that pauses."""
+"""Timeout in seconds of expected events; reached only by failing tests and on stalled machines."""
 
 
 @dataclass
@@ -118,7 +118,7 @@ def caller(served: Served) -> Iterator[Caller]:
     caller.close()
 
 
-def test_it_says_where_it_listens_and_what_it_serves(served: Served, dump: Path) -> None:
+def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> None:
     assert served.profile == "label-priority"
     assert served.second_line == (
         f"cluster: {dump}, 4 nodes, read again when it changes; "
@@ -126,7 +126,7 @@ def test_it_says_where_it_listens_and_what_it_serves(served: Served, dump: Path)
     )
 
 
-def test_health_says_that_there_is_something_to_decide_on(caller: Caller) -> None:
+def test_healthz_reports_fresh_cache(caller: Caller) -> None:
     response = caller.request("GET", "/healthz")
     assert response.status == 200
     assert response.json["status"] == "ok"
@@ -143,25 +143,25 @@ def test_health_says_that_there_is_something_to_decide_on(caller: Caller) -> Non
         ("preempt", victims_by_uid({"n10": ["v1"]}), '"UID":"v1"'),
     ],
 )
-def test_every_verb_answers(caller: Caller, verb: str, request_body: object, wanted: str) -> None:
+def test_every_verb_responds(caller: Caller, verb: str, request_body: object, wanted: str) -> None:
     response = caller.post(f"/scheduler/{verb}", body_of(request_body))
     assert response.status == 200
     assert wanted in response.content.decode()
 
 
-def test_twenty_calls_in_a_row_share_one_connection(caller: Caller) -> None:
+def test_twenty_calls_share_one_connection(caller: Caller) -> None:
     for _ in range(20):
         assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).status == 200
     assert len(caller.local_ports) == 1
 
 
-def test_bad_input_does_not_end_it(caller: Caller) -> None:
+def test_survives_bad_input(caller: Caller) -> None:
     assert caller.post("/scheduler/filter", "{").json["Error"] == "the request body is not JSON"
     assert caller.request("GET", "/nothing").status == 404
     assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] == ["n10"]
 
 
-def test_an_edited_dump_is_seen_within_two_seconds(caller: Caller, dump: Path) -> None:
+def test_edited_dump_takes_effect_within_two_seconds(caller: Caller, dump: Path) -> None:
     """Twice: the second edit comes right after a list, and has to wait for the next."""
     before = dump.read_text()
 
@@ -176,7 +176,7 @@ def test_an_edited_dump_is_seen_within_two_seconds(caller: Caller, dump: Path) -
         assert eventually(partial(score, value), 10) < 2
 
 
-def test_ctrl_c_ends_it_with_nothing_but_a_word(dump: Path) -> None:
+def test_ctrl_c_prints_stopped_only(dump: Path) -> None:
     served = start("--cluster", str(dump), "--port", "0")
     caller = Caller(served.port)
     caller.request("GET", "/healthz")
@@ -184,7 +184,7 @@ def test_ctrl_c_ends_it_with_nothing_but_a_word(dump: Path) -> None:
     assert served.ctrl_c() == (0, "stopped\n", "")
 
 
-def test_a_configuration_decides_and_ctrl_c_does_not_wait_for_idle_callers(dump: Path, tmp_path: Path) -> None:
+def test_uses_configuration_and_stops_despite_idle_connections(dump: Path, tmp_path: Path) -> None:
     config = tmp_path / "berth.yaml"
     config.write_text(
         "kind: BerthConfiguration\npluginConfig:\n- name: NodePriorityLabel\n  args: {label: example.com/rank}\n"
@@ -199,7 +199,7 @@ def test_a_configuration_decides_and_ctrl_c_does_not_wait_for_idle_callers(dump:
         caller.close()
 
 
-def test_each_failure_is_one_line_of_its_log(dump: Path) -> None:
+def test_logs_one_line_per_failure(dump: Path) -> None:
     served = start("--cluster", str(dump), "--port", "0")
     caller = Caller(served.port)
     caller.post("/scheduler/filter", "{")
@@ -222,7 +222,7 @@ def kubernetes() -> Iterator[KubernetesOnLoopback]:
         yield kubernetes
 
 
-def test_a_live_cluster_is_listed_bound_in_and_woken(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+def test_live_cluster_is_listed_bound_and_woken(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     served = start("--kubeconfig", str(kubeconfig_for(kubernetes.host, tmp_path)), "--port", "0")
     caller = Caller(served.port)
     request = body_of(cache_mode(["n10", "plain"]))
@@ -242,7 +242,7 @@ def test_a_live_cluster_is_listed_bound_in_and_woken(kubernetes: KubernetesOnLoo
     assert served.ctrl_c() == (0, "stopped\n", "")
 
 
-def test_bind_may_be_another_user_than_the_watcher(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
+def test_bind_uses_binder_kubeconfig(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     binder = tmp_path / "binder"
     binder.write_text(yaml.safe_dump(kubeconfig(kubernetes.host, {"token": "of-bind"})))
     served = start(
@@ -257,13 +257,13 @@ def test_bind_may_be_another_user_than_the_watcher(kubernetes: KubernetesOnLoopb
     assert calls == {(True, "Bearer of-bind"), (False, "Bearer token-1")}
 
 
-def test_another_user_for_bind_goes_with_a_live_cluster(dump: Path) -> None:
+def test_rejects_binder_kubeconfig_without_live_cluster(dump: Path) -> None:
     assert "needs an existing file and --kubeconfig" in refused(
         "--cluster", str(dump), "--binder-kubeconfig", str(dump)
     )
 
 
-def test_a_live_cluster_that_is_away_at_first_is_waited_for(tmp_path: Path) -> None:
+def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:
     with kubernetes_on_loopback() as gone:
         host = gone.host
     served = start("--kubeconfig", str(kubeconfig_for(host, tmp_path)), "--port", "0")
@@ -275,7 +275,7 @@ def test_a_live_cluster_that_is_away_at_first_is_waited_for(tmp_path: Path) -> N
     served.process.communicate()
 
 
-def test_a_taken_port_is_one_line_that_says_what_to_do(dump: Path) -> None:
+def test_reports_port_in_use(dump: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         line = refused("--cluster", str(dump), "--port", str(port))
@@ -283,11 +283,11 @@ def test_a_taken_port_is_one_line_that_says_what_to_do(dump: Path) -> None:
     assert line.endswith("choose another with --port")
 
 
-def test_a_port_that_cannot_be_is_one_line(dump: Path) -> None:
+def test_reports_invalid_port(dump: Path) -> None:
     assert "70000" in refused("--cluster", str(dump), "--port", "70000")
 
 
-def test_a_host_that_is_elsewhere_is_one_line_that_says_what_to_do(dump: Path) -> None:
+def test_reports_foreign_host_address(dump: Path) -> None:
     line = refused("--cluster", str(dump), "--host", "192.0.2.1")  # for documentation: nobody has it
     assert line.startswith("Error: 192.0.2.1:8080 cannot be listened on (")
     assert line.endswith("choose another with --host")
@@ -300,18 +300,18 @@ def test_a_host_that_is_elsewhere_is_one_line_that_says_what_to_do(dump: Path) -
         pytest.param("--kubeconfig", "", id="a kubeconfig is no dump"),
     ],
 )
-def test_a_missing_file_is_one_line_that_says_what_to_do(tmp_path: Path, option: str, remedy: str) -> None:
+def test_reports_missing_file(tmp_path: Path, option: str, remedy: str) -> None:
     line = refused(option, str(tmp_path / "absent.yaml"))
     assert line == f"Error: {tmp_path / 'absent.yaml'} is not a file{remedy}"
 
 
-def test_what_is_no_kubeconfig_is_refused_and_not_tried_for_ever(tmp_path: Path) -> None:
+def test_rejects_invalid_kubeconfig(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_text("kind: ConfigMap")
     assert refused("--kubeconfig", str(path), "--port", "0").startswith(f"Error: kubeconfig {path}: ")
 
 
-def test_bind_s_own_kubeconfig_is_looked_at_as_well(tmp_path: Path) -> None:
+def test_rejects_invalid_binder_kubeconfig(tmp_path: Path) -> None:
     watchers, binders = kubeconfig_for("http://127.0.0.1:1", tmp_path), tmp_path / "binder"
     binders.write_text("kind: ConfigMap")
     line = refused("--kubeconfig", str(watchers), "--binder-kubeconfig", str(binders), "--port", "0")
@@ -333,13 +333,13 @@ def ended(path: Path) -> str:
     return line
 
 
-def test_a_dump_that_is_none_is_one_line_on_stderr(tmp_path: Path) -> None:
+def test_reports_invalid_dump(tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text("items: [\nkind: List")
     assert ended(path).startswith(f"Error: dump {path} is neither JSON nor YAML")
 
 
-def test_a_dump_without_nodes_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+def test_reports_dump_without_nodes(tmp_path: Path) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}")
     assert ended(path) == f"Error: {path} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
@@ -354,9 +354,7 @@ def test_a_dump_without_nodes_is_one_line_that_says_what_to_do(tmp_path: Path) -
         pytest.param("", "document: ", id="empty"),
     ],
 )
-def test_a_malformed_configuration_is_one_line_that_names_the_field(
-    dump: Path, tmp_path: Path, text: str, wanted: str
-) -> None:
+def test_reports_field_of_invalid_configuration(dump: Path, tmp_path: Path, text: str, wanted: str) -> None:
     config = tmp_path / "berth.yaml"
     config.write_text(text)
     line = refused("--cluster", str(dump), "--config", str(config))
@@ -364,12 +362,12 @@ def test_a_malformed_configuration_is_one_line_that_names_the_field(
     assert wanted in line
 
 
-def test_a_missing_configuration_is_one_line(dump: Path, tmp_path: Path) -> None:
+def test_reports_missing_configuration(dump: Path, tmp_path: Path) -> None:
     line = refused("--cluster", str(dump), "--config", str(tmp_path / "absent.yaml"))
     assert line == f"Error: {tmp_path / 'absent.yaml'}: No such file or directory"
 
 
-def test_one_source_of_the_cluster_is_wanted(dump: Path, tmp_path: Path) -> None:
+def test_requires_exactly_one_cluster_source(dump: Path, tmp_path: Path) -> None:
     wanted = "Error: give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)"
     assert refused() == wanted
     assert refused("--cluster", str(dump), "--kubeconfig", str(tmp_path / "kubeconfig")) == wanted

@@ -27,7 +27,7 @@ from berth_cli.doctor.identities import BINDER, WATCHER, access, identity
 from berth_cli.doctor.options import InputErrors, Options
 from berth_cli.doctor.scheduler import configuration_source as scheduler_source
 from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, scheduler_side, without_credentials
-from berth_cli.scheduler_config.address import BasicCredentials, parse_address, url_prefix
+from berth_cli.scheduler_config.address import parse_address, url_prefix
 from berth_cli.scheduler_config.basic_credentials import FROM_STACK, PasswordUnavailable, basic
 from berth_cli.scheduler_config.inputs import configuration_in_force
 
@@ -62,7 +62,7 @@ def read_inputs(options: Options) -> Inputs:
     reader = access(errors, options, options.kubeconfig)
     address = _address(errors, options, stack)
     side = _side(errors, options, reader, address)
-    endpoint, shown = _endpoint(errors, options, side, address, stack)
+    endpoint, material = _endpoint(errors, options, side, address, stack)
     watcher = identity(errors, options, stack, WATCHER)
     binder = identity(errors, options, stack, BINDER)
     parameters = {} if stack is None else stack.parameters
@@ -71,7 +71,7 @@ def read_inputs(options: Options) -> Inputs:
         scheduler_side=side,
         address=address,
         endpoint=endpoint,
-        material=shown,
+        material=material,
         configuration=_configuration(errors, options, stack),
         account=account,
         stack_timeout=float(parameters["HttpTimeoutSeconds"]) if "HttpTimeoutSeconds" in parameters else None,
@@ -102,7 +102,7 @@ def _address(errors: InputErrors, options: Options, stack: DeployedStack | None)
 
 
 def _side(errors: InputErrors, options: Options, reader: ClusterAccess | None, address: str) -> SchedulerSide | None:
-    path, place = options.scheduler_config, options.scheduler_configmap
+    path, name = options.scheduler_config, options.scheduler_configmap
     check, remedy = (
         CheckName.SCHEDULER,
         "kube-scheduler does not start with it: use the output of `berth scheduler-config`",
@@ -110,34 +110,34 @@ def _side(errors: InputErrors, options: Options, reader: ClusterAccess | None, a
     if path is not None:
         document = errors.read(check, remedy, lambda: scheduler_source.from_file(path))
         return None if document is None else scheduler_side(str(path), document, address)
-    if place is None or reader is None:
+    if name is None or reader is None:
         return None
-    document = errors.read(check, remedy, lambda: scheduler_source.from_cluster(reader, *place))
-    return None if document is None else scheduler_side("/".join(place), document, address)
+    document = errors.read(check, remedy, lambda: scheduler_source.from_cluster(reader, *name))
+    return None if document is None else scheduler_side("/".join(name), document, address)
 
 
 def _endpoint(
     errors: InputErrors, options: Options, side: SchedulerSide | None, address: str, stack: DeployedStack | None
 ) -> tuple[Endpoint | None, TLSMaterial]:
     """The endpoint with the scheduler's TLS settings and credentials if its configuration is known."""
-    ours = side.berth_extenders if side is not None else ()
-    prefix = ours[0].url_prefix if ours else address
+    entries = side.berth_extenders if side is not None else ()
+    prefix = entries[0].url_prefix if entries else address
     if not prefix:
         return None, NO_MATERIAL
-    # The stack's own password, unless another is options.
-    wanted = stack is not None and stack.parameters.get("Authentication") == "basic" and not ours
-    asked = FROM_STACK if wanted and options.user is None else None
+    # Use the stack's own password unless --user names another user.
+    needs_password = stack is not None and stack.parameters.get("Authentication") == "basic" and not entries
+    default_source = FROM_STACK if needs_password and options.user is None else None
     try:
-        tls = load_tls_material(ours[0].tls_config if ours else None, options.files)
-        who: BasicCredentials | None = basic(options.user, options.password_from or asked, stack, options.region)
-        url = prefix if who is None else url_prefix(without_credentials(prefix), who)
+        tls = load_tls_material(entries[0].tls_config if entries else None, options.files)
+        credentials = basic(options.user, options.password_from or default_source, stack, options.region)
+        url = prefix if credentials is None else url_prefix(without_credentials(prefix), credentials)
         return HTTPSEndpoint(url, tls, options.call_timeout), tls
     except (CredentialsMissing, PasswordUnavailable, StackUnavailable) as error:
         # The installation may be correct: the scheduler's credentials are on another machine.
         remedy = "to call Berth, give the scheduler's --ca, --tls-client-cert, --tls-client-key or --password-from"
         errors.findings.append(skipped(CheckName.CREDENTIALS, str(error), remedy))
     except CredentialsUnreadable as error:
-        if ours and ours[0].tls_config is not None and ours[0].tls_config.has_half:
+        if entries and entries[0].tls_config is not None and entries[0].tls_config.has_half:
             return None, NO_MATERIAL  # reported by the check tlsConfig
         remedy = "kube-scheduler cannot use it either: use the output of `berth scheduler-config`"
         errors.findings.append(failed(CheckName.CREDENTIALS, str(error), remedy))

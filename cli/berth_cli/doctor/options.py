@@ -50,9 +50,9 @@ class InputErrors:
 
     findings: list[Finding] = field(default_factory=list)
 
-    def read(self, check: CheckName, remedy: str, make: Callable[[], T]) -> T | None:
+    def read(self, check: CheckName, remedy: str, read_input: Callable[[], T]) -> T | None:
         try:
-            return make()
+            return read_input()
         except (StackUnavailable, ClusterUnavailable, InvalidSchedulerConfiguration, ConfigurationNotFound) as error:
             self.findings.append(failed(check, str(error), remedy))
             return None

@@ -1,4 +1,4 @@
-"""What cannot be described says why, and what to look at."""
+"""Errors of describing a stack name cause and remedy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ABSENT = ClientError(
         pytest.param(NoRegionError(), "are AWS credentials and region set?", id="nobody was asked"),
     ],
 )
-def test_the_remedy_goes_by_who_refused(
+def test_error_remedy_depends_on_source_of_error(
     monkeypatch: pytest.MonkeyPatch, error: BotoCoreError | ClientError, remedy: str
 ) -> None:
     def client(*_: object, **__: object) -> object:

@@ -1,4 +1,4 @@
-"""`berth certificates` as it is typed: exit status, what is printed, and what reaches the account."""
+"""`berth certificates`: exit status, output and effects in the AWS account."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def value(account: boto3.Session, name: str) -> str:
     return found
 
 
-def test_issuing_says_what_the_scheduler_is_given(issued: Berth, tmp_path: Path) -> None:
+def test_issue_prints_tls_config_without_key(issued: Berth, tmp_path: Path) -> None:
     done = issued("issue", "second-scheduler")
     assert done.exit_code == 0
     assert "the scheduler's tlsConfig: {certFile: " in done.stdout
@@ -89,20 +89,22 @@ def test_issuing_says_what_the_scheduler_is_given(issued: Berth, tmp_path: Path)
         (("upload",), 2, "Missing option '--bucket'"),
     ],
 )
-def test_what_cannot_be_done_is_told(issued: Berth, arguments: tuple[str, ...], exit_code: int, message: str) -> None:
+def test_reports_impossible_operation_on_stderr(
+    issued: Berth, arguments: tuple[str, ...], exit_code: int, message: str
+) -> None:
     done = issued(*arguments)
     assert (done.exit_code, message in done.stderr) == (exit_code, True), done.output
     assert "Traceback" not in done.output
 
 
 @pytest.mark.parametrize("arguments", [("issue", "a"), ("rotate", "a"), ("revoke", "a"), ("list",)])
-def test_without_an_authority_the_way_to_one_is_told(berth: Berth, arguments: tuple[str, ...]) -> None:
+def test_refers_to_init_without_authority(berth: Berth, arguments: tuple[str, ...]) -> None:
     done = berth(*arguments)
     assert done.exit_code == 1
     assert "has no authority; create one with: berth certificates init" in done.stderr
 
 
-def test_the_list_for_people_and_for_programs(issued: Berth) -> None:
+def test_list_prints_same_certificates_as_table_and_json(issued: Berth) -> None:
     issued("rotate", "scheduler", "--overlap-days", "7")
     lines = issued("list").stdout.splitlines()
     assert [line.split()[:2] for line in lines] == [
@@ -116,7 +118,7 @@ def test_the_list_for_people_and_for_programs(issued: Berth) -> None:
     assert [each["serial"] in line for each, line in zip(listed, lines[1:], strict=True)] == [True, True]
 
 
-def test_uploading_prints_the_stack_s_two_parameters(issued: Berth, account: boto3.Session, tmp_path: Path) -> None:
+def test_upload_prints_uri_and_version_of_object(issued: Berth, account: boto3.Session, tmp_path: Path) -> None:
     name = bucket(account, versioned=True)
     done = issued("upload", "--bucket", name, "--key", "berth/ca.pem", "-o", "json")
     assert done.exit_code == 0
@@ -126,14 +128,14 @@ def test_uploading_prints_the_stack_s_two_parameters(issued: Berth, account: bot
     assert found["Body"].read() == (tmp_path / "certificates" / "ca.crt").read_bytes()
 
 
-def test_they_can_be_pasted_into_samconfig(issued: Berth, account: boto3.Session) -> None:
+def test_upload_prints_lines_for_samconfig(issued: Berth, account: boto3.Session) -> None:
     name = bucket(account, versioned=True)
     lines = issued("upload", "--bucket", name).stdout.splitlines()
     assert lines[0] == f'TruststoreUri = "s3://{name}/truststore.pem"'
     assert lines[1].startswith('TruststoreVersion = "')
 
 
-def test_no_key_is_uploaded_and_two_authorities_can_be(
+def test_upload_joins_two_authorities_without_keys(
     berth: Berth, issued: Berth, account: boto3.Session, tmp_path: Path
 ) -> None:
     berth("init", "my-cluster", directory="next")
@@ -144,21 +146,21 @@ def test_no_key_is_uploaded_and_two_authorities_can_be(
     assert b"PRIVATE" not in body
 
 
-def test_a_bucket_without_versions_is_refused(issued: Berth, account: boto3.Session) -> None:
+def test_upload_rejects_bucket_without_versioning(issued: Berth, account: boto3.Session) -> None:
     done = issued("upload", "--bucket", bucket(account, versioned=False))
     assert done.exit_code == 1
     assert "has no versioning" in done.stderr
     assert "aws s3api put-bucket-versioning" in done.stderr
 
 
-def test_a_bucket_that_is_not_there_is_told(issued: Berth, account: boto3.Session) -> None:
+def test_upload_reports_missing_bucket(issued: Berth, account: boto3.Session) -> None:
     done = issued("upload", "--bucket", "absent-bucket")
     assert done.exit_code == 1
     assert "NoSuchBucket" in done.stderr
     assert "Traceback" not in done.output
 
 
-def test_allowing_writes_who_is_neither_revoked_nor_over(issued: Berth, account: boto3.Session) -> None:
+def test_allow_omits_revoked_certificates(issued: Berth, account: boto3.Session) -> None:
     name = parameter(account)
     issued("issue", "second")
     issued("revoke", "second")
@@ -168,7 +170,7 @@ def test_allowing_writes_who_is_neither_revoked_nor_over(issued: Berth, account:
     assert parse(value(account, name)).until == {int(first["serial"], 16): None}
 
 
-def test_nobody_is_allowed_by_a_text_too(issued: Berth, account: boto3.Session) -> None:
+def test_allow_writes_comment_for_empty_list(issued: Berth, account: boto3.Session) -> None:
     """A parameter cannot be empty."""
     name = parameter(account)
     issued("revoke", "scheduler")
@@ -194,7 +196,7 @@ def deploy(account: boto3.Session, output: str, value: str) -> None:
     events.register("before-send.cloudformation", answer)
 
 
-def test_revoking_reaches_the_stack_at_once(issued: Berth, account: boto3.Session) -> None:
+def test_revoke_with_stack_updates_its_allow_list(issued: Berth, account: boto3.Session) -> None:
     name = parameter(account)
     issued("allow", "--parameter", name)
     assert len(parse(value(account, name)).until) == 1
@@ -204,14 +206,14 @@ def test_revoking_reaches_the_stack_at_once(issued: Berth, account: boto3.Sessio
     assert parse(value(account, name)).until == {}
 
 
-def test_a_stack_of_the_other_mode_is_told(issued: Berth, account: boto3.Session) -> None:
+def test_allow_reports_stack_without_mutual_tls(issued: Berth, account: boto3.Session) -> None:
     deploy(account, "PasswordSecretArn", "arn")
     done = issued("allow", "--stack", "berth")
     assert done.exit_code == 1
     assert "the stack berth has no output AllowListParameterName; is its Authentication mtls?" in done.stderr
 
 
-def test_a_mistyped_parameter_is_told_and_not_made(issued: Berth, account: boto3.Session) -> None:
+def test_allow_does_not_create_unknown_parameter(issued: Berth, account: boto3.Session) -> None:
     """Or who was revoked would still be let in, by the list that the authorizer reads."""
     done = issued("allow", "--parameter", "mistyped")
     assert (done.exit_code, done.stdout) == (1, "")
@@ -220,7 +222,7 @@ def test_a_mistyped_parameter_is_told_and_not_made(issued: Berth, account: boto3
     assert "mistyped" not in made
 
 
-def test_a_list_that_is_too_long_is_refused_and_not_cut(account: boto3.Session) -> None:
+def test_allow_rejects_list_that_exceeds_parameter_size(account: boto3.Session) -> None:
     name = parameter(account)
     with pytest.raises(CertificateError, match="longer than the 4096 bytes"):
         aws.publish_allow_list(account.client("ssm"), name, "a\n" * 2049)
@@ -228,7 +230,7 @@ def test_a_list_that_is_too_long_is_refused_and_not_cut(account: boto3.Session) 
 
 
 @pytest.mark.parametrize("command", ["init", "issue", "rotate", "revoke", "list", "upload", "allow"])
-def test_every_command_shows_an_example(command: str) -> None:
+def test_help_of_each_command_has_example(command: str) -> None:
     done = CliRunner().invoke(main, ["certificates", command, "--help"], prog_name="berth")
     assert done.exit_code == 0
     assert f"Example: berth certificates {command}" in done.stdout

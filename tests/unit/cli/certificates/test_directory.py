@@ -1,4 +1,4 @@
-"""A directory of certificates: what may call at which time, and what is never lost."""
+"""The directory of an authority: allowed certificates over time, and protection of existing files."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_keys_are_their_owner_s_alone(directory: CertificateDirectory) -> None:
+def test_key_files_are_readable_by_owner_only(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, YEAR)
     _, key = directory.files(issued)
     assert (mode(directory.path), mode(directory.authority_key_file), mode(key)) == (0o700, 0o600, 0o600)
 
 
-def test_no_key_is_in_any_other_file(directory: CertificateDirectory) -> None:
+def test_only_key_files_contain_private_keys(directory: CertificateDirectory) -> None:
     directory.rotate(directory.issue("scheduler", NOW, YEAR).name, NOW, YEAR, DAY)
     for path in directory.path.iterdir():
         assert (b"PRIVATE KEY" in path.read_bytes()) is (path.suffix == ".key")
 
 
-def test_a_new_authority_has_given_out_nothing(directory: CertificateDirectory) -> None:
+def test_new_authority_has_empty_record(directory: CertificateDirectory) -> None:
     assert directory.record().certificates == ()
     assert directory.allow_list_file.read_text() == ""
 
 
-def test_an_issued_certificate_may_call(directory: CertificateDirectory) -> None:
+def test_issued_certificate_is_on_allow_list(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, YEAR)
     assert listing(directory, issued, NOW) is Listing.LISTED
     assert state(directory, issued, NOW) is CertificateState.ACTIVE
 
 
-def test_after_a_rotation_both_may_call_until_the_overlap_is_over(directory: CertificateDirectory) -> None:
+def test_rotation_allows_both_certificates_during_overlap(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     assert listing(directory, before, NOW + 6 * DAY) is Listing.LISTED
@@ -74,13 +74,13 @@ def test_after_a_rotation_both_may_call_until_the_overlap_is_over(directory: Cer
     assert state(directory, before, NOW + 7 * DAY) is CertificateState.RETIRED
 
 
-def test_a_rotation_without_an_overlap_ends_the_one_before_at_once(directory: CertificateDirectory) -> None:
+def test_rotation_without_overlap_ends_previous_certificate(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     directory.rotate("scheduler", NOW, YEAR, timedelta(0))
     assert listing(directory, before, NOW) is Listing.NOT_LISTED
 
 
-def test_a_second_rotation_within_the_overlap_leaves_the_first_one_its_time(directory: CertificateDirectory) -> None:
+def test_second_rotation_keeps_overlap_of_first(directory: CertificateDirectory) -> None:
     first = directory.issue("scheduler", NOW, YEAR)
     second = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     directory.rotate("scheduler", NOW + DAY, YEAR, 7 * DAY)
@@ -88,7 +88,7 @@ def test_a_second_rotation_within_the_overlap_leaves_the_first_one_its_time(dire
     assert listing(directory, second, NOW + 7 * DAY) is Listing.LISTED
 
 
-def test_a_revoked_client_may_not_call_with_any_of_its_certificates(directory: CertificateDirectory) -> None:
+def test_revoke_removes_all_certificates_of_client(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     other = directory.issue("second-scheduler", NOW, YEAR)
@@ -98,7 +98,7 @@ def test_a_revoked_client_may_not_call_with_any_of_its_certificates(directory: C
     assert listing(directory, other, NOW) is Listing.LISTED
 
 
-def test_a_serial_revokes_one_certificate_however_it_is_written(directory: CertificateDirectory) -> None:
+def test_revoke_accepts_any_notation_of_serial(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     assert directory.revoke(f"00:{before.serial.upper()}", NOW)[0].serial == before.serial
@@ -106,18 +106,18 @@ def test_a_serial_revokes_one_certificate_however_it_is_written(directory: Certi
     assert listing(directory, after, NOW) is Listing.LISTED
 
 
-def test_a_revoked_client_can_have_a_new_certificate(directory: CertificateDirectory) -> None:
+def test_revoked_client_can_get_new_certificate(directory: CertificateDirectory) -> None:
     directory.issue("scheduler", NOW, YEAR)
     directory.revoke("scheduler", NOW)
     assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is Listing.LISTED
 
 
-def test_so_can_one_whose_certificate_has_expired(directory: CertificateDirectory) -> None:
+def test_client_with_expired_certificate_can_get_new_one(directory: CertificateDirectory) -> None:
     directory.issue("scheduler", NOW, DAY)
     directory.issue("scheduler", NOW + DAY, YEAR)
 
 
-def test_what_is_over_leaves_the_list_when_it_is_written_again(directory: CertificateDirectory) -> None:
+def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, DAY)
     directory.write_allow_list(NOW + DAY)
     assert listing(directory, issued, NOW) is Listing.NOT_LISTED
@@ -134,7 +134,7 @@ def test_what_is_over_leaves_the_list_when_it_is_written_again(directory: Certif
         pytest.param(lambda it: it.issue("other", NOW, 11 * YEAR), "expires on 2036", id="longer than the authority"),
     ],
 )
-def test_it_is_refused_and_nothing_changes(directory: CertificateDirectory, what: object, message: str) -> None:
+def test_rejected_operation_changes_no_file(directory: CertificateDirectory, what: object, message: str) -> None:
     assert callable(what)
     directory.issue("scheduler", NOW, YEAR)
     before = {path: path.read_bytes() for path in directory.path.iterdir()}
@@ -143,7 +143,7 @@ def test_it_is_refused_and_nothing_changes(directory: CertificateDirectory, what
     assert {path: path.read_bytes() for path in directory.path.iterdir()} == before
 
 
-def test_no_key_is_ever_overwritten(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_existing_key_is_never_overwritten(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even by one with the same name and serial, if that could be."""
     issued = directory.issue("scheduler", NOW, YEAR)
     certificate, key = directory.files(issued)
@@ -159,7 +159,7 @@ def test_no_key_is_ever_overwritten(directory: CertificateDirectory, monkeypatch
 
 
 @pytest.mark.parametrize("left", ["ca.key", "ca.crt"])
-def test_half_an_authority_is_not_overwritten(tmp_path: Path, left: str) -> None:
+def test_incomplete_authority_is_not_overwritten(tmp_path: Path, left: str) -> None:
     (tmp_path / left).write_text("all that is left")
     with pytest.raises(CertificateError, match="already has an authority"):
         CertificateDirectory(tmp_path).create("my-cluster", NOW, YEAR)
@@ -179,13 +179,13 @@ def test_half_an_authority_is_not_overwritten(tmp_path: Path, left: str) -> None
         pytest.param("ca.key", b"x", "not a certificate and its key in PEM", id="a key that is none"),
     ],
 )
-def test_a_damaged_directory_is_told(directory: CertificateDirectory, name: str, content: bytes, message: str) -> None:
+def test_reports_damaged_directory(directory: CertificateDirectory, name: str, content: bytes, message: str) -> None:
     (directory.path / name).write_bytes(content)
     with pytest.raises(CertificateError, match=message):
         directory.issue("scheduler", NOW, YEAR)
 
 
-def test_who_is_interrupted_has_let_nobody_in(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_issue_allows_no_client(directory: CertificateDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files are there, and the certificate is not on the list; the next try makes another."""
     before = directory.allow_list_file.read_text()
 

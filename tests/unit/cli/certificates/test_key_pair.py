@@ -1,4 +1,4 @@
-"""The certificates themselves: what API Gateway, Go and OpenSSL look at."""
+"""Certificates and keys: the fields that API Gateway, Go and OpenSSL evaluate."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ def verify(client: KeyPair, authority: KeyPair, at: datetime) -> None:
     )
 
 
-def test_a_client_is_verified_as_a_client_by_its_authority(client: KeyPair, authority: KeyPair) -> None:
+def test_client_certificate_verifies_against_its_authority(client: KeyPair, authority: KeyPair) -> None:
     verify(client, authority, NOW)
 
 
 @pytest.mark.parametrize("at", [NOW - timedelta(minutes=6), NOW + YEAR + timedelta(seconds=1)])
-def test_it_is_not_verified_out_of_its_time(client: KeyPair, authority: KeyPair, at: datetime) -> None:
+def test_client_certificate_fails_outside_validity(client: KeyPair, authority: KeyPair, at: datetime) -> None:
     with pytest.raises(VerificationError):
         verify(client, authority, at)
 
 
-def test_it_is_not_verified_by_another_authority_of_the_same_cluster(client: KeyPair) -> None:
+def test_client_certificate_fails_against_other_authority(client: KeyPair) -> None:
     with pytest.raises(VerificationError):
         verify(client, new_authority("my-cluster", NOW, YEAR), NOW)
 
 
-def test_it_is_for_clients_of_tls_and_nothing_else(client: KeyPair) -> None:
+def test_client_certificate_is_for_client_authentication_only(client: KeyPair) -> None:
     extensions = client.certificate.extensions
     usage = extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     assert list(usage) == [ExtendedKeyUsageOID.CLIENT_AUTH]
@@ -56,13 +56,13 @@ def test_it_is_for_clients_of_tls_and_nothing_else(client: KeyPair) -> None:
     assert extensions.get_extension_for_class(x509.BasicConstraints).value.ca is False
 
 
-def test_it_names_its_client_and_its_cluster(client: KeyPair) -> None:
+def test_client_certificate_names_client_and_cluster(client: KeyPair) -> None:
     assert client.certificate.subject.rfc4514_string() == "CN=scheduler,O=my-cluster"
     names = client.certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["scheduler"]
 
 
-def test_an_authority_signs_clients_and_no_authorities(authority: KeyPair) -> None:
+def test_authority_cannot_sign_authorities(authority: KeyPair) -> None:
     extensions = authority.certificate.extensions
     constraints = extensions.get_extension_for_class(x509.BasicConstraints)
     assert (constraints.critical, constraints.value.ca, constraints.value.path_length) == (True, True, 0)
@@ -78,13 +78,13 @@ def test_serials_and_keys_are_random(authority: KeyPair) -> None:
     assert len({each.key_pem for each in made}) == 8
 
 
-def test_two_authorities_of_a_cluster_have_two_names() -> None:
+def test_authorities_of_one_cluster_have_different_names() -> None:
     """A trust store that holds both must be able to tell them apart."""
     names = {new_authority("my-cluster", NOW, YEAR).certificate.subject.rfc4514_string() for _ in range(4)}
     assert len(names) == 4
 
 
-def test_keys_are_of_a_kind_that_api_gateway_takes(authority: KeyPair, client: KeyPair) -> None:
+def test_keys_use_p256_and_sha256(authority: KeyPair, client: KeyPair) -> None:
     for pair in (authority, client):
         assert isinstance(pair.key.curve, ec.SECP256R1)
         assert pair.certificate.signature_hash_algorithm is not None
@@ -92,13 +92,13 @@ def test_keys_are_of_a_kind_that_api_gateway_takes(authority: KeyPair, client: K
         assert pair.certificate.version is x509.Version.v3
 
 
-def test_what_is_written_is_read(client: KeyPair) -> None:
+def test_reads_key_pair_it_wrote(client: KeyPair) -> None:
     read = read_key_pair(client.certificate_pem, client.key_pem)
     assert read.certificate == client.certificate
 
 
 @pytest.mark.parametrize("which", ["certificate", "key", "another's key"])
-def test_what_does_not_belong_together_is_no_key_pair(client: KeyPair, authority: KeyPair, which: str) -> None:
+def test_rejects_key_that_does_not_match_certificate(client: KeyPair, authority: KeyPair, which: str) -> None:
     certificate = b"x" if which == "certificate" else client.certificate_pem
     key = {"key": b"x", "another's key": authority.key_pem}.get(which, client.key_pem)
     with pytest.raises(InvalidKeyPair):

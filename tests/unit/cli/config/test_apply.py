@@ -1,4 +1,4 @@
-"""`berth config apply`: another configuration for a running stack."""
+"""`berth config apply`: change the configuration of a running stack."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ def applied(dynamodb: DynamoDBClient, document: Path) -> Any:
     dynamodb.delete_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
 
 
-def test_it_says_what_was_applied_where(applied: Result, document: Path) -> None:
+def test_apply_prints_table_profile_and_hash(applied: Result, document: Path) -> None:
     assert applied.exit_code == 0, applied.stderr
     assert applied.stdout.startswith(f"{document} is applied to {CACHE_TABLE}: profile resource-segregation, hash ")
 
 
-def test_it_is_read_from_a_pipe_as_well() -> None:
+def test_apply_reads_standard_input() -> None:
     done = CliRunner().invoke(main, ["config", "apply", "-", "--table", CACHE_TABLE], input="profile: labels\n")
     assert done.exit_code == 1
     assert "standard input: profile: Input should be 'label-priority'" in done.stderr
 
 
-def test_a_warm_function_follows_from_its_next_call_on(
+def test_warm_function_uses_applied_configuration_on_next_call(
     load_function: Callable[..., Callable[..., Any]], document: Path, request: pytest.FixtureRequest
 ) -> None:
     handler = load_function("filter", {})
@@ -68,9 +68,7 @@ def test_a_warm_function_follows_from_its_next_call_on(
     assert orjson.loads(handler(event, None)["body"])["NodeNames"] == ["plain"]
 
 
-def test_a_wrong_document_is_told_by_its_fields_and_nothing_is_applied(
-    dynamodb: DynamoDBClient, tmp_path: Path
-) -> None:
+def test_apply_rejects_invalid_document(dynamodb: DynamoDBClient, tmp_path: Path) -> None:
     path = tmp_path / "wrong.yaml"
     path.write_text("profile: labels\n")
     done = apply(str(path), "--table", CACHE_TABLE)
@@ -79,14 +77,14 @@ def test_a_wrong_document_is_told_by_its_fields_and_nothing_is_applied(
     assert "Item" not in dynamodb.get_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
 
 
-def test_a_table_that_is_not_there_is_one_line_with_its_remedy(dynamodb: DynamoDBClient, document: Path) -> None:
+def test_apply_reports_missing_table(dynamodb: DynamoDBClient, document: Path) -> None:
     done = apply(str(document), "--table", "absent")
     assert done.exit_code == 1
     assert done.stderr.startswith("Error: node cache table absent: the table does not exist")
 
 
 @pytest.mark.parametrize("arguments", [(), ("--stack", "a", "--table", "b")])
-def test_the_stack_or_the_table_is_named(document: Path, arguments: tuple[str, ...]) -> None:
+def test_apply_requires_stack_or_table(document: Path, arguments: tuple[str, ...]) -> None:
     done = apply(str(document), *arguments)
     assert done.exit_code == 2
     assert "give either --stack NAME or --table NAME" in done.stderr

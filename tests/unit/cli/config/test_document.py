@@ -1,4 +1,4 @@
-"""BerthConfiguration from --config or --profile, with errors that name file and field."""
+"""Loading a BerthConfiguration from --config or --profile; errors name file and field."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from berth_cli.config.document import load_configuration
 
 
-def test_without_options_the_defaults_hold() -> None:
+def test_uses_defaults_without_options() -> None:
     assert load_configuration(None, None).profile == "label-priority"
     assert load_configuration(None, "label-priority").profile == "label-priority"
 
 
-def test_a_document_is_read(tmp_path: Path) -> None:
+def test_reads_document(tmp_path: Path) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text("kind: BerthConfiguration\nexempt: {namespaces: [infra]}\n")
     assert load_configuration(path, None).exempt.namespaces == {"infra"}
@@ -89,7 +89,7 @@ def test_a_document_is_read(tmp_path: Path) -> None:
         pytest.param(b"\xff\xfe\x00", "document: is not YAML: ", id="binary"),
     ],
 )
-def test_an_error_is_one_line_that_names_file_and_field(tmp_path: Path, text: str | bytes, message: str) -> None:
+def test_reports_error_with_file_and_field_on_one_line(tmp_path: Path, text: str | bytes, message: str) -> None:
     path = tmp_path / "berth.yaml"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     with pytest.raises(click.ClickException) as caught:
@@ -108,13 +108,13 @@ def test_an_error_is_one_line_that_names_file_and_field(tmp_path: Path, text: st
         pytest.param("\ufeffprofile: full", id="with a byte order mark"),
     ],
 )
-def test_these_are_documents_too(tmp_path: Path, text: str) -> None:
+def test_accepts_document(tmp_path: Path, text: str) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text(text)
     load_configuration(path, None)
 
 
-def test_every_wrong_field_has_a_line(tmp_path: Path) -> None:
+def test_reports_each_invalid_field_on_its_line(tmp_path: Path) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text("profile: x\nkind: Y\n")
     with pytest.raises(click.ClickException) as caught:
@@ -122,16 +122,16 @@ def test_every_wrong_field_has_a_line(tmp_path: Path) -> None:
     assert [line.split(": ")[1] for line in caught.value.message.splitlines()] == ["kind", "profile"]
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_reports_missing_file(tmp_path: Path) -> None:
     with pytest.raises(click.ClickException, match="No such file or directory"):
         load_configuration(tmp_path / "absent.yaml", None)
 
 
-def test_an_unknown_profile_is_told_with_those_there_are() -> None:
+def test_unknown_profile_error_lists_known_profiles() -> None:
     with pytest.raises(click.ClickException, match="--profile: profile: Input should be 'label-priority'"):
         load_configuration(None, "x")
 
 
-def test_a_document_and_a_profile_exclude_each_other(tmp_path: Path) -> None:
+def test_rejects_document_with_profile(tmp_path: Path) -> None:
     with pytest.raises(click.UsageError, match="exclude each other"):
         load_configuration(tmp_path / "berth.yaml", "label-priority")

@@ -1,4 +1,4 @@
-"""Each check is broken by a case of the end-to-end tests, so that a new one without such a case does not pass."""
+"""Every check has a failing case in the end-to-end tests; a new check without one fails here."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ CANNOT_FAIL = {
 }
 
 
-def test_each_check_is_broken_on_purpose() -> None:
+def test_each_check_has_failing_case() -> None:
     assert {check for case in CASES for check in case.names} == set(CheckName) - CANNOT_FAIL.keys()
 
 
-def test_what_cannot_fail_is_what_is_told_by_what_to_give() -> None:
+def test_checks_that_cannot_fail_have_instructions() -> None:
     assert CANNOT_FAIL.keys() <= HOW_TO_PROVIDE.keys()
 
 
 @pytest.mark.parametrize("case", [pytest.param(each, id=each.what) for each in CASES])
-def test_each_case_says_what_is_told_and_what_to_do(case: Broken[Any]) -> None:
+def test_each_case_has_message_and_remedy(case: Broken[Any]) -> None:
     assert case.names
     for said in case.names.values():
         assert said.message

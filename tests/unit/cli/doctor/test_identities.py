@@ -1,4 +1,4 @@
-"""As whom the watcher's and bind's rights are asked."""
+"""The users as which the permissions of watcher and bind are checked."""
 
 from __future__ import annotations
 
@@ -48,21 +48,21 @@ def stack(**parameters: str) -> DeployedStack:
         ),
     ],
 )
-def test_a_user_has_the_groups_that_the_api_server_gives(text: str, expected: Subject) -> None:
+def test_subject_has_implicit_groups(text: str, expected: Subject) -> None:
     assert parse_subject(text) == expected
 
 
-def test_without_a_stack_both_are_who_serve_is(file: Path) -> None:
+def test_uses_one_kubeconfig_for_both_functions_without_stack(file: Path) -> None:
     options = Options(kubeconfig=file)
     for which in (WATCHER, BINDER):
         assert type(identity(InputErrors(), options, None, which)) is KubernetesAccess
 
 
-def test_with_a_stack_an_administrators_rights_say_nothing(file: Path) -> None:
+def test_ignores_caller_kubeconfig_for_functions_of_stack(file: Path) -> None:
     assert identity(InputErrors(), Options(kubeconfig=file), stack(EksClusterName="production"), WATCHER) is None
 
 
-def test_a_user_that_is_named_is_asked_about_and_the_other_one_is_not(file: Path) -> None:
+def test_reviews_access_of_given_user_only(file: Path) -> None:
     options = Options(kubeconfig=file, watcher_user="jane")
     found = identity(InputErrors(), options, stack(), WATCHER)
     assert isinstance(found, SubjectAccess)
@@ -70,12 +70,12 @@ def test_a_user_that_is_named_is_asked_about_and_the_other_one_is_not(file: Path
     assert identity(InputErrors(), options, stack(), BINDER) is None
 
 
-def test_its_own_kubeconfig_goes_first(file: Path) -> None:
+def test_own_kubeconfig_overrides_user(file: Path) -> None:
     options = Options(kubeconfig=file, watcher_user="jane", watcher_kubeconfig=file)
     assert type(identity(InputErrors(), options, stack(), WATCHER)) is KubernetesAccess
 
 
-def test_one_that_cannot_be_read_is_not_replaced_by_another(file: Path, tmp_path: Path) -> None:
+def test_unreadable_kubeconfig_is_not_replaced(file: Path, tmp_path: Path) -> None:
     errors = InputErrors()
     options = replace(Options(kubeconfig=file), watcher_kubeconfig=tmp_path / "absent")
     assert identity(errors, options, None, WATCHER) is None
@@ -97,7 +97,7 @@ class Secrets:
 @pytest.mark.parametrize(
     "secrets", [pytest.param(Secrets(own="text"), id="no kubeconfig"), pytest.param(Secrets(), id="no secret")]
 )
-def test_a_secret_that_the_function_cannot_use_either(secrets: Secrets, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusable_secret_is_failure(secrets: Secrets, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boto3, "client", lambda *_, **__: secrets)
     errors = InputErrors()
     assert identity(errors, Options(), stack(WatcherKubeconfigSecretArn="own"), WATCHER) is None
@@ -105,7 +105,7 @@ def test_a_secret_that_the_function_cannot_use_either(secrets: Secrets, monkeypa
     assert (finding.check, finding.result) == ("kubeconfig-secret", "failed")
 
 
-def test_each_function_has_its_own_secret(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_function_reads_its_own_secret(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secrets = Secrets(own=file.read_text())
     monkeypatch.setattr(boto3, "client", lambda *_, **__: secrets)
     parameters = stack(WatcherKubeconfigSecretArn="absent", BinderKubeconfigSecretArn="own")
@@ -121,5 +121,5 @@ def test_each_function_has_its_own_secret(file: Path, monkeypatch: pytest.Monkey
         pytest.param(None, False, id="it is there, and is no kubeconfig"),
     ],
 )
-def test_what_says_nothing_about_the_stack_is_no_failure_of_it(error: ClientError | None, skipped: bool) -> None:
+def test_missing_permission_is_skipped_not_failed(error: ClientError | None, skipped: bool) -> None:
     assert is_inspection_denied(error) is skipped

@@ -1,4 +1,4 @@
-"""`berth reservations`: what an operator sees of the ledger, and what the watcher is asked for."""
+"""`berth reservations`: output, and requests to the watcher."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _holds(
     return entry
 
 
-def test_list_says_which_pod_holds_what_and_why(ledger: DynamoDBLedgerTable) -> None:
+def test_list_prints_pod_amount_and_reason(ledger: DynamoDBLedgerTable) -> None:
     _holds(ledger, "runs", EntryState.BOUND)
     _holds(ledger, "begins", EntryState.RESERVED, age=4, units=1)
     _holds(ledger, "stuck", EntryState.RESERVED, age=18, units=1)
@@ -81,7 +81,7 @@ def test_list_says_which_pod_holds_what_and_why(ledger: DynamoDBLedgerTable) -> 
     assert "\x1b" not in done.stdout
 
 
-def test_list_says_what_is_owed_and_what_is_being_rebuilt(ledger: DynamoDBLedgerTable) -> None:
+def test_list_prints_exceeded_capacity_and_rebuild(ledger: DynamoDBLedgerTable) -> None:
     _holds(ledger, "runs", EntryState.BOUND, units=6)
     found = ledger.node(NODE)
     assert found is not None
@@ -95,7 +95,7 @@ def test_list_says_what_is_owed_and_what_is_being_rebuilt(ledger: DynamoDBLedger
     assert "node-b: being rebuilt" in done.stdout
 
 
-def test_list_for_programs(ledger: DynamoDBLedgerTable) -> None:
+def test_list_prints_json(ledger: DynamoDBLedgerTable) -> None:
     _holds(ledger, "runs", EntryState.BOUND)
     found = orjson.loads(berth("list", "--table", LEDGER_TABLE, "-o", "json").stdout)
     [reservation] = found["reservations"]
@@ -103,7 +103,7 @@ def test_list_for_programs(ledger: DynamoDBLedgerTable) -> None:
     assert found["nodes"] == [{"node": NODE, "capacity": {SLOT: 8}, "available": {SLOT: 5}, "owed": {}}]
 
 
-def test_release_asks_the_watcher_and_says_when_it_has_not_answered(ledger: DynamoDBLedgerTable) -> None:
+def test_release_reports_missing_answer_of_watcher(ledger: DynamoDBLedgerTable) -> None:
     entry = _holds(ledger, "stuck", EntryState.RESERVED)
 
     done = berth("release", "ml/stuck", "--table", LEDGER_TABLE, "--wait", "0")
@@ -114,12 +114,12 @@ def test_release_asks_the_watcher_and_says_when_it_has_not_answered(ledger: Dyna
     assert (asked.attempt, asked.release_requested) == (entry.attempt, True)
 
 
-def test_release_of_nothing(ledger: DynamoDBLedgerTable) -> None:
+def test_release_fails_without_reservation(ledger: DynamoDBLedgerTable) -> None:
     done = berth("release", "ml/nobody", "--table", LEDGER_TABLE, "--wait", "0")
     assert (done.exit_code, done.stderr) == (1, "Error: no reservation for ml/nobody\n")
 
 
-def test_rebuild_asks_the_watcher_once(ledger: DynamoDBLedgerTable) -> None:
+def test_rebuild_requests_once(ledger: DynamoDBLedgerTable) -> None:
     done = berth("rebuild", "--table", LEDGER_TABLE, "--yes", "--wait", "0")
     assert done.exit_code == 0, done.output
     marker = ledger.marker()
@@ -130,13 +130,13 @@ def test_rebuild_asks_the_watcher_once(ledger: DynamoDBLedgerTable) -> None:
     assert ledger.marker() == marker
 
 
-def test_rebuild_asks_before_it_does_anything(ledger: DynamoDBLedgerTable) -> None:
+def test_rebuild_requires_confirmation(ledger: DynamoDBLedgerTable) -> None:
     before = ledger.marker()
     assert berth("rebuild", "--table", LEDGER_TABLE).exit_code == 1
     assert ledger.marker() == before
 
 
-def test_rebuild_waits_for_the_end(ledger: DynamoDBLedgerTable) -> None:
+def test_rebuild_fails_if_not_finished_in_time(ledger: DynamoDBLedgerTable) -> None:
     ledger.put_marker(Marker(MarkerState.REBUILDING, 1, 0, "under-way"), ledger.marker())
     done = berth("rebuild", "--table", LEDGER_TABLE, "--wait", "0.1")
     assert done.exit_code == 1
@@ -146,11 +146,11 @@ def test_rebuild_waits_for_the_end(ledger: DynamoDBLedgerTable) -> None:
 @pytest.mark.parametrize(
     "arguments", [["list"], ["list", "--stack", "a", "--table", "b"], ["release", "pod", "--table", "b"]]
 )
-def test_what_is_not_said_clearly_is_refused(arguments: list[str]) -> None:
+def test_rejects_incomplete_options(arguments: list[str]) -> None:
     assert berth(*arguments).exit_code == 2
 
 
-def test_a_table_that_is_not_there_is_told(dynamodb: DynamoDBClient) -> None:
+def test_list_reports_missing_table(dynamodb: DynamoDBClient) -> None:
     done = berth("list", "--table", "elsewhere")
     assert done.exit_code == 1
     assert "does not exist" in done.stderr

@@ -1,4 +1,4 @@
-"""urlPrefix, with and without credentials, and what is said about it."""
+"""urlPrefix with and without credentials, and the notes on options."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ URL = "https://berth.example.com/scheduler"
         ),
     ],
 )
-def test_url_prefix(url: str, basic: BasicCredentials | None, wanted: str) -> None:
+def test_builds_url_prefix(url: str, basic: BasicCredentials | None, wanted: str) -> None:
     assert url_prefix(url, basic) == wanted
 
 
@@ -48,13 +48,13 @@ def test_url_prefix(url: str, basic: BasicCredentials | None, wanted: str) -> No
         "https://user:secret@berth/scheduler",
     ],
 )
-def test_what_is_no_address_is_refused_without_its_password(url: str) -> None:
+def test_invalid_address_error_does_not_quote_password(url: str) -> None:
     with pytest.raises(InvalidAddress) as caught:
         url_prefix(url, None)
     assert "secret" not in str(caught.value)
 
 
-def test_a_password_is_not_part_of_a_representation() -> None:
+def test_repr_omits_password() -> None:
     assert "hidden" not in repr(BasicCredentials("me", "hidden"))
 
 
@@ -83,7 +83,7 @@ def said(*, with_password: bool = False, bounded_retries: bool = False, second: 
         pytest.param({"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="a pod has its own"),
     ],
 )
-def test_what_is_easily_overlooked_is_said(choices: dict[str, Any], message: str) -> None:
+def test_prints_note(choices: dict[str, Any], message: str) -> None:
     assert message in said(**choices)
 
 
@@ -95,5 +95,5 @@ def test_what_is_easily_overlooked_is_said(choices: dict[str, Any], message: str
         pytest.param({"http_timeout": "1s", "verbs": frozenset({Verb.FILTER})}, id="a short time without bind"),
     ],
 )
-def test_nothing_is_said_where_nothing_is_amiss(choices: dict[str, Any]) -> None:
+def test_prints_no_note_for_sound_options(choices: dict[str, Any]) -> None:
     assert said(**choices) == ""

@@ -1,4 +1,4 @@
-"""`berth scheduler-config`, from options to documents."""
+"""`berth scheduler-config`: options, notes and printed documents."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def container(documents: Mapping[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_the_examples_are_what_the_command_prints(file: str, arguments: list[str]) -> None:
+def test_example_files_match_output(file: str, arguments: list[str]) -> None:
     again = f"berth scheduler-config {' '.join(arguments)} > examples/scheduler/{file}"
     assert (EXAMPLES / file).read_text() == run(*arguments).stdout, again
 
 
 # ---------------------------------------------------------------------------------------------- the cluster's scheduler
-def test_the_clusters_own_scheduler_keeps_its_name_and_its_lock() -> None:
+def test_default_scheduler_keeps_name_and_lock() -> None:
     document = printed("--url", URL)
     assert document["profiles"] == [{"schedulerName": "default-scheduler"}]
     assert document["percentageOfNodesToScore"] == 100
@@ -75,12 +75,12 @@ def test_the_clusters_own_scheduler_keeps_its_name_and_its_lock() -> None:
     assert "clientConnection" not in document
 
 
-def test_its_kubeconfig_is_named_where_it_runs() -> None:
+def test_sets_kubeconfig_of_scheduler() -> None:
     document = printed("--url", URL, "--scheduler-kubeconfig", "/etc/kubernetes/scheduler.conf")
     assert document["clientConnection"] == {"kubeconfig": "/etc/kubernetes/scheduler.conf"}
 
 
-def test_schedulers_with_profiles_of_their_own_are_served_too(tmp_path: Path) -> None:
+def test_adds_scheduler_names_of_profiles(tmp_path: Path) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text("profiles: {gpus: resource-segregation, default-scheduler: label-priority}")
     own = printed("--url", URL, "--config", str(path))
@@ -90,7 +90,7 @@ def test_schedulers_with_profiles_of_their_own_are_served_too(tmp_path: Path) ->
     assert [each["schedulerName"] for each in beside["profiles"]] == ["mine", "gpus"]
 
 
-def test_the_files_of_the_clusters_scheduler_are_named_and_need_not_be_here() -> None:
+def test_tls_paths_need_not_exist_locally() -> None:
     document = printed(
         "--url", URL, "--tls-client-cert", "/there/a", "--tls-client-key", "/there/b", "--ca", "/there/c"
     )
@@ -101,7 +101,7 @@ def test_the_files_of_the_clusters_scheduler_are_named_and_need_not_be_here() ->
     }
 
 
-def test_with_tls_data_they_are_inside(tmp_path: Path) -> None:
+def test_tls_data_embeds_files(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path, "client")
     arguments = ("--tls-client-cert", str(certificate), "--tls-client-key", str(key), "--ca", str(certificate))
     found = printed("--url", URL, "--tls-data", *arguments)["extenders"][0]["tlsConfig"]
@@ -122,9 +122,7 @@ def test_with_tls_data_they_are_inside(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_has_no_field_is_told_as_flags_or_stands_in_the_deployment(
-    arguments: tuple[str, ...], scheduler_flags: str
-) -> None:
+def test_prints_flags_or_adds_them_to_deployment(arguments: tuple[str, ...], scheduler_flags: str) -> None:
     assert f"run kube-scheduler with --config=FILE {scheduler_flags}\n" in run("--url", URL, *arguments).stderr
     assert container(second(*arguments))["args"] == ["--config=/etc/berth/config.yaml", *scheduler_flags.split()]
 
@@ -137,7 +135,7 @@ def test_what_has_no_field_is_told_as_flags_or_stands_in_the_deployment(
         pytest.param(("--second-scheduler", "mine"), False, id="in a pod"),
     ],
 )
-def test_a_configuration_without_kubeconfig_is_told(arguments: tuple[str, ...], message: bool) -> None:
+def test_notes_missing_kubeconfig(arguments: tuple[str, ...], message: bool) -> None:
     assert ("give --scheduler-kubeconfig\n" in run("--url", URL, *arguments).stderr) is message
 
 
@@ -149,12 +147,12 @@ def test_a_configuration_without_kubeconfig_is_told(arguments: tuple[str, ...], 
         pytest.param(URL, ("--second-scheduler", "mine"), False, id="an address for all"),
     ],
 )
-def test_a_loopback_address_for_a_second_scheduler_is_told(url: str, arguments: tuple[str, ...], message: bool) -> None:
+def test_notes_loopback_address_of_second_scheduler(url: str, arguments: tuple[str, ...], message: bool) -> None:
     assert ("the address is loopback" in run("--url", url, *arguments).stderr) is message
 
 
 # ------------------------------------------------------------------------------------------------- the second scheduler
-def test_everything_that_a_second_scheduler_needs() -> None:
+def test_second_scheduler_has_all_manifests() -> None:
     documents = second("--namespace", "scheduling", "--image", "mirror/kube-scheduler:v1.35.4")
     assert list(documents) == [
         "ServiceAccount/mine",
@@ -179,7 +177,7 @@ def test_everything_that_a_second_scheduler_needs() -> None:
     assert container(documents)["image"] == "mirror/kube-scheduler:v1.35.4"
 
 
-def test_a_clients_key_is_in_a_secret_and_nowhere_else(tmp_path: Path) -> None:
+def test_client_key_is_in_secret_only(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path, "client")
     documents = second("--tls-client-cert", str(certificate), "--tls-client-key", str(key), "--ca", str(certificate))
     secret = documents.pop("Secret/mine-tls")
@@ -196,14 +194,14 @@ def test_a_clients_key_is_in_a_secret_and_nowhere_else(tmp_path: Path) -> None:
     assert "PRIVATE" not in json.dumps(documents)
 
 
-def test_a_secret_that_is_there_already_is_only_named() -> None:
+def test_existing_secret_is_referenced() -> None:
     documents = second("--tls-secret", "theirs")
     volumes = documents["Deployment/mine"]["spec"]["template"]["spec"]["volumes"]
     assert volumes[1] == {"name": "tls", "secret": {"secretName": "theirs"}}
     assert not [name for name in documents if name.startswith("Secret/")]
 
 
-def test_with_basic_credentials_the_configuration_is_a_secret() -> None:
+def test_configuration_with_password_is_secret() -> None:
     documents = second("--user", "me", "--password-from", "-", stdin="p w\n")
     assert inside(documents["Secret/mine"])["extenders"][0]["urlPrefix"] == (
         "https://me:p%20w@berth.example.com/scheduler"
@@ -213,7 +211,7 @@ def test_with_basic_credentials_the_configuration_is_a_secret() -> None:
     assert volumes[0] == {"name": "config", "secret": {"secretName": "mine"}}
 
 
-def test_another_configuration_restarts_it_and_no_password_can_be_guessed_from_what_shows() -> None:
+def test_configuration_hash_changes_and_omits_password() -> None:
     def shown(*arguments: str, stdin: str | None = None) -> str:
         template = second(*arguments, stdin=stdin)["Deployment/mine"]["spec"]["template"]
         return str(template["metadata"]["annotations"]["berth.dev/configuration"])
@@ -224,7 +222,7 @@ def test_another_configuration_restarts_it_and_no_password_can_be_guessed_from_w
     assert shown(*basic, stdin="a") != shown(*basic, "--weight", "2", stdin="a")
 
 
-def test_json_is_one_list() -> None:
+def test_json_output_is_list() -> None:
     found = json.loads(run("--url", URL, "--second-scheduler", "mine", "-o", "json").stdout)
     assert (found["apiVersion"], found["kind"]) == ("v1", "List")
     assert {f"{each['kind']}/{each['metadata']['name']}": each for each in found["items"]} == second()
@@ -232,7 +230,7 @@ def test_json_is_one_list() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ passwords
-def test_a_password_is_printed_only_when_it_is_given() -> None:
+def test_prints_placeholder_without_password() -> None:
     done = run("--url", URL, "--user", "me")
     assert "https://me:BERTH_PASSWORD@" in done.stdout
     assert "replace BERTH_PASSWORD with the percent-encoded password" in done.stderr
@@ -249,7 +247,7 @@ def test_a_password_is_printed_only_when_it_is_given() -> None:
         pytest.param(("--user", "me", "--password-from", "stack"), "needs --stack NAME", id="no stack"),
     ],
 )
-def test_a_password_that_cannot_be_read(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
+def test_reports_unreadable_password(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
     path = tmp_path / "password"
     path.write_text("hidden\nlines\n")
     done = run("--url", URL, *(str(path) if each == "FILE" else each for each in arguments))
@@ -275,21 +273,21 @@ def _configuration(scheduler: str) -> Any:
 
 
 @pytest.mark.usefixtures("stack")
-def test_the_stack_says_address_timeout_and_configuration() -> None:
+def test_uses_address_timeout_and_configuration_of_stack() -> None:
     document = printed("--stack", "berth")
     assert (document["extenders"][0]["urlPrefix"], document["extenders"][0]["httpTimeout"]) == (URL, "8s")
     assert document["profiles"][1] == {"schedulerName": "gpus"}
 
 
 @pytest.mark.usefixtures("stack")
-def test_an_address_that_is_given_goes_before_the_stacks() -> None:
+def test_options_override_stack() -> None:
     document = printed("--stack", "berth", "--url", "https://own.example.com/scheduler", "--http-timeout", "3s")
     assert document["extenders"][0]["urlPrefix"] == "https://own.example.com/scheduler"
     assert document["extenders"][0]["httpTimeout"] == "3s"
 
 
 @pytest.mark.usefixtures("stack")
-def test_the_password_of_the_stacks_only_secret(monkeypatch: pytest.MonkeyPatch, stack: DeployedStack) -> None:
+def test_reads_password_from_stack_secret(monkeypatch: pytest.MonkeyPatch, stack: DeployedStack) -> None:
     stack.__dict__["resources"] = {"AWS::SecretsManager::Secret": {"Password": "arn:1"}}
     secrets = {"arn:1": '{"username": "scheduler", "password": "p"}'}
     monkeypatch.setattr(basic_credentials, "read_secret", lambda name, region: secrets[name])
@@ -306,7 +304,7 @@ def test_the_password_of_the_stacks_only_secret(monkeypatch: pytest.MonkeyPatch,
         pytest.param("mtls", ("--tls-client-cert", "a", "--tls-client-key", "b"), "", id="a certificate"),
     ],
 )
-def test_who_would_not_be_let_in_is_told(
+def test_notes_missing_credentials(
     asked: str, arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = DeployedStack("berth", None, {"Authentication": asked}, {"UrlPrefix": URL})
@@ -333,13 +331,13 @@ def test_who_would_not_be_let_in_is_told(
         pytest.param(("--url", URL, "--tls-secret", "a"), "needs --second-scheduler", id="a Secret for a file"),
     ],
 )
-def test_wrong_options(arguments: tuple[str, ...], message: str) -> None:
+def test_rejects_wrong_options(arguments: tuple[str, ...], message: str) -> None:
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (2, "")
     assert message in " ".join(done.stderr.split())
 
 
-def test_a_key_of_another_certificate_is_told_before_a_scheduler_fails_to_start(tmp_path: Path) -> None:
+def test_rejects_key_of_other_certificate(tmp_path: Path) -> None:
     certificate, _ = self_signed(tmp_path, "one")
     _, key = self_signed(tmp_path, "two")
     done = run(

@@ -1,4 +1,4 @@
-"""The extender's entries: verbs, mode, and who is sent to the verb that counts."""
+"""The extender entries: verbs, mode and managedResources."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def entries(**choices: Any) -> list[dict[str, Any]]:
     return extenders(ExtenderOptions(url_prefix=URL, **choices))
 
 
-def test_by_default_one_entry_with_every_verb_in_node_cache_mode() -> None:
+def test_default_is_one_entry_with_all_verbs() -> None:
     assert entries() == [
         {
             "urlPrefix": URL,
@@ -51,7 +51,7 @@ def test_by_default_one_entry_with_every_verb_in_node_cache_mode() -> None:
         pytest.param({"verbs": frozenset({Verb.FILTER})}, ["filter"], id="only what is asked for"),
     ],
 )
-def test_verbs(choices: dict[str, Any], wanted: list[str]) -> None:
+def test_entry_has_selected_verbs(choices: dict[str, Any], wanted: list[str]) -> None:
     [entry] = entries(**choices)
     assert verbs(entry) == wanted
     assert ("weight" in entry) is ("prioritizeVerb" in entry)
@@ -63,31 +63,31 @@ def test_every_verb_has_a_route(filter_onlyone: bool) -> None:
     assert {f"POST /scheduler/{verb}" for verb in verbs(entry)} <= read_template_api().routes.keys()
 
 
-def test_full_mode() -> None:
+def test_full_mode_sends_nodes() -> None:
     assert entries(mode=Mode.FULL)[0]["nodeCacheCapable"] is False
 
 
 @pytest.mark.parametrize("tls", [None, {"certFile": "a", "keyFile": "b"}, {"caFile": "c"}])
-def test_https_is_never_enabled_for_it_may_switch_verification_off(tls: dict[str, object] | None) -> None:
+def test_never_sets_enable_https(tls: dict[str, object] | None) -> None:
     [entry] = entries(tls=tls)
     assert "enableHTTPS" not in entry
     assert "insecure" not in (entry.get("tlsConfig") or {})
     assert entry.get("tlsConfig") == tls
 
 
-def test_a_policy_that_only_counts_is_asked_about_pods_that_are_counted() -> None:
+def test_counting_policy_has_one_gated_entry() -> None:
     [entry] = entries(managed=ManagedResources((LICENCE, SHARED), counts_only=True))
     assert entry["managedResources"] == IN_DOCUMENT
     assert verbs(entry) == ["filter", "prioritize", "bind", "preempt"]
 
 
-def test_a_policy_for_all_pods_has_an_entry_of_its_own_and_bind_that_of_the_counted_ones() -> None:
+def test_policy_for_all_pods_has_separate_bind_entry() -> None:
     every_pod, counted = entries(managed=ManagedResources((LICENCE, SHARED)))
     assert (verbs(every_pod), "managedResources" in every_pod) == (["filter", "prioritize", "preempt"], False)
     assert (verbs(counted), counted["managedResources"]) == (["bind"], IN_DOCUMENT)
 
 
-def test_a_request_by_annotation_is_seen_only_where_every_pod_is_sent() -> None:
+def test_request_by_annotation_needs_ungated_entry() -> None:
     every_pod, ignoring = entries(managed=ManagedResources((LICENCE,), counts_only=True, by_annotation=True))
     assert verbs(every_pod) == ["filter", "prioritize", "bind", "preempt"]
     assert "managedResources" not in every_pod
@@ -97,7 +97,7 @@ def test_a_request_by_annotation_is_seen_only_where_every_pod_is_sent() -> None:
 @pytest.mark.parametrize("counts_only", [True, False])
 @pytest.mark.parametrize("by_annotation", [True, False])
 @pytest.mark.parametrize("resources", [(), (LICENCE,)])
-def test_never_more_than_one_binder(
+def test_at_most_one_entry_binds(
     counts_only: bool, by_annotation: bool, resources: tuple[ManagedResource, ...]
 ) -> None:
     found = entries(managed=ManagedResources(resources, counts_only, by_annotation))

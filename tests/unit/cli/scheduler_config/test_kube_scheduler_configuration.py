@@ -1,4 +1,4 @@
-"""Durations as Go writes them."""
+"""Parsing durations in Go's notation."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ from berth_cli.scheduler_config.kube_scheduler_configuration import parse_durati
         pytest.param("", None, id="nothing"),
     ],
 )
-def test_seconds(text: str, seconds: float | None) -> None:
+def test_parses_duration(text: str, seconds: float | None) -> None:
     found = parse_duration(text)
     assert found == (None if seconds is None else pytest.approx(seconds))

@@ -1,4 +1,4 @@
-"""What of a BerthConfiguration kube-scheduler has to be told about counted resources."""
+"""Counted resources of a BerthConfiguration for kube-scheduler's managedResources."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration
         ),
     ],
 )
-def test_managed(counted: list[Any], plugins: list[list[str]], wanted: ManagedResources) -> None:
+def test_reads_managed_resources(counted: list[Any], plugins: list[list[str]], wanted: ManagedResources) -> None:
     assert managed_resources_of(configuration(counted, *plugins)) == wanted
 
 
-def test_a_document_without_any() -> None:
+def test_default_configuration_has_no_managed_resources() -> None:
     assert managed_resources_of(BerthConfiguration()) == ManagedResources()

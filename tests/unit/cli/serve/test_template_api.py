@@ -1,4 +1,4 @@
-"""The HTTP API and the functions, read from a template."""
+"""Reading the HTTP API and the functions from a template."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def written(directory: Path, text: str) -> Path:
     return path
 
 
-def test_routes_lead_to_functions(tmp_path: Path) -> None:
+def test_maps_routes_to_functions(tmp_path: Path) -> None:
     api = read_template_api(written(tmp_path, TEMPLATE))
     assert {route: source.logical_id for route, source in api.routes.items()} == {
         "POST /one": "OneFunction",
@@ -49,11 +49,11 @@ def test_routes_lead_to_functions(tmp_path: Path) -> None:
     assert api.functions["TwoFunction"].handler == "main.run"
 
 
-def test_an_integration_that_names_nothing_is_refused(tmp_path: Path) -> None:
+def test_rejects_integration_without_resource(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="names no resource"):
         read_template_api(written(tmp_path, TEMPLATE.replace("integrations/${OneIntegration}", "nothing")))
 
 
-def test_every_function_of_the_project_is_in_the_template_and_the_other_way_round() -> None:
+def test_template_has_all_functions_of_project() -> None:
     folders = {path.parent for path in PROJECT.glob("functions/*/app.py")}
     assert {source.code for source in read_template_api().functions.values()} == folders

@@ -1,4 +1,4 @@
-"""The API server's defaults, as far as placement depends on them. A case is a manifest's field and what is stored."""
+"""The API server's defaults that affect placement: each case has a manifest field and its stored form."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def stored(
     return admit({"kind": "Pod", "metadata": {"name": "p", **(metadata or {})}, "spec": dict(spec or {})}, classes)
 
 
-def test_a_pod_has_a_namespace_a_scheduler_and_an_identity() -> None:
+def test_sets_namespace_scheduler_and_uid() -> None:
     pod = stored()
     assert (pod["metadata"]["namespace"], pod["spec"]["schedulerName"]) == ("default", "default-scheduler")
     assert pod["metadata"]["uid"] == "default.p"
 
 
-def test_what_a_pod_has_it_keeps() -> None:
+def test_keeps_existing_values() -> None:
     pod = stored({"schedulerName": "mine", "priority": 7}, {"namespace": "ml", "uid": "u"})
     assert (pod["metadata"]["namespace"], pod["metadata"]["uid"]) == ("ml", "u")
     assert (pod["spec"]["schedulerName"], pod["spec"]["priority"]) == ("mine", 7)
@@ -52,17 +52,17 @@ def test_what_a_pod_has_it_keeps() -> None:
         pytest.param({"priorityClassName": "high", "priority": 3}, CLASSES, 3, id="a stored pod keeps what it has"),
     ],
 )
-def test_priority(spec: Mapping[str, object], classes: PriorityClasses, wanted: int) -> None:
+def test_sets_priority_of_class(spec: Mapping[str, object], classes: PriorityClasses, wanted: int) -> None:
     assert stored(spec, classes=classes)["spec"]["priority"] == wanted
 
 
-def test_the_preemption_policy_is_that_of_the_class() -> None:
+def test_sets_preemption_policy_of_class() -> None:
     assert stored({"priorityClassName": "high"})["spec"]["preemptionPolicy"] == "Never"
     kept = stored({"priorityClassName": "high", "preemptionPolicy": "PreemptLowerPriority"})
     assert kept["spec"]["preemptionPolicy"] == "PreemptLowerPriority"
 
 
-def test_a_class_that_does_not_exist_is_refused() -> None:
+def test_rejects_unknown_priority_class() -> None:
     with pytest.raises(AdmissionDenied, match="no PriorityClass with name absent was found"):
         stored({"priorityClassName": "absent"})
 
@@ -78,7 +78,7 @@ def test_a_class_that_does_not_exist_is_refused() -> None:
         pytest.param({}, None, id="nothing"),
     ],
 )
-def test_requests_of_containers(field: str, resources: Mapping[str, object], wanted: object) -> None:
+def test_limits_become_container_requests(field: str, resources: Mapping[str, object], wanted: object) -> None:
     [container] = stored({field: [{"name": "c", "resources": resources}]})["spec"][field]
     assert container["resources"].get("requests") == wanted
 
@@ -94,7 +94,7 @@ def test_requests_of_containers(field: str, resources: Mapping[str, object], wan
         pytest.param({"limits": {GPU: "1"}}, {}, None, id="only what a pod as a whole may ask for"),
     ],
 )
-def test_requests_of_the_pod_as_a_whole(
+def test_limits_become_pod_requests(
     resources: Mapping[str, object], requests: Mapping[str, object], wanted: object
 ) -> None:
     spec = {"resources": dict(resources), "containers": [{"name": "c", "resources": {"requests": requests}}]}
@@ -109,7 +109,7 @@ def test_requests_of_the_pod_as_a_whole(
         pytest.param(False, {"containerPort": 80}, None, id="on a network of its own it is not"),
     ],
 )
-def test_host_ports(host_network: bool, port: Mapping[str, object], wanted: int | None) -> None:
+def test_host_network_sets_host_ports(host_network: bool, port: Mapping[str, object], wanted: int | None) -> None:
     spec = {"hostNetwork": host_network, "containers": [{"name": "c", "ports": [port]}]}
     assert stored(spec)["spec"]["containers"][0]["ports"][0].get("hostPort") == wanted
 
@@ -127,7 +127,7 @@ NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unr
         pytest.param([{"key": "x", "operator": "Exists"}], [NOT_READY, UNREACHABLE], id="another key"),
     ],
 )
-def test_tolerations(tolerations: list[object], added: list[str]) -> None:
+def test_adds_default_tolerations(tolerations: list[object], added: list[str]) -> None:
     found = stored({"tolerations": tolerations})["spec"]["tolerations"]
     assert found[: len(tolerations)] == tolerations
     assert [(each["key"], each["effect"], each["tolerationSeconds"]) for each in found[len(tolerations) :]] == [
@@ -165,7 +165,9 @@ def _affinity(term: Mapping[str, object], kind: str, *, preferred: bool) -> dict
         pytest.param({"matchLabelKeys": ["hash"]}, None, id="without a selector no pod is meant, and none stays so"),
     ],
 )
-def test_label_keys_of_pod_affinity(kind: str, preferred: bool, term: Mapping[str, object], wanted: object) -> None:
+def test_merges_label_keys_of_pod_affinity(
+    kind: str, preferred: bool, term: Mapping[str, object], wanted: object
+) -> None:
     pod = stored({"affinity": _affinity(term, kind, preferred=preferred)}, {"labels": {"hash": "1"}})
     [rules] = pod["spec"]["affinity"][kind].values()
     found = rules[0]["podAffinityTerm"] if preferred else rules[0]
@@ -181,12 +183,12 @@ RICH: dict[str, object] = {
 }
 
 
-def test_a_stored_pod_stays_as_it_is() -> None:
+def test_stored_pod_is_unchanged() -> None:
     once = stored(RICH, {"labels": {"hash": "1"}})
     assert admit(once, CLASSES) == once
 
 
-def test_the_manifest_is_not_changed() -> None:
+def test_does_not_modify_manifest() -> None:
     manifest = {"metadata": {"name": "p"}, "spec": {"containers": [{"resources": {"limits": {"cpu": "1"}}}]}}
     admit(manifest, CLASSES)
     assert manifest == {"metadata": {"name": "p"}, "spec": {"containers": [{"resources": {"limits": {"cpu": "1"}}}]}}
@@ -202,6 +204,6 @@ def test_the_manifest_is_not_changed() -> None:
         pytest.param({"affinity": []}, "Pod.spec.affinity is not an object", id="affinity"),
     ],
 )
-def test_a_field_of_the_wrong_type_is_named(spec: Mapping[str, object], message: str) -> None:
+def test_names_field_of_wrong_type(spec: Mapping[str, object], message: str) -> None:
     with pytest.raises(Malformed, match=message):
         stored(spec)

@@ -1,4 +1,4 @@
-"""Reading dumps and manifests: every form that kubectl and people write, and a message for what is none."""
+"""Parsing dumps and manifests: JSON, YAML, lists, streams and invalid files."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def as_kubectl(value: object) -> bytes:
         pytest.param(b"just words", [], id="a text is no object"),
     ],
 )
-def test_objects(text: bytes, wanted: list[object]) -> None:
+def test_parses_objects(text: bytes, wanted: list[object]) -> None:
     assert list(parse_objects(text, "dump.yaml")) == wanted
 
 
@@ -71,7 +71,7 @@ def test_objects(text: bytes, wanted: list[object]) -> None:
         pytest.param(b"items:\n- a: b\n- c: [\n", id="a broken item of many"),
     ],
 )
-def test_what_is_neither_json_nor_yaml_is_one_line_that_names_the_file(text: bytes) -> None:
+def test_reports_invalid_file_on_one_line(text: bytes) -> None:
     with pytest.raises(InvalidInput) as caught:
         list(parse_objects(text, "dump.yaml"))
     assert caught.value.message.startswith("dump.yaml is neither JSON nor YAML as kubectl prints it: ")
@@ -79,7 +79,7 @@ def test_what_is_neither_json_nor_yaml_is_one_line_that_names_the_file(text: byt
     assert caught.value.exit_code == 2
 
 
-def test_it_says_how_far_it_has_come() -> None:
+def test_reports_progress_per_item() -> None:
     text = as_kubectl(LIST)
     read: list[int] = []
     for _ in parse_objects(text, "dump.yaml", read.append):
@@ -88,7 +88,7 @@ def test_it_says_how_far_it_has_come() -> None:
     assert 0.7 * len(text) < sum(read) <= len(text)
 
 
-def test_a_missing_file_is_told(tmp_path: Path) -> None:
+def test_reports_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="No such file or directory"):
         read_input(tmp_path / "absent.yaml")
 
@@ -100,6 +100,6 @@ values = st.recursive(
 
 
 @given(st.lists(st.fixed_dictionaries({"kind": st.just("Node"), "x": values}), max_size=4))
-def test_item_by_item_is_the_same_as_at_once(items: list[object]) -> None:
+def test_item_by_item_equals_whole_document(items: list[object]) -> None:
     text = as_kubectl({"apiVersion": "v1", "items": items, "kind": "List"})
     assert list(parse_objects(text, "dump.yaml")) == items

@@ -1,4 +1,4 @@
-"""A case in, an answer out: its shape, and what becomes of a case that is not as it should be."""
+"""The JSONL protocol of `berth simulate`: results of valid and invalid cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ask(pod: Any, *objects: Any, **fields: Any) -> jsonl.Answer:
     return jsonl.answer({"objects": list(objects), "pod": pod, "profile": "full", **fields})
 
 
-def test_a_whole_answer() -> None:
+def test_result_has_verdicts_scores_and_totals() -> None:
     answer = ask(pod_with(requests={"cpu": "1"}), node_with("a"), node_with("b"), node_with("c", unschedulable=True))
     assert answer["verdicts"]["a"] == {
         **SUCCESS,
@@ -54,12 +54,12 @@ def test_a_whole_answer() -> None:
     assert answer["preemption"] is answer["error"] is None
 
 
-def test_a_single_candidate_is_not_scored() -> None:
+def test_single_candidate_has_no_score() -> None:
     answer = ask(pod_with(), node_with("a"), node_with("b", unschedulable=True))
     assert (answer["scores"], answer["total"]) == ({}, {})
 
 
-def test_args_are_the_plugins() -> None:
+def test_passes_args_to_plugins() -> None:
     pod = pod_with(requests={"example.com/gpu": "1"})
     assert ask(pod, node_with("a"))["verdicts"]["a"]["reasons"] == ["Insufficient example.com/gpu"]
     ignoring = {"NodeResourcesFit": {"ignoredResources": ["example.com/gpu"]}}
@@ -75,7 +75,7 @@ def test_args_are_the_plugins() -> None:
         ),
     ],
 )
-def test_the_pod_itself_may_be_among_the_objects(pod: Object, also: Object) -> None:
+def test_ignores_pod_itself_among_objects(pod: Object, also: Object) -> None:
     assert ask(pod, node_with("a", allocatable={"pods": "1"}), also)["verdicts"]["a"]["code"] == "Success"
 
 
@@ -125,9 +125,7 @@ BROKEN = pod_with("o", requests={"cpu": "much"}, nodeName="bad")
         pytest.param([node_with("bad"), BROKEN | {"status": {"phase": "Failed"}}], "Success", [], id="but has ended"),
     ],
 )
-def test_a_node_that_cannot_be_judged_says_so_and_the_others_are_judged(
-    objects: list[Object], code: str, reasons: list[str]
-) -> None:
+def test_unreadable_node_does_not_affect_others(objects: list[Object], code: str, reasons: list[str]) -> None:
     answer = ask(pod_with(), *objects, node_with("good"), node_with("better"))
     verdict = answer["verdicts"]["bad"]
     assert (verdict["code"], verdict["reasons"]) == (code, reasons)
@@ -154,7 +152,7 @@ MUCH = pod_with(requests={"cpu": "much"})
         ),
     ],
 )
-def test_a_pod_that_cannot_be_read_is_an_error(pod: Any, error: str) -> None:
+def test_unreadable_pod_is_error(pod: Any, error: str) -> None:
     answer = ask(pod, node_with("a"))
     assert answer["error"].startswith(error)
     assert answer["verdicts"] == {}
@@ -193,7 +191,7 @@ NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
         ),
     ],
 )
-def test_an_unknown_operator(pod: Object, reason: str) -> None:
+def test_unknown_operator_rejects_node(pod: Object, reason: str) -> None:
     assert ask(pod, node_with("a"))["verdicts"]["a"]["reasons"] == [reason]
 
 
@@ -212,7 +210,7 @@ def test_an_unknown_operator(pod: Object, reason: str) -> None:
         ),
     ],
 )
-def test_an_unknown_operator_of_a_spread_constraint_fails_the_cycle(action: str, error: str) -> None:
+def test_unknown_operator_in_spread_constraint_is_error(action: str, error: str) -> None:
     answer = ask(spreading(labelSelector=ODD, whenUnsatisfiable=action), node_with("a"), node_with("b"))
     assert answer["error"] == error
 
@@ -235,13 +233,13 @@ def test_an_unknown_operator_of_a_spread_constraint_fails_the_cycle(action: str,
         pytest.param({"objects": [node_with("")]}, "a node has no metadata.name", id="a node without a name"),
     ],
 )
-def test_what_is_no_case_is_an_error(fields: Object, error: str) -> None:
+def test_invalid_case_is_error(fields: Object, error: str) -> None:
     answer = jsonl.answer({"objects": [], "pod": pod_with(), **fields})
     assert error in answer["error"]
     assert answer["verdicts"] == answer["scores"] == answer["total"] == {}
 
 
-def test_where_no_node_is_feasible_it_says_what_evictions_would_bring() -> None:
+def test_result_has_preemption_if_no_node_fits() -> None:
     def on(node: str, name: str, priority: int) -> Object:
         return pod_with(name, nodeName=node, priority=priority, requests={"cpu": "4"})
 
@@ -279,7 +277,7 @@ def answers(*lines: bytes) -> list[dict[str, object]]:
     return [orjson.loads(line) for line in out.getvalue().splitlines()]
 
 
-def test_each_line_is_answered_in_order() -> None:
+def test_answers_lines_in_order() -> None:
     assert [list(answer["verdicts"]) for answer in answers(case_line("a"), case_line("b"))] == [["a"], ["b"]]  # type: ignore[call-overload]
 
 
@@ -293,14 +291,14 @@ def test_each_line_is_answered_in_order() -> None:
         pytest.param(b"[" * 100_000 + b"\n", id="too deep"),
     ],
 )
-def test_a_line_that_is_no_json_is_answered_with_an_error(line: bytes) -> None:
+def test_invalid_json_line_gets_error(line: bytes) -> None:
     bad, good = answers(line, case_line("a"))
     assert str(bad["error"]).startswith("the line is not JSON: ")
     assert bad.keys() == good.keys()
     assert good["error"] is None
 
 
-def test_as_a_program_it_answers_before_it_is_asked_again() -> None:
+def test_module_answers_each_line_at_once() -> None:
     command = [sys.executable, "-m", "berth_cli.simulate.jsonl"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
         assert program.stdin

@@ -1,4 +1,4 @@
-"""Manifests: which pods they stand for."""
+"""Expanding manifests to pods."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ def workload(kind: str, **spec: object) -> dict[str, object]:
         ),
     ],
 )
-def test_pods(manifests: Any, document: object, names: list[str]) -> None:
+def test_expands_workloads_to_pods(manifests: Any, document: object, names: list[str]) -> None:
     assert [pod.name for pod in manifests(document).read(CLASSES)] == names
 
 
-def test_pods_of_a_workload_have_the_labels_and_the_controller_that_placement_reads(manifests: Any) -> None:
+def test_generated_pods_have_labels_and_controller(manifests: Any) -> None:
     [pod] = manifests(workload("Deployment")).read(CLASSES)
     assert (pod.namespace, pod.labels) == ("default", {"app": "web"})
     assert (pod.spec.controller.kind, pod.spec.controller.name) == ("ReplicaSet", "web")
 
 
-def test_what_spreads_pods_joins_the_cluster_with_them(manifests: Any) -> None:
+def test_adds_workload_to_cluster(manifests: Any) -> None:
     service = {"kind": "Service", "metadata": {"name": "web"}}
     found = manifests(workload("Deployment", selector={"matchLabels": {"app": "web"}}), service)
     assert [(each["kind"], each["metadata"]["name"]) for each in found.others] == [
@@ -75,14 +75,14 @@ def test_what_spreads_pods_joins_the_cluster_with_them(manifests: Any) -> None:
     ]
 
 
-def test_the_api_servers_defaults_are_applied(manifests: Any) -> None:
+def test_applies_api_server_defaults(manifests: Any) -> None:
     spec = {"priorityClassName": "high", "containers": [{"resources": {"limits": {"cpu": "2"}}}]}
     [pod] = manifests({"kind": "Pod", "metadata": {"name": "p"}, "spec": spec}).read(CLASSES)
     assert pod.priority == 1000
     assert pod.spec.requests.asked == {"cpu": 2000}
 
 
-def test_a_stored_pod_counts_as_deleted_and_created_again(manifests: Any) -> None:
+def test_stored_pod_loses_node_and_status(manifests: Any) -> None:
     found = manifests(
         {
             "kind": "Pod",
@@ -109,7 +109,7 @@ def test_a_stored_pod_counts_as_deleted_and_created_again(manifests: Any) -> Non
         pytest.param(workload("Deployment", replicas="3"), "Deployment.spec.replicas is not an integer", id="a number"),
     ],
 )
-def test_what_has_no_pods_is_told(manifests: Any, document: object, message: str) -> None:
+def test_reports_manifest_without_pods(manifests: Any, document: object, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         manifests(document)
 
@@ -125,7 +125,7 @@ def test_what_has_no_pods_is_told(manifests: Any, document: object, message: str
         ),
     ],
 )
-def test_a_pod_that_the_api_server_would_refuse_is_told(manifests: Any, spec: object, message: str) -> None:
+def test_reports_pod_rejected_by_admission(manifests: Any, spec: object, message: str) -> None:
     found = manifests({"kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
     with pytest.raises(InvalidInput, match=message):
         found.read(CLASSES)

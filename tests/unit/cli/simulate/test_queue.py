@@ -1,4 +1,4 @@
-"""Which pods are placed, and in which order."""
+"""The queue: selection and order of pods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pod(name: str, namespace: str = "default", **spec: object) -> Pod:
     return read
 
 
-def test_the_highest_priority_comes_first_and_equal_ones_go_by_namespace_and_name() -> None:
+def test_sorts_by_priority_then_namespace_and_name() -> None:
     pods = [
         pod("b", priority=0),
         pod("last", priority=-1),
@@ -42,19 +42,19 @@ def test_the_highest_priority_comes_first_and_equal_ones_go_by_namespace_and_nam
         pytest.param(pod("p", schedulerName="volcano"), SkipReason.ANOTHER_SCHEDULER, id="has another scheduler"),
     ],
 )
-def test_left_out_is_a_pod_that(other: Pod, why: SkipReason) -> None:
+def test_skips_pod(other: Pod, why: SkipReason) -> None:
     found = build_queue([pod("waiting"), other], OURS)
     assert [each.name for each in found.pods] == ["waiting"]
     assert found.skipped == Counter({why: 1})
 
 
-def test_a_pod_without_a_scheduler_has_the_default_one() -> None:
+def test_empty_scheduler_name_is_default_scheduler() -> None:
     assert len(build_queue([pod("p", schedulerName="")], OURS).pods) == 1
 
 
-def test_other_schedulers_are_named() -> None:
+def test_lists_other_schedulers() -> None:
     assert build_queue([pod("p", schedulerName="volcano")], OURS).other_schedulers == {"volcano"}
 
 
-def test_without_names_every_schedulers_pods_are_taken() -> None:
+def test_no_scheduler_names_queue_all_pods() -> None:
     assert len(build_queue([pod("p", schedulerName="volcano"), pod("q")], ()).pods) == 2

@@ -1,4 +1,4 @@
-"""The endpoint against real sockets: what TLS says when something is wrong, in words that a check can use."""
+"""The HTTPS endpoint against real sockets: responses, certificates and errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def trusting(pair: Pair, client: Pair | None = None) -> TLSMaterial:
     return TLSMaterial(ca) if client is None else TLSMaterial(ca, client[0].read_bytes(), client[1].read_bytes())
 
 
-def test_a_certificate_that_is_trusted_is_told_by_its_end(serve: Serve, tmp_path: Path) -> None:
+def test_reads_expiry_of_trusted_certificate(serve: Serve, tmp_path: Path) -> None:
     pair = self_signed(tmp_path, "server")
     found = endpoint(serve(pair, None), trusting(pair)).certificate()
     assert isinstance(found, ServerCertificate)
@@ -67,7 +67,7 @@ def test_a_certificate_that_is_trusted_is_told_by_its_end(serve: Serve, tmp_path
         pytest.param("127.0.0.1", timedelta(days=2), False, CertificateProblem.UNKNOWN_AUTHORITY, id="no CA for it"),
     ],
 )
-def test_why_a_certificate_is_not_trusted_and_when_it_ends(
+def test_reports_problem_and_expiry_of_untrusted_certificate(
     host: str, ends: timedelta, trusted: bool, problem: CertificateProblem, serve: Serve, tmp_path: Path
 ) -> None:
     pair, other = self_signed(tmp_path, "server", host=host, ends=ends), self_signed(tmp_path, "other")
@@ -77,7 +77,7 @@ def test_why_a_certificate_is_not_trusted_and_when_it_ends(
     assert found.not_after == pytest.approx(time.time() + ends.total_seconds(), abs=60)
 
 
-def test_the_name_that_the_scheduler_is_told_to_expect_is_the_one_that_counts(serve: Serve, tmp_path: Path) -> None:
+def test_verifies_configured_server_name(serve: Serve, tmp_path: Path) -> None:
     pair = self_signed(tmp_path, "server")
     options = replace(trusting(pair), server_name="berth.example.com")
     found = endpoint(serve(pair, None), options).certificate()
@@ -85,7 +85,7 @@ def test_the_name_that_the_scheduler_is_told_to_expect_is_the_one_that_counts(se
     assert found.problem is CertificateProblem.OTHER_HOST
 
 
-def test_a_call_leaves_the_certificates_name_to_be_checked(serve: Serve, tmp_path: Path) -> None:
+def test_host_name_is_verified_after_call(serve: Serve, tmp_path: Path) -> None:
     """Checks run side by side on one endpoint: what a call does must not change what another one finds."""
     pair = self_signed(tmp_path, "server")
     asked = endpoint(serve(pair, None), replace(trusting(pair), server_name="berth.example.com"))
@@ -95,7 +95,7 @@ def test_a_call_leaves_the_certificates_name_to_be_checked(serve: Serve, tmp_pat
     assert found.problem is CertificateProblem.OTHER_HOST
 
 
-def test_a_client_certificate_opens_and_without_one_the_connection_is_broken_off(serve: Serve, tmp_path: Path) -> None:
+def test_connects_with_client_certificate_only(serve: Serve, tmp_path: Path) -> None:
     pair, client, other = (self_signed(tmp_path, name) for name in ("server", "client", "other"))
     url = serve(pair, client[0])
     assert isinstance(endpoint(url, trusting(pair, client)).healthz(), HttpResponse)
@@ -105,7 +105,7 @@ def test_a_client_certificate_opens_and_without_one_the_connection_is_broken_off
         assert refused.connection_closed, refused
 
 
-def test_no_tls_and_no_server_are_told_apart() -> None:
+def test_distinguishes_missing_tls_from_missing_server() -> None:
     with kubernetes_on_loopback() as server:
         found = endpoint(server.host.replace("http:", "https:")).certificate()
         assert isinstance(found, NoResponse)
@@ -115,7 +115,7 @@ def test_no_tls_and_no_server_are_told_apart() -> None:
     assert gone == NoResponse("connection refused or blocked")
 
 
-def test_verbs_and_healthz_are_asked_where_they_are_with_the_credentials_of_the_address() -> None:
+def test_calls_paths_with_credentials_of_address() -> None:
     with kubernetes_on_loopback() as server:
         asked = HTTPSEndpoint(server.host.replace("http://", "http://me:p%40@") + "/scheduler/", NO_MATERIAL, timeout=5)
         asked.verb("filter", b"{}")
@@ -128,7 +128,7 @@ def test_verbs_and_healthz_are_asked_where_they_are_with_the_credentials_of_the_
     assert "p@" not in asked.address
 
 
-def test_an_answer_has_its_time_and_the_servers_clock() -> None:
+def test_response_has_duration_and_server_clock() -> None:
     with kubernetes_on_loopback() as server:
         found = endpoint(server.host).healthz()
     assert isinstance(found, HttpResponse)
@@ -137,7 +137,7 @@ def test_an_answer_has_its_time_and_the_servers_clock() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- material
-def test_files_given_here_go_before_data_and_data_before_paths(tmp_path: Path) -> None:
+def test_local_files_override_data_and_data_overrides_paths(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.write_bytes(b"here")
     config = TLSConfig.model_validate({"caData": b64encode(b"data").decode(), "caFile": "/elsewhere"})
@@ -145,14 +145,16 @@ def test_files_given_here_go_before_data_and_data_before_paths(tmp_path: Path) -
     assert load_tls_material(config, TLSFiles()).ca == b"data"
 
 
-def test_a_path_of_the_schedulers_machine_is_asked_for_here() -> None:
-    with pytest.raises(CredentialsUnreadable, match=r"/there/tls.crt: .*on the scheduler's machine: .*--tls-client-cert"):
+def test_missing_file_error_asks_for_local_copy() -> None:
+    with pytest.raises(
+        CredentialsUnreadable, match=r"/there/tls.crt: .*on the scheduler's machine: .*--tls-client-cert"
+    ):
         load_tls_material(
             TLSConfig.model_validate({"certFile": "/there/tls.crt", "keyFile": "/there/tls.key"}), TLSFiles()
         )
 
 
-def test_what_is_no_certificate_is_told_without_its_content() -> None:
+def test_invalid_certificate_error_does_not_quote_it() -> None:
     with pytest.raises(CredentialsUnreadable) as caught:
         HTTPSEndpoint("https://berth/scheduler", TLSMaterial(certificate=b"hidden", key=b"hidden"), 5)
     assert "hidden" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""What doctor says about the stack in its account."""
+"""The checks of the stack in its AWS account."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from berth_cli.doctor.access.account import AccountUnavailable, FunctionState, H
 from berth_cli.doctor.checks.account import functions, lease, roles, schedule, table
 from berth_cli.doctor.findings import Finding, Result
 from tests.fakes.doctor import NOW, FakeAccount
-from tests.unit.cli.doctor.reading import expect
+from tests.unit.cli.doctor.finding_assertions import expect
 
 FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
 
@@ -44,7 +44,7 @@ DENIED, GONE = InspectionDenied("AccessDenied"), AccountUnavailable("the table d
         pytest.param(FakeAccount(error=GONE), FAILED, "does not exist", id="gone"),
     ],
 )
-def test_the_table(account: FakeAccount, result: Result, message: str) -> None:
+def test_reports_table(account: FakeAccount, result: Result, message: str) -> None:
     expect(table(account), "table", result, message)
 
 
@@ -61,7 +61,7 @@ def test_the_table(account: FakeAccount, result: Result, message: str) -> None:
         pytest.param(replace(HELD, lease=NO_RECORD), False, FAILED, "never acquired", id="never held"),
     ],
 )
-def test_the_lease(item: HeadItem, periodic: bool, result: Result, message: str) -> None:
+def test_reports_lease(item: HeadItem, periodic: bool, result: Result, message: str) -> None:
     expect(lease(item, NOW, periodic=periodic), "lease", result, message)
 
 
@@ -77,7 +77,7 @@ def test_the_lease(item: HeadItem, periodic: bool, result: Result, message: str)
         pytest.param(FakeAccount(error=AccountUnavailable("not found")), FAILED, "not found", id="deleted by hand"),
     ],
 )
-def test_the_schedule(account: FakeAccount, result: Result, message: str) -> None:
+def test_reports_schedule(account: FakeAccount, result: Result, message: str) -> None:
     expect(schedule(account), "schedule", result, message)
 
 
@@ -88,7 +88,7 @@ def test_the_schedule(account: FakeAccount, result: Result, message: str) -> Non
         pytest.param(FakeAccount(error=AccountUnavailable("not found")), id="deleted"),
     ],
 )
-def test_a_deployment_without_a_change_puts_back_no_schedule_so_it_is_no_remedy(account: FakeAccount) -> None:
+def test_remedy_for_schedule_is_not_deployment(account: FakeAccount) -> None:
     [found] = schedule(account)
     assert "docs/how-to/recover.md" in found.remedy
     assert "deploy" not in found.remedy
@@ -104,11 +104,11 @@ def test_a_deployment_without_a_change_puts_back_no_schedule_so_it_is_no_remedy(
         pytest.param(FunctionState("A", "Active", "Successful", 0), FAILED, "never runs", id="throttled to nothing"),
     ],
 )
-def test_functions(state: FunctionState, result: Result, message: str) -> None:
+def test_reports_function_state(state: FunctionState, result: Result, message: str) -> None:
     expect(functions(FakeAccount(deployed=[state])), "functions", result, message)
 
 
-def test_a_role_that_may_not_write_is_named() -> None:
+def test_reports_denied_action_of_role() -> None:
     account = FakeAccount(forbidden=lambda function, action: action.name == "dynamodb:UpdateItem")
     found = list(roles(account))
     assert [each.message for each in found] == ["WatcherFunction may not dynamodb:UpdateItem head in the table"]
@@ -116,6 +116,6 @@ def test_a_role_that_may_not_write_is_named() -> None:
 
 
 @pytest.mark.parametrize("check", [functions, roles])
-def test_what_cannot_be_asked_is_no_failure(check: Callable[[FakeAccount], Iterator[Finding]]) -> None:
+def test_missing_permission_of_caller_is_skipped(check: Callable[[FakeAccount], Iterator[Finding]]) -> None:
     [finding] = check(FakeAccount(error=DENIED))
     assert (finding.result, bool(finding.remedy)) == (SKIPPED, True)

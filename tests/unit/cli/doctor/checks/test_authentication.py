@@ -1,4 +1,4 @@
-"""What keeps every call out is told once, by the check whose matter it is."""
+"""A failure of all calls is reported once, by the responsible check."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from berth_cli.doctor.checks.authentication import AccessFailure, AccessProbe, p
 from berth_cli.doctor.checks.verbs import DEFAULT_VERBS
 from berth_cli.doctor.findings import CheckName, Result, ok
 from tests.fakes.doctor import NOW, FakeEndpoint, answered
-from tests.unit.cli.doctor.reading import expect
+from tests.unit.cli.doctor.finding_assertions import expect
 
 UNTRUSTED = ServerCertificate(NOW, CertificateProblem.UNKNOWN_AUTHORITY)
 CLOSED = NoResponse("TLS: unknown ca", connection_closed=True)
@@ -30,7 +30,7 @@ SILENT = NoResponse("no response in time")
         pytest.param(SILENT, FakeEndpoint(), False, "verbs", id="nobody there"),
     ],
 )
-def test_who_tells(
+def test_access_failure_belongs_to_check(
     answer: HttpResponse | NoResponse, endpoint: FakeEndpoint, by_certificate: bool, by: str | None
 ) -> None:
     endpoint.verbs = {"filter": answer}
@@ -38,7 +38,7 @@ def test_who_tells(
     assert (found and found.by) == by
 
 
-def test_it_is_looked_for_once_and_the_checks_behind_it_say_where_to_look() -> None:
+def test_probes_once_and_refers_to_responsible_check() -> None:
     looks: list[None] = []
 
     def look() -> AccessFailure:
@@ -54,12 +54,12 @@ def test_it_is_looked_for_once_and_the_checks_behind_it_say_where_to_look() -> N
     assert len(looks) == 1
 
 
-def test_where_there_is_a_way_the_checks_are_made() -> None:
+def test_runs_check_if_calls_reach_berth() -> None:
     fine = [ok(CheckName.CACHE, "fine")]
     assert AccessProbe(lambda: None).run_check(CheckName.CACHE, lambda: fine) == fine
 
 
 @pytest.mark.parametrize("by", ["verbs", "credentials"])
-def test_what_no_other_check_tells_is_told_by_the_verbs(by: str) -> None:
+def test_verbs_report_failures_without_own_check(by: str) -> None:
     access = AccessProbe(lambda: AccessFailure(CheckName(by), "filter: why"))
     expect(access.check_verbs(FakeEndpoint(), list), by, Result.FAILED, "filter: why")

@@ -1,4 +1,4 @@
-"""What doctor says about the cluster."""
+"""The checks of the cluster: permissions, wake-up and identity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from berth_cli.doctor.checks.cluster import (
 from berth_cli.doctor.findings import CheckName, Result
 from tests.conftest import PROJECT
 from tests.fakes.doctor import FakeAccess
-from tests.unit.cli.doctor.reading import expect
+from tests.unit.cli.doctor.finding_assertions import expect
 
 FAILED, OK, SKIPPED = Result.FAILED, Result.OK, Result.SKIPPED
 RBAC = PROJECT / "examples" / "rbac.yaml"
@@ -50,12 +50,12 @@ def asked(wanted: list[Permission]) -> set[str]:
     return {f"{each.verb} {each.group}/{parts[each]} {each.name}" for each in wanted}
 
 
-def test_what_is_checked_is_what_the_example_gives() -> None:
+def test_required_permissions_match_rbac_example() -> None:
     assert asked(watcher_permissions(SPREADING)) == documented("berth-watcher")
     assert asked(list(BINDER_PERMISSIONS)) == documented("berth-binder")
 
 
-def test_counted_resources_need_what_their_own_example_gives() -> None:
+def test_counted_resources_require_their_rbac_example() -> None:
     own = documented("berth-watcher-counted-resources", COUNTED)
     assert asked(watcher_permissions(COUNTING)) - asked(watcher_permissions(DEFAULT)) == own
     access = FakeAccess(forbidden=lambda right: right.verb in ("get", "patch") and right.resource == "pods")
@@ -63,16 +63,16 @@ def test_counted_resources_need_what_their_own_example_gives() -> None:
     assert {finding.remedy for finding in found} == {COUNTED_REMEDY}
 
 
-def test_controllers_are_needed_for_spreading_alone() -> None:
+def test_workload_permissions_are_for_spreading_only() -> None:
     assert asked(watcher_permissions(SPREADING)) > asked(watcher_permissions(DEFAULT))
 
 
-def test_the_right_for_waking_pods_is_asked_where_pods_are_woken() -> None:
+def test_pod_wake_up_requires_pod_status_permission() -> None:
     pods = BerthConfiguration.model_validate({"nodeCache": {"wakeUp": "pod"}})
     assert asked(watcher_permissions(pods)) - asked(watcher_permissions(DEFAULT)) == {"patch /pods/status "}
 
 
-def test_each_missing_right_is_named_with_the_user_who_lacks_it() -> None:
+def test_reports_each_missing_permission_with_user() -> None:
     access = FakeAccess(forbidden=lambda right: right.verb == "watch" and right.resource in ("nodes", "pods"))
     found = list(check_permissions(CheckName.WATCHER_RIGHTS, access, watcher_permissions(DEFAULT)))
     assert [finding.message for finding in found] == [
@@ -92,7 +92,7 @@ def test_each_missing_right_is_named_with_the_user_who_lacks_it() -> None:
         pytest.param(FakeAccess(unreachable="cannot be reached"), FAILED, "cannot be reached", id="no API server"),
     ],
 )  # fmt: skip
-def test_rights(access: FakeAccess, result: Result, message: str) -> None:
+def test_reports_permissions(access: FakeAccess, result: Result, message: str) -> None:
     expect(check_permissions(CheckName.BIND_RIGHTS, access, BINDER_PERMISSIONS), "bind-rights", result, message)
 
 
@@ -107,7 +107,7 @@ def test_rights(access: FakeAccess, result: Result, message: str) -> None:
         pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="nobody wants it"),
     ],
 )
-def test_waking_the_queue(access: FakeAccess, how: WakeUp, result: Result, message: str) -> None:
+def test_reports_wake_up(access: FakeAccess, how: WakeUp, result: Result, message: str) -> None:
     expect(wake_up(access, how), "wake-up", result, message)
 
 
@@ -119,5 +119,5 @@ def test_waking_the_queue(access: FakeAccess, how: WakeUp, result: Result, messa
         pytest.param(FakeAccess(unreachable="cannot be reached"), FAILED, "reached", id="nobody there"),
     ],
 )
-def test_the_cache_is_of_the_schedulers_cluster(access: FakeAccess, result: Result, message: str) -> None:
+def test_compares_cluster_of_cache(access: FakeAccess, result: Result, message: str) -> None:
     expect(same_cluster(access, "one/1+bc814cf7"), "same-cluster", result, message)

@@ -1,4 +1,4 @@
-"""Where doctor finds the scheduler's configuration."""
+"""Finding the scheduler's configuration in files and in the cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from berth_cli.doctor.scheduler.configuration import InvalidSchedulerConfigurati
 from berth_cli.doctor.scheduler.configuration_source import ConfigurationNotFound, from_cluster, from_file
 from tests.conftest import PROJECT
 from tests.fakes.doctor import ADDRESS, FakeAccess
-from tests.unit.cli.doctor.schedulers import document
+from tests.unit.cli.doctor.scheduler_documents import document
 
 TEXT = yaml.safe_dump(document())
 ENCODED = b64encode(TEXT.encode()).decode()
@@ -30,14 +30,14 @@ ENCODED = b64encode(TEXT.encode()).decode()
         pytest.param([{"kind": "List", "items": [{"kind": "ConfigMap", "data": {"c": TEXT}}]}], id="in a List"),
     ],
 )
-def test_the_one_configuration_of_a_file(documents: list[Any], tmp_path: Path) -> None:
+def test_finds_configuration_in_file(documents: list[Any], tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     path.write_text(yaml.safe_dump_all(documents))
     assert from_file(path).extenders[0].url_prefix == ADDRESS
 
 
 @pytest.mark.parametrize("file", ["configuration.yaml", "second-scheduler.yaml"])
-def test_the_examples(file: str) -> None:
+def test_reads_example_files(file: str) -> None:
     assert len(from_file(PROJECT / "examples" / "scheduler" / file).extenders) == 1
 
 
@@ -48,14 +48,14 @@ def test_the_examples(file: str) -> None:
         pytest.param(f"{TEXT}---\n{TEXT}", "has 2 documents", id="two"),
     ],
 )
-def test_none_or_several(text: str, message: str, tmp_path: Path) -> None:
+def test_rejects_zero_or_several_configurations(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     path.write_text(text)
     with pytest.raises(ConfigurationNotFound, match=message):
         from_file(path)
 
 
-def test_what_is_not_yaml_is_told_without_its_content(tmp_path: Path) -> None:
+def test_yaml_error_does_not_quote_content(tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     path.write_text("urlPrefix: 'https://me:hidden@berth\n")
     with pytest.raises(InvalidSchedulerConfiguration) as caught:
@@ -63,7 +63,7 @@ def test_what_is_not_yaml_is_told_without_its_content(tmp_path: Path) -> None:
     assert "hidden" not in str(caught.value)
 
 
-def test_in_the_cluster() -> None:
+def test_reads_configmap_or_secret() -> None:
     access = FakeAccess(documents={("kube-system", "berth-scheduler"): {"config.yaml": TEXT}})
     assert from_cluster(access, "kube-system", "berth-scheduler").extenders[0].url_prefix == ADDRESS
     with pytest.raises(ConfigurationNotFound, match="kube-system/other has 0 documents"):

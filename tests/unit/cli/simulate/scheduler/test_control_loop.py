@@ -1,4 +1,4 @@
-"""The control loop: one pod after the other, each seeing where those before it went."""
+"""The control loop: each pod is placed on the result of the previous ones."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def outcomes(loop: ControlLoop, *pods: Pod) -> list[Outcome]:
 
 
 # ------------------------------------------------------------------------------------------------- the scheduler alone
-def test_each_pod_sees_those_before_it() -> None:
+def test_each_pod_sees_earlier_placements() -> None:
     loop = ControlLoop(FULL, Snapshot.of([node("a"), node("b")]))
     found = outcomes(loop, *(pod(f"web-{index}", "2") for index in range(5)))
     assert [each.node for each in found] == ["a", "b", "a", "b", ""]
@@ -62,20 +62,20 @@ def test_each_pod_sees_those_before_it() -> None:
     assert [len(each.pods) for each in loop.snapshot.nodes.values()] == [2, 2]
 
 
-def test_the_highest_total_is_taken_and_equal_ones_go_by_name() -> None:
+def test_takes_highest_total_then_first_name() -> None:
     loop = ControlLoop(FULL, Snapshot.of([node("c"), node("b"), node("a"), node("small", "2")]))
     [found] = outcomes(loop, pod("web"))
     assert found.node == "a"
     assert dict(zip(found.candidates, found.totals, strict=True))["small"] < max(found.totals)
 
 
-def test_one_node_left_is_taken_without_a_score() -> None:
+def test_single_candidate_is_not_scored() -> None:
     loop = ControlLoop(FULL, Snapshot.of([node("a", "1"), node("b")]))
     [found] = outcomes(loop, pod("web", "2"))
     assert (found.node, list(found.candidates), list(found.totals)) == ("b", ["b"], [])
 
 
-def test_a_pod_that_does_not_fit_changes_nothing_and_the_next_has_its_turn() -> None:
+def test_pending_pod_does_not_affect_next_pod() -> None:
     snapshot = Snapshot.of([node("a", "1")])
     loop = ControlLoop(FULL, snapshot)
     assert outcomes(loop, pod("large", "2"))[0].node == ""
@@ -123,25 +123,25 @@ def test_a_pod_that_does_not_fit_changes_nothing_and_the_next_has_its_turn() -> 
         ),
     ],
 )
-def test_the_message_is_that_of_the_pods_event(nodes: list[NodeInfo], waiting: Pod, message: str) -> None:
+def test_message_equals_failed_scheduling_event(nodes: list[NodeInfo], waiting: Pod, message: str) -> None:
     [found] = outcomes(ControlLoop(FULL, Snapshot.of(nodes)), waiting)
     assert (found.node, found.message) == ("", message)
 
 
-def test_a_nominated_pod_goes_where_room_was_made_for_it() -> None:
+def test_places_nominated_pod_on_nominated_node() -> None:
     waiting = pod("web", nominated="b")
     loop = ControlLoop(FULL, Snapshot.of([node("a"), node("b")], [waiting]))
     assert outcomes(loop, waiting)[0].node == "b"
     assert not loop.snapshot.nominated
 
 
-def test_others_leave_a_nominated_pod_its_room() -> None:
+def test_reserves_room_of_nominated_pod() -> None:
     nominated = pod("first", "4", nominated="a", priority=5)
     loop = ControlLoop(FULL, Snapshot.of([node("a")], [nominated]))
     assert outcomes(loop, pod("web", "1", priority=5))[0].message == "0/1 nodes are available: 1 Insufficient cpu."
 
 
-def test_every_nodes_verdict_is_told_of_pending_pods_and_of_all_where_asked() -> None:
+def test_records_rejected_nodes_of_pending_and_explained_pods() -> None:
     snapshot = Snapshot.of([node("a", "1"), node("b")])
     assert set(outcomes(ControlLoop(FULL, snapshot), pod("web", "9"))[0].rejected) == {"a", "b"}
     assert outcomes(ControlLoop(FULL, snapshot), pod("web", "2"))[0].rejected == {}
@@ -153,7 +153,7 @@ def test_every_nodes_verdict_is_told_of_pending_pods_and_of_all_where_asked() ->
 SEGREGATED = Snapshot.of([*(node(f"cpu-{index}", "2") for index in range(2)), node("gpu", "8", more={GPU: "8"})])
 
 
-def test_the_extender_sees_what_the_schedulers_plugins_leave() -> None:
+def test_extender_filters_nodes_left_by_plugins() -> None:
     loop = ControlLoop(FULL, SEGREGATED, extender({"profile": "resource-segregation"}))
     found = outcomes(loop, *(pod(f"web-{index}", "2") for index in range(3)), pod("train", more={GPU: "1"}))
     assert [each.node for each in found] == ["cpu-0", "cpu-1", "", "gpu"]
@@ -174,7 +174,7 @@ def test_the_extender_sees_what_the_schedulers_plugins_leave() -> None:
         pytest.param(13, "cpu", id="at weight 13 they cannot: all of them together are worth 1,200"),
     ],
 )
-def test_the_extenders_scores_count_by_its_weight(weight: int, wanted: str) -> None:
+def test_weights_extender_scores(weight: int, wanted: str) -> None:
     advised_against = [{"key": "x", "effect": "PreferNoSchedule"}]
     snapshot = Snapshot.of([node("cpu", taints=advised_against), node("gpu", more={GPU: "8"})])
     preferred = {"pluginConfig": [{"name": "ResourceSegregation", "args": {"mode": "preferred"}}]}
@@ -182,20 +182,20 @@ def test_the_extenders_scores_count_by_its_weight(weight: int, wanted: str) -> N
     assert outcomes(ControlLoop(FULL, snapshot, asked, weight=weight), pod("web"))[0].node == wanted
 
 
-def test_what_the_policy_exempts_the_scheduler_still_judges() -> None:
+def test_plugins_still_filter_exempt_pods() -> None:
     agents = [pod(f"agent-{index}", "2", priority=2_000_000_000) for index in range(7)]
     found = outcomes(ControlLoop(FULL, SEGREGATED, extender({"profile": "resource-segregation"})), *agents)
     assert sorted(each.node for each in found) == ["", "cpu-0", "cpu-1", "gpu", "gpu", "gpu", "gpu"]
     assert found[-1].message == "0/3 nodes are available: 3 Insufficient cpu."
 
 
-def test_profile_full_as_the_extender_adds_nothing() -> None:
+def test_extender_with_profile_full_changes_nothing() -> None:
     pods = [pod(f"web-{index}", "2") for index in range(4)]
     alone = outcomes(ControlLoop(FULL, SEGREGATED), *pods)
     assert outcomes(ControlLoop(FULL, SEGREGATED, extender({"profile": "full"})), *pods) == alone
 
 
-def test_each_pod_has_the_profile_of_its_scheduler() -> None:
+def test_uses_profile_of_pods_scheduler() -> None:
     document = {"profile": "full", "profiles": {"strict": "resource-segregation"}}
     loop = ControlLoop(FULL, SEGREGATED, extender(document))
     found = outcomes(loop, pod("web-1", "4"), pod("web-2", "4", schedulerName="strict"))
@@ -234,7 +234,7 @@ clusters = st.lists(st.tuples(sizes, st.sampled_from("ab"), taints), min_size=1,
 
 
 @given(clusters, pods)
-def test_each_pod_goes_where_a_cycle_of_its_own_would_put_it(snapshot: Snapshot, pods: list[Pod]) -> None:
+def test_loop_agrees_with_single_cycles(snapshot: Snapshot, pods: list[Pod]) -> None:
     loop = ControlLoop(FULL, snapshot)
     for waiting in pods:
         alone = cycle.run(FULL, waiting, loop.snapshot)
@@ -249,7 +249,7 @@ def test_each_pod_goes_where_a_cycle_of_its_own_would_put_it(snapshot: Snapshot,
 
 
 @given(clusters, pods)
-def test_no_node_gets_more_than_it_has(snapshot: Snapshot, pods: list[Pod]) -> None:
+def test_never_overcommits_node(snapshot: Snapshot, pods: list[Pod]) -> None:
     loop = ControlLoop(FULL, snapshot)
     found = list(loop.run(pods))
     placed = sum(1 for each in found if each.node)

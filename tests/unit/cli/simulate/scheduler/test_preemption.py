@@ -1,4 +1,4 @@
-"""Preemption in the control loop: who has to go, for whom, and what the next pods see of it."""
+"""Preemption in the control loop: victims, nominations and their effect on later pods."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def names(pods: Sequence[Pod]) -> list[str]:
     return [each.name for each in pods]
 
 
-def test_the_victims_are_gone_and_the_pod_has_their_room() -> None:
+def test_removes_victims_and_places_pod() -> None:
     [found], loop = run(node_with("n"), placed("a", 1, "2"), placed("b", 2, "2"), waiting("urgent", "2"))
     assert placement(found) == ("n", ["a"])
     assert found.message == ""
@@ -55,20 +55,20 @@ def test_the_victims_are_gone_and_the_pod_has_their_room() -> None:
     assert not loop.snapshot.nominated
 
 
-def test_each_preemption_sees_those_before_it() -> None:
+def test_each_preemption_sees_earlier_ones() -> None:
     nodes = [node_with("a"), placed("on-a", 1, "4", node="a"), node_with("b"), placed("on-b", 2, "4", node="b")]
     found, _ = run(*nodes, *(waiting(f"urgent-{number}") for number in range(3)))
     assert [placement(each) for each in found] == [("a", ["on-a"]), ("b", ["on-b"]), ("", [])]
     assert found[-1].message == "0/2 nodes are available: 2 Insufficient cpu."
 
 
-def test_what_is_remembered_of_a_node_is_not_told_of_another_priority() -> None:
+def test_cached_victims_are_per_priority() -> None:
     nodes = [node_with("n"), placed("a", 1, "2"), placed("b", 50, "2")]
     found, _ = run(*nodes, waiting("first", "4", 40), waiting("second", "4", 60))
     assert [(each.pod.name, *placement(each)) for each in found] == [("second", "n", ["b", "a"]), ("first", "", [])]
 
 
-def test_evictions_use_up_what_a_budget_allows() -> None:
+def test_evictions_use_disruption_budget() -> None:
     """The second pod goes where the victim is more important, but breaks no budget."""
     objects = [
         budget(1, app("db")),
@@ -86,13 +86,13 @@ def test_evictions_use_up_what_a_budget_allows() -> None:
     assert [each.disruptions_allowed for each in loop.snapshot.disruption_budgets] == [0]
 
 
-def test_a_victim_on_its_way_out_uses_up_no_budget() -> None:
+def test_terminating_victim_uses_no_disruption_budget() -> None:
     leaving = placed("leaving", 1, "4", labels=DB, terminating=True)
     _, loop = run(node_with("n"), leaving, budget(1, app("db")), waiting("urgent"))
     assert [each.disruptions_allowed for each in loop.snapshot.disruption_budgets] == [1]
 
 
-def test_why_not_the_other_nodes() -> None:
+def test_reports_why_other_nodes_were_not_chosen() -> None:
     [found], _ = run(
         *(node_with("best"), placed("v", 1, "4", SECOND, node="best")),
         *(node_with("same"), placed("w", 1, "4", SECOND, node="same")),
@@ -115,7 +115,7 @@ def test_why_not_the_other_nodes() -> None:
     }
 
 
-def test_a_pod_that_never_preempts_says_so() -> None:
+def test_reports_preemption_policy_never() -> None:
     [found], loop = run(node_with("n"), placed("a", 1, "4"), waiting("urgent", preemptionPolicy="Never"))
     assert placement(found) == ("", [])
     assert found.message == (
@@ -124,7 +124,7 @@ def test_a_pod_that_never_preempts_says_so() -> None:
     assert names(loop.snapshot.nodes["n"].pods) == ["a"]
 
 
-def test_a_pod_whose_victims_are_leaving_waits() -> None:
+def test_waits_for_terminating_victims() -> None:
     leaving = placed("leaving", 1, "4", node="n", terminating=True, conditions=[PREEMPTED])
     other = node_with("m"), placed("other", 1, "4", node="m")
     [found], _ = run(node_with("n"), leaving, *other, waiting("urgent", nominated="n"))
@@ -132,7 +132,7 @@ def test_a_pod_whose_victims_are_leaving_waits() -> None:
     assert found.message.endswith("preemption: not eligible due to a terminating pod on the nominated node.")
 
 
-def test_a_pod_of_higher_priority_takes_over_the_room_and_the_nomination() -> None:
+def test_higher_priority_takes_room_and_nomination() -> None:
     leaving = placed("leaving", 1, "4", terminating=True, conditions=[PREEMPTED])
     found, loop = run(node_with("n"), leaving, waiting("middle", priority=50, nominated="n"), waiting("urgent"))
     assert [(each.pod.name, *placement(each)) for each in found] == [("urgent", "n", ["leaving"]), ("middle", "", [])]
@@ -140,7 +140,7 @@ def test_a_pod_of_higher_priority_takes_over_the_room_and_the_nomination() -> No
     assert not loop.snapshot.nominated
 
 
-def test_a_nomination_of_equal_priority_stays() -> None:
+def test_keeps_nomination_of_equal_priority() -> None:
     nominated = waiting("nominated", nominated="n")
     found, _ = run(node_with("n"), placed("a", 1, "4"), waiting("another"), nominated)
     assert [(each.pod.name, *placement(each)) for each in found] == [("another", "", []), ("nominated", "n", ["a"])]
@@ -150,7 +150,7 @@ def test_a_nomination_of_equal_priority_stays() -> None:
 LABEL = {"profile": "label-priority"}
 
 
-def test_nodes_that_the_policy_bars_are_no_candidates() -> None:
+def test_nodes_rejected_by_policy_are_no_candidates() -> None:
     """Full ones because the policy does not agree, those with room because filter has dropped them."""
     [found], _ = run(
         *(node_with("barred"), placed("a", 1, "4", node="barred")),
@@ -164,7 +164,7 @@ def test_nodes_that_the_policy_bars_are_no_candidates() -> None:
     assert found.preemption.others() == {"barred": LeftOut.BARRED, "dropped": NoCandidate.NOT_HELPFUL}
 
 
-def test_a_pod_that_the_policy_alone_rejects_evicts_nobody() -> None:
+def test_pod_rejected_by_policy_only_evicts_no_pod() -> None:
     [found], loop = run(node_with("n"), placed("a", 1, "1"), waiting("urgent", "1"), document=LABEL)
     assert placement(found) == ("", [])
     assert names(loop.snapshot.nodes["n"].pods) == ["a"]
@@ -189,7 +189,7 @@ def licensed(name: str, priority: int, cpu: str, node: str = "n") -> Object:
     return found
 
 
-def test_where_the_policy_needs_it_more_have_to_go_than_the_scheduler_asks_for() -> None:
+def test_policy_can_add_victims() -> None:
     asking = waiting("urgent", "1")
     asking["spec"]["containers"][0]["resources"]["requests"][LICENCE] = "1"
     node = node_with("n", allocatable={"cpu": "2", LICENCE: "1"})
@@ -198,7 +198,7 @@ def test_where_the_policy_needs_it_more_have_to_go_than_the_scheduler_asks_for()
 
 
 @pytest.mark.parametrize("choose", ["all", "one"])
-def test_the_best_node_is_the_best_of_those_that_the_policy_agrees_to(choose: str) -> None:
+def test_selects_best_node_accepted_by_policy(choose: str) -> None:
     document = {**LABEL, "preemption": {"choose": choose}}
     objects = [
         *(node_with("a", {PRIORITY: "1"}), placed("on-a", 2, "4", node="a")),

@@ -1,4 +1,4 @@
-"""The scheduler's side as `berth scheduler-config` prints it, and with what a test changes."""
+"""Scheduler configurations as `berth scheduler-config` prints them, with changes by the test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.fakes.doctor import ADDRESS
 
 
 def document(managed: ManagedResources = NO_MANAGED_RESOURCES, **entry: Any) -> dict[str, Any]:
-    """A configuration whose entries have these fields too; one that is None is left out."""
+    """A configuration with these fields in its entries; a field with None is removed."""
     printed = extenders(ExtenderOptions(url_prefix=entry.pop("urlPrefix", ADDRESS), managed=managed))
     entries = [{key: value for key, value in (each | entry).items() if value is not None} for each in printed]
     return scheduler_configuration(["default-scheduler"], entries)

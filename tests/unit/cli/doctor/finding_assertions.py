@@ -1,4 +1,4 @@
-"""Findings in a form that a table of cases can hold."""
+"""Assertions on findings for table-driven tests."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from berth_cli.doctor.findings import Finding, Result
 
 
 def of(findings: Iterable[Finding], check: str) -> list[Finding]:
-    """Those of one check."""
+    """The findings of one check."""
     return [finding for finding in findings if finding.check == check]
 
 
 def expect(findings: Iterable[Finding], check: str, result: Result, message: str) -> None:
-    """One of the check's findings says so, and one that is bad has a remedy."""
+    """One finding has this result and message, and every problem has a remedy."""
     found = of(findings, check)
     assert [each for each in found if each.result is result and message in each.message], found
     for each in found:

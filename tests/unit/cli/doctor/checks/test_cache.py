@@ -1,0 +1,54 @@
+"""The checks of /healthz: freshness, heartbeat and clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth_cli.doctor.access.endpoint import NoResponse
+from berth_cli.doctor.checks.cache import healthz
+from berth_cli.doctor.findings import Result
+from tests.fakes.doctor import HEALTHY, FakeEndpoint, answered
+from tests.unit.cli.doctor.finding_assertions import expect, of
+
+FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
+DAY = 86400.0
+BROKEN = NoResponse("the server closed the connection", connection_closed=True)
+
+
+def test_passes_for_healthy_cache() -> None:
+    assert {finding.result for finding in healthz(FakeEndpoint())} == {OK}
+
+
+@pytest.mark.parametrize(
+    ("health", "check", "result", "message"),
+    [
+        pytest.param(
+            answered({"status": "failure-cache-unavailable", "reason": "the node cache is empty"}, 503),
+            "cache", FAILED, "the node cache is empty", id="Berth's own reason",
+        ),
+        pytest.param(
+            answered({**HEALTHY, "observedAgeSeconds": 200.0}, 503), "cache", FAILED, "200.0 s old", id="too old"
+        ),
+        pytest.param(answered({**HEALTHY, "observedAgeSeconds": 100.0}), "cache", WARNING, "100.0 s old", id="ageing"),
+        pytest.param(
+            answered({**HEALTHY, "observedAgeSeconds": -20.0}), "cache", WARNING, "clock is ahead", id="from the future"
+        ),
+        pytest.param(
+            answered({**HEALTHY, "heartbeatAgeSeconds": 400.0}), "watcher", FAILED, "no watcher is", id="no watcher"
+        ),
+        pytest.param(answered({"message": "Forbidden"}, 403), "cache", FAILED, "status 403", id="not authorized"),
+        pytest.param(answered(b"ok"), "cache", FAILED, "not a response of Berth", id="somebody else"),
+        pytest.param(NoResponse("no response in time"), "cache", FAILED, "no response in time", id="nobody"),
+        pytest.param(answered(HEALTHY, ahead=3.0), "clock", OK, "agrees", id="seconds are not told exactly"),
+        pytest.param(answered(HEALTHY, ahead=9.0, seconds=9.0), "clock", OK, "agrees", id="a slow answer tells less"),
+        pytest.param(answered(HEALTHY, ahead=60.0), "clock", WARNING, "60 s ahead", id="a minute"),
+        pytest.param(answered(HEALTHY, ahead=-400.0), "clock", FAILED, "400 s behind", id="AWS would refuse"),
+        pytest.param(answered(HEALTHY, ahead=None), "clock", SKIPPED, "sends no Date header", id="no Date"),
+    ],
+)  # fmt: skip
+def test_reports_healthz(health: Any, check: str, result: Result, message: str) -> None:
+    found = list(healthz(FakeEndpoint(health=health)))
+    expect(found, check, result, message)
+    assert len(of(found, check)) == 1

@@ -1,0 +1,129 @@
+"""The check of counted resources in the scheduler's configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from berth_cli.doctor.checks.managed_resources import managed_resources
+from berth_cli.doctor.findings import Result
+from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
+from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
+from tests.fakes.doctor import ADDRESS
+from tests.unit.cli.doctor.finding_assertions import expect
+from tests.unit.cli.doctor.scheduler_documents import document, side
+
+FAILED, WARNING, OK = Result.FAILED, Result.WARNING, Result.OK
+
+LICENCE, OTHER = ManagedResource("example.com/licence"), ManagedResource("example.com/slot")
+COUNTED = [{"name": LICENCE.name, "ignoredByScheduler": True}]
+
+
+@pytest.mark.parametrize("by_annotation", [True, False])
+@pytest.mark.parametrize("counts_only", [True, False])
+@pytest.mark.parametrize("resources", [(), (LICENCE, ManagedResource("example.com/gpu", ignored_by_scheduler=False))])
+def test_passes_for_output_of_scheduler_config(
+    resources: tuple[ManagedResource, ...], counts_only: bool, by_annotation: bool
+) -> None:
+    managed = ManagedResources(resources, counts_only=counts_only, by_annotation=by_annotation)
+    found = list(managed_resources(side(document(managed)), managed))
+    assert [finding.result for finding in found] == [OK], found
+
+
+@pytest.mark.parametrize(
+    ("printed_for", "managed", "result", "message"),
+    [
+        pytest.param(
+            ManagedResources(), ManagedResources((LICENCE,)), WARNING, "not ignored by the scheduler", id="forgotten"
+        ),
+        pytest.param(
+            ManagedResources((LICENCE,)),
+            ManagedResources(),
+            FAILED,
+            "not counted by Berth",
+            id="ignored and not counted",
+        ),
+        pytest.param(
+            ManagedResources((LICENCE,), counts_only=True),
+            ManagedResources((LICENCE,)),
+            FAILED,
+            "its policy is for all pods",
+            id="fact 7",
+        ),
+        pytest.param(
+            ManagedResources((LICENCE,)),
+            ManagedResources((LICENCE, OTHER)),
+            FAILED,
+            "are not bound by Berth",
+            id="one that bind misses",
+        ),
+        pytest.param(
+            ManagedResources((LICENCE,), counts_only=True),
+            ManagedResources((LICENCE,), counts_only=True, by_annotation=True),
+            FAILED,
+            "by annotation are not sent to bind",
+            id="an annotation opens no entry",
+        ),
+        pytest.param(
+            ManagedResources((ManagedResource("licence"),)),
+            ManagedResources((LICENCE,)),
+            FAILED,
+            "fact 46",
+            id="a name without a domain",
+        ),
+        pytest.param(
+            ManagedResources((ManagedResource("a.kubernetes.io/x"),)),
+            ManagedResources((LICENCE,)),
+            FAILED,
+            "fact 46",
+            id="taken",
+        ),
+    ],
+)
+def test_compares_with_counted_resources(
+    printed_for: ManagedResources, managed: ManagedResources, result: Result, message: str
+) -> None:
+    expect(managed_resources(side(document(printed_for)), managed), "managedResources", result, message)
+
+
+def _ignoring(**args: object) -> dict[str, Any]:
+    """Profiles that ignore by themselves."""
+    return {"profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}]}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        pytest.param(_ignoring(ignoredResources=[LICENCE.name]), "", id="by its name"),
+        pytest.param(_ignoring(ignoredResourceGroups=["example.com"]), "", id="by its domain"),
+        pytest.param(_ignoring(ignoredResources=["example.com/other"]), "not ignored", id="another one"),
+        pytest.param(
+            {"profiles": [*_ignoring(ignoredResources=[LICENCE.name])["profiles"], {"schedulerName": "b"}]},
+            "not ignored",
+            id="not by all profiles",
+        ),
+    ],
+)
+def test_accepts_resources_ignored_by_profiles(changed: dict[str, Any], message: str) -> None:
+    [finding] = managed_resources(side(document() | changed), ManagedResources((LICENCE,)))
+    assert message in finding.message
+    assert finding.result is (WARNING if message else OK)
+
+
+def test_ignored_by_extender_overrides_profiles() -> None:
+    found = document(ManagedResources((OTHER,))) | _ignoring(ignoredResources=[LICENCE.name])
+    expect(
+        managed_resources(side(found), ManagedResources((LICENCE, OTHER))),
+        "managedResources",
+        WARNING,
+        "licence is counted",
+    )
+
+
+def test_fails_if_berth_does_not_bind_counted_resources() -> None:
+    managed = ManagedResources((LICENCE,), counts_only=True)
+    found = document() | {
+        "extenders": extenders(ExtenderOptions(url_prefix=ADDRESS, managed=managed, verbs=frozenset()))
+    }
+    expect(managed_resources(side(found), managed), "managedResources", FAILED, "nothing is counted")

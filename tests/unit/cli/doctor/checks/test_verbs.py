@@ -1,0 +1,77 @@
+"""The check of the verbs: names, status codes and responses."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
+from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, verbs
+from berth_cli.doctor.findings import Result
+from tests.fakes.doctor import FakeEndpoint, answered
+
+FAILED, WARNING, OK, SKIPPED = Result.FAILED, Result.WARNING, Result.OK, Result.SKIPPED
+DAY = 86400.0
+BROKEN = NoResponse("the server closed the connection", connection_closed=True)
+
+
+def test_all_verbs_pass() -> None:
+    assert [finding.result for finding in verbs(FakeEndpoint(), DEFAULT_VERBS)] == [OK] * 4
+
+
+def test_requests_contain_no_real_pod_or_candidate() -> None:
+    endpoint = FakeEndpoint()
+    list(verbs(endpoint, DEFAULT_VERBS))
+    sent = {name: orjson.loads(body) for name, body in endpoint.calls}
+    assert sent["bind"] == {}
+    assert sent["preempt"]["NodeNameToMetaVictims"] == {}
+    assert sent["filter"]["Pod"]["metadata"]["uid"] == "berth-doctor"
+    assert sent["filter"] == sent["prioritize"]
+
+
+@pytest.mark.parametrize(
+    ("field", "verb", "answer", "result", "message", "remedy"),
+    [
+        pytest.param(
+            "prioritizeVerb", "priority", None, FAILED, "ignores this error", "set prioritizeVerb: prioritize",
+            id="the verb that peers mistook",
+        ),
+        pytest.param("filterVerb", "filters", None, FAILED, "404", "set filterVerb: filter", id="a wrong name"),
+        pytest.param("filterVerb", "filteronly", None, FAILED, "404", "filter_onlyone", id="the nearest of two"),
+        pytest.param(
+            "bindVerb", "bind", answered({}, 404), FAILED, "404", "ends in /scheduler", id="a right name elsewhere"
+        ),
+        pytest.param(
+            "filterVerb", "filter", answered({"message": "Forbidden"}, 403), FAILED, "not authorized", "credentials",
+            id="not authorized",
+        ),
+        pytest.param(
+            "prioritizeVerb", "prioritize", answered({"Error": "stale"}, 500), FAILED, "stale", "log", id="a status 500"
+        ),
+        pytest.param("filterVerb", "filter", answered({}, 201), FAILED, "fact 3", "log", id="only 200 passes"),
+        pytest.param("filterVerb", "filter", answered(b"<html>"), FAILED, "not JSON", "Berth", id="somebody else"),
+        pytest.param(
+            "filterVerb", "filter", answered({"Error": "the node cache is empty"}), FAILED, "the node cache is empty",
+            "cache", id="filter's own Error",
+        ),
+        pytest.param(
+            "prioritizeVerb", "prioritize", answered([{"Host": "a", "Score": 1.0}]), FAILED, "integer scores", "Berth",
+            id="a score that Go does not take",
+        ),
+        pytest.param("prioritizeVerb", "prioritize", answered([]), FAILED, "no scores", "log", id="fact 28"),
+        pytest.param("bindVerb", "bind", answered({"Error": ""}), WARNING, "not rejected", "Berth", id="binds nothing"),
+    ],
+)  # fmt: skip
+def test_reports_verb(
+    field: str, verb: str, answer: HttpResponse | None, result: Result, message: str, remedy: str
+) -> None:
+    endpoint = FakeEndpoint(verbs={} if answer is None else {verb: answer})
+    [finding] = verbs(endpoint, {field: verb})
+    assert (finding.result, message in finding.message, remedy in finding.remedy) == (result, True, True), finding
+
+
+def test_reports_unreachable_address_once() -> None:
+    silent = FakeEndpoint(verbs={"filter": NoResponse("no response in time")})
+    [finding] = verbs(silent, DEFAULT_VERBS)
+    assert (finding.check, finding.result) == ("verbs", FAILED)
+    assert len(silent.calls) == 1

@@ -1,0 +1,51 @@
+"""The report of findings: text, JSON and exit status."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.doctor.report import exit_status, json_report, text
+
+TABLE, LEASE, CACHE, CLOCK = CheckName.TABLE, CheckName.LEASE, CheckName.CACHE, CheckName.CLOCK
+FINDINGS = [
+    ok(TABLE, "fine"),
+    warning(LEASE, "hm", "do b"),
+    failed(CACHE, "bad", "do c"),
+    skipped(CLOCK, "not given"),
+]
+
+
+@pytest.mark.parametrize(
+    ("findings", "strict", "status"),
+    [
+        pytest.param(FINDINGS[:1] + FINDINGS[3:], True, 0, id="skipped is no failure"),
+        pytest.param(FINDINGS[:2], False, 0, id="a warning is none"),
+        pytest.param(FINDINGS[:2], True, 1, id="but with --strict"),
+        pytest.param(FINDINGS, False, 1, id="a failure"),
+    ],
+)
+def test_exit_status(findings: list[Finding], strict: bool, status: int) -> None:
+    assert exit_status(findings, strict=strict) == status
+
+
+def test_prints_text_with_remedies_and_summary() -> None:
+    import click
+
+    assert [click.unstyle(line) for line in text(FINDINGS)] == [
+        "ok       table: fine",
+        "warning  lease: hm",
+        "         -> do b",
+        "failed   cache: bad",
+        "         -> do c",
+        "skipped  clock: not given",
+        "1 ok, 1 warning, 1 failed, 1 skipped",
+    ]
+
+
+def test_prints_json() -> None:
+    found = json.loads(json_report(FINDINGS))
+    assert found["findings"][1] == {"check": "lease", "result": "warning", "told": "hm", "remedy": "do b"}
+    assert found["summary"] == {"ok": 1, "warning": 1, "failed": 1, "skipped": 1}
