@@ -40,7 +40,7 @@ def cluster_dump(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> LocalStack:
     """The template's functions in this process: embedded DynamoDB, and the cluster of events/cluster.yaml published."""
-    from berth.scheduling.configuration import BerthConfiguration
+    from berth.scheduling.configuration.document import BerthConfiguration
     from berth_cli.serve import local_stack
 
     dump = tmp_path_factory.mktemp("cluster") / "cluster.yaml"

@@ -14,9 +14,9 @@ from pathlib import Path
 from statistics import median
 
 from berth.runtime.adapters import node_cache
-from berth.runtime.settings import PolicySettings
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.snapshot import Snapshot
+from berth.runtime.settings.functions import PolicySettings
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.serve import local_stack
 from berth_cli.serve.watcher_thread import watcher_thread
 from tests.bench.figures import Family, Figure

@@ -9,8 +9,7 @@ from itertools import islice
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
-from berth.scheduling.profiles import FULL
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.control_loop import ControlLoop
 from tests.bench.figures import Family, Figure
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.objects.cluster import read_objects
-from berth.scheduling.profiles import FULL
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.report import Summary, document
 from berth_cli.simulate.scheduler.control_loop import ControlLoop

@@ -15,7 +15,6 @@ import yaml
 
 from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
 from berth.lease.dynamodb_item import HEAD_KEY
-from berth.nodecache.dynamodb_configuration import KEY as CONFIGURATION_KEY
 from berth_cli.doctor.findings import CheckName
 from berth_cli.doctor.scheduler.scheduler_side import without_credentials
 from tests.deployment import sam

@@ -15,8 +15,8 @@ from typing import Any
 
 import boto3
 
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.node_ledger import NodeLedger
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.entry import NodeLedger
 from berth_cli.main import main
 from berth_cli.serve import local_stack
 from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE, EmbeddedDynamoDB

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.doctor.access.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, Schedule
 from berth_cli.doctor.access.cluster import ClusterAccess, Permission
 from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse, ServerCertificate

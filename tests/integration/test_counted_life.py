@@ -14,9 +14,9 @@ import orjson
 import pytest
 import yaml
 
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.entry import EntryState
-from berth.scheduling.configuration import BerthConfiguration
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.entry import EntryState
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.serve import local_stack
 from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB
 from berth_cli.serve.functions import load_handler

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 
 from berth.authentication.allow_list_records import AllowListFile
 from berth.authentication.authorizer import MAX_AGE_SECONDS, MutualTLSAuthorizer
-from berth.runtime.authorizing import AuthorizerEndpoint
-from berth.scheduling.configuration import BerthConfiguration
+from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.certificates.directory import CertificateDirectory
 from berth_cli.certificates.record import IssuedCertificate
 from berth_cli.main import main

@@ -136,8 +136,9 @@ def test_resource_segregation_example_separates_pods() -> None:
     assert {(name[:3], str(node)[:3]) for name, node in after.items()} == {("api", "cpu"), ("tra", "gpu")}
 
 
-def test_example_readme_matches_output() -> None:
-    readme = (EXAMPLE / "README.md").read_text()
+@pytest.mark.parametrize("page", ["examples/resource-segregation/README.md", "docs/tutorial.md"])
+def test_page_about_example_matches_output(page: str) -> None:
+    readme = (PROJECT / page).read_text()
     files = ["--cluster", str(EXAMPLE / "cluster.yaml"), "--pod", str(EXAMPLE / "pods.yaml")]
     before, after = run(*files), run(*files, "--config", str(EXAMPLE / "configuration.yaml"))
     assert "".join(before.stdout.splitlines(keepends=True)[-4:]) in readme

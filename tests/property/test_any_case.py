@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.framework.status import Code
 from berth.scheduling.objects.cluster import read_objects
-from berth.scheduling.status import Code
 from berth_cli.simulate import jsonl
 from tests.builders.requests import cache_mode, full_mode, victims_in_full
 from tests.fakes.verbs import Verbs

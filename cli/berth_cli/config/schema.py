@@ -6,30 +6,61 @@ The schema is generated from the pydantic models that validate documents.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
 
 from berth.scheduling.configuration.document import BerthConfiguration
 
+Schema = dict[str, Any]
+
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 OBJECT = "$object"
-"""Stands in DESCRIPTIONS for the object itself."""
+"""Key in DESCRIPTIONS for the description of the object itself."""
 DESCRIPTIONS = Path(__file__).with_name("field_descriptions.yaml")
 
 
 class FieldsUndocumented(Exception):
-    """A field has no description, or a description no field; the message lists them."""
+    """A field has no description, or a description has no field. The message lists them."""
 
 
 def schema_text() -> str:
     """The schema as JSON text, as stored in docs/configuration.schema.json."""
-    return json.dumps({"$schema": DIALECT, **BerthConfiguration.model_json_schema()}, indent=2) + "\n"
+    return json.dumps(schema_document(), indent=2) + "\n"
 
 
-Schema = dict[str, Any]
+def schema_document() -> Schema:
+    """The schema with a description of each field. Raises FieldsUndocumented."""
+    schema = {"$schema": DIALECT, **BerthConfiguration.model_json_schema()}
+    _describe(schema, yaml.safe_load(DESCRIPTIONS.read_text(encoding="utf-8")))
+    return schema
+
+
+def objects_in(schema: Any) -> Iterator[Schema]:
+    """Each object of the schema that has a title and fields, at any depth."""
+    if isinstance(schema, dict):
+        if "title" in schema and schema.get("properties"):
+            yield schema
+        for each in schema.values():
+            yield from objects_in(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from objects_in(each)
+
+
+def _describe(schema: Schema, texts: Mapping[str, Mapping[str, str]]) -> None:
+    """Add the texts to the schema. Each field needs one, and each text needs a field."""
+    objects = {each["title"]: each for each in objects_in(schema)}
+    fields = {(title, OBJECT): each for title, each in objects.items()}
+    fields |= {(title, name): field for title, each in objects.items() for name, field in each["properties"].items()}
+    described = {(title, name): text for title, of_title in texts.items() for name, text in of_title.items()}
+    if wrong := fields.keys() ^ described.keys():
+        raise FieldsUndocumented(f"{DESCRIPTIONS.name} and the models differ: {sorted(wrong)}")
+    for key, field in fields.items():
+        field["description"] = described[key]
 
 
 def known_fields(document: object, path: Sequence[str | int]) -> list[str]:

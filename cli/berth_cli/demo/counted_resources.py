@@ -12,12 +12,11 @@ from pathlib import Path
 
 import boto3
 
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.entry import EntryState
-from berth.reservations.node_ledger import NodeLedger
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.objects.reading import Object, an_object
-from berth.scheduling.profiles import LABEL_PRIORITY
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.entry import EntryState, NodeLedger
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.fields.reading import Object, an_object
+from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY
 from berth_cli.config.document import load_configuration
 from berth_cli.demo.cluster_dump import write_dump
 from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed

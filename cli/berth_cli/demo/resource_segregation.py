@@ -14,10 +14,7 @@ from berth.scheduling.fields.reading import Object
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Status, unresolvable
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.reading import Object
-from berth.scheduling.profiles import FULL
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status, unresolvable
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.demo.cluster_dump import write_dump
 from berth_cli.demo.extender_client import ExtenderClient, Manifest
 from berth_cli.demo.view import View

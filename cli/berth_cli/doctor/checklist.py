@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.scheduling.configuration import BerthConfiguration
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.doctor.access.account import Account, AccountUnavailable
 from berth_cli.doctor.access.cluster import ClusterAccess
 from berth_cli.doctor.checks import account as account_checks

@@ -22,7 +22,7 @@ Examples:
 
 \b
 Exit status: 0 no failure, 1 a failure (with --strict: or a warning), 2 usage error, 130 Ctrl-C.
-docs/operations.md describes every check; docs/extender-contract.md lists the facts by number.
+docs/reference/doctor.md describes every check. docs/reference/extender-contract.md lists the facts by number.
 """
 
 

@@ -16,7 +16,7 @@ class Result(StrEnum):
 
 
 class CheckName(StrEnum):
-    """The names of the checks. docs/operations.md describes each with cause and remedy."""
+    """The names of the checks. docs/reference/doctor.md describes each with cause and remedy."""
 
     # the scheduler's configuration
     SCHEDULER = "scheduler"

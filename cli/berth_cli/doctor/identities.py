@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import boto3
 
-from berth.cluster import kubeconfig
-from berth.cluster.api_server import ApiServer
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.cluster.api_server import kubeconfig
+from berth.cluster.api_server.client import ApiServer
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import CLIENT_CONFIG, DeployedStack
 from berth_cli.doctor.access.aws_account import is_inspection_denied
 from berth_cli.doctor.access.cluster import ClusterAccess

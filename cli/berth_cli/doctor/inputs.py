@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import click
 
-from berth.nodecache.configurations import ConfigurationInvalid
-from berth.scheduling.configuration import BerthConfiguration
+from berth.configuration.store import ConfigurationInvalid
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
 from berth_cli.deployed_stack import URL_PREFIX, DeployedStack, StackUnavailable, describe
 from berth_cli.doctor.access.account import Account

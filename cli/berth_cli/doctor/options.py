@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import StackUnavailable
 from berth_cli.doctor.findings import CheckName, Finding, failed
 from berth_cli.doctor.scheduler.configuration import InvalidSchedulerConfiguration

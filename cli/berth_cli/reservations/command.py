@@ -136,7 +136,7 @@ def rebuild(stack: str | None, table: str | None, region: str | None, yes: bool,
 
 
 def _wait_until_ready(ledger: LedgerTable, wait: float) -> None:
-    from berth.reservations.table import MarkerState
+    from berth.reservations.ledger.table import MarkerState
 
     deadline, printed = time.monotonic() + wait, ""
     while (marker := ledger.marker()) is None or marker.state is not MarkerState.READY:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from berth.reservations.entry import EntryState, OpenReservation
-from berth.reservations.table import LedgerTable
+from berth.reservations.ledger.entry import EntryState, OpenReservation
+from berth.reservations.ledger.table import LedgerTable
 from berth_cli.reservations.report import amounts
 
 

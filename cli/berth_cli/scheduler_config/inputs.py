@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
 from berth_cli.scheduler_config.address import BasicCredentials, InvalidAddress, parse_address
 
@@ -80,8 +80,8 @@ def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
     """The applied document, else the profile of the stack parameter Profile. Raises StackUnavailable."""
     import boto3
 
-    from berth.nodecache.configurations import ConfigurationInvalid, parsed
-    from berth.nodecache.dynamodb_configuration import DynamoDBConfigurationStore
+    from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+    from berth.configuration.store import ConfigurationInvalid, parsed
     from berth.nodecache.feed.table import TableUnavailable
     from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, StackUnavailable
 

@@ -18,7 +18,7 @@ FIELD_COMMENTS: Mapping[str, str] = {
     "managedResources": "Counted by the extender. ignoredByScheduler: not counted by kube-scheduler (fact 38).",
     "ignorable": "false: while Berth is down, its pods wait. true: they are placed without its rules (fact 39).",
 }
-"""YAML comments by field. The fact numbers refer to docs/extender-contract.md."""
+"""YAML comments by field. The fact numbers refer to docs/reference/extender-contract.md."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
 
 EPILOG = """\b
@@ -164,8 +164,8 @@ def _serve(
 
 def _check_kubeconfig(path: Path) -> None:
     """Fail at once for an invalid kubeconfig. An unreachable API server is retried instead."""
-    from berth.cluster import kubeconfig
-    from berth.nodecache.cluster import ClusterUnavailable
+    from berth.cluster.api_server import kubeconfig
+    from berth.nodecache.feed.cluster import ClusterUnavailable
 
     try:
         kubeconfig.from_file(path)

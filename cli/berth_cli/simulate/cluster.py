@@ -19,7 +19,7 @@ from berth.scheduling.objects import (
 )
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.admission import AdmissionDenied, PriorityClasses, set_identity
 from berth_cli.simulate.documents import InvalidInput
 

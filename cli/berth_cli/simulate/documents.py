@@ -15,7 +15,7 @@ import click
 import orjson
 import yaml
 
-from berth.scheduling.objects.reading import Object
+from berth.scheduling.fields.reading import Object
 
 
 class InvalidInput(click.ClickException):

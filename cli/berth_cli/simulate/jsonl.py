@@ -13,16 +13,16 @@ from typing import Any, BinaryIO
 import orjson
 from pydantic import ValidationError
 
-from berth.scheduling import cycle
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.shipped_profiles import FULL
+from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.preemption.evaluator import Preemption
-from berth.scheduling.profile import Profile
-from berth.scheduling.profiles import FULL
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate import scheduling_cycle
 
 PROFILE_CACHE_SIZE = 64
 
@@ -44,12 +44,12 @@ def answer(case: object) -> Answer:
         profile, pod, snapshot = _read(case)
     except InvalidCase as error:
         return failed(str(error))
-    return _answer(cycle.run(profile, pod, snapshot))
+    return _answer(scheduling_cycle.run(profile, pod, snapshot))
 
 
 def failed(error: str) -> Answer:
     """The result for a case that cannot be evaluated."""
-    return _answer(cycle.Cycle({}, error=error))
+    return _answer(scheduling_cycle.Cycle({}, error=error))
 
 
 def _read(case: object) -> tuple[Profile, Pod, Snapshot]:
@@ -101,7 +101,7 @@ def _build_profile(name: str, args: bytes) -> Profile:
     return BerthConfiguration.model_validate({"profile": name, "pluginConfig": configs}).build_profile(name)
 
 
-def _answer(done: cycle.Cycle) -> Answer:
+def _answer(done: scheduling_cycle.Cycle) -> Answer:
     return {
         "verdicts": {
             name: {

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from berth.scheduling.fields.reading import Malformed, Object, an_object, integer
 from berth.scheduling.objects import Pod, Unreadable, read_pod
-from berth.scheduling.objects.reading import Malformed, Object, an_object, integer
 from berth_cli.simulate.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
 from berth_cli.simulate.documents import InvalidInput, display_name, parse_objects, read_input
 

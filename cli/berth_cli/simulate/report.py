@@ -9,10 +9,10 @@ from enum import StrEnum
 
 import orjson
 
+from berth.scheduling.framework.status import Code
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.preemption.priority import priority_of
-from berth.scheduling.status import Code
 from berth_cli.simulate.queue import Queue
 from berth_cli.simulate.scheduler.control_loop import Outcome
 

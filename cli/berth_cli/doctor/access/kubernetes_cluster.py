@@ -6,10 +6,10 @@ from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from berth.cluster.api_server import APPLY, Answer, ApiServer, ApiServerUnreachable
-from berth.cluster.cluster_identity import cluster_uid
-from berth.cluster.kubernetes_queue import NAME, NAMESPACE
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.cluster.api_server.client import APPLY, Answer, ApiServer, ApiServerUnreachable
+from berth.cluster.kubernetes_cluster import cluster_uid
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.scheduling_queue.kubernetes_queue import NAME, NAMESPACE
 from berth_cli.doctor.access.cluster import ClusterAccess, Permission
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"

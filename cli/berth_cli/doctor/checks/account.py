@@ -26,7 +26,7 @@ TAKEOVER_SECONDS = 150.0
 """Time for a successor of a failed watcher: one minute until the schedule, a cold start, and listing the cluster."""
 
 # Not "deploy again": CloudFormation restores a manual change only if the template changed.
-RECOVERY_GUIDE = "docs/operations.md, When something is lost"
+RECOVERY_GUIDE = "docs/how-to/recover.md"
 ENABLE_REMEDY, SCHEDULE_REMEDY = f"enable it: {RECOVERY_GUIDE}", f"if it was deleted, create it again: {RECOVERY_GUIDE}"
 
 _GET, _QUERY, _PUT, _UPDATE = (f"dynamodb:{verb}" for verb in ("GetItem", "Query", "PutItem", "UpdateItem"))

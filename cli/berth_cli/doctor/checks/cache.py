@@ -16,7 +16,7 @@ MAX_SKEW_SECONDS = 5.0
 AWS_MAX_SKEW_SECONDS = 300.0
 """AWS rejects requests whose signature time differs by more."""
 
-WATCHER_LOG_REMEDY = "see the watcher's log; docs/node-cache.md lists the reasons"
+WATCHER_LOG_REMEDY = "see the watcher's log; docs/reference/events-and-reasons.md lists the reasons"
 
 
 def healthz(endpoint: Endpoint) -> Iterator[Finding]:

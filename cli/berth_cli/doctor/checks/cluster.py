@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from berth.cluster.kept_fields import Needs, resources
-from berth.cluster.kubernetes_queue import NAME as WAKE_NAME
-from berth.cluster.kubernetes_queue import NAMESPACE as WAKE_NAMESPACE
-from berth.nodecache.cluster import ClusterUnavailable
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.freshness import WakeUp
+from berth.cluster.field_projection import Needs, resources
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling_queue.kubernetes_queue import NAME as WAKE_NAME
+from berth.scheduling_queue.kubernetes_queue import NAMESPACE as WAKE_NAMESPACE
 from berth_cli.doctor.access.cluster import ClusterAccess, Permission
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped
 from berth_cli.scheduler_config.managed_resources import managed_resources_of

@@ -31,7 +31,7 @@ VERBS_BY_FIELD: Mapping[str, tuple[str, ...]] = {
 }
 DEFAULT_VERBS = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "bindVerb": "bind", "preemptVerb": "preempt"}
 
-CREDENTIALS_REMEDY = "give the scheduler credentials that Berth accepts: docs/security.md, Rotating"
+CREDENTIALS_REMEDY = "give the scheduler credentials that Berth accepts: docs/how-to/mutual-tls.md, Rotating"
 CONSEQUENCES = {
     "filterVerb": "every pod stays pending",
     "prioritizeVerb": "kube-scheduler ignores this error, and Berth's scores have no effect (fact 20)",

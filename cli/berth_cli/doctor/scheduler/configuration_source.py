@@ -8,7 +8,7 @@ from pathlib import Path
 
 import yaml
 
-from berth.nodecache.cluster import ClusterUnavailable
+from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.doctor.access.cluster import ClusterAccess
 from berth_cli.doctor.scheduler.configuration import (
     InvalidSchedulerConfiguration,

@@ -25,11 +25,9 @@ from berth.scheduling.framework.status import Code, Status
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import Preemption
-from berth.scheduling.profile import Profile
-from berth.scheduling.scale import MAX_EXTENDER_PRIORITY
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.split import Split
-from berth.scheduling.status import Code, Status
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.extender import BindResult, Extender
 from berth_cli.simulate.scheduler.preemption import Preemptor, apply_preemption
 
@@ -74,7 +72,7 @@ class ControlLoop:
         explain_placed: bool = False,
     ) -> None:
         self.snapshot = snapshot
-        self._names = Located.of(list(snapshot.nodes), snapshot.positions)
+        self._names = NodeRefs.of(list(snapshot.nodes), snapshot.positions)
         self._scheduler, self._extender, self._weight, self._in_full = scheduler, extender, weight, explain_placed
         self._evaluations = Evaluations()
         self._preemptor = Preemptor(extender)
@@ -139,7 +137,7 @@ class ControlLoop:
         message = prefilter_message(len(self._names), status.message, preemption.ineligible)
         return Outcome(pod, message=message, rejected=rejected, preemption=preemption)
 
-    def _filter(self, pod: Pod, evaluation: Evaluation) -> Split:
+    def _filter(self, pod: Pod, evaluation: Evaluation) -> FilterResult:
         """Filter by the scheduler's own plugins."""
         split = evaluation.statuses.split(self._names)
         exceptions = nominated_verdicts(evaluation, self.snapshot, pod, self._names.names)

@@ -38,9 +38,9 @@ class Extender(Protocol):
         """The rejected nodes in `FailedNodes`; all other rejected nodes are unresolvable (facts 15, 15a)."""
         return ()
 
-    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> Agreement:
+    def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
         """The extender's changes to the victims on each node. Default: no preempt verb."""
-        return Agreement(candidates, {})
+        return PreemptResult(candidates, {})
 
     def bind(self, pod: Pod, node: NodeInfo) -> BindResult | Insufficient:
         """The pod as it is stored after the bind."""

@@ -13,9 +13,10 @@ from berth.scheduling.preemption.evaluator import Preemption, evaluate
 from berth.scheduling.preemption.priority import priority_of
 from berth.scheduling.preemption.victim_review import PreemptResult
 from berth.scheduling.preemption.victims import Victims
-from berth.scheduling.snapshot import Snapshot
-from berth.scheduling.status import Status, unresolvable
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.extender import Extender
+from berth_cli.simulate.victim_cache import VictimCache
 
 
 class Preemptor:

@@ -1,4 +1,4 @@
-"""docs/operations.md describes every check and no other."""
+"""docs/reference/doctor.md describes every check and no other."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def test_each_tested_result_is_documented() -> None:
 
 def test_documented_checks_match_check_names() -> None:
     documented = results()
-    # Families of which nothing was given are told by what to give.
+    # Groups of checks without input have instructions instead of documentation.
     assert documented.keys() == {name.value for name in CheckName} - {"address", "cluster", "account"}
     assert {"address", "cluster", "account"} <= HOW_TO_PROVIDE.keys()

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.reservations.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.entry import Entry, EntryState, OpenReservation, PodKey
-from berth.reservations.ledger import Ledger, created
-from berth.reservations.table import Marker, MarkerState
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
+from berth.reservations.ledger.ledger import Ledger, created
+from berth.reservations.ledger.table import Marker, MarkerState
 from berth_cli.main import main
 from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from berth.scheduling.configuration import BerthConfiguration
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources, managed_resources_of
 
 COUNTED = (ManagedResource("example.com/licence"),)

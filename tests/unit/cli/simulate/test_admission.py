@@ -9,7 +9,6 @@ import pytest
 
 from berth.scheduling.fields.reading import Malformed
 from berth.scheduling.objects import PriorityClass
-from berth.scheduling.objects.reading import Malformed
 from berth_cli.simulate.admission import AdmissionDenied, PriorityClasses, admit
 
 GPU = "nvidia.com/gpu"

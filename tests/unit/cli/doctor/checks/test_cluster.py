@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from berth.scheduling.configuration import BerthConfiguration
-from berth.scheduling.freshness import WakeUp
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WakeUp
 from berth_cli.doctor.access.cluster import Permission
 from berth_cli.doctor.checks.cluster import (
     BINDER_PERMISSIONS,

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
-from berth.scheduling.snapshot import Snapshot
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate import scheduling_cycle
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
 
@@ -237,7 +238,7 @@ clusters = st.lists(st.tuples(sizes, st.sampled_from("ab"), taints), min_size=1,
 def test_loop_agrees_with_single_cycles(snapshot: Snapshot, pods: list[Pod]) -> None:
     loop = ControlLoop(FULL, snapshot)
     for waiting in pods:
-        alone = cycle.run(FULL, waiting, loop.snapshot)
+        alone = scheduling_cycle.run(FULL, waiting, loop.snapshot)
         found = loop.schedule(waiting)
         best = max(alone.totals.values(), default=0)
         ranked = [name for name in alone.feasible if alone.totals.get(name, 0) == best]

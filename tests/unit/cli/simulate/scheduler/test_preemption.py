@@ -10,6 +10,8 @@ import pytest
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import NoCandidate
+from berth.scheduling.preemption.victim_review import LeftOut
+from berth.scheduling.preemption.victims import Worse
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
