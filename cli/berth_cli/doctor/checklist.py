@@ -11,13 +11,13 @@ from berth_cli.doctor.access.cluster import ClusterAccess
 from berth_cli.doctor.checks import account as account_checks
 from berth_cli.doctor.checks import cluster as cluster_checks
 from berth_cli.doctor.checks.authentication import AccessProbe, probe_access
-from berth_cli.doctor.checks.cache import healthz
-from berth_cli.doctor.checks.certificates import client_certificate, server_certificate
-from berth_cli.doctor.checks.latency import bind_time, latency
-from berth_cli.doctor.checks.managed_resources import managed_resources
-from berth_cli.doctor.checks.scheduler import entries, scheduler
-from berth_cli.doctor.checks.transport import transport
-from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, verbs
+from berth_cli.doctor.checks.cache import check_healthz
+from berth_cli.doctor.checks.certificates import check_client_certificate, check_server_certificate
+from berth_cli.doctor.checks.latency import check_bind_time, check_latency
+from berth_cli.doctor.checks.managed_resources import check_managed_resources
+from berth_cli.doctor.checks.scheduler import check_document, check_extenders
+from berth_cli.doctor.checks.transport import check_transport
+from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, check_verbs
 from berth_cli.doctor.findings import CheckName, Finding, ok, skipped
 from berth_cli.doctor.inputs import Inputs
 from berth_cli.doctor.runner import Check
@@ -58,21 +58,22 @@ def _scheduler_checks(inputs: Inputs) -> Iterator[Check]:
     if side is None:
         yield from _not_provided(CheckName.SCHEDULER, inputs)
         return
-    yield Check(CheckName.SCHEDULER, lambda: list(scheduler(side, inputs.address)))
+    yield Check(CheckName.SCHEDULER, lambda: list(check_document(side, inputs.address)))
     if not side.berth_extenders:
         return
-    yield Check(CheckName.EXTENDER, lambda: list(entries(side)))
-    yield Check(CheckName.URL_PREFIX, lambda: list(transport(side)))
+    yield Check(CheckName.EXTENDER, lambda: list(check_extenders(side)))
+    yield Check(CheckName.URL_PREFIX, lambda: list(check_transport(side)))
     configuration = inputs.configuration
     if configuration is None:
         yield from _not_provided(CheckName.MANAGED_RESOURCES, inputs)
     else:
         yield Check(
-            CheckName.MANAGED_RESOURCES, lambda: list(managed_resources(side, managed_resources_of(configuration)))
+            CheckName.MANAGED_RESOURCES,
+            lambda: list(check_managed_resources(side, managed_resources_of(configuration))),
         )
     binder = side.binder
     if binder is not None:
-        yield Check(CheckName.HTTP_TIMEOUT, lambda: list(bind_time(binder.timeout, inputs.stack_timeout)))
+        yield Check(CheckName.HTTP_TIMEOUT, lambda: list(check_bind_time(binder.timeout, inputs.stack_timeout)))
 
 
 def _address_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
@@ -80,20 +81,24 @@ def _address_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check
     if endpoint is None:
         yield from _not_provided(CheckName.ADDRESS, inputs)
         return
-    options, timeout = _verbs(inputs), _timeout(inputs)
-    access = AccessProbe(lambda: probe_access(endpoint, options, by_certificate=bool(inputs.material.certificate)))
-    yield Check(CheckName.SERVER_CERTIFICATE, lambda: list(server_certificate(endpoint, wall())))
-    yield Check(CheckName.CLIENT_CERTIFICATE, lambda: list(client_certificate(endpoint, inputs.material, wall())))
-    yield Check(CheckName.VERBS, lambda: list(access.check_verbs(endpoint, lambda: verbs(endpoint, options))))
+    verbs_by_field, timeout = _verbs(inputs), _timeout(inputs)
+    access = AccessProbe(
+        lambda: probe_access(endpoint, verbs_by_field, by_certificate=bool(inputs.material.certificate))
+    )
+    yield Check(CheckName.SERVER_CERTIFICATE, lambda: list(check_server_certificate(endpoint, wall())))
+    yield Check(CheckName.CLIENT_CERTIFICATE, lambda: list(check_client_certificate(endpoint, inputs.material, wall())))
+    yield Check(
+        CheckName.VERBS, lambda: list(access.run_verbs_check(endpoint, lambda: check_verbs(endpoint, verbs_by_field)))
+    )
     yield Check(
         CheckName.HTTP_TIMEOUT,
         lambda: access.run_check(
             CheckName.HTTP_TIMEOUT,
-            lambda: latency(endpoint, options, _nodes(inputs.reader or inputs.watcher), timeout),
+            lambda: check_latency(endpoint, verbs_by_field, _nodes(inputs.reader or inputs.watcher), timeout),
         ),
         exclusive=True,
     )
-    yield Check(CheckName.CACHE, lambda: access.run_check(CheckName.CACHE, lambda: healthz(endpoint)))
+    yield Check(CheckName.CACHE, lambda: access.run_check(CheckName.CACHE, lambda: check_healthz(endpoint)))
 
 
 def _cluster_checks(inputs: Inputs) -> Iterator[Check]:
@@ -110,7 +115,7 @@ def _cluster_checks(inputs: Inputs) -> Iterator[Check]:
             cluster_checks.WATCHER,
             lambda: list(cluster_checks.check_permissions(cluster_checks.WATCHER, watcher, wanted)),
         )
-        yield Check(cluster_checks.WAKE_UP, lambda: list(cluster_checks.wake_up(watcher, mode)))
+        yield Check(cluster_checks.WAKE_UP, lambda: list(cluster_checks.check_wake_up(watcher, mode)))
     if binder is None:
         yield _unknown_user(cluster_checks.BINDER, "binder")
     else:
@@ -126,11 +131,11 @@ def _account_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check
     if account is None:
         yield from _not_provided(CheckName.ACCOUNT, inputs)
         return
-    yield Check(account_checks.TABLE, lambda: list(account_checks.table(account)))
+    yield Check(account_checks.TABLE, lambda: list(account_checks.check_table(account)))
     yield Check(account_checks.LEASE, lambda: _lease_findings(account, inputs, wall))
-    yield Check(account_checks.SCHEDULE, lambda: list(account_checks.schedule(account)))
-    yield Check(account_checks.FUNCTIONS, lambda: list(account_checks.functions(account)))
-    yield Check(account_checks.ROLES, lambda: list(account_checks.roles(account)))
+    yield Check(account_checks.SCHEDULE, lambda: list(account_checks.check_schedule(account)))
+    yield Check(account_checks.FUNCTIONS, lambda: list(account_checks.check_functions(account)))
+    yield Check(account_checks.ROLES, lambda: list(account_checks.check_roles(account)))
 
 
 def _lease_findings(account: Account, inputs: Inputs, wall: Callable[[], float]) -> list[Finding]:
@@ -140,10 +145,10 @@ def _lease_findings(account: Account, inputs: Inputs, wall: Callable[[], float])
         item = None
     if item is None:
         return [skipped(account_checks.LEASE, "the table has no lease: see the check table")]
-    found = list(account_checks.lease(item, wall(), periodic=inputs.periodic))
+    found = list(account_checks.check_lease(item, wall(), periodic=inputs.periodic))
     access = inputs.watcher or inputs.reader
     if access is not None and item.head.pointer is not None:
-        found += cluster_checks.same_cluster(access, item.head.pointer.observation.cluster_uid)
+        found += cluster_checks.check_same_cluster(access, item.head.pointer.observation.cluster_uid)
     return found
 
 
@@ -155,8 +160,8 @@ def _verbs(inputs: Inputs) -> Mapping[str, str]:
 
 
 def _timeout(inputs: Inputs) -> float:
-    ours = () if inputs.scheduler_side is None else inputs.scheduler_side.berth_extenders
-    return min((entry.timeout for entry in ours if entry.verbs), default=inputs.stack_timeout or DEFAULT_TIMEOUT)
+    entries = () if inputs.scheduler_side is None else inputs.scheduler_side.berth_extenders
+    return min((entry.timeout for entry in entries if entry.verbs), default=inputs.stack_timeout or DEFAULT_TIMEOUT)
 
 
 def _nodes(reader: ClusterAccess | None) -> list[str]:

@@ -97,10 +97,10 @@ def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
 
 def missing_credentials_note(stack: DeployedStack | None, *, password: bool, certificate: bool) -> str:
     """A note if the stack requires credentials that this configuration does not contain; else empty."""
-    asked = "" if stack is None else stack.parameters.get("Authentication", "")
-    if asked == "basic" and not password:
+    required = "" if stack is None else stack.parameters.get("Authentication", "")
+    if required == "basic" and not password:
         return "the stack requires Basic credentials: give --password-from stack"
-    if asked == "mtls" and not certificate:
+    if required == "mtls" and not certificate:
         return "the stack requires a client certificate: give --tls-client-cert and --tls-client-key"
     return ""
 

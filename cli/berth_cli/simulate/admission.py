@@ -98,13 +98,13 @@ def _default_pod_requests(spec: Object) -> None:
     path = "Pod.spec.resources"
     resources = an_object(spec.get("resources"), path)
     limits = an_object(resources.get("limits"), f"{path}.limits")
-    asked = {
+    requested = {
         name
         for field in ("containers", "initContainers")
         for container in objects(spec.get(field), f"Pod.spec.{field}")
         for name in an_object(an_object(container.get("resources"), path).get("requests"), path)
     }
-    found = {name: amount for name, amount in limits.items() if is_pod_level(name) and name not in asked}
+    found = {name: amount for name, amount in limits.items() if is_pod_level(name) and name not in requested}
     if found:
         resources["requests"] = found | an_object(resources.get("requests"), f"{path}.requests")
 

@@ -22,7 +22,7 @@ from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate import scheduling_cycle
+from berth_cli.simulate.scheduler import scheduling_cycle
 
 PROFILE_CACHE_SIZE = 64
 

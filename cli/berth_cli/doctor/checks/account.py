@@ -45,7 +45,7 @@ TABLE_ACTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
 """Actions of each function on the cache table, each with its partition key."""
 
 
-def table(account: Account) -> Iterator[Finding]:
+def check_table(account: Account) -> Iterator[Finding]:
     """Read the table as the caller; the functions' permissions are the check `roles`."""
     try:
         item = account.head()
@@ -62,7 +62,7 @@ def table(account: Account) -> Iterator[Finding]:
         yield ok(TABLE, f"version {item.head.pointer.version} is published")
 
 
-def lease(item: HeadItem, now: float, *, periodic: bool) -> Iterator[Finding]:
+def check_lease(item: HeadItem, now: float, *, periodic: bool) -> Iterator[Finding]:
     """`now`: seconds since the epoch. `periodic`: the watcher releases the lease after each run."""
     spec = item.lease.spec
     if item.lease.resource_version == 0:
@@ -89,7 +89,7 @@ def lease(item: HeadItem, now: float, *, periodic: bool) -> Iterator[Finding]:
         )
 
 
-def schedule(account: Account) -> Iterator[Finding]:
+def check_schedule(account: Account) -> Iterator[Finding]:
     """A disabled schedule lets the cache become stale without any error."""
     try:
         found = account.schedules()
@@ -108,7 +108,7 @@ def schedule(account: Account) -> Iterator[Finding]:
             yield failed(SCHEDULE, f"{each.name} is {each.state}: nothing starts the watcher", ENABLE_REMEDY)
 
 
-def functions(account: Account) -> Iterator[Finding]:
+def check_functions(account: Account) -> Iterator[Finding]:
     """Function states that no alarm covers."""
     try:
         found = account.functions()
@@ -135,7 +135,7 @@ def _function_problem(function: FunctionState) -> str:
     return "its last update failed" if function.update == "Failed" else ""
 
 
-def roles(account: Account) -> Iterator[Finding]:
+def check_roles(account: Account) -> Iterator[Finding]:
     """Simulate the actions of each function's role on the table."""
     try:
         arn = account.table_arn()

@@ -21,9 +21,11 @@ class AccessFailure:
     message: str
 
 
-def probe_access(endpoint: Endpoint, options: Mapping[str, str], *, by_certificate: bool) -> AccessFailure | None:
+def probe_access(
+    endpoint: Endpoint, verbs_by_field: Mapping[str, str], *, by_certificate: bool
+) -> AccessFailure | None:
     """None if a call gets a response from a verb, whatever it is. `by_certificate`: the caller has a certificate."""
-    field_name, verb = next(iter(options.items()))
+    field_name, verb = next(iter(verbs_by_field.items()))
     answer = endpoint.verb(verb, probe(field_name, []))
     if isinstance(answer, HttpResponse):
         if answer.status not in UNAUTHORIZED_STATUSES:
@@ -62,7 +64,7 @@ class AccessProbe:
         failure = self.result()
         return list(run()) if failure is None else [_skip_finding(check, failure)]
 
-    def check_verbs(self, endpoint: Endpoint, run: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+    def run_verbs_check(self, endpoint: Endpoint, run: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
         """The same for the check `verbs`, which also reports failures that belong to no other check."""
         failure = self.result()
         if failure is None:

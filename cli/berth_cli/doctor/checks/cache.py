@@ -19,13 +19,13 @@ AWS_MAX_SKEW_SECONDS = 300.0
 WATCHER_LOG_REMEDY = "see the watcher's log; docs/reference/events-and-reasons.md lists the reasons"
 
 
-def healthz(endpoint: Endpoint) -> Iterator[Finding]:
+def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
     """Freshness, heartbeat and clock from one response."""
     answer = endpoint.healthz()
     if isinstance(answer, NoResponse):
         yield failed(CACHE, f"/healthz: {answer.cause}", f"check whether {endpoint.address} is Berth")
         return
-    yield from clock("Berth", answer)
+    yield from check_clock("Berth", answer)
     content = _object(answer)
     if content is None:
         yield failed(
@@ -39,14 +39,14 @@ def healthz(endpoint: Endpoint) -> Iterator[Finding]:
         yield _heartbeat(_number(content, "heartbeatAgeSeconds"))
 
 
-def clock(server: str, answer: HttpResponse) -> Iterator[Finding]:
+def check_clock(server: str, answer: HttpResponse) -> Iterator[Finding]:
     """Compare clocks. The Date header has a resolution of one second and may be from any moment of the call."""
     if answer.date is None:
         yield skipped(CLOCK, f"{server} sends no Date header")
         return
     # The header 12:00:07 stands for any moment of that second.
     skew = answer.date + 0.5 - answer.requested_at
-    message = f"{server}'s is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's"
+    message = f"{server}'s clock is {abs(skew):.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's"
     remedy = "synchronize both clocks with a time server"
     certain = abs(skew) - 0.5 - answer.seconds / 2
     if certain > AWS_MAX_SKEW_SECONDS:
@@ -54,7 +54,7 @@ def clock(server: str, answer: HttpResponse) -> Iterator[Finding]:
     elif certain > MAX_SKEW_SECONDS:
         yield warning(CLOCK, f"{message}: ages and expiry dates are computed wrongly", remedy)
     else:
-        yield ok(CLOCK, f"{server}'s agrees with this machine's")
+        yield ok(CLOCK, f"{server}'s clock agrees with this machine's")
 
 
 def _freshness(content: Mapping[str, object]) -> Finding:

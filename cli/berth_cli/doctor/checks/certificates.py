@@ -23,7 +23,7 @@ _REMEDIES = {
 }
 
 
-def server_certificate(endpoint: Endpoint, now: float) -> Iterator[Finding]:
+def check_server_certificate(endpoint: Endpoint, now: float) -> Iterator[Finding]:
     """Verify with the scheduler's CA. `now`: seconds since the epoch."""
     found = endpoint.certificate()
     if found is None:
@@ -42,7 +42,7 @@ def server_certificate(endpoint: Endpoint, now: float) -> Iterator[Finding]:
         yield _expiry_finding(SERVER, found.not_after, now)
 
 
-def client_certificate(endpoint: Endpoint, material: TLSMaterial, now: float) -> Iterator[Finding]:
+def check_client_certificate(endpoint: Endpoint, material: TLSMaterial, now: float) -> Iterator[Finding]:
     """The expiry date, and whether the server accepts the certificate."""
     answer = endpoint.healthz()
     if not material.certificate:

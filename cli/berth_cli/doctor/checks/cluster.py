@@ -55,7 +55,7 @@ def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[
         yield ok(check, f"{user} has all {len(wanted)} permissions")
 
 
-def wake_up(access: ClusterAccess, mode: WakeUp) -> Iterator[Finding]:
+def check_wake_up(access: ClusterAccess, mode: WakeUp) -> Iterator[Finding]:
     """Without the wake-up, a rejected pod that now fits waits for minutes (facts 41 and 43)."""
     if mode is not WakeUp.OBJECT:
         yield skipped(WAKE_UP, f"wakeUp: {mode}")
@@ -76,7 +76,7 @@ def wake_up(access: ClusterAccess, mode: WakeUp) -> Iterator[Finding]:
         yield ok(WAKE_UP, "the wake-up of the scheduling queue works (dry run)")
 
 
-def same_cluster(access: ClusterAccess, cached: str) -> Iterator[Finding]:
+def check_same_cluster(access: ClusterAccess, cached: str) -> Iterator[Finding]:
     """`cached`: the cluster of the cache: its UID, then a slash and the format of its objects."""
     of = cached.partition("/")[0]
     try:

@@ -15,10 +15,12 @@ MAX_MEASURING_SECONDS = 2.0
 TIMED_FIELDS = ("filterVerb", "prioritizeVerb")
 
 
-def latency(endpoint: Endpoint, options: Mapping[str, str], nodes: list[str], timeout: float) -> Iterator[Finding]:
+def check_latency(
+    endpoint: Endpoint, verbs_by_field: Mapping[str, str], nodes: list[str], timeout: float
+) -> Iterator[Finding]:
     """`nodes`: names in the requests, as many as the cluster has. `timeout`: the scheduler's httpTimeout in seconds."""
     slowest: dict[str, float] = {}
-    for field, verb in options.items():
+    for field, verb in verbs_by_field.items():
         if field in TIMED_FIELDS:
             times = _times(endpoint, verb, probe(field, nodes))
             if times:
@@ -56,7 +58,7 @@ def _times(endpoint: Endpoint, verb: str, body: bytes) -> list[float]:
     return times
 
 
-def bind_time(timeout: float, stack_timeout: float | None) -> Iterator[Finding]:
+def check_bind_time(timeout: float, stack_timeout: float | None) -> Iterator[Finding]:
     """bind must respond one second before httpTimeout ends, or a successful Binding counts as failed (fact 23)."""
     if timeout < MIN_BIND_TIMEOUT_SECONDS:
         yield failed(

@@ -12,7 +12,7 @@ CHECK = CheckName.MANAGED_RESOURCES
 REMEDY = "use the extenders that `berth scheduler-config --config FILE` prints"
 
 
-def managed_resources(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:
+def check_managed_resources(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:
     """`managed`: the counted resources of Berth's configuration."""
     listed = {
         each.name: each.ignored_by_scheduler for entry in side.berth_extenders for each in entry.managed_resources

@@ -10,7 +10,7 @@ from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, without_cre
 DEFAULT_SCHEDULER, DEFAULT_LOCK = "default-scheduler", "kube-scheduler"
 
 
-def scheduler(side: SchedulerSide, address: str) -> Iterator[Finding]:
+def check_document(side: SchedulerSide, address: str) -> Iterator[Finding]:
     """Checks of the whole document."""
     yield _extender(side, address)
     yield _percentage(side)
@@ -64,7 +64,7 @@ def _lock(side: SchedulerSide) -> Finding:
     return ok(check, f"the lock is {lock}")
 
 
-def entries(side: SchedulerSide) -> Iterator[Finding]:
+def check_extenders(side: SchedulerSide) -> Iterator[Finding]:
     """Checks of Berth's extender entries: mode, weight, verbs and failures."""
     for check in (_mode, _weight, _filter_onlyone, _bind, _ignorable):
         yield from check(side)

@@ -12,7 +12,7 @@ from berth_cli.scheduler_config.address import PASSWORD_PLACEHOLDER
 from berth_cli.scheduler_config.notes import is_loopback
 
 
-def transport(side: SchedulerSide) -> Iterator[Finding]:
+def check_transport(side: SchedulerSide) -> Iterator[Finding]:
     """All entries of Berth; equal findings are reported once."""
     yield from dict.fromkeys(finding for entry in side.berth_extenders for finding in _transport(entry))
 

@@ -50,9 +50,9 @@ def probe(field: str, nodes: list[str]) -> bytes:
     return orjson.dumps(arguments)
 
 
-def verbs(endpoint: Endpoint, options: Mapping[str, str]) -> Iterator[Finding]:
-    """`named`: verbs by field, from the scheduler's configuration. Stops at the first call without a response."""
-    for field, verb in options.items():
+def check_verbs(endpoint: Endpoint, verbs_by_field: Mapping[str, str]) -> Iterator[Finding]:
+    """Call the verbs of the scheduler's configuration. Stops at the first call without a response."""
+    for field, verb in verbs_by_field.items():
         answer = endpoint.verb(verb, probe(field, []))
         if isinstance(answer, NoResponse):
             message = (

@@ -73,7 +73,12 @@ class ControlLoop:
     ) -> None:
         self.snapshot = snapshot
         self._names = NodeRefs.of(list(snapshot.nodes), snapshot.positions)
-        self._scheduler, self._extender, self._weight, self._in_full = scheduler, extender, weight, explain_placed
+        self._scheduler, self._extender, self._weight, self._explain_placed = (
+            scheduler,
+            extender,
+            weight,
+            explain_placed,
+        )
         self._evaluations = Evaluations()
         self._preemptor = Preemptor(extender)
 
@@ -111,22 +116,27 @@ class ControlLoop:
         prefilter_status = evaluation.local.filters.rejected or evaluation.rejected
         if prefilter_status is not None:
             return self._prefilter_outcome(pod, prefilter_status, evaluation)
-        split = self._filter(pod, evaluation)
-        feasible: Sequence[str] = split.passed
-        rejected = split.dropped
+        result = self._filter(pod, evaluation)
+        feasible: Sequence[str] = result.passed
+        rejected = result.dropped
         error = next((status for status in rejected.values() if status.code is Code.ERROR and status.plugin), None)
         if error is not None:
             return Outcome(pod, message=f'running Filter plugin "{error.plugin}": {error.message}')
         scheduler_rejected = rejected
-        feasible, dropped = self._extender_filter(pod, feasible)
+        feasible, extender_rejected = self._extender_filter(pod, feasible)
         if not feasible:
             reasons = [reason for status in scheduler_rejected.values() for reason in status.reasons]
-            reasons += [status.message for status in dropped.values()]
-            preemption = self._preemptor.preempt(evaluation, pod, scheduler_rejected, dropped)
+            reasons += [status.message for status in extender_rejected.values()]
+            preemption = self._preemptor.preempt(evaluation, pod, scheduler_rejected, extender_rejected)
             message = fit_error_message(len(self._names), reasons, preemption.ineligible)
-            return Outcome(pod, message=message, rejected={**scheduler_rejected, **dropped}, preemption=preemption)
+            return Outcome(
+                pod, message=message, rejected={**scheduler_rejected, **extender_rejected}, preemption=preemption
+            )
         return self._choose(
-            pod, evaluation, feasible, {**scheduler_rejected, **dropped} if self._in_full else NONE_REJECTED
+            pod,
+            evaluation,
+            feasible,
+            {**scheduler_rejected, **extender_rejected} if self._explain_placed else NONE_REJECTED,
         )
 
     def _prefilter_outcome(self, pod: Pod, status: Status, evaluation: Evaluation) -> Outcome:
@@ -139,23 +149,23 @@ class ControlLoop:
 
     def _filter(self, pod: Pod, evaluation: Evaluation) -> FilterResult:
         """Filter by the scheduler's own plugins."""
-        split = evaluation.statuses.split(self._names)
+        result = evaluation.statuses.split(self._names)
         exceptions = nominated_verdicts(evaluation, self.snapshot, pod, self._names.names)
-        return split.amended(exceptions) if exceptions else split
+        return result.amended(exceptions) if exceptions else result
 
     def _extender_filter(self, pod: Pod, feasible: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:
         """Filter by the extender. The pod's nominated node is tried first, alone (fact 10)."""
         if pod.nominated_node and pod.nominated_node in feasible:
-            remaining, dropped = self._ask_extender(pod, [pod.nominated_node])
+            remaining, rejected = self._ask_extender(pod, [pod.nominated_node])
             if remaining:
-                return remaining, dropped
+                return remaining, rejected
         return self._ask_extender(pod, feasible)
 
     def _ask_extender(self, pod: Pod, names: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:
         if self._extender is None or not names:
             return names, NONE_REJECTED
-        dropped = self._extender.filter(pod, names, self.snapshot)
-        return ([name for name in names if name not in dropped] if dropped else names), dropped
+        rejected = self._extender.filter(pod, names, self.snapshot)
+        return ([name for name in names if name not in rejected] if rejected else names), rejected
 
     def _choose(
         self, pod: Pod, evaluation: Evaluation, feasible: Sequence[str], rejected: Mapping[str, Status]

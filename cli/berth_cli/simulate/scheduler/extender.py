@@ -34,7 +34,7 @@ class Extender(Protocol):
     def prioritize(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Sequence[int]:
         """A score for each name."""
 
-    def resolvable(self, pod: Pod, dropped: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
+    def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
         """The rejected nodes in `FailedNodes`; all other rejected nodes are unresolvable (facts 15, 15a)."""
         return ()
 
@@ -66,8 +66,8 @@ class PolicyExtender(Extender):
             return [0] * len(names)
         return self._policy.scores(pod, names, snapshot)
 
-    def resolvable(self, pod: Pod, dropped: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
-        return self._policy.resolvable(pod, dropped, snapshot)
+    def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
+        return self._policy.resolvable(pod, rejected, snapshot)
 
     def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
         if self._policy.profile_of(pod).name == FULL:

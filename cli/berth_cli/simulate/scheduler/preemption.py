@@ -16,7 +16,7 @@ from berth.scheduling.preemption.victims import Victims
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.extender import Extender
-from berth_cli.simulate.victim_cache import VictimCache
+from berth_cli.simulate.scheduler.victim_cache import VictimCache
 
 
 class Preemptor:
@@ -24,24 +24,28 @@ class Preemptor:
 
     def __init__(self, extender: Extender | None) -> None:
         self._extender = extender
-        self._remembered = VictimCache()
+        self._victim_cache = VictimCache()
         self._budgets_of: Sequence[PodDisruptionBudget] = ()
         self._budgets = DisruptionBudgets(())
 
     def preempt(
-        self, evaluation: Evaluation, pod: Pod, own: Mapping[str, Status], dropped: Mapping[str, Status]
+        self,
+        evaluation: Evaluation,
+        pod: Pod,
+        scheduler_rejected: Mapping[str, Status],
+        extender_rejected: Mapping[str, Status],
     ) -> Preemption:
-        """`own`: nodes rejected by the scheduler's plugins. `dropped`: nodes rejected by the extender."""
+        """Try to preempt. The arguments: nodes rejected by the scheduler's plugins and by the extender."""
         extender, snapshot = self._extender, evaluation.snapshot
-        budgets, select = self._budgets_in(snapshot), self._remembered.select
+        budgets, select = self._budgets_in(snapshot), self._victim_cache.select
         if extender is None:
-            return evaluate(evaluation, pod, own, select=select, budgets=budgets)
+            return evaluate(evaluation, pod, scheduler_rejected, select=select, budgets=budgets)
 
-        def agree(candidates: Mapping[str, Victims]) -> PreemptResult:
+        def review(candidates: Mapping[str, Victims]) -> PreemptResult:
             return extender.preempt(pod, candidates, snapshot)
 
-        statuses = {**own, **_as_recorded_by_scheduler(extender, pod, dropped, snapshot)}
-        return evaluate(evaluation, pod, statuses, agree=agree, select=select, budgets=budgets)
+        statuses = {**scheduler_rejected, **_as_recorded_by_scheduler(extender, pod, extender_rejected, snapshot)}
+        return evaluate(evaluation, pod, statuses, agree=review, select=select, budgets=budgets)
 
     def _budgets_in(self, snapshot: Snapshot) -> DisruptionBudgets:
         """The same object as long as the budgets are unchanged."""
@@ -52,13 +56,13 @@ class Preemptor:
 
 
 def _as_recorded_by_scheduler(
-    extender: Extender, pod: Pod, dropped: Mapping[str, Status], snapshot: Snapshot
+    extender: Extender, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot
 ) -> dict[str, Status]:
     """Status of nodes that the extender rejected: unresolvable unless in `FailedNodes` (fact 15)."""
-    resolvable = extender.resolvable(pod, dropped, snapshot) if dropped else ()
+    resolvable = extender.resolvable(pod, rejected, snapshot) if rejected else ()
     return {
         name: status if name in resolvable else unresolvable(status.plugin, status.message)
-        for name, status in dropped.items()
+        for name, status in rejected.items()
     }
 
 

@@ -10,7 +10,7 @@ from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate import scheduling_cycle as cycle
+from berth_cli.simulate.scheduler import scheduling_cycle as cycle
 
 Object = Mapping[str, object]
 

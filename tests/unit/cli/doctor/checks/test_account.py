@@ -10,7 +10,7 @@ import pytest
 from berth.lease.record import NO_RECORD, Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Observation, Pointer
 from berth_cli.doctor.access.account import AccountUnavailable, FunctionState, HeadItem, InspectionDenied, Schedule
-from berth_cli.doctor.checks.account import functions, lease, roles, schedule, table
+from berth_cli.doctor.checks.account import check_functions, check_lease, check_roles, check_schedule, check_table
 from berth_cli.doctor.findings import Finding, Result
 from tests.fakes.doctor import NOW, FakeAccount
 from tests.unit.cli.doctor.finding_assertions import expect
@@ -45,7 +45,7 @@ DENIED, GONE = InspectionDenied("AccessDenied"), AccountUnavailable("the table d
     ],
 )
 def test_reports_table(account: FakeAccount, result: Result, message: str) -> None:
-    expect(table(account), "table", result, message)
+    expect(check_table(account), "table", result, message)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_reports_table(account: FakeAccount, result: Result, message: str) -> No
     ],
 )
 def test_reports_lease(item: HeadItem, periodic: bool, result: Result, message: str) -> None:
-    expect(lease(item, NOW, periodic=periodic), "lease", result, message)
+    expect(check_lease(item, NOW, periodic=periodic), "lease", result, message)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_reports_lease(item: HeadItem, periodic: bool, result: Result, message: 
     ],
 )
 def test_reports_schedule(account: FakeAccount, result: Result, message: str) -> None:
-    expect(schedule(account), "schedule", result, message)
+    expect(check_schedule(account), "schedule", result, message)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_reports_schedule(account: FakeAccount, result: Result, message: str) ->
     ],
 )
 def test_remedy_for_schedule_is_not_deployment(account: FakeAccount) -> None:
-    [found] = schedule(account)
+    [found] = check_schedule(account)
     assert "docs/how-to/recover.md" in found.remedy
     assert "deploy" not in found.remedy
 
@@ -105,17 +105,17 @@ def test_remedy_for_schedule_is_not_deployment(account: FakeAccount) -> None:
     ],
 )
 def test_reports_function_state(state: FunctionState, result: Result, message: str) -> None:
-    expect(functions(FakeAccount(deployed=[state])), "functions", result, message)
+    expect(check_functions(FakeAccount(deployed=[state])), "functions", result, message)
 
 
 def test_reports_denied_action_of_role() -> None:
     account = FakeAccount(forbidden=lambda function, action: action.name == "dynamodb:UpdateItem")
-    found = list(roles(account))
+    found = list(check_roles(account))
     assert [each.message for each in found] == ["WatcherFunction may not dynamodb:UpdateItem head in the table"]
-    expect(roles(FakeAccount()), "roles", OK, "all permissions")
+    expect(check_roles(FakeAccount()), "roles", OK, "all permissions")
 
 
-@pytest.mark.parametrize("check", [functions, roles])
+@pytest.mark.parametrize("check", [check_functions, check_roles])
 def test_missing_permission_of_caller_is_skipped(check: Callable[[FakeAccount], Iterator[Finding]]) -> None:
     [finding] = check(FakeAccount(error=DENIED))
     assert (finding.result, bool(finding.remedy)) == (SKIPPED, True)

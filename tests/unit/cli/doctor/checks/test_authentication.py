@@ -49,7 +49,10 @@ def test_probes_once_and_refers_to_responsible_check() -> None:
     fine = [ok(CheckName.CACHE, "fine")]
     expect(access.run_check(CheckName.CACHE, lambda: fine), "cache", Result.SKIPPED, "see the check server-certificate")
     expect(
-        access.check_verbs(FakeEndpoint(), lambda: fine), "verbs", Result.SKIPPED, "see the check server-certificate"
+        access.run_verbs_check(FakeEndpoint(), lambda: fine),
+        "verbs",
+        Result.SKIPPED,
+        "see the check server-certificate",
     )
     assert len(looks) == 1
 
@@ -62,4 +65,4 @@ def test_runs_check_if_calls_reach_berth() -> None:
 @pytest.mark.parametrize("by", ["verbs", "credentials"])
 def test_verbs_report_failures_without_own_check(by: str) -> None:
     access = AccessProbe(lambda: AccessFailure(CheckName(by), "filter: why"))
-    expect(access.check_verbs(FakeEndpoint(), list), by, Result.FAILED, "filter: why")
+    expect(access.run_verbs_check(FakeEndpoint(), list), by, Result.FAILED, "filter: why")

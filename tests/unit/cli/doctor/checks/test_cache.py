@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from berth_cli.doctor.access.endpoint import NoResponse
-from berth_cli.doctor.checks.cache import healthz
+from berth_cli.doctor.checks.cache import check_healthz
 from berth_cli.doctor.findings import Result
 from tests.fakes.doctor import HEALTHY, FakeEndpoint, answered
 from tests.unit.cli.doctor.finding_assertions import expect, of
@@ -18,7 +18,7 @@ BROKEN = NoResponse("the server closed the connection", connection_closed=True)
 
 
 def test_passes_for_healthy_cache() -> None:
-    assert {finding.result for finding in healthz(FakeEndpoint())} == {OK}
+    assert {finding.result for finding in check_healthz(FakeEndpoint())} == {OK}
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,6 @@ def test_passes_for_healthy_cache() -> None:
     ],
 )  # fmt: skip
 def test_reports_healthz(health: Any, check: str, result: Result, message: str) -> None:
-    found = list(healthz(FakeEndpoint(health=health)))
+    found = list(check_healthz(FakeEndpoint(health=health)))
     expect(found, check, result, message)
     assert len(of(found, check)) == 1

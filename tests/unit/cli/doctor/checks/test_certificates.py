@@ -10,7 +10,7 @@ import pytest
 
 from berth_cli.doctor.access.credentials import NO_MATERIAL, TLSMaterial
 from berth_cli.doctor.access.endpoint import CertificateProblem, NoResponse, ServerCertificate
-from berth_cli.doctor.checks.certificates import client_certificate, server_certificate
+from berth_cli.doctor.checks.certificates import check_client_certificate, check_server_certificate
 from berth_cli.doctor.findings import Result
 from tests.builders.certificates import self_signed
 from tests.fakes.doctor import HEALTHY, NOW, FakeEndpoint, answered
@@ -39,7 +39,7 @@ BROKEN = NoResponse("the server closed the connection", connection_closed=True)
     ],
 )
 def test_reports_server_certificate(shown: Any, result: Result, message: str) -> None:
-    expect(server_certificate(FakeEndpoint(shown=shown), NOW), "server-certificate", result, message)
+    expect(check_server_certificate(FakeEndpoint(shown=shown), NOW), "server-certificate", result, message)
 
 
 @pytest.fixture
@@ -62,11 +62,13 @@ def mine(tmp_path: Path) -> TLSMaterial:
     ],
 )
 def test_reports_client_certificate(health: Any, result: Result, message: str, mine: TLSMaterial) -> None:
-    expect(client_certificate(FakeEndpoint(health=health), mine, time.time()), "client-certificate", result, message)
+    expect(
+        check_client_certificate(FakeEndpoint(health=health), mine, time.time()), "client-certificate", result, message
+    )
 
 
 def test_fails_for_expired_client_certificate(mine: TLSMaterial) -> None:
-    expect(client_certificate(FakeEndpoint(), mine, time.time() + DAY), "client-certificate", FAILED, "expired")
+    expect(check_client_certificate(FakeEndpoint(), mine, time.time() + DAY), "client-certificate", FAILED, "expired")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_fails_for_expired_client_certificate(mine: TLSMaterial) -> None:
     ],
 )
 def test_fails_if_server_requires_client_certificate(endpoint: FakeEndpoint, message: str) -> None:
-    found = list(client_certificate(endpoint, NO_MATERIAL, NOW))
+    found = list(check_client_certificate(endpoint, NO_MATERIAL, NOW))
     if message:
         expect(found, "client-certificate", FAILED, message)
     else:

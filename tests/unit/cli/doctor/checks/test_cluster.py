@@ -14,8 +14,8 @@ from berth_cli.doctor.checks.cluster import (
     BINDER_PERMISSIONS,
     COUNTED_REMEDY,
     check_permissions,
-    same_cluster,
-    wake_up,
+    check_same_cluster,
+    check_wake_up,
     watcher_permissions,
 )
 from berth_cli.doctor.findings import CheckName, Result
@@ -108,7 +108,7 @@ def test_reports_permissions(access: FakeAccess, result: Result, message: str) -
     ],
 )
 def test_reports_wake_up(access: FakeAccess, how: WakeUp, result: Result, message: str) -> None:
-    expect(wake_up(access, how), "wake-up", result, message)
+    expect(check_wake_up(access, how), "wake-up", result, message)
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_reports_wake_up(access: FakeAccess, how: WakeUp, result: Result, messag
     ],
 )
 def test_compares_cluster_of_cache(access: FakeAccess, result: Result, message: str) -> None:
-    expect(same_cluster(access, "one/1+bc814cf7"), "same-cluster", result, message)
+    expect(check_same_cluster(access, "one/1+bc814cf7"), "same-cluster", result, message)

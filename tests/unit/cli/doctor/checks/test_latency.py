@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from berth_cli.doctor.access.endpoint import NoResponse
-from berth_cli.doctor.checks.latency import CALLS, bind_time, latency
+from berth_cli.doctor.checks.latency import CALLS, check_bind_time, check_latency
 from berth_cli.doctor.checks.verbs import DEFAULT_VERBS
 from berth_cli.doctor.findings import Result
 from tests.fakes.doctor import FakeEndpoint, answered
@@ -29,19 +29,19 @@ BROKEN = NoResponse("the server closed the connection", connection_closed=True)
 def test_compares_latency_with_timeout(seconds: float, timeout: float, result: Result, message: str) -> None:
     slow = answered([], seconds=seconds)
     endpoint = FakeEndpoint(verbs={"filter": slow, "prioritize": slow})
-    expect(latency(endpoint, DEFAULT_VERBS, ["a", "b"], timeout), "httpTimeout", result, message)
+    expect(check_latency(endpoint, DEFAULT_VERBS, ["a", "b"], timeout), "httpTimeout", result, message)
 
 
 def test_measures_with_cluster_nodes_and_stops_early() -> None:
     endpoint = FakeEndpoint(verbs={"prioritize": answered([], seconds=9.0)})
-    list(latency(endpoint, DEFAULT_VERBS, ["a", "b"], 5.0))
+    list(check_latency(endpoint, DEFAULT_VERBS, ["a", "b"], 5.0))
     assert [name for name, _ in endpoint.calls] == ["filter"] * CALLS + ["prioritize"]
     assert orjson.loads(endpoint.calls[0][1])["NodeNames"] == ["a", "b"]
 
 
 def test_skips_latency_without_responses() -> None:
     silent = FakeEndpoint(verbs={"filter": NoResponse("x"), "prioritize": answered({}, 500)})
-    expect(latency(silent, DEFAULT_VERBS, [], 5.0), "httpTimeout", SKIPPED, "no verb responded")
+    expect(check_latency(silent, DEFAULT_VERBS, [], 5.0), "httpTimeout", SKIPPED, "no verb responded")
 
 
 @pytest.mark.parametrize(
@@ -52,5 +52,5 @@ def test_skips_latency_without_responses() -> None:
     ],
 )
 def test_fails_if_bind_cannot_respond_in_time(timeout: float, of_stack: float | None, message: str) -> None:
-    expect(bind_time(timeout, of_stack), "httpTimeout", FAILED, message)
-    assert list(bind_time(5.0, 5.0)) == []
+    expect(check_bind_time(timeout, of_stack), "httpTimeout", FAILED, message)
+    assert list(check_bind_time(5.0, 5.0)) == []

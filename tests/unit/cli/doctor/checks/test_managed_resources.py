@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from berth_cli.doctor.checks.managed_resources import managed_resources
+from berth_cli.doctor.checks.managed_resources import check_managed_resources
 from berth_cli.doctor.findings import Result
 from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
@@ -27,7 +27,7 @@ def test_passes_for_output_of_scheduler_config(
     resources: tuple[ManagedResource, ...], counts_only: bool, by_annotation: bool
 ) -> None:
     managed = ManagedResources(resources, counts_only=counts_only, by_annotation=by_annotation)
-    found = list(managed_resources(side(document(managed)), managed))
+    found = list(check_managed_resources(side(document(managed)), managed))
     assert [finding.result for finding in found] == [OK], found
 
 
@@ -84,7 +84,7 @@ def test_passes_for_output_of_scheduler_config(
 def test_compares_with_counted_resources(
     printed_for: ManagedResources, managed: ManagedResources, result: Result, message: str
 ) -> None:
-    expect(managed_resources(side(document(printed_for)), managed), "managedResources", result, message)
+    expect(check_managed_resources(side(document(printed_for)), managed), "managedResources", result, message)
 
 
 def _ignoring(**args: object) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _ignoring(**args: object) -> dict[str, Any]:
     ],
 )
 def test_accepts_resources_ignored_by_profiles(changed: dict[str, Any], message: str) -> None:
-    [finding] = managed_resources(side(document() | changed), ManagedResources((LICENCE,)))
+    [finding] = check_managed_resources(side(document() | changed), ManagedResources((LICENCE,)))
     assert message in finding.message
     assert finding.result is (WARNING if message else OK)
 
@@ -114,7 +114,7 @@ def test_accepts_resources_ignored_by_profiles(changed: dict[str, Any], message:
 def test_ignored_by_extender_overrides_profiles() -> None:
     found = document(ManagedResources((OTHER,))) | _ignoring(ignoredResources=[LICENCE.name])
     expect(
-        managed_resources(side(found), ManagedResources((LICENCE, OTHER))),
+        check_managed_resources(side(found), ManagedResources((LICENCE, OTHER))),
         "managedResources",
         WARNING,
         "licence is counted",
@@ -126,4 +126,4 @@ def test_fails_if_berth_does_not_bind_counted_resources() -> None:
     found = document() | {
         "extenders": extenders(ExtenderOptions(url_prefix=ADDRESS, managed=managed, verbs=frozenset()))
     }
-    expect(managed_resources(side(found), managed), "managedResources", FAILED, "nothing is counted")
+    expect(check_managed_resources(side(found), managed), "managedResources", FAILED, "nothing is counted")

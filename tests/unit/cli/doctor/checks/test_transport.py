@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from berth_cli.doctor.checks.scheduler import entries, scheduler
-from berth_cli.doctor.checks.transport import transport
+from berth_cli.doctor.checks.scheduler import check_document, check_extenders
+from berth_cli.doctor.checks.transport import check_transport
 from berth_cli.doctor.findings import Finding, Result
 from tests.fakes.doctor import ADDRESS
 from tests.unit.cli.doctor.finding_assertions import expect
@@ -19,7 +19,7 @@ FAILED, WARNING, OK = Result.FAILED, Result.WARNING, Result.OK
 def findings(found: dict[str, Any], address: str = ADDRESS) -> list[Finding]:
     """Of everything that reads the configuration."""
     read = side(found, address)
-    return [*scheduler(read, address), *entries(read), *transport(read)]
+    return [*check_document(read, address), *check_extenders(read), *check_transport(read)]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
-from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, verbs
+from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, check_verbs
 from berth_cli.doctor.findings import Result
 from tests.fakes.doctor import FakeEndpoint, answered
 
@@ -16,12 +16,12 @@ BROKEN = NoResponse("the server closed the connection", connection_closed=True)
 
 
 def test_all_verbs_pass() -> None:
-    assert [finding.result for finding in verbs(FakeEndpoint(), DEFAULT_VERBS)] == [OK] * 4
+    assert [finding.result for finding in check_verbs(FakeEndpoint(), DEFAULT_VERBS)] == [OK] * 4
 
 
 def test_requests_contain_no_real_pod_or_candidate() -> None:
     endpoint = FakeEndpoint()
-    list(verbs(endpoint, DEFAULT_VERBS))
+    list(check_verbs(endpoint, DEFAULT_VERBS))
     sent = {name: orjson.loads(body) for name, body in endpoint.calls}
     assert sent["bind"] == {}
     assert sent["preempt"]["NodeNameToMetaVictims"] == {}
@@ -66,12 +66,12 @@ def test_reports_verb(
     field: str, verb: str, answer: HttpResponse | None, result: Result, message: str, remedy: str
 ) -> None:
     endpoint = FakeEndpoint(verbs={} if answer is None else {verb: answer})
-    [finding] = verbs(endpoint, {field: verb})
+    [finding] = check_verbs(endpoint, {field: verb})
     assert (finding.result, message in finding.message, remedy in finding.remedy) == (result, True, True), finding
 
 
 def test_reports_unreachable_address_once() -> None:
     silent = FakeEndpoint(verbs={"filter": NoResponse("no response in time")})
-    [finding] = verbs(silent, DEFAULT_VERBS)
+    [finding] = check_verbs(silent, DEFAULT_VERBS)
     assert (finding.check, finding.result) == ("verbs", FAILED)
     assert len(silent.calls) == 1

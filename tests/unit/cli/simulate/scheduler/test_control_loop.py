@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate import scheduling_cycle
+from berth_cli.simulate.scheduler import scheduling_cycle
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
 

@@ -1,7 +1,7 @@
-"""The victims that were found on nodes, kept for the next pod of the same shape.
+"""A cache of victims by node, for later pods with the same filters.
 
-A run of many pods looks at the same nodes again and again, and each preemption changes one of them, and what budgets
-allow. The budgets must be the same otherwise from one call to the next.
+A simulation of many pods evaluates the same nodes again and again, and each preemption changes only one node and the
+disruption budgets. Between calls the budgets may change only through these evictions.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MAX_SHAPES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """Holds for this node, for priorities above `over` and up to `up_to`, and while budgets meet the demand so."""
+class _CachedVictims:
+    """Victims of one node for priorities in (`over`, `up_to`], while the budgets cover the demand alike."""
 
     node: NodeInfo
     over: float
@@ -32,27 +32,27 @@ class _Found:
     victims: Victims | None
 
     def holds(self, node: NodeInfo, priority: int, budgets: DisruptionBudgets) -> bool:
-        """Whether it does."""
+        """Whether the entry is valid for this node, priority and budgets."""
         return self.node is node and self.over < priority <= self.up_to and budgets.splits_alike(self.demand)
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
-    """Found with these filters, which are one object for as long as they are kept."""
+class _CachedShape:
+    """Cached victims for one set of filters. The reference keeps the filters' id unique."""
 
     filters: LocalFilters
-    by_node: dict[str, _Found] = field(default_factory=dict)
+    by_node: dict[str, _CachedVictims] = field(default_factory=dict)
 
 
 class VictimCache:
-    """Grows with shapes times nodes, up to a bound. Not safe to share between threads."""
+    """Its size is bounded by MAX_SHAPES times the number of nodes. Not thread-safe."""
 
     def __init__(self) -> None:
-        self._shapes: dict[int, _Shape] = {}
+        self._shapes: dict[int, _CachedShape] = {}
 
     def select(self, evaluation: Evaluation, pod: Pod, node: NodeInfo, budgets: DisruptionBudgets) -> Victims | None:
-        """What `select` says, or has said before."""
-        # Filters that look at other nodes, and pods that are expected on this one, may change while the node does not.
+        """The result of `select`, cached if possible."""
+        # Filters over other nodes and nominated pods can change while this node does not.
         if (
             evaluation.filters
             or evaluation.rejected is not None
@@ -63,21 +63,21 @@ class VictimCache:
         found = known.get(node.name)
         if found is None or not found.holds(node, priority_of(pod), budgets):
             demand = budgets.demand(potential_victims(node.pods, pod))
-            found = _Found(node, *_range(pod, node), demand, select(evaluation, pod, node, budgets))
+            found = _CachedVictims(node, *_range(pod, node), demand, select(evaluation, pod, node, budgets))
             known[node.name] = found
         return found.victims
 
-    def _known(self, filters: LocalFilters) -> dict[str, _Found]:
+    def _known(self, filters: LocalFilters) -> dict[str, _CachedVictims]:
         shape = self._shapes.get(id(filters))
         if shape is None:
             if len(self._shapes) >= MAX_SHAPES:
                 self._shapes.clear()
-            shape = self._shapes[id(filters)] = _Shape(filters)
+            shape = self._shapes[id(filters)] = _CachedShape(filters)
         return shape.by_node
 
 
 def _range(pod: Pod, node: NodeInfo) -> tuple[float, float]:
-    """The priorities at which the same pods of the node are of lower priority."""
+    """The range of priorities for which the same pods of the node have lower priority."""
     priority = priority_of(pod)
     others = [priority_of(other) for other in node.pods]
     lower, higher = (each for each in others if each < priority), (each for each in others if each >= priority)

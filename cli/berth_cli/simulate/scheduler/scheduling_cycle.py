@@ -1,7 +1,6 @@
-"""One scheduling cycle, told in full: every plugin's verdict on every node, and every score.
+"""One scheduling cycle in detail: the verdict of every plugin on every node, and every score.
 
-What the verbs answer is the short form of this. It is for those who ask why: simulate, explain, and the comparison
-with kube-scheduler.
+The verbs return a summary of this. It serves `berth simulate --jsonl` and the comparison with kube-scheduler.
 """
 
 from __future__ import annotations
@@ -22,7 +21,9 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """On one node. status: that of the first plugin that rejects it. alone: what each plugin would say by itself."""
+    """The verdict on one node. `status`: of the first plugin that rejects it. `alone`: the status of each plugin by
+    itself.
+    """
 
     status: Status
     alone: Mapping[str, Status]
@@ -30,10 +31,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """How a cycle went. Scores are of the feasible nodes, and only where there is a choice between several.
+    """The result of a cycle. Scores exist for feasible nodes only, and only if there are several.
 
-    preemption: what evictions would bring, where no node is feasible.
-    error: why the whole cycle fails, as kube-scheduler says it; what was decided before is there all the same.
+    `preemption`: the result of preemption if no node is feasible. `error`: why the cycle fails, in kube-scheduler's
+    words; verdicts made before the error are kept.
     """
 
     verdicts: Mapping[str, Verdict]
@@ -45,7 +46,7 @@ class Cycle:
 
 
 def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
-    """All nodes, though a live scheduler may look at some only."""
+    """Run the cycle on all nodes; kube-scheduler may sample them."""
     evaluation = _evaluation(profile, pod, snapshot)
     statuses = _statuses(evaluation, pod)
     error = _error(statuses, "PreFilter")
@@ -61,7 +62,7 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
     }
     feasible = [name for name, status in statuses.items() if status is SUCCESS]
     if pod.nominated_node in feasible:
-        # The others are not looked at when the node that preemption has made room on is good.
+        # If the nominated node is feasible, kube-scheduler does not evaluate the others.
         feasible = [pod.nominated_node]
     if not feasible:
         return Cycle(verdicts, preemption=evaluate(evaluation, pod, statuses))
@@ -69,9 +70,9 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
         return Cycle(verdicts, feasible)
     columns: dict[str, dict[str, int]] = {}
     totals = dict.fromkeys(feasible, 0)
-    located = NodeRefs.of(feasible, snapshot.positions)
+    node_refs = NodeRefs.of(feasible, snapshot.positions)
     for plugin, weight in profile.scores:
-        found = _scores(plugin, pod, snapshot, located)
+        found = _scores(plugin, pod, snapshot, node_refs)
         if isinstance(found, Status):
             return Cycle(verdicts, feasible, error=f'running PreScore plugin "{plugin.name}": {found.message}')
         if not all(0 <= score <= MAX_NODE_SCORE for score in found):
@@ -93,7 +94,7 @@ def _statuses(evaluation: Evaluation, pod: Pod) -> dict[str, Status]:
 
 
 def _error(statuses: Mapping[str, Status], step: str) -> str | None:
-    """A plugin that fails for the pod as such fails the cycle; a node's own defect concerns that node."""
+    """An error for the whole pod fails the cycle; an error of one node affects that node only."""
     for status in statuses.values():
         if status.code is Code.ERROR and status.plugin:
             return f'running {step} plugin "{status.plugin}": {status.message}'
@@ -101,7 +102,7 @@ def _error(statuses: Mapping[str, Status], step: str) -> str | None:
 
 
 def _scores(plugin: AnyScore, pod: Pod, snapshot: Snapshot, nodes: NodeRefs) -> list[int] | Status:
-    """Normalised and not yet weighted; 0 everywhere of a plugin that has nothing to say of the pod."""
+    """Normalized scores without weights; 0 for all nodes if the plugin skips the pod."""
     if isinstance(plugin, ClusterScorePlugin):
         state = plugin.pre_score(pod, snapshot)
         if isinstance(state, Status):
