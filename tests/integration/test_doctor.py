@@ -116,9 +116,9 @@ def test_text_output_has_no_colours_in_pipe(url: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param((), "give --stack NAME", id="nothing to look at"),
+        pytest.param((), "give --stack NAME", id="no input"),
         pytest.param(("--url", "berth"), "is not an address", id="no address"),
-        pytest.param(("--url", "https://a:b@berth/scheduler"), "--password-from", id="a password for the history"),
+        pytest.param(("--url", "https://a:b@berth/scheduler"), "--password-from", id="credentials in URL"),
         pytest.param(("--scheduler-config", "absent"), "does not exist", id="no file"),
         pytest.param(("--scheduler-configmap", "a/b"), "needs --kubeconfig", id="no cluster"),
         pytest.param(("--url", "http://x/scheduler", "--scheduler-configmap", "a"), "NAMESPACE/NAME", id="no name"),

@@ -1,1 +1,1 @@
-"""A module for each family of checks: from what was found outside to findings, without any I/O of its own."""
+"""One module for each subject of checks. They take what the ports return and yield findings; they do no other I/O."""

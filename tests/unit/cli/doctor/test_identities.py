@@ -116,7 +116,9 @@ def test_each_function_reads_its_own_secret(file: Path, monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("error", "skipped"),
     [
-        pytest.param(ClientError({"Error": {"Code": "AccessDeniedException"}}, "Get"), True, id="who asks may not"),
+        pytest.param(
+            ClientError({"Error": {"Code": "AccessDeniedException"}}, "Get"), True, id="caller lacks permission"
+        ),
         pytest.param(ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "Get"), False, id="it is not there"),
         pytest.param(None, False, id="it is there, and is no kubeconfig"),
     ],

@@ -54,10 +54,10 @@ def test_reports_table(account: FakeAccount, result: Result, message: str) -> No
         pytest.param(held(2), False, OK, "held by watcher-1, renewed 2 s ago, term 3", id="held"),
         pytest.param(held(40), False, WARNING, "expired, held by watcher-1", id="its holder died a moment ago"),
         pytest.param(held(400), False, FAILED, "no successor", id="its holder died long ago"),
-        pytest.param(held(2, ""), False, WARNING, "a successor is expected", id="handed over"),
-        pytest.param(held(400, ""), False, FAILED, "no successor", id="to nobody"),
-        pytest.param(held(50, ""), True, OK, "free between two runs", id="a periodic watcher has gone"),
-        pytest.param(held(400, ""), True, FAILED, "no successor", id="and did not come again"),
+        pytest.param(held(2, ""), False, WARNING, "a successor is expected", id="released a moment ago"),
+        pytest.param(held(400, ""), False, FAILED, "no successor", id="released without successor"),
+        pytest.param(held(50, ""), True, OK, "free between two runs", id="periodic watcher between runs"),
+        pytest.param(held(400, ""), True, FAILED, "no successor", id="periodic watcher missing"),
         pytest.param(replace(HELD, lease=NO_RECORD), False, FAILED, "never acquired", id="never held"),
     ],
 )
@@ -73,8 +73,8 @@ def test_reports_lease(item: HeadItem, periodic: bool, result: Result, message: 
             FakeAccount(scheduled=[Schedule("s", "DISABLED", "rate(1 minute)")]), FAILED, "s is DISABLED", id="disabled"
         ),
         pytest.param(FakeAccount(scheduled=[]), FAILED, "nothing starts the watcher", id="none"),
-        pytest.param(FakeAccount(error=DENIED), SKIPPED, "AccessDenied", id="who asks may not know"),
-        pytest.param(FakeAccount(error=AccountUnavailable("not found")), FAILED, "not found", id="deleted by hand"),
+        pytest.param(FakeAccount(error=DENIED), SKIPPED, "AccessDenied", id="caller lacks permission"),
+        pytest.param(FakeAccount(error=AccountUnavailable("not found")), FAILED, "not found", id="deleted manually"),
     ],
 )
 def test_reports_schedule(account: FakeAccount, result: Result, message: str) -> None:
@@ -98,10 +98,10 @@ def test_remedy_for_schedule_is_not_deployment(account: FakeAccount) -> None:
     ("state", "result", "message"),
     [
         pytest.param(FunctionState("A", "Active", "Successful", None), OK, "1 active", id="active"),
-        pytest.param(FunctionState("A", "Inactive", "Successful", 5), OK, "1 active", id="idle, which a call ends"),
+        pytest.param(FunctionState("A", "Inactive", "Successful", 5), OK, "1 active", id="idle function"),
         pytest.param(FunctionState("A", "Failed", "Successful", None), FAILED, "its state is Failed", id="failed"),
         pytest.param(FunctionState("A", "Active", "Failed", None), FAILED, "last update failed", id="an old version"),
-        pytest.param(FunctionState("A", "Active", "Successful", 0), FAILED, "never runs", id="throttled to nothing"),
+        pytest.param(FunctionState("A", "Active", "Successful", 0), FAILED, "never runs", id="reserved concurrency 0"),
     ],
 )
 def test_reports_function_state(state: FunctionState, result: Result, message: str) -> None:

@@ -19,15 +19,15 @@ SILENT = NoResponse("no response in time")
 @pytest.mark.parametrize(
     ("answer", "endpoint", "by_certificate", "by"),
     [
-        pytest.param(answered({}, 500), FakeEndpoint(), False, None, id="an answer of any kind but those is a way in"),
-        pytest.param(answered({}, 404), FakeEndpoint(), False, None, id="a wrong name, too"),
+        pytest.param(answered({}, 500), FakeEndpoint(), False, None, id="any other status"),
+        pytest.param(answered({}, 404), FakeEndpoint(), False, None, id="wrong path"),
         pytest.param(answered({}, 401), FakeEndpoint(), False, "credentials", id="no password, or a wrong one"),
         pytest.param(answered({}, 403), FakeEndpoint(), True, "client-certificate", id="a certificate not on the list"),
-        pytest.param(CLOSED, FakeEndpoint(), True, "client-certificate", id="a certificate of a stranger"),
+        pytest.param(CLOSED, FakeEndpoint(), True, "client-certificate", id="certificate of another CA"),
         pytest.param(CLOSED, FakeEndpoint(shown=UNTRUSTED), True, "server-certificate", id="a server not trusted"),
-        pytest.param(CLOSED, FakeEndpoint(shown=SILENT), True, "server-certificate", id="a server without any"),
-        pytest.param(CLOSED, FakeEndpoint(shown=None), False, "verbs", id="broken off without encryption"),
-        pytest.param(SILENT, FakeEndpoint(), False, "verbs", id="nobody there"),
+        pytest.param(CLOSED, FakeEndpoint(shown=SILENT), True, "server-certificate", id="server without certificate"),
+        pytest.param(CLOSED, FakeEndpoint(shown=None), False, "verbs", id="connection closed on plain http"),
+        pytest.param(SILENT, FakeEndpoint(), False, "verbs", id="no server"),
     ],
 )
 def test_access_failure_belongs_to_check(

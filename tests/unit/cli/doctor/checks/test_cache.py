@@ -29,22 +29,22 @@ def test_passes_for_healthy_cache() -> None:
             "cache", FAILED, "the node cache is empty", id="Berth's own reason",
         ),
         pytest.param(
-            answered({**HEALTHY, "observedAgeSeconds": 200.0}, 503), "cache", FAILED, "200.0 s old", id="too old"
+            answered({**HEALTHY, "observedAgeSeconds": 200.0}, 503), "cache", FAILED, "200.0 s old", id="stale"
         ),
         pytest.param(answered({**HEALTHY, "observedAgeSeconds": 100.0}), "cache", WARNING, "100.0 s old", id="ageing"),
         pytest.param(
-            answered({**HEALTHY, "observedAgeSeconds": -20.0}), "cache", WARNING, "clock is ahead", id="from the future"
+            answered({**HEALTHY, "observedAgeSeconds": -20.0}), "cache", WARNING, "clock is ahead", id="negative age"
         ),
         pytest.param(
             answered({**HEALTHY, "heartbeatAgeSeconds": 400.0}), "watcher", FAILED, "no watcher is", id="no watcher"
         ),
         pytest.param(answered({"message": "Forbidden"}, 403), "cache", FAILED, "status 403", id="not authorized"),
-        pytest.param(answered(b"ok"), "cache", FAILED, "not a response of Berth", id="somebody else"),
-        pytest.param(NoResponse("no response in time"), "cache", FAILED, "no response in time", id="nobody"),
-        pytest.param(answered(HEALTHY, ahead=3.0), "clock", OK, "agrees", id="seconds are not told exactly"),
-        pytest.param(answered(HEALTHY, ahead=9.0, seconds=9.0), "clock", OK, "agrees", id="a slow answer tells less"),
+        pytest.param(answered(b"ok"), "cache", FAILED, "not a response of Berth", id="another server"),
+        pytest.param(NoResponse("no response in time"), "cache", FAILED, "no response in time", id="no response"),
+        pytest.param(answered(HEALTHY, ahead=3.0), "clock", OK, "agrees", id="header resolution"),
+        pytest.param(answered(HEALTHY, ahead=9.0, seconds=9.0), "clock", OK, "agrees", id="call duration"),
         pytest.param(answered(HEALTHY, ahead=60.0), "clock", WARNING, "60 s ahead", id="a minute"),
-        pytest.param(answered(HEALTHY, ahead=-400.0), "clock", FAILED, "400 s behind", id="AWS would refuse"),
+        pytest.param(answered(HEALTHY, ahead=-400.0), "clock", FAILED, "400 s behind", id="above AWS limit"),
         pytest.param(answered(HEALTHY, ahead=None), "clock", SKIPPED, "sends no Date header", id="no Date"),
     ],
 )  # fmt: skip

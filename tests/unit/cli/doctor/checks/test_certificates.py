@@ -34,7 +34,7 @@ BROKEN = NoResponse("the server closed the connection", connection_closed=True)
         pytest.param(
             NoResponse("wrong version number", connection_closed=True), FAILED, "wrong version", id="no TLS there"
         ),
-        pytest.param(NoResponse("connection refused"), SKIPPED, "see the check verbs", id="nobody there"),
+        pytest.param(NoResponse("connection refused"), SKIPPED, "see the check verbs", id="no server"),
         pytest.param(None, SKIPPED, "plain http, no certificate", id="http"),
     ],
 )
@@ -51,12 +51,12 @@ def mine(tmp_path: Path) -> TLSMaterial:
 @pytest.mark.parametrize(
     ("health", "result", "message"),
     [
-        pytest.param(answered(HEALTHY), WARNING, "expires in 0 days", id="it is let in, and runs out"),
+        pytest.param(answered(HEALTHY), WARNING, "expires in 0 days", id="accepted, expires soon"),
         pytest.param(
             NoResponse("TLS: tlsv1 alert unknown ca", connection_closed=True),
             FAILED,
             "unknown ca",
-            id="another authority",
+            id="another CA",
         ),
         pytest.param(answered({}, 403), FAILED, "not authorized", id="not on the list"),
     ],
@@ -74,13 +74,13 @@ def test_fails_for_expired_client_certificate(mine: TLSMaterial) -> None:
 @pytest.mark.parametrize(
     ("endpoint", "message"),
     [
-        pytest.param(FakeEndpoint(), "", id="nobody asks for one"),
-        pytest.param(FakeEndpoint(health=BROKEN), "as if it required one", id="somebody does"),
-        pytest.param(FakeEndpoint(health=NoResponse("no response in time")), "", id="no answer is no sign"),
+        pytest.param(FakeEndpoint(), "", id="not required"),
+        pytest.param(FakeEndpoint(health=BROKEN), "as if it required one", id="required by server"),
+        pytest.param(FakeEndpoint(health=NoResponse("no response in time")), "", id="no response"),
         pytest.param(
             FakeEndpoint(health=BROKEN, shown=ServerCertificate(NOW, CertificateProblem.EXPIRED)),
             "",
-            id="the server's own fault",
+            id="server certificate expired",
         ),
     ],
 )

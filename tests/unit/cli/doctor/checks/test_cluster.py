@@ -103,8 +103,10 @@ def test_reports_permissions(access: FakeAccess, result: Result, message: str) -
             FakeAccess(), WakeUp.OBJECT, OK, "the wake-up of the scheduling queue works", id="the object is there"
         ),
         pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.OBJECT, FAILED, "after minutes", id="it is not"),
-        pytest.param(FakeAccess(unreachable="cannot be reached"), WakeUp.OBJECT, FAILED, "reached", id="nobody there"),
-        pytest.param(FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="nobody wants it"),
+        pytest.param(FakeAccess(unreachable="cannot be reached"), WakeUp.OBJECT, FAILED, "reached", id="no server"),
+        pytest.param(
+            FakeAccess(wake_up_error="forbidden"), WakeUp.NONE, SKIPPED, "wakeUp: none", id="wake-up disabled"
+        ),
     ],
 )
 def test_reports_wake_up(access: FakeAccess, how: WakeUp, result: Result, message: str) -> None:
@@ -116,7 +118,7 @@ def test_reports_wake_up(access: FakeAccess, how: WakeUp, result: Result, messag
     [
         pytest.param(FakeAccess(cluster="one"), OK, "of this cluster", id="the same"),
         pytest.param(FakeAccess(cluster="two"), FAILED, "cluster one, the kubeconfig of cluster two", id="another one"),
-        pytest.param(FakeAccess(unreachable="cannot be reached"), FAILED, "reached", id="nobody there"),
+        pytest.param(FakeAccess(unreachable="cannot be reached"), FAILED, "reached", id="no server"),
     ],
 )
 def test_compares_cluster_of_cache(access: FakeAccess, result: Result, message: str) -> None:

@@ -37,9 +37,11 @@ def findings(found: dict[str, Any], address: str = ADDRESS) -> list[Finding]:
             {"enableHTTPS": True, "tlsConfig": {"caFile": "ca"}}, "verification", OK, "tlsConfig's CA", id="with a CA"
         ),
         pytest.param({"tlsConfig": {"insecure": True}}, "verification", FAILED, "can impersonate Berth", id="insecure"),
-        pytest.param({"tlsConfig": {"certFile": "a"}}, "tlsConfig", FAILED, "without its key", id="half a pair"),
+        pytest.param(
+            {"tlsConfig": {"certFile": "a"}}, "tlsConfig", FAILED, "without its key", id="certificate without key"
+        ),
         pytest.param({"urlPrefix": "http://berth/scheduler"}, "urlPrefix", WARNING, "http", id="plain http"),
-        pytest.param({"urlPrefix": "http://127.0.0.1/scheduler"}, "urlPrefix", OK, "loopback only", id="http at home"),
+        pytest.param({"urlPrefix": "http://127.0.0.1/scheduler"}, "urlPrefix", OK, "loopback only", id="loopback http"),
         pytest.param(
             {"urlPrefix": "http://127.0.0.1/scheduler", "enableHTTPS": True},
             "urlPrefix",

@@ -34,7 +34,7 @@ def test_requests_contain_no_real_pod_or_candidate() -> None:
     [
         pytest.param(
             "prioritizeVerb", "priority", None, FAILED, "ignores this error", "set prioritizeVerb: prioritize",
-            id="the verb that peers mistook",
+            id="misspelt prioritize",
         ),
         pytest.param("filterVerb", "filters", None, FAILED, "404", "set filterVerb: filter", id="a wrong name"),
         pytest.param("filterVerb", "filteronly", None, FAILED, "404", "filter_onlyone", id="the nearest of two"),
@@ -49,7 +49,7 @@ def test_requests_contain_no_real_pod_or_candidate() -> None:
             "prioritizeVerb", "prioritize", answered({"Error": "stale"}, 500), FAILED, "stale", "log", id="a status 500"
         ),
         pytest.param("filterVerb", "filter", answered({}, 201), FAILED, "fact 3", "log", id="only 200 passes"),
-        pytest.param("filterVerb", "filter", answered(b"<html>"), FAILED, "not JSON", "Berth", id="somebody else"),
+        pytest.param("filterVerb", "filter", answered(b"<html>"), FAILED, "not JSON", "Berth", id="another server"),
         pytest.param(
             "filterVerb", "filter", answered({"Error": "the node cache is empty"}), FAILED, "the node cache is empty",
             "cache", id="filter's own Error",
