@@ -191,8 +191,11 @@ def test_fact_04_no_path_is_redirected(caller: Caller, method: str, path: str) -
     assert "location" not in response.headers
 
 
-def test_fact_05_a_store_that_does_not_answer_is_given_up_before_the_scheduler_gives_up() -> None:
+def test_fact_05_a_store_that_does_not_answer_is_given_up_before_the_scheduler_gives_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Its default httpTimeout is 5 s. One read of the table must fail at least a second before."""
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")  # Lambda sets it; a client is not made without one.
     config: Any = cache_adapters(PolicySettings(BERTH_CACHE_TABLE="t")).client.meta.config
     attempts = config.retries["total_max_attempts"]
     assert (config.connect_timeout + config.read_timeout) * attempts <= 4

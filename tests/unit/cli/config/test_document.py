@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
 
 
@@ -100,18 +101,20 @@ def test_reports_error_with_file_and_field_on_one_line(tmp_path: Path, text: str
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "fields"),
     [
-        pytest.param("---\nprofile: full\n---\n", id="with a mark at the end"),
-        pytest.param("x-a: &a {}\n".replace("x-a: &a {}", "exempt: &a {daemonSets: false}"), id="with an anchor"),
-        pytest.param('{"kind": "BerthConfiguration", "profile": "full"}', id="JSON"),
-        pytest.param("\ufeffprofile: full", id="with a byte order mark"),
+        pytest.param("---\nprofile: full\n---\n", {"profile": "full"}, id="with a mark at the end"),
+        pytest.param("exempt: &a {daemonSets: false}", {"exempt": {"daemonSets": False}}, id="with an anchor"),
+        pytest.param('{"kind": "BerthConfiguration", "profile": "full"}', {"profile": "full"}, id="JSON"),
+        pytest.param("\ufeffprofile: full", {"profile": "full"}, id="with a byte order mark"),
     ],
 )
-def test_accepts_document(tmp_path: Path, text: str) -> None:
+def test_reads_every_form_that_yaml_allows(tmp_path: Path, text: str, fields: dict[str, object]) -> None:
     path = tmp_path / "berth.yaml"
     path.write_text(text)
-    load_configuration(path, None)
+    configuration = load_configuration(path, None)
+    assert configuration == BerthConfiguration.model_validate(fields)
+    assert configuration != BerthConfiguration()
 
 
 def test_reports_each_invalid_field_on_its_line(tmp_path: Path) -> None:
