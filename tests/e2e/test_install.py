@@ -25,7 +25,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def environment(control_plane: ControlPlane, tmp_path: Path) -> dict[str, str]:
     """kubectl's, as somebody who may administer the cluster."""
     if shutil.which("kubectl") is None:
-        pytest.skip("kubectl is not installed")
+        pytest.skip("kubectl is not installed: see https://kubernetes.io/docs/tasks/tools/")
     apply_manifests(KubernetesApi(control_plane.credentials()), read_manifests(EXAMPLES / "rbac.yaml"))
     # kubectl keeps what it has discovered in the home directory.
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(control_plane.kubeconfig())}

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.loopback import LoopbackServer, Request, Response, free_port
 from tools.supply_chain.audit import PIP_AUDIT, Outcome, RequirementsUnreadable, audit, main
 
-pytestmark = pytest.mark.skipif(not PIP_AUDIT.exists(), reason="needs pip-audit: make tools")
+pytestmark = pytest.mark.skipif(not PIP_AUDIT.exists(), reason="pip-audit is not installed: make tools")
 
 LOCKED = "hole==1.0 --hash=sha256:{0}\nsound==2.0 --hash=sha256:{0}\n".format("a" * 64)
 VULNERABILITY = {

@@ -88,7 +88,7 @@ class Deployer:
 @pytest.fixture(scope="module")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
     if not sam.COMMAND.exists():
-        pytest.skip("sam and the emulator are not set up: run `make tools`")
+        pytest.skip("sam and ministack are not installed: make tools")
     with Emulator(tmp_path_factory.mktemp("deployed-deletion") / "account") as emulator:
         emulator.client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
         yield emulator

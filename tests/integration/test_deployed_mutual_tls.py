@@ -67,7 +67,7 @@ class Stack:
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     if not sam.COMMAND.exists():
-        pytest.skip("sam and the emulator are not set up: run `make tools`")
+        pytest.skip("sam and ministack are not installed: make tools")
     directory = tmp_path_factory.mktemp("deployed-mutual-tls")
     with Emulator(directory / "account") as emulator:
         yield Stack(directory, emulator)

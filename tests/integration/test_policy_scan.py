@@ -13,7 +13,7 @@ from tests.policy_scan.__main__ import DOCUMENT
 from tests.policy_scan.exceptions import read, unexpected
 from tests.policy_scan.processed import evaluate
 
-pytestmark = pytest.mark.skipif(not checkov.COMMAND.exists(), reason="needs checkov: make tools")
+pytestmark = pytest.mark.skipif(not checkov.COMMAND.exists(), reason="checkov is not installed: make tools")
 
 
 @pytest.fixture(scope="module")
