@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import boto3
+import botocore.loaders
 import botocore.session
 from moto.core.botocore_stubber import BotocoreStubber
 
 REGION = "us-east-1"
+
+# Descriptions of services are megabytes of JSON: all sessions read them once.
+_DESCRIPTIONS = botocore.loaders.create_loader()
 
 
 def moto_session(*services: str) -> boto3.Session:
@@ -17,6 +21,7 @@ def moto_session(*services: str) -> boto3.Session:
     moto: Any = BotocoreStubber()
     moto.enabled = True
     session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
+    session.register_component("data_loader", _DESCRIPTIONS)
     session.set_credentials("test", "test")
     session.set_config_variable("region", REGION)
     session.set_config_variable("ignore_configured_endpoint_urls", True)

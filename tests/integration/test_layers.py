@@ -30,32 +30,38 @@ def _build(layer: str, logical_id: str, artifacts: Path, variables: Mapping[str,
     return artifacts / "python"
 
 
-@pytest.mark.parametrize(
-    ("variables", "platform"),
-    [
-        pytest.param(DEFAULTS, "cpython-313-aarch64-linux-gnu", id="arm64 by default"),
-        pytest.param(X86, "cpython-311-x86_64-linux-gnu", id="platform of the variables"),
-    ],
-)
-def test_binary_packages_match_the_target_platform(tmp_path: Path, variables: Mapping[str, str], platform: str) -> None:
-    packages = _build("scheduling", "SchedulingLayer", tmp_path, variables)
+@pytest.fixture(scope="module")
+def scheduling_layer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packages of the layer as it is by default, built once for the tests that only look at them."""
+    return _build("scheduling", "SchedulingLayer", tmp_path_factory.mktemp("scheduling"), DEFAULTS)
+
+
+def _assert_platform(platform: str, packages: Path) -> None:
     libraries = {path.name for path in packages.rglob("*.so")}
     assert f"_pydantic_core.{platform}.so" in libraries
     assert {name for name in libraries if platform not in name} == set()
 
 
-def test_scheduling_layer_contains_berth_but_not_boto3(tmp_path: Path) -> None:
-    packages = _build("scheduling", "SchedulingLayer", tmp_path, DEFAULTS)
-    names = {path.name for path in packages.iterdir()}
+def test_binary_packages_match_arm64_by_default(scheduling_layer: Path) -> None:
+    _assert_platform("cpython-313-aarch64-linux-gnu", scheduling_layer)
+
+
+def test_binary_packages_match_the_platform_of_the_variables(tmp_path: Path) -> None:
+    packages = _build("scheduling", "SchedulingLayer", tmp_path, X86)
+    _assert_platform("cpython-311-x86_64-linux-gnu", packages)
+
+
+def test_scheduling_layer_contains_berth_but_not_boto3(scheduling_layer: Path) -> None:
+    names = {path.name for path in scheduling_layer.iterdir()}
     assert {"berth", "pydantic", "orjson", "aws_lambda_powertools"} <= names
     assert not names & {"boto3", "botocore", "bin"}
 
 
-def test_layers_fit_the_size_limit_with_byte_code(tmp_path: Path) -> None:
-    _build("scheduling", "SchedulingLayer", tmp_path, DEFAULTS)
+def test_layers_fit_the_size_limit_with_byte_code(scheduling_layer: Path, tmp_path: Path) -> None:
     packages = _build("kubernetes", "KubernetesLayer", tmp_path, DEFAULTS)
-    assert {"berth", "kubernetes"} <= {path.name for path in packages.iterdir()}
-    assert sum(path.stat().st_size for path in packages.rglob("*") if path.is_file()) < LIMIT
+    together = {path.relative_to(layer): path for layer in (scheduling_layer, packages) for path in layer.rglob("*")}
+    assert {Path("berth"), Path("kubernetes")} <= together.keys()
+    assert sum(path.stat().st_size for path in together.values() if path.is_file()) < LIMIT
 
 
 def test_byte_code_is_compiled_if_the_interpreter_matches(tmp_path: Path) -> None:

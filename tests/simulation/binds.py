@@ -215,6 +215,7 @@ class BindWorld:
         self.table = CheckedTable()
         self.pods.check = self.table.check = self._assert_placed_pods_are_in_the_ledger
         self._ids = count(1)
+        self._decoded: dict[tuple[str, str], tuple[StoredPod, Pod]] = {}
         for node in NODES:
             self.table.create(created(node, CAPACITY, {}, EPOCH))
 
@@ -297,8 +298,11 @@ class BindWorld:
             assert held is not None
             assert all(entry.shares.get(pool, 0) >= amount for pool, amount in held.items()), "more than is written"
 
-    @staticmethod
-    def _read(key: tuple[str, str], pod: StoredPod) -> Pod:
-        read = read_pod(pod.content(*key))
-        assert isinstance(read, Pod)
-        return read
+    def _read(self, key: tuple[str, str], pod: StoredPod) -> Pod:
+        """A version of a pod never changes, so each is decoded once."""
+        known = self._decoded.get(key)
+        if known is None or known[0] is not pod:
+            read = read_pod(pod.content(*key))
+            assert isinstance(read, Pod)
+            self._decoded[key] = known = (pod, read)
+        return known[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import count
 from uuid import uuid4
 
@@ -38,6 +39,7 @@ def ledger_table(kind: str, request: pytest.FixtureRequest) -> Iterator[LedgerTa
     client.delete_table(TableName=name)
 
 
+@cache
 def emulator_client(endpoint_url: str, *, connections: int = 10) -> DynamoDBClient:
     """Of a session of its own: the default one may belong to an embedded DynamoDB by now."""
     session = boto3.session.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-central-1")
