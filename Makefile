@@ -8,7 +8,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 KUBERNETES := v1.36.3
 CONTROLPLANE := .build/controlplane
+ACTIONLINT := .tools/actionlint/actionlint
 ORACLE := .build/parity-oracle
+
+# Where the caller switches byte-code off, every process compiles each module again: a third of the tests' time.
+export PYTHONDONTWRITEBYTECODE :=
+
+# Two processes that take tests from each other: no worker is idle while the other has a long file left.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
 .PHONY: help
 help: ## Show the targets
@@ -24,7 +31,7 @@ $(BIN)/uv:
 	$(BIN)/pip install --quiet --require-hashes --requirement requirements/uv.txt
 
 $(VENV)/.ready: $(BIN)/uv requirements/dev.txt pyproject.toml
-	$(BIN)/uv pip sync --quiet --require-hashes --python $(BIN)/python requirements/dev.txt requirements/uv.txt
+	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes --python $(BIN)/python requirements/dev.txt requirements/uv.txt
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -37,20 +44,31 @@ lock: $(BIN)/uv ## Lock all dependencies anew, with hashes
 demo: setup ## Play the main job on a small cluster: no account, no Kubernetes, no Docker
 	@$(BIN)/berth demo
 
+.PHONY: unit
+unit: setup ## Run the unit and contract tests: less than a minute
+	$(PYTEST) tests/unit tests/contract
+
 .PHONY: test
 test: setup ## Run all tests that need neither Docker nor Go
-	$(BIN)/pytest -n 2 --dist loadfile -m "not build"
+	$(PYTEST) -m "not build"
 	@echo "not run here: make e2e (a real control plane and a deployed stack; needs Go), make sam-local (needs Docker)"
 
-.PHONY: soak
-soak: tools ## Histories in virtual time (N=2000), and concurrent binds against the AWS emulator (BINDS=60000, tried about twice each)
+.PHONY: simulation
+simulation: setup ## Run histories of the node cache in virtual time (N=2000), and every bind cut short at every call
 	$(BIN)/python -m tests.simulation --histories $(or $(N),2000)
 	$(BIN)/python -m tests.simulation.cut_short
+
+.PHONY: soak
+soak: tools simulation ## Run the simulation, and concurrent binds against the AWS emulator (BINDS=60000, tried about twice each)
 	$(BIN)/python -m tests.soak --binds $(or $(BINDS),60000)
 
 .PHONY: spec
 spec: ## Check the protocols of node cache and ledger with TLC, broken variants included (Java 11 or later, Maven)
 	spec/check.sh
+
+.PHONY: spec-large
+spec-large: ## Check larger models of the same protocols
+	spec/check.sh large
 
 .PHONY: bench
 bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORMAT=json for one line a figure)
@@ -100,9 +118,17 @@ parity: setup $(ORACLE) ## Berth beside kube-scheduler's own plugins: N=20000 ca
 e2e: tools $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
 	$(BIN)/pytest tests/e2e
 
+.PHONY: e2e-core
+e2e-core: tools $(CONTROLPLANE) ## The end-to-end tests that every change runs: each verb once, and one flow on the deployed stack
+	$(BIN)/pytest tests/e2e -m "core and (not stack or core_on_stack)"
+
 .PHONY: sam-local
 sam-local: tools ## Every fixture through sam local invoke, in Docker (FIXTURES="filter/cache-mode …" for some)
 	@$(BIN)/python -m tests.sam_local $(FIXTURES)
+
+.PHONY: sam-local-core
+sam-local-core: tools ## One fixture of each function through sam local invoke, in Docker
+	@$(BIN)/python -m tests.sam_local --one-each
 
 # ------------------------------------------------------------------------------------------------------------- delivery
 .PHONY: wheel
@@ -117,23 +143,54 @@ sbom: setup .tools/supply_chain/.ready ## Bills of materials (CycloneDX) of the 
 audit: setup .tools/supply_chain/.ready ## Known vulnerabilities in what is locked (AUDIT=--required fails where nobody can be asked)
 	$(BIN)/python -m tools.supply_chain.audit $(AUDIT)
 
+.PHONY: release-version
+release-version: ## Fail unless TAG is the version of the package with a v before it
+	@version=$$(sed -n 's/^__version__ = "\(.*\)"$$/\1/p' layers/scheduling/berth/__init__.py); \
+	  [[ "$${TAG:-}" == "v$$version" ]] || { echo "TAG=$${TAG:-}, but the package is $$version: tag v$$version" >&2; exit 1; }
+
+.PHONY: release
+release: release-version ## Publish dist as a GitHub release of TAG (needs gh and its GH_TOKEN)
+	gh release create "$$TAG" dist/* --verify-tag --title "Berth $$TAG" --notes "See CHANGELOG.md."
+
 # -------------------------------------------------------------------------------------------------------------- quality
+# A module of its own with locked sums, as the control plane has: the same version everywhere.
+$(ACTIONLINT): tools/actionlint/go.mod tools/actionlint/go.sum
+	@command -v go >/dev/null || { echo "actionlint is built with Go 1.26 or later; install it" >&2; exit 1; }
+	go build -C tools/actionlint -trimpath -o $(CURDIR)/$@ github.com/rhysd/actionlint/cmd/actionlint
+
 .PHONY: lint
-lint: setup ## Format check, lint, types, and the arrows between the packages
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy layers/scheduling/berth cli/berth_cli tests tools/supply_chain tools/reference tools/docs/demo_picture.py
-	@for handler in functions/*/app.py; do $(BIN)/mypy $$handler; done
+lint: style types actionlint ## Check style, types, the arrows between the packages, and the workflows
 	$(BIN)/lint-imports --no-cache
+
+.PHONY: style
+style: setup .tools/hooks/.ready .tools/sam/.ready ## Check every file as the hooks of .pre-commit-config.yaml check a commit
+	.tools/hooks/bin/pre-commit run --all-files --show-diff-on-failure
+
+.PHONY: types
+types: setup ## Check types: mypy strict, the handlers as functions.VERB.app
+	$(BIN)/mypy layers/scheduling/berth cli/berth_cli functions tests tools
+
+.PHONY: actionlint
+actionlint: $(ACTIONLINT) ## Check .github/workflows
+	$(ACTIONLINT)
+
+.PHONY: hooks
+hooks: setup .tools/hooks/.ready .tools/sam/.ready ## Have git run the hooks of .pre-commit-config.yaml at each commit
+	.tools/hooks/bin/pre-commit install
 
 .PHONY: format
 format: setup ## Format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# ---------------------------------------------------------------------------------------------------------------- lanes
 .PHONY: pr
-pr: ## All that continuous integration does
+pr: ## Run the lane for every change, as continuous integration does: at most 25 minutes
 	.ci/run
+
+.PHONY: nightly
+nightly: ## Run everything at full size, go on after a failure, and print a table: hours
+	$(PYTHON) -m tools.lanes nightly
 
 # ------------------------------------------------------------------------------------------------------------ documents
 .PHONY: reference

@@ -11,7 +11,7 @@ import pytest
 
 from .cluster import Cluster
 from .control_plane import BINARY, ControlPlane, RunScheduler
-from .extender import Extender, ExtenderCache
+from .extender import SERVE_AND_STACK, Extender, ExtenderCache
 from .identities import identities, serve
 from .kubernetes_api import KubernetesApi
 from .recording_proxy import RecordingProxy
@@ -59,7 +59,7 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
         yield control_plane
 
 
-@pytest.fixture(scope="session", params=EXTENDERS)
+@pytest.fixture(scope="session", params=SERVE_AND_STACK)
 def extender(
     request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Extender]:

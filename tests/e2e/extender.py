@@ -7,9 +7,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
+import pytest
+
 from .endpoint import Endpoint
 
 T = TypeVar("T")
+
+# Parameters of the fixtures whose tests run both on `berth serve` and on the deployed stack.
+SERVE_AND_STACK = ("serve", pytest.param("stack", marks=pytest.mark.stack))
 
 POLL_SECONDS = 0.1
 # A deployed watcher may run once a minute.

@@ -19,6 +19,7 @@ from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from .cluster import Cluster, Pod
 from .control_plane import ControlPlane, RunScheduler
 from .endpoint import Endpoint
+from .extender import SERVE_AND_STACK
 from .identities import counted_resources, identities, serve
 from .kubernetes_api import JsonObject, KubernetesApi
 from .label_priority import none_available
@@ -130,7 +131,7 @@ def _rights(control_plane: ControlPlane) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module", params=SERVED)
+@pytest.fixture(scope="module", params=SERVE_AND_STACK)
 def berth(
     request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Berth]:
@@ -143,6 +144,7 @@ def api(control_plane: ControlPlane) -> KubernetesApi:
     return KubernetesApi(control_plane.credentials())
 
 
+@pytest.mark.core
 def test_a_burst_fills_every_node_and_overcommits_none(
     berth: Berth, cluster: Cluster, api: KubernetesApi, run_scheduler: RunScheduler
 ) -> None:

@@ -14,6 +14,8 @@ from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritiz
 both_modes = pytest.mark.parametrize("mode", list(Mode))
 
 
+@pytest.mark.core
+@pytest.mark.core_on_stack
 @both_modes
 def test_filter_prioritize_and_bind_place_the_pod_on_the_highest_label(
     mode: Mode,
@@ -39,6 +41,7 @@ def test_filter_prioritize_and_bind_place_the_pod_on_the_highest_label(
     assert prioritized.scores == {best: 30, good: 10}
 
 
+@pytest.mark.core
 @both_modes
 def test_filter_onlyone_leaves_the_scheduler_no_choice(
     mode: Mode,

@@ -38,6 +38,7 @@ def classes(cluster: Cluster) -> Classes:
     return Classes(**{name: cluster.create_priority_class(name, value) for name, value in values.items()})
 
 
+@pytest.mark.core
 @pytest.mark.parametrize("mode", list(Mode))
 def test_the_least_important_victims_make_room_and_nobody_else(
     mode: Mode,

@@ -51,6 +51,7 @@ def placed_within(cluster: Cluster, pod: Pod, node: str, since: float) -> None:
     assert time.monotonic() - since <= PLACED_SECONDS
 
 
+@pytest.mark.core
 def test_a_relabelled_node_wakes_the_pod(
     cluster: Cluster, cache: ExtenderCache, extender: Extender, run_scheduler: RunScheduler
 ) -> None:

@@ -24,6 +24,7 @@ from tests.builders.event_fixtures import (
     read_fixtures,
 )
 from tests.fakes.moto_account import moto_session
+from tests.sam_local.__main__ import ONE_EACH
 
 SECONDS = 20.0
 FIXTURES = read_fixtures()
@@ -69,6 +70,11 @@ def test_the_function_answers_what_is_expected(
 def test_every_function_has_its_fixtures_but_the_one_that_asks_the_others() -> None:
     functions = {source.code.name for source in API.functions.values()}
     assert {fixture.function for fixture in FIXTURES} == functions - {"pre_traffic"}
+
+
+def test_one_each_names_one_fixture_of_every_function_that_has_some() -> None:
+    assert set(ONE_EACH) <= {fixture.name for fixture in FIXTURES}
+    assert sorted(name.split("/")[0] for name in ONE_EACH) == sorted({fixture.function for fixture in FIXTURES})
 
 
 def test_no_expected_answer_is_without_its_event() -> None:

@@ -1,0 +1,116 @@
+"""The lanes of checks: which steps they have, when they stop, and what their table says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tools.lanes import PROJECT, PYTEST, STEPS, Ended, Lane, Result, Step, figure, run, table
+
+# Stands for make: each target is a line of shell.
+MAKE = ("sh", "-c", 'case $0 in good) echo "7 things";; bad) echo broken; exit 3;; *) echo "$0 $*";; esac')
+GOOD, BAD = Step("good"), Step("bad")
+
+
+def test_every_step_is_a_documented_target() -> None:
+    targets = {line.split(":")[0] for line in (PROJECT / "Makefile").read_text().splitlines() if ": " in line}
+    assert {step.target for step in STEPS} - {"docs"} <= targets
+
+
+def test_nightly_does_all_that_a_change_does_at_least_as_large() -> None:
+    larger = {"simulation": "soak", "e2e-core": "e2e", "sam-local-core": "sam-local"}
+    nightly = {step.target for step in STEPS if step.nightly is not None}
+    assert {larger.get(step.target, step.target) for step in STEPS if step.change is not None} <= nightly
+
+
+@pytest.mark.parametrize(
+    ("lane", "wanted"),
+    [
+        (Lane.CHANGE, [("good", Result.PASSED), ("bad", Result.FAILED)]),
+        (Lane.NIGHTLY, [("good", Result.PASSED), ("bad", Result.FAILED), ("good", Result.PASSED)]),
+    ],
+)
+def test_a_change_stops_at_the_first_failure_and_nightly_goes_on(
+    tmp_path: Path, lane: Lane, wanted: list[tuple[str, Result]]
+) -> None:
+    ended = run(lane, (GOOD, BAD, GOOD), tmp_path, make=MAKE)
+    assert [(step.command, step.result) for step in ended] == wanted
+
+
+def test_each_lane_has_its_own_variables_and_leaves_out_what_is_not_its_own(tmp_path: Path) -> None:
+    steps = (Step("parity", change="N=1 LEAST=2", nightly="N=9"), Step("soak", change=None))
+    assert [step.figure for step in run(Lane.CHANGE, steps, tmp_path, make=MAKE)] == ["parity N=1 LEAST=2"]
+    assert [step.figure for step in run(Lane.NIGHTLY, steps, tmp_path, make=MAKE)] == ["parity N=9", "soak"]
+
+
+def test_nightly_shows_the_end_of_what_failed_and_keeps_all_of_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(Lane.NIGHTLY, (GOOD, BAD), tmp_path, make=MAKE)
+    shown = capsys.readouterr().out
+    assert "   broken\n" in shown
+    assert str(tmp_path / "bad.log") in shown
+    assert (tmp_path / "bad.log").read_text() == "broken\n"
+
+
+@pytest.mark.parametrize(
+    ("step", "output", "wanted"),
+    [
+        pytest.param(
+            Step("test", figure=PYTEST),
+            "3 passed in 1.00s\n== 9 passed, 1 skipped in 2.50s ==\nhint",
+            "9 passed, 1 skipped in 2.50s",
+            id="the last match",
+        ),
+        pytest.param(Step("test", figure=PYTEST), "nothing like it", "", id="no match"),
+        pytest.param(Step("demo"), "one\ntwo\n\nmake: *** Error 1\n", "two", id="the last line that is not make's"),
+        pytest.param(Step("demo"), "", "", id="no output"),
+    ],
+)
+def test_the_figure_of_a_step(step: Step, output: str, wanted: str) -> None:
+    assert figure(step, output) == wanted
+
+
+def test_the_table_has_a_line_for_each_step_and_a_sum() -> None:
+    ended = [Ended("lint", Result.PASSED, 20.4, "800 files"), Ended("parity N=1", Result.FAILED, 3.0, "")]
+    assert table(ended).splitlines() == [
+        "lint        passed           20 s  800 files",
+        "parity N=1  FAILED            3 s",
+        "together                     23 s",
+        "steps: 1 passed, 1 failed",
+    ]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_step_and_prints_the_table_of_what_has_run(tmp_path: Path, sent: signal.Signals) -> None:
+    started = tmp_path / "started"
+    program = (
+        "import sys, tools.lanes as lanes\n"
+        "from pathlib import Path\n"
+        "lanes.LOGS = Path(sys.argv[1])\n"
+        "lanes.STEPS = (lanes.Step('good'), lanes.Step('slow'), lanes.Step('good'))\n"
+        "make = ('sh', '-c', 'if [ $0 = slow ]; then touch ' + sys.argv[2] + '; exec sleep 600; fi; echo done')\n"
+        "run = lanes.run\n"
+        "lanes.run = lambda lane, steps, logs: run(lane, steps, logs, make=make)\n"
+        "sys.exit(lanes.main(['nightly']))\n"
+    )
+    lanes = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "logs"), str(started)],
+        cwd=PROJECT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    patience = time.monotonic() + 30
+    while not started.exists() and time.monotonic() < patience:
+        time.sleep(0.01)
+    os.kill(lanes.pid, sent)
+    shown, _ = lanes.communicate(timeout=30)
+    assert lanes.returncode == 130
+    assert [line.split()[:2] for line in shown.splitlines() if "interrupted" in line][-1] == ["slow", "interrupted"]
+    assert shown.splitlines()[-1] == "steps: 1 passed, 1 failed"

@@ -1,0 +1,211 @@
+"""`python3 -m tools.lanes change` and `python3 -m tools.lanes nightly`: the two lanes of checks, one list of steps.
+
+A step is a make target. Its output goes to `.build/lanes/LANE/TARGET.log`. The lane for every change shows it too and
+stops at the first failure; the nightly lane goes on. Both end with a table of times and figures, and exit with 1 if a
+step failed. Ctrl-C and SIGTERM end the running step first, and print the table of what has run. Needs nothing but
+Python, since it sets up the rest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import IO
+
+PROJECT = Path(__file__).resolve().parents[1]
+LOGS = PROJECT / ".build" / "lanes"
+
+PYTEST = r"\d+ (?:passed|failed|error)\b.* in [\d.]+s.*"
+FIGURE_WIDTH = 100
+SHOWN_OF_A_FAILURE = 40
+END_SECONDS = 60
+"""How long a step may take to end what it started, before it is killed."""
+
+
+class Lane(StrEnum):
+    """Which of the two."""
+
+    CHANGE = "change"
+    NIGHTLY = "nightly"
+
+
+class Result(StrEnum):
+    """How a step ended."""
+
+    PASSED = "passed"
+    FAILED = "FAILED"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A make target, with its variables in each lane; None: the lane is without it.
+
+    `figure`: a regular expression for what the table shows of its output; the last match counts, and without one the
+    last line.
+    """
+
+    target: str
+    change: str | None = ""
+    nightly: str | None = ""
+    figure: str = ""
+
+    def command(self, lane: Lane) -> list[str] | None:
+        """What make is given, or None."""
+        variables = self.change if lane is Lane.CHANGE else self.nightly
+        return None if variables is None else [self.target, *variables.split()]
+
+
+STEPS = (
+    Step("tools"),
+    Step("lint", figure=r"no issues found in \d+ source files"),
+    Step("test", figure=PYTEST),
+    Step("demo"),
+    Step("docs"),
+    Step("validate"),
+    Step("scan"),
+    Step("build", figure=PYTEST),
+    Step("wheel", change=None),
+    Step("sbom", change=None),
+    Step("audit", change=None, figure=r"audit of what is locked: .*"),
+    Step("spec", figure=r"\d+ configurations, \d+ s"),
+    Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s"),
+    Step("simulation", change="N=200", nightly=None, figure=r"\d+ binds cut short.*"),
+    Step("soak", change=None, nightly="N=2000 BINDS=60000", figure=r"\d+ binds by .*"),
+    Step("parity", change="N=1000 LEAST=250", nightly="N=20000 LEAST=5000"),
+    Step("e2e-core", nightly=None, figure=PYTEST),
+    Step("e2e", change=None, figure=PYTEST),
+    Step("sam-local-core", nightly=None),
+    Step("sam-local", change=None),
+    Step("bench", change=None),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A step that has run. `seconds` of wall time."""
+
+    command: str
+    result: Result
+    seconds: float
+    figure: str
+
+
+class Terminated(BaseException):
+    """SIGTERM has come."""
+
+
+def run(lane: Lane, steps: Iterable[Step], logs: Path, *, make: Sequence[str] = ("make",)) -> list[Ended]:
+    """Run the lane's steps one after another: a change stops at the first failure. Returns those that have run."""
+    commands = [(step, command) for step in steps if (command := step.command(lane)) is not None]
+    ended: list[Ended] = []
+    for number, (step, command) in enumerate(commands, 1):
+        print(f"== {number}/{len(commands)} make {' '.join(command)}", flush=True)
+        ended.append(_run_step(step, [*make, *command], logs / f"{step.target}.log", shown=lane is Lane.CHANGE))
+        last = ended[-1]
+        print(f"== make {last.command}: {last.result}, {last.seconds:.0f} s  {last.figure}", flush=True)
+        if last.result is Result.INTERRUPTED or (last.result is Result.FAILED and lane is Lane.CHANGE):
+            break
+        if last.result is Result.FAILED:
+            _print_tail(logs / f"{step.target}.log")
+    return ended
+
+
+def _run_step(step: Step, command: list[str], log: Path, *, shown: bool) -> Ended:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    with log.open("wb") as output:
+        # A session of its own: what ends it reaches the whole step, and Ctrl-C comes through this process only.
+        process = subprocess.Popen(
+            command,
+            cwd=PROJECT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        try:
+            _copy(process.stdout, output, shown=shown)
+            result = Result.FAILED if process.wait() else Result.PASSED
+        except (KeyboardInterrupt, Terminated):
+            _end(process)
+            result = Result.INTERRUPTED
+    name = " ".join(command[command.index(step.target) :])
+    return Ended(name, result, time.monotonic() - started, figure(step, log.read_text(errors="replace")))
+
+
+def _copy(source: IO[bytes], log: IO[bytes], *, shown: bool) -> None:
+    for line in source:
+        log.write(line)
+        if shown:
+            sys.stdout.buffer.write(line)
+            sys.stdout.buffer.flush()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ctrl-C for the whole step, and no more patience than needed."""
+    for end in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, end)
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=END_SECONDS)
+            return
+
+
+def figure(step: Step, output: str) -> str:
+    """What the table shows of a step's output."""
+    if step.figure:
+        found = re.findall(step.figure, output)
+        return found[-1].strip("= ")[:FIGURE_WIDTH] if found else ""
+    lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("make")]
+    return lines[-1][:FIGURE_WIDTH] if lines else ""
+
+
+def _print_tail(log: Path) -> None:
+    lines = log.read_text(errors="replace").splitlines()
+    print(*(f"   {line}" for line in lines[-SHOWN_OF_A_FAILURE:]), f"   all of it: {log}", sep="\n", flush=True)
+
+
+def table(ended: Sequence[Ended]) -> str:
+    """One line a step, and a closing line."""
+    width = max((len(step.command) for step in ended), default=0)
+    lines = [
+        f"{step.command:<{width}}  {step.result:<11}  {step.seconds:>6.0f} s  {step.figure}".rstrip() for step in ended
+    ]
+    failed = sum(step.result is not Result.PASSED for step in ended)
+    lines.append(f"{'together':<{width}}  {'':<11}  {sum(step.seconds for step in ended):>6.0f} s")
+    return "\n".join([*lines, f"steps: {len(ended) - failed} passed, {failed} failed"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Exit status 0 if all steps of the lane have passed, 1 if one failed, 130 if it was interrupted."""
+    parser = argparse.ArgumentParser(prog="lanes", description="Run a lane of checks.")
+    parser.add_argument("lane", type=Lane, choices=list(Lane), metavar="change|nightly")
+    lane: Lane = parser.parse_args(arguments).lane
+    previous = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        ended = run(lane, STEPS, LOGS / lane)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    print(f"\n{table(ended)}")
+    results = {step.result for step in ended}
+    return 130 if Result.INTERRUPTED in results else int(Result.FAILED in results)
+
+
+def _terminate(*_: object) -> None:
+    raise Terminated
+
+
+if __name__ == "__main__":
+    sys.exit(main())
