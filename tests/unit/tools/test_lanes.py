@@ -20,7 +20,7 @@ GOOD, BAD = Step("good"), Step("bad")
 
 def test_every_step_is_a_documented_target() -> None:
     targets = {line.split(":")[0] for line in (PROJECT / "Makefile").read_text().splitlines() if ": " in line}
-    assert {step.target for step in STEPS} - {"docs"} <= targets
+    assert {step.target for step in STEPS} <= targets
 
 
 def test_nightly_does_all_that_a_change_does_at_least_as_large() -> None:
