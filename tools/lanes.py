@@ -193,11 +193,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="lanes", description="Run a lane of checks.")
     parser.add_argument("lane", type=Lane, choices=list(Lane), metavar="change|nightly")
     lane: Lane = parser.parse_args(arguments).lane
-    previous = signal.signal(signal.SIGTERM, _terminate)
-    try:
-        ended = run(lane, STEPS, LOGS / lane)
-    finally:
-        signal.signal(signal.SIGTERM, previous)
+    # A shell has its background jobs ignore Ctrl-C, and their children with them. A handler ends that for both.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _terminate)
+    ended = run(lane, STEPS, LOGS / lane)
     print(f"\n{table(ended)}")
     results = {step.result for step in ended}
     return 130 if Result.INTERRUPTED in results else int(Result.FAILED in results)
