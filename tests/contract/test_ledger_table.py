@@ -17,8 +17,8 @@ NODE = "gpu-1.example.com"
 GPU, LICENCE = "nvidia.com/gpumem#0", "example.com/licence"
 EMPTY = created(NODE, {GPU: 8000, LICENCE: 3}, {}, epoch=4)
 
-DONE, SHORT, OTHER_ENTRY = LedgerOutcome.DONE, LedgerOutcome.SHORT, LedgerOutcome.OTHER_ENTRY
-NO_LEDGER, OUTRANKED = LedgerOutcome.NO_LEDGER, LedgerOutcome.OUTRANKED
+DONE, INSUFFICIENT, ENTRY_DIFFERS = LedgerOutcome.DONE, LedgerOutcome.INSUFFICIENT, LedgerOutcome.ENTRY_DIFFERS
+NO_LEDGER, STALE_EPOCH = LedgerOutcome.NO_LEDGER, LedgerOutcome.STALE_EPOCH
 RESERVED, BOUND = EntryState.RESERVED, EntryState.BOUND
 
 
@@ -93,7 +93,7 @@ class TestReserving:
     )
     def test_where_a_pool_is_short_nothing_is_taken(self, ledger: Ledger, shares: Mapping[str, int]) -> None:
         result = ledger.reserve(NODE, entry(shares=shares))
-        assert (result.outcome, result.ledger) == (SHORT, EMPTY)
+        assert (result.outcome, result.ledger) == (INSUFFICIENT, EMPTY)
         assert now(ledger) == EMPTY
 
     def test_its_own_trace_is_a_success(self, ledger: Ledger) -> None:
@@ -104,7 +104,7 @@ class TestReserving:
     def test_an_entry_of_another_attempt_is_told(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(attempt="a1"))
         result = ledger.reserve(NODE, entry(attempt="a2"))
-        assert result.outcome is OTHER_ENTRY
+        assert result.outcome is ENTRY_DIFFERS
         assert result.entry("uid-train-0") == entry(attempt="a1")
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
@@ -127,7 +127,7 @@ class TestTakingOver:
     def test_the_old_attempt_can_release_it_no_more(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(attempt="a1"))
         ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
-        assert ledger.release(NODE, entry(attempt="a1")).outcome is OTHER_ENTRY
+        assert ledger.release(NODE, entry(attempt="a1")).outcome is ENTRY_DIFFERS
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2")}
 
     def test_what_is_needed_beyond_is_added_and_what_is_held_is_kept(self, ledger: Ledger) -> None:
@@ -141,7 +141,7 @@ class TestTakingOver:
     def test_where_a_pool_is_short_the_old_attempt_keeps_it(self, ledger: Ledger) -> None:
         old = entry(attempt="a1", shares={LICENCE: 2})
         ledger.reserve(NODE, old)
-        assert ledger.take_over(NODE, old, entry(attempt="a2", shares={LICENCE: 4})).outcome is SHORT
+        assert ledger.take_over(NODE, old, entry(attempt="a2", shares={LICENCE: 4})).outcome is INSUFFICIENT
         assert now(ledger).entries == {"uid-train-0": old}
 
     def test_its_own_trace_is_a_success(self, ledger: Ledger) -> None:
@@ -162,7 +162,7 @@ class TestTakingOver:
         before = created(NODE, {LICENCE: 3}, entries, epoch=1)
         table.create(before)
         result = Ledger(table).take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
-        assert (result.outcome, result.ledger) == (OTHER_ENTRY, before)
+        assert (result.outcome, result.ledger) == (ENTRY_DIFFERS, before)
         assert table.node(NODE) == before
 
 
@@ -184,7 +184,7 @@ class TestReleasing:
     def test_of_an_entry_that_is_not_the_one_seen_is_refused(self, table: LedgerTable, found: Entry) -> None:
         before = created(NODE, {LICENCE: 3}, {"uid-train-0": found}, epoch=1)
         table.create(before)
-        assert Ledger(table).release(NODE, entry()).outcome is OTHER_ENTRY
+        assert Ledger(table).release(NODE, entry()).outcome is ENTRY_DIFFERS
         assert table.node(NODE) == before
 
     @pytest.mark.parametrize(
@@ -286,9 +286,9 @@ class TestFencing:
         looked = now(ledger)
         ledger.settle(looked, entry("other", state=BOUND), epoch=9)
         before = now(ledger)
-        assert ledger.settle(looked, replace(mine, state=BOUND), epoch=8).outcome is OUTRANKED
-        assert ledger.resize(looked, {LICENCE: 9}, epoch=8).outcome is OUTRANKED
-        assert ledger.release(NODE, mine, epoch=8).outcome is OUTRANKED
+        assert ledger.settle(looked, replace(mine, state=BOUND), epoch=8).outcome is STALE_EPOCH
+        assert ledger.resize(looked, {LICENCE: 9}, epoch=8).outcome is STALE_EPOCH
+        assert ledger.release(NODE, mine, epoch=8).outcome is STALE_EPOCH
         assert now(ledger) == before
 
     def test_of_blanking_and_deleting(self, ledger: Ledger) -> None:

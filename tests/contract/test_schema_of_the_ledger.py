@@ -105,7 +105,7 @@ def test_a_bind_of_this_release_reserves_beside_a_watcher_of_the_next(dynamodb: 
         ledger = Ledger(DynamoDBLedgerTable(dynamodb, name))
         assert ledger.reserve(NODE, NEXT).done
         short = ledger.reserve(NODE, replace(NEXT, pod=PodKey("ml", "x", "uid-x"), attempt="a3", shares={SLOT: 1}))
-        assert short.outcome is LedgerOutcome.SHORT
+        assert short.outcome is LedgerOutcome.INSUFFICIENT
         item = node_item(dynamodb, name)
         assert item["schema"] == {"N": str(SCHEMA_VERSION + 1)}
         assert "ofTheNextRelease" in item

@@ -11,8 +11,8 @@ from uuid import uuid4
 
 import pytest
 
-from berth.extender.outcomes import BindOutcome
-from berth.extender.ports import Binding, Held, NotHeld
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.ports import Binding, Reservation
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.ledger import created
 from berth.scheduling.managed_resources.demand import Demand
@@ -25,10 +25,12 @@ ROUNDS = 8
 NODE = "n1"
 
 
-def contend(endpoint_url: str, capacity: Mapping[str, int], demand: Demand) -> list[tuple[Held | NotHeld, int]]:
+def contend(
+    endpoint_url: str, capacity: Mapping[str, int], demand: Demand
+) -> list[tuple[Reservation | BindResult, int]]:
     """For each of the binds, what came of it and how many updates of the node's item it took."""
     client = emulator_client(endpoint_url, connections=WORKERS)
-    found: list[tuple[Held | NotHeld, int]] = []
+    found: list[tuple[Reservation | BindResult, int]] = []
     for _ in range(ROUNDS):
         table = CheckedLedgerTable(client, new_table(client))
         table.create(created(NODE, capacity, {}, 1))
@@ -36,11 +38,11 @@ def contend(endpoint_url: str, capacity: Mapping[str, int], demand: Demand) -> l
 
         def one(
             number: int, table: CheckedLedgerTable = table, barrier: Barrier = barrier
-        ) -> tuple[Held | NotHeld, int]:
+        ) -> tuple[Reservation | BindResult, int]:
             counted = FaultyTable(table, Random(number), 0.0)
             reservations = LedgerReservations(counted, lambda: uuid4().hex, time.time, call_seconds=0.0)
             barrier.wait()
-            held = reservations.hold(
+            held = reservations.reserve(
                 Binding("ml", f"p{number}", f"uid-{number}", NODE), [demand], COUNTING, lambda: 60.0
             )
             return held, len(counted.writes)
@@ -57,13 +59,13 @@ def contend(endpoint_url: str, capacity: Mapping[str, int], demand: Demand) -> l
 def test_without_devices_no_reservation_is_tried_twice(endpoint_url: str, there: int) -> None:
     ended = contend(endpoint_url, {LICENCE: there}, Demand(LICENCE, 1))
     assert {writes for _, writes in ended} == {1}
-    assert sum(isinstance(each, Held) for each, _ in ended) == there * ROUNDS
-    assert {each.outcome for each, _ in ended if isinstance(each, NotHeld)} <= {BindOutcome.INSUFFICIENT}
+    assert sum(isinstance(each, Reservation) for each, _ in ended) == there * ROUNDS
+    assert {each.outcome for each, _ in ended if isinstance(each, BindResult)} <= {BindOutcome.INSUFFICIENT}
 
 
 def test_with_devices_nearly_all_are_held_within_three_tries(endpoint_url: str) -> None:
     capacity = {f"{GPU_MEMORY}#{number}": 8000 for number in range(8)}
     ended = contend(endpoint_url, capacity, Demand(GPU_MEMORY, 4000))
-    held = [writes for each, writes in ended if isinstance(each, Held)]
+    held = [writes for each, writes in ended if isinstance(each, Reservation)]
     assert len(held) == WORKERS * ROUNDS
     assert sum(writes <= 3 for writes in held) >= 0.95 * len(held), sorted(held)

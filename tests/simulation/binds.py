@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.bind import Counted, Deadline, bind, bind_counted
+from berth.extender.bind import CountedResources, Deadline, bind
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.bind.reservations import LedgerReservations
@@ -231,8 +231,7 @@ class BindWorld:
         deadline = Deadline(HTTP_TIMEOUT - 1, self.clock)
         binding = Binding("ml", name, uid, node)
         try:
-            ended = bind_counted(binding, binder, deadline, Counted(COUNTING, reservations))
-            outcome, _ = ended or bind(binding, binder, deadline)
+            outcome = bind(binding, binder, deadline, CountedResources(COUNTING, reservations)).outcome
         except Died:
             return None
         if outcome in (BindOutcome.BOUND, BindOutcome.ALREADY_BOUND):

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from berth.extender import bind as counted_bind
-from berth.extender.ports import Binding, Created, Refused, Unanswered
+from berth.extender.bind import _CountedBind
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.ports import Binding, Created, FoundPod, Refused, Reservation, Unanswered
+from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger import ledger as ledgers
 from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, Shares
 from berth.reservations.ledger.ledger import Ledger, LedgerResult
@@ -78,30 +80,26 @@ def _taken_over_without_a_new_attempt(patch: pytest.MonkeyPatch) -> None:
 
 def _released_by_who_took_it_over(patch: pytest.MonkeyPatch) -> None:
     """Its Binding was refused; that of the attempt before is still on the way."""
-    held = counted_bind._CountedBind._attempt
+    reserve = LedgerReservations.reserve
 
-    def always_fresh(self: counted_bind._CountedBind, *arguments: object) -> object:
-        hold = self._reservations.hold
-        self._reservations.hold = lambda *each: _fresh(hold(*each))  # type: ignore[method-assign,assignment]
-        return held(self, *arguments)  # type: ignore[arg-type]
+    def always_first(self: LedgerReservations, *arguments: object) -> Reservation | BindResult:
+        reserved = reserve(self, *arguments)  # type: ignore[arg-type]
+        return replace(reserved, is_first_attempt=True) if isinstance(reserved, Reservation) else reserved
 
-    def _fresh(result: object) -> object:
-        return replace(result, is_fresh=True) if hasattr(result, "is_fresh") else result  # type: ignore[type-var]
-
-    patch.setattr(counted_bind._CountedBind, "_attempt", always_fresh)
+    patch.setattr(LedgerReservations, "reserve", always_first)
 
 
 def _given_up_with_the_pod_still_there(patch: pytest.MonkeyPatch) -> None:
     """An unanswered Binding counts as refused."""
-    attempt = counted_bind._CountedBind._attempt
+    create_binding = _CountedBind._create_binding
 
-    def hasty(self: counted_bind._CountedBind, *arguments: object) -> object:
-        ended = attempt(self, *arguments)  # type: ignore[arg-type]
-        if isinstance(ended, counted_bind._Open):
-            self._forget()
-        return ended
+    def hasty(self: _CountedBind, pod: FoundPod, reservation: Reservation) -> BindResult:
+        result = create_binding(self, pod, reservation)
+        if result.outcome in (BindOutcome.UNANSWERED, BindOutcome.CONTENDED):
+            self._release_pod()
+        return result
 
-    patch.setattr(counted_bind._CountedBind, "_attempt", hasty)
+    patch.setattr(_CountedBind, "_create_binding", hasty)
 
 
 BROKEN: Mapping[str, Break] = {

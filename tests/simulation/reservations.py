@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.bind import Counted, Deadline, bind_counted
+from berth.extender.bind import CountedResources, Deadline, bind
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation, PodKey
@@ -199,7 +199,7 @@ class ReservationsHistory:
 
     def _binds(self) -> None:
         random = self.world.random
-        counted = Counted(
+        counted = CountedResources(
             COUNTING,
             LedgerReservations(InterruptedTable(self.table, self.between), self._new_id, self._wall, call_seconds=0.1),
         )
@@ -213,7 +213,7 @@ class ReservationsHistory:
                 self._tried.add(pod.uid)
                 binding = Binding(NAMESPACE, pod.name, pod.uid, random.choice(NODES))
                 deadline = Deadline(HTTP_TIMEOUT - 1, self._monotonic)
-                bind_counted(binding, _SlowBinder(self), deadline, counted)
+                bind(binding, _SlowBinder(self), deadline, counted)
 
     def _lead(self) -> None:
         """Another watcher takes over. The one before may be dead, or goes on, or stands still at one of its next calls

@@ -11,7 +11,7 @@ from random import Random
 from threading import Event, Lock
 from uuid import uuid4
 
-from berth.extender.bind import Counted, Deadline, bind_counted
+from berth.extender.bind import CountedResources, Deadline, bind
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Binding, PodBinder
 from berth.reservations.bind.reservations import LedgerReservations
@@ -138,15 +138,13 @@ class Soak:
         reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=0.0)
         deadline = Deadline(60.0, time.monotonic)
         try:
-            ended = bind_counted(
-                Binding("ml", name, uid, node), self._binder(random), deadline, Counted(COUNTING, reservations)
-            )
+            binding, counted = Binding("ml", name, uid, node), CountedResources(COUNTING, reservations)
+            result = bind(binding, self._binder(random), deadline, counted)
         except Died:
             return "died"
-        assert ended is not None
         with self.tally.lock:
             self.tally.writes[len(table.writes)] += 1
-        return ended[0].value
+        return result.outcome.value
 
     def _binder(self, random: Random) -> PodBinder:
         from tests.simulation.binds import Fault

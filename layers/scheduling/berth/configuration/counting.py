@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from berth.configuration.store import ConfigurationInvalid, Configurations
-from berth.extender.bind import Counted
+from berth.extender.bind import CountedResources
 from berth.extender.ports import Reservations
 from berth.lease.clock import Clock, Instant
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
@@ -31,9 +31,9 @@ class CountedInForce:
         self._reservations = reservations
         self._clock = clock
         self._warn = warn
-        self._known: tuple[Counted | None, Instant] | None = None
+        self._known: tuple[CountedResources | None, Instant] | None = None
 
-    def current(self) -> Counted | None:
+    def current(self) -> CountedResources | None:
         """None where nothing is counted. What was known last counts for as long as nobody can say what is now.
 
         Raises TableUnavailable and ConfigurationInvalid where nothing is known yet: to bind without counting what is
@@ -52,7 +52,7 @@ class CountedInForce:
         self._known = counted, now
         return counted
 
-    def _read(self) -> Counted | None:
+    def _read(self) -> CountedResources | None:
         head = self._table.head()
         counting = self._configurations.at("" if head is None else head.configuration_hash).policy.counting
-        return Counted(counting, self._reservations) if counting.counts else None
+        return CountedResources(counting, self._reservations) if counting.counts else None

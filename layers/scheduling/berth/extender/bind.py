@@ -1,4 +1,19 @@
-"""bind: create the pod's Binding, exactly once in effect; with counted resources, reserve them in the ledger first."""
+"""bind: create the pod's Binding. For a pod that requests counted resources, reserve them in the ledger first.
+
+Plain bind: POST the Binding. When the API server does not answer, or answers with a conflict, GET the pod: it shows
+whether the Binding was created. If the pod is still unbound after a lost answer, POST once more.
+
+Counted bind: GET the pod (the request has no spec), reserve, POST the Binding with the pod's resourceVersion as
+precondition. After a lost answer or a conflict, begin again with the GET.
+
+Guarantees:
+- An empty `Error` means that the pod with this UID is bound to this node.
+- A counted pod is bound only while the node's ledger has an entry that covers its request.
+- The call ends before its deadline. A repeated call for the same pod and node has the same effect as one call.
+
+Not guaranteed: after UNANSWERED the Binding may still be created. The reservation then stays in the ledger. The
+watcher confirms it when the pod is published on the node, or releases it when no Binding can succeed any more.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +21,15 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from berth.extender.outcomes import BindOutcome, Failure, bad_request
+from berth.extender.outcomes import BindOutcome, BindResult, Failure, bad_request
 from berth.extender.ports import (
     Assignment,
     Binding,
     Created,
     FoundPod,
-    NotHeld,
     PodBinder,
     Refused,
+    Reservation,
     Reservations,
     Unanswered,
 )
@@ -24,6 +39,20 @@ from berth.scheduling.fields.reading import Unreadable
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import read_pod
+
+ATTEMPTS = 2
+COUNTED_ATTEMPTS = 3
+"""A counted Binding also fails when the pod changes between GET and POST, so it has one attempt more."""
+
+NOT_FOUND = 404
+CONFLICT = 409
+
+DEADLINE_PASSED = "the deadline was over before the API server was asked"
+
+# After these answers to a Binding, the pod has to be read: it may be bound, or may be bound again.
+_OPEN = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
+# After these, no Binding of the pod to this node can succeed any more.
+_NEVER_BOUND = {BindOutcome.POD_GONE, BindOutcome.BOUND_ELSEWHERE}
 
 Clock = Callable[[], float]
 
@@ -36,157 +65,31 @@ class Deadline:
         self._end = clock() + seconds
 
     def remaining(self) -> float:
-        """Seconds left, 0 when the time is over."""
+        """Seconds left; 0 after the deadline."""
         return max(0.0, self._end - self._clock())
 
 
-NOT_FOUND = 404
-CONFLICT = 409
-
-Ending = tuple[BindOutcome, str]
-"""How a bind ended and, where the pod is not on the node, why: the pod's event shows it."""
-
-
-def settled_by(binding: Binding, found: Assignment | Refused | Unanswered) -> Ending | None:
-    """How it ended; None when the pod is still there and unbound, so that a Binding may be sent again."""
-    match found:
-        case Assignment(pod_uid=uid) if uid != binding.pod_uid:
-            return BindOutcome.POD_GONE, f'pod "{binding.pod_name}" was replaced by another of that name'
-        case Assignment(node=node) if node == binding.node:
-            return BindOutcome.ALREADY_BOUND, ""
-        case Assignment(node=""):
-            return None
-        case Assignment(node=node):
-            return BindOutcome.BOUND_ELSEWHERE, f'pod "{binding.pod_name}" is already assigned to node "{node}"'
-        case Refused(status=status, message=message):
-            return (BindOutcome.POD_GONE if status == NOT_FOUND else BindOutcome.REFUSED), message
-        case Unanswered(cause=cause):
-            return BindOutcome.UNANSWERED, f"the API server did not confirm the binding: {cause}"
-
-
-COUNTED_ATTEMPTS = 3
-
-TOO_LATE = BindOutcome.UNANSWERED, "the deadline was over before the API server was asked"
-# Both leave the pod where no Binding to this node can succeed any more.
-_NEVER_HERE = {BindOutcome.POD_GONE, BindOutcome.BOUND_ELSEWHERE}
-
-
 @dataclass(frozen=True, slots=True)
-class Counted:
-    """What is counted, and where."""
+class CountedResources:
+    """Which resources are counted, and the ledger that counts them."""
 
     counting: Counting
     reservations: Reservations
 
 
-def bind_counted(binding: Binding, binder: PodBinder, deadline: Deadline, counted: Counted) -> Ending | None:
-    """None: the pod asks for nothing that is counted, and can be bound without further ado."""
-    return _CountedBind(binding, binder, deadline, counted).run()
-
-
-class _CountedBind:
-    """One call."""
-
-    def __init__(self, binding: Binding, binder: PodBinder, deadline: Deadline, counted: Counted) -> None:
-        self._binding = binding
-        self._binder = binder
-        self._deadline = deadline
-        self._counting = counted.counting
-        self._reservations = counted.reservations
-
-    def run(self) -> Ending | None:
-        ending = TOO_LATE
-        for _ in range(COUNTED_ATTEMPTS):
-            if not self._deadline.remaining():
-                return ending
-            pod = self._look()
-            if not isinstance(pod, FoundPod):
-                return pod
-            demands = self._demands(pod)
-            if isinstance(demands, Unreadable):
-                return BindOutcome.UNREADABLE, demands.cause
-            if not demands:
-                return None
-            tried = self._attempt(pod, demands)
-            if not isinstance(tried, _Open):
-                return tried
-            ending = tried.ending
-        # The last Binding may have been taken, too.
-        last = self._look() if self._deadline.remaining() else ending
-        return ending if isinstance(last, FoundPod) else last
-
-    def _look(self) -> FoundPod | Ending:
-        """The pod, if it is still to be bound."""
-        # Half of what is left: what follows needs its time, too.
-        binding = self._binding
-        found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
-        settled = settled_by(binding, found.assignment if isinstance(found, FoundPod) else found)
-        if settled is None and isinstance(found, FoundPod):
-            if not found.is_deleting:
-                return found
-            # The API server takes no Binding of it any more, and says so in these words.
-            settled = BindOutcome.REFUSED, f"pod {binding.pod_name} is being deleted, cannot be assigned to a host"
-            self._forget()
-        elif settled is not None and settled[0] in _NEVER_HERE:
-            self._forget()
-        assert settled is not None
-        return settled
-
-    def _demands(self, pod: FoundPod) -> tuple[Demand, ...] | Unreadable:
-        read = read_pod(pod.content)
-        return read if isinstance(read, Unreadable) else self._counting.demands(read)
-
-    def _attempt(self, pod: FoundPod, demands: tuple[Demand, ...]) -> Ending | _Open:
-        held = self._reservations.hold(self._binding, demands, self._counting, self._deadline.remaining)
-        if isinstance(held, NotHeld):
-            return held.outcome, held.reason
-        if not self._deadline.remaining():
-            return TOO_LATE
-        wanted = replace(self._binding, resource_version=pod.resource_version, annotations=held.annotations)
-        result = self._binder.create_binding(wanted, self._deadline.remaining() / 2)
-        match result:
-            case Created():
-                return BindOutcome.BOUND, ""
-            case Unanswered(cause=cause):
-                return _Open((BindOutcome.UNANSWERED, f"the API server did not confirm the binding: {cause}"))
-            case Refused(status=status, message=message) if status == CONFLICT:
-                return _Open((BindOutcome.CONTENDED, message))
-            case Refused(status=status, message=message) if status == NOT_FOUND:
-                self._forget()
-                return BindOutcome.POD_GONE, message
-            case Refused(message=message):
-                # Of an attempt that was taken over, a Binding may still be on its way.
-                if held.is_fresh:
-                    self._reservations.release(held, self._deadline.remaining)
-                return BindOutcome.REFUSED, message
-
-    def _forget(self) -> None:
-        self._reservations.forget(self._binding, self._deadline.remaining)
-
-
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """Whether the Binding was taken is open, or it was refused for something that has changed: the pod tells."""
-
-    ending: Ending
-
-
-# RFC 1123 subdomains: what these names may be. They become part of a URL, so nothing else gets through.
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
-_UID = re.compile(r"[-A-Za-z0-9_.:]{1,128}", re.ASCII)
-
-ATTEMPTS = 2
-
-
-def answer_bind(body: str | bytes, binder: PodBinder, deadline: Deadline, counted: Counted | None = None) -> Reply:
-    """ExtenderBindingResult: an empty Error means that the pod is on the node. `counted`: where anything is counted."""
+def answer_bind(
+    body: str | bytes, binder: PodBinder, deadline: Deadline, counted: CountedResources | None = None
+) -> Reply:
+    """ExtenderBindingResult: an empty Error means that the pod is on the node. counted: None counts nothing."""
     binding = _read_binding(body)
     if isinstance(binding, Failure):
         return failed(binding)
-    ended = None if counted is None else bind_counted(binding, binder, deadline, counted)
-    outcome, reason = ended or bind(binding, binder, deadline)
+    result = bind(binding, binder, deadline, counted)
     return reply(
-        {"Error": reason}, outcome, pod=f"{binding.namespace}/{binding.pod_name}", detail=reason or f"on {binding.node}"
+        {"Error": result.reason},
+        result.outcome,
+        pod=f"{binding.namespace}/{binding.pod_name}",
+        detail=result.reason or f"on {binding.node}",
     )
 
 
@@ -195,28 +98,164 @@ def failed(failure: Failure) -> Reply:
     return error_reply({"Error": failure.reason}, failure)
 
 
-def bind(binding: Binding, binder: PodBinder, deadline: Deadline) -> tuple[BindOutcome, str]:
-    """Returns how it ended and, where the pod is not on the node, the API server's own reason."""
-    reason = "the deadline was over before the API server was asked"
+def bind(
+    binding: Binding, binder: PodBinder, deadline: Deadline, counted: CountedResources | None = None
+) -> BindResult:
+    """Bind the pod; the reason of a failure is the API server's own text where it gave one."""
+    result = None if counted is None else _CountedBind(binding, binder, deadline, counted).run()
+    return result or _plain_bind(binding, binder, deadline)
+
+
+# ----------------------------------------------------------------------------------------------------------- plain bind
+
+
+def _plain_bind(binding: Binding, binder: PodBinder, deadline: Deadline) -> BindResult:
+    cause = DEADLINE_PASSED
     for _ in range(ATTEMPTS):
         if not deadline.remaining():
             break
-        # Half of what is left: an unanswered Binding must leave time to read the pod.
-        result = binder.create_binding(binding, deadline.remaining() / 2)
-        if isinstance(result, Created):
-            return BindOutcome.BOUND, ""
-        if isinstance(result, Refused) and result.status != CONFLICT:
-            gone = result.status == NOT_FOUND
-            return (BindOutcome.POD_GONE if gone else BindOutcome.REFUSED), result.message
-        reason = result.message if isinstance(result, Refused) else result.cause
+        # Half of the time left: after a lost answer the pod has to be read.
+        answer = binder.create_binding(binding, deadline.remaining() / 2)
+        result = _result_of_binding(answer)
+        if result.outcome not in _OPEN:
+            return result
+        cause = answer.cause if isinstance(answer, Unanswered) else result.reason
         if not deadline.remaining():
             break
-        settled = settled_by(binding, binder.assignment(binding.namespace, binding.pod_name, deadline.remaining()))
-        if settled is not None:
-            return settled
-        if isinstance(result, Refused):
-            return BindOutcome.REFUSED, reason
-    return BindOutcome.UNANSWERED, f"the API server did not confirm the binding: {reason}"
+        found = binder.assignment(binding.namespace, binding.pod_name, deadline.remaining())
+        final = _result_of_assignment(binding, found)
+        if final is not None:
+            return final
+        if result.outcome is BindOutcome.CONTENDED:
+            # The pod is not bound, so the conflict is not about a Binding. The API server names it.
+            return BindResult(BindOutcome.REFUSED, result.reason)
+    return _unanswered(cause)
+
+
+# --------------------------------------------------------------------------------------------------------- counted bind
+
+
+class _CountedBind:
+    """One call of a counted bind."""
+
+    def __init__(self, binding: Binding, binder: PodBinder, deadline: Deadline, counted: CountedResources) -> None:
+        self._binding = binding
+        self._binder = binder
+        self._deadline = deadline
+        self._counting = counted.counting
+        self._reservations = counted.reservations
+
+    def run(self) -> BindResult | None:
+        """None: the pod requests nothing that is counted."""
+        result = BindResult(BindOutcome.UNANSWERED, DEADLINE_PASSED)
+        for _ in range(COUNTED_ATTEMPTS):
+            if not self._deadline.remaining():
+                return result
+            pod = self._read_unbound_pod()
+            if isinstance(pod, BindResult):
+                return pod
+            demands = self._demands(pod)
+            if isinstance(demands, Unreadable):
+                return BindResult(BindOutcome.UNREADABLE, demands.cause)
+            if not demands:
+                return None
+            reservation = self._reservations.reserve(self._binding, demands, self._counting, self._deadline.remaining)
+            if isinstance(reservation, BindResult):
+                return reservation
+            if not self._deadline.remaining():
+                return BindResult(BindOutcome.UNANSWERED, DEADLINE_PASSED)
+            result = self._create_binding(pod, reservation)
+            if result.outcome not in _OPEN:
+                return result
+        # The last Binding may have been created, too.
+        last = self._read_unbound_pod() if self._deadline.remaining() else result
+        return last if isinstance(last, BindResult) else result
+
+    def _read_unbound_pod(self) -> FoundPod | BindResult:
+        """The pod while it can still be bound; otherwise how the bind ended."""
+        binding = self._binding
+        # Half of the time left: the reservation and the Binding need the other half.
+        found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
+        result = _result_of_assignment(binding, found.assignment if isinstance(found, FoundPod) else found)
+        if result is None and isinstance(found, FoundPod) and found.is_deleting:
+            # The API server refuses its Binding with these words.
+            reason = f"pod {binding.pod_name} is being deleted, cannot be assigned to a host"
+            result = BindResult(BindOutcome.REFUSED, reason)
+            self._release_pod()
+        elif result is not None and result.outcome in _NEVER_BOUND:
+            self._release_pod()
+        if result is not None:
+            return result
+        assert isinstance(found, FoundPod)
+        return found
+
+    def _demands(self, pod: FoundPod) -> tuple[Demand, ...] | Unreadable:
+        read = read_pod(pod.content)
+        return read if isinstance(read, Unreadable) else self._counting.demands(read)
+
+    def _create_binding(self, pod: FoundPod, reservation: Reservation) -> BindResult:
+        binding = replace(self._binding, resource_version=pod.resource_version, annotations=reservation.annotations)
+        result = _result_of_binding(self._binder.create_binding(binding, self._deadline.remaining() / 2))
+        if result.outcome is BindOutcome.POD_GONE:
+            self._release_pod()
+        elif result.outcome is BindOutcome.REFUSED and reservation.is_first_attempt:
+            # After a takeover, the Binding of the earlier attempt may still arrive.
+            self._reservations.release(reservation, self._deadline.remaining)
+        return result
+
+    def _release_pod(self) -> None:
+        self._reservations.release_pod(self._binding, self._deadline.remaining)
+
+
+# ---------------------------------------------------------------------------------------- the API server's answers
+
+
+def _result_of_binding(answer: Created | Refused | Unanswered) -> BindResult:
+    """CONTENDED and UNANSWERED are not final: the pod shows whether it is bound."""
+    match answer:
+        case Created():
+            return BindResult(BindOutcome.BOUND)
+        case Refused(status=status, message=message) if status == CONFLICT:
+            return BindResult(BindOutcome.CONTENDED, message)
+        case Refused() as refused:
+            return _refused(refused)
+        case Unanswered(cause=cause):
+            return _unanswered(cause)
+
+
+def _result_of_assignment(binding: Binding, found: Assignment | Refused | Unanswered) -> BindResult | None:
+    """How the bind ended by the pod that was read; None while the pod is unbound and can be bound."""
+    match found:
+        case Assignment(pod_uid=uid) if uid != binding.pod_uid:
+            reason = f'pod "{binding.pod_name}" was replaced by another of that name'
+            return BindResult(BindOutcome.POD_GONE, reason)
+        case Assignment(node=node) if node == binding.node:
+            return BindResult(BindOutcome.ALREADY_BOUND)
+        case Assignment(node=""):
+            return None
+        case Assignment(node=node):
+            reason = f'pod "{binding.pod_name}" is already assigned to node "{node}"'
+            return BindResult(BindOutcome.BOUND_ELSEWHERE, reason)
+        case Refused() as refused:
+            return _refused(refused)
+        case Unanswered(cause=cause):
+            return _unanswered(cause)
+
+
+def _refused(answer: Refused) -> BindResult:
+    outcome = BindOutcome.POD_GONE if answer.status == NOT_FOUND else BindOutcome.REFUSED
+    return BindResult(outcome, answer.message)
+
+
+def _unanswered(cause: str) -> BindResult:
+    return BindResult(BindOutcome.UNANSWERED, f"the API server did not confirm the binding: {cause}")
+
+
+# ---------------------------------------------------------------------------------------------------------- the request
+
+# RFC 1123 subdomains. The names become part of a URL, so no other character is let through.
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
+_UID = re.compile(r"[-A-Za-z0-9_.:]{1,128}", re.ASCII)
 
 
 def _read_binding(body: str | bytes) -> Binding | Failure:

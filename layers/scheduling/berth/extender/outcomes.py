@@ -23,10 +23,11 @@ class PrioritizeOutcome(StrEnum):
 
 
 class BindOutcome(StrEnum):
-    """Endings of bind. Only the first two leave the pod on the node.
+    """Outcomes of bind. Only BOUND and ALREADY_BOUND leave the pod on the node.
 
-    Of pods that ask for counted resources, too: INSUFFICIENT, NO_LEDGER: the node's ledger is not there (yet), or being
-    rebuilt. CONTENDED: others changed pod or ledger each time. UNREADABLE: what the pod asks for.
+    The last five occur only for pods that request counted resources. INSUFFICIENT: the node has too little left.
+    NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. CONTENDED: others changed the pod or the
+    ledger at every attempt. UNREADABLE: the pod's request is not a valid amount.
     """
 
     BOUND = "bound"
@@ -57,6 +58,17 @@ class FailureOutcome(StrEnum):
     CACHE_UNAVAILABLE = "failure-cache-unavailable"
     CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
     INTERNAL = "failure-internal"
+
+
+@dataclass(frozen=True, slots=True)
+class BindResult:
+    """How a bind ended. reason: why the pod is not on the node, for the pod's event; empty where it is there.
+
+    The same cause has the same text each time (fact 17).
+    """
+
+    outcome: BindOutcome
+    reason: str = ""
 
 
 Outcome = FilterOutcome | PrioritizeOutcome | BindOutcome | PreemptOutcome | FailureOutcome

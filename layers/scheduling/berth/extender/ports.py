@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from berth.extender.outcomes import BindOutcome
+from berth.extender.outcomes import BindResult
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
@@ -116,44 +116,42 @@ class PodBinder(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """The node's ledger has what the pod asks for, owned by this attempt to bind it.
+class Reservation:
+    """The node's ledger holds what the pod requests. The entry belongs to this attempt to bind the pod.
 
-    annotations: for the Binding. is_fresh: no earlier attempt held it, so that no Binding but this attempt's can be on
-    its way.
+    annotations: for the Binding. is_first_attempt: no earlier attempt had the entry, so no earlier Binding can still
+    arrive.
     """
 
     binding: Binding
     attempt: str
     annotations: Mapping[str, str]
-    is_fresh: bool
-
-
-@dataclass(frozen=True, slots=True)
-class NotHeld:
-    """Nothing was reserved, or it is not known. `reason` is for the pod's event: same cause, same text (fact 17)."""
-
-    outcome: BindOutcome
-    reason: str
+    is_first_attempt: bool
 
 
 Remaining = Callable[[], float]
-"""Seconds that are left."""
+"""Seconds left until the deadline."""
 
 
 class Reservations(ABC):
-    """The ledger of counted resources, as far as bind needs it. No method raises where it cannot be reached."""
+    """The ledger of counted resources, as bind uses it. No method raises when the table cannot be reached."""
 
     @abstractmethod
-    def hold(
+    def reserve(
         self, binding: Binding, demands: Sequence[Demand], counting: Counting, remaining: Remaining
-    ) -> Held | NotHeld:
-        """Reserve, as a new attempt; an earlier attempt's reservation for the pod is taken over."""
+    ) -> Reservation | BindResult:
+        """Reserve as a new attempt, and take over the entry of an earlier attempt.
+
+        BindResult: the pod has no reservation of this attempt, or the table did not confirm it.
+        """
 
     @abstractmethod
-    def release(self, held: Held, remaining: Remaining) -> None:
-        """Give it back, if this attempt still owns it. Only where its Binding was surely not taken, and it is fresh."""
+    def release(self, reservation: Reservation, remaining: Remaining) -> None:
+        """Release it if this attempt still owns the entry.
+
+        Only after its Binding was refused, and only where `is_first_attempt`.
+        """
 
     @abstractmethod
-    def forget(self, binding: Binding, remaining: Remaining) -> None:
-        """Give back whatever is reserved for this pod on this node: no Binding of it can succeed there any more."""
+    def release_pod(self, binding: Binding, remaining: Remaining) -> None:
+        """Release what any attempt reserved for this pod on this node: no Binding of the pod can succeed there."""

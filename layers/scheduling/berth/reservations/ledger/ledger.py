@@ -20,15 +20,19 @@ TRIES = 20
 
 
 class LedgerOutcome(StrEnum):
-    """DONE: it is as it was to be, by this write or by an earlier one. OTHER_ENTRY: the pod's entry is not the one that
-    was meant, or there is one and should be none. SHORT: a pool has too little. NO_LEDGER: the node has no item, or it
-    is being rebuilt. OUTRANKED: a later watcher has written. CONTENDED: others were faster, time and again."""
+    """How one operation on a node's ledger ended. Where bind has the same outcome, the name is BindOutcome's.
+
+    DONE: the ledger is as intended, by this write or by an earlier one. ENTRY_DIFFERS: the pod's entry is not the
+    expected one, or there is an entry where none was expected. INSUFFICIENT: a pool has too little left. NO_LEDGER: the
+    node has no item, or the item is being rebuilt. STALE_EPOCH: a watcher of a later epoch has written. CONTENDED:
+    other writes came first at every try.
+    """
 
     DONE = "done"
-    OTHER_ENTRY = "other-entry"
-    SHORT = "short"
+    ENTRY_DIFFERS = "entry-differs"
+    INSUFFICIENT = "insufficient"
     NO_LEDGER = "no-ledger"
-    OUTRANKED = "outranked"
+    STALE_EPOCH = "stale-epoch"
     CONTENDED = "contended"
 
 
@@ -65,15 +69,15 @@ class Ledger:
     def reserve(self, node: str, entry: Entry) -> LedgerResult:
         """Add the entry (RESERVED, an attempt of its own) if there is none of this pod and every pool has enough.
 
-        One write, and never a second one. Else OTHER_ENTRY, SHORT or NO_LEDGER.
+        One write, and never a second one. Else ENTRY_DIFFERS, INSUFFICIENT or NO_LEDGER.
         """
         change = NodeWrite(entry.pod.uid, None, entry, reserving({}, entry.shares))
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
             found = ledger.entries.get(entry.pod.uid)
             if found is not None:
-                return LedgerOutcome.DONE if found.attempt == entry.attempt else LedgerOutcome.OTHER_ENTRY
-            return change if change.holds(ledger) else LedgerOutcome.SHORT
+                return LedgerOutcome.DONE if found.attempt == entry.attempt else LedgerOutcome.ENTRY_DIFFERS
+            return change if change.holds(ledger) else LedgerOutcome.INSUFFICIENT
 
         return self._written(plan, NodeLedger(node, avail=entry.shares))
 
@@ -81,7 +85,7 @@ class Ledger:
         """Let the attempt of `entry` own the reserved entry that was seen: the old attempt can release it no more.
 
         It keeps what it holds and gets what `entry` needs beyond: a Binding of the old attempt may still be on its way.
-        OTHER_ENTRY: it is of another attempt by now, bound, or gone. SHORT and NO_LEDGER: nothing was changed.
+        ENTRY_DIFFERS: it is of another attempt by now, bound, or gone. INSUFFICIENT and NO_LEDGER: nothing was changed.
         """
         pools = {**seen.shares, **entry.shares}
         both = {pool: max(seen.shares.get(pool, 0), entry.shares.get(pool, 0)) for pool in pools}
@@ -92,8 +96,8 @@ class Ledger:
             if found is not None and found.attempt == entry.attempt:
                 return LedgerOutcome.DONE
             if found is None or _is(found) != _is(seen) or found.state is not EntryState.RESERVED:
-                return LedgerOutcome.OTHER_ENTRY
-            return change if change.holds(ledger) else LedgerOutcome.SHORT
+                return LedgerOutcome.ENTRY_DIFFERS
+            return change if change.holds(ledger) else LedgerOutcome.INSUFFICIENT
 
         return self._written(plan, NodeLedger(node, avail=both, entries={entry.pod.uid: seen}))
 
@@ -104,8 +108,8 @@ class Ledger:
     ) -> LedgerResult:
         """Remove the entry that was seen: same attempt, same state. What it held pays what is owed, the rest is free.
 
-        DONE, too, where the pod has no entry. OTHER_ENTRY: it is not the one that was seen. `ledger`: as last seen, it
-        saves a write where something is owed. `epoch`: the watcher's; bind has none.
+        Also DONE if the pod has no entry. ENTRY_DIFFERS: it is not the one that was seen. ledger: as last seen; it
+        saves a write if something is owed. epoch: the watcher's; bind has none.
         """
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
@@ -113,7 +117,7 @@ class Ledger:
             if found is None:
                 return LedgerOutcome.DONE
             if _is(found) != _is(seen):
-                return LedgerOutcome.OTHER_ENTRY
+                return LedgerOutcome.ENTRY_DIFFERS
             return NodeWrite(seen.pod.uid, _is(seen), None, settling(ledger, found.shares, {}), epoch)
 
         guess = NodeLedger(node, entries={seen.pod.uid: seen}) if ledger is None else ledger
@@ -181,7 +185,7 @@ def created(node: str, capacity: Mapping[str, int], entries: Mapping[str, Entry]
 def _refused(ledger: NodeLedger, epoch: int | None) -> LedgerOutcome | None:
     if ledger.avail is None:
         return LedgerOutcome.NO_LEDGER
-    return LedgerOutcome.OUTRANKED if epoch is not None and ledger.epoch > epoch else None
+    return LedgerOutcome.STALE_EPOCH if epoch is not None and ledger.epoch > epoch else None
 
 
 def _is(entry: Entry) -> EntryIs:

@@ -116,7 +116,7 @@ class LedgerTable(ABC):
 T = TypeVar("T")
 
 
-class TooLate(Exception):
+class DeadlineExceeded(Exception):
     """There is no time left for another call."""
 
 
@@ -131,10 +131,10 @@ class TableCalls:
     seconds: float
     repeated: bool = False
 
-    def twice(self, call: Callable[[], T]) -> T:
+    def with_retry(self, call: Callable[[], T]) -> T:
         """Make the call, and again if it goes unanswered: a socket may have died while the environment was frozen.
 
-        For operations that may be repeated. Raises TooLate and TableUnavailable.
+        For operations that may be repeated. Raises DeadlineExceeded and TableUnavailable.
         """
         self._check()
         try:
@@ -146,4 +146,4 @@ class TableCalls:
 
     def _check(self) -> None:
         if self.remaining() < self.seconds:
-            raise TooLate
+            raise DeadlineExceeded

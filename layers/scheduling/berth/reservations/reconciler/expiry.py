@@ -132,13 +132,13 @@ class Expiry:
 
     def _release(self, reservation: OpenReservation, entry: Entry) -> Expired:
         result = self._ledger.release(reservation.node, entry, epoch=self._epoch)
-        if result.outcome is LedgerOutcome.OUTRANKED:
+        if result.outcome is LedgerOutcome.STALE_EPOCH:
             raise Outranked(reservation.node)
         if result.outcome is LedgerOutcome.CONTENDED:
             return Expired(ExpiryOutcome.CHANGING)
-        # Last, so that no entry is without an open reservation: it is what the next watcher finds it by. OTHER_ENTRY is
-        # another attempt's, which has its own.
-        done = result.outcome is not LedgerOutcome.OTHER_ENTRY
+        # Last, so that every entry has an open reservation: the next watcher finds it by that. ENTRY_DIFFERS: the entry
+        # belongs to another attempt, which has an open reservation of its own.
+        done = result.outcome is not LedgerOutcome.ENTRY_DIFFERS
         return self._close(reservation, ExpiryOutcome.RELEASED if done else ExpiryOutcome.NOTHING_HELD)
 
     def _close(self, reservation: OpenReservation, outcome: ExpiryOutcome) -> Expired:

@@ -168,7 +168,7 @@ class NodeReconciliation:
 
     def _through(self, result: LedgerResult) -> NodeLedger | None:
         """The ledger afterwards; None where the visit has to begin anew."""
-        if result.outcome is LedgerOutcome.OUTRANKED:
+        if result.outcome is LedgerOutcome.STALE_EPOCH:
             raise Outranked("" if result.ledger is None else result.ledger.node)
         return result.ledger if result.done else None
 
