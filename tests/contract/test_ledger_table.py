@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, PodKey
-from berth.reservations.ledger.ledger import Ledger, LedgerOutcome, LedgerResult, created
+from berth.reservations.ledger.ledger import Ledger, LedgerOutcome, LedgerResult, new_ledger
 from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, NotWritten, Written
 from tests.unit.reservations.ledger_tables import ALL, ledger_table
 
 AT = 1_800_000_000.5
 NODE = "gpu-1.example.com"
 GPU, LICENCE = "nvidia.com/gpumem#0", "example.com/licence"
-EMPTY = created(NODE, {GPU: 8000, LICENCE: 3}, {}, epoch=4)
+EMPTY = new_ledger(NODE, {GPU: 8000, LICENCE: 3}, {}, epoch=4)
 
 DONE, INSUFFICIENT, ENTRY_DIFFERS = LedgerOutcome.DONE, LedgerOutcome.INSUFFICIENT, LedgerOutcome.ENTRY_DIFFERS
 NO_LEDGER, STALE_EPOCH = LedgerOutcome.NO_LEDGER, LedgerOutcome.STALE_EPOCH
@@ -67,7 +67,7 @@ def assert_adds_up(ledger: NodeLedger) -> None:
         assert avail >= 0
         assert owed >= 0
         assert avail * owed == 0
-        assert avail - owed + ledger.held(pool) == ledger.capacity.get(pool, 0)
+        assert avail - owed + ledger.allocated(pool) == ledger.capacity.get(pool, 0)
 
 
 class TestReserving:
@@ -112,7 +112,7 @@ class TestReserving:
         assert Ledger(table).reserve(NODE, entry()) == LedgerResult(NO_LEDGER, None)
 
     def test_nor_has_one_that_is_rebuilt(self, ledger: Ledger) -> None:
-        ledger.table.blank(NODE, 4)
+        ledger.table.begin_rebuild(NODE, 4)
         assert ledger.reserve(NODE, entry()).outcome is NO_LEDGER
         assert ledger.table.node(NODE) == replace(EMPTY, avail=None)
 
@@ -159,7 +159,7 @@ class TestTakingOver:
     )
     def test_nothing_else_is_taken_over(self, table: LedgerTable, found: Entry | None) -> None:
         entries = {} if found is None else {"uid-train-0": found}
-        before = created(NODE, {LICENCE: 3}, entries, epoch=1)
+        before = new_ledger(NODE, {LICENCE: 3}, entries, epoch=1)
         table.create(before)
         result = Ledger(table).take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
         assert (result.outcome, result.ledger) == (ENTRY_DIFFERS, before)
@@ -182,7 +182,7 @@ class TestReleasing:
         [pytest.param(entry(attempt="a2"), id="another attempt's"), pytest.param(entry(state=BOUND), id="bound")],
     )
     def test_of_an_entry_that_is_not_the_one_seen_is_refused(self, table: LedgerTable, found: Entry) -> None:
-        before = created(NODE, {LICENCE: 3}, {"uid-train-0": found}, epoch=1)
+        before = new_ledger(NODE, {LICENCE: 3}, {"uid-train-0": found}, epoch=1)
         table.create(before)
         assert Ledger(table).release(NODE, entry()).outcome is ENTRY_DIFFERS
         assert table.node(NODE) == before
@@ -199,7 +199,7 @@ class TestReleasing:
         self, table: LedgerTable, capacity: int, avail: Mapping[str, int], owed: Mapping[str, int]
     ) -> None:
         leaving, staying = entry("a", shares={LICENCE: 2}), entry("b", shares={LICENCE: 2})
-        table.create(created(NODE, {LICENCE: capacity}, {"uid-a": leaving, "uid-b": staying}, epoch=1))
+        table.create(new_ledger(NODE, {LICENCE: capacity}, {"uid-a": leaving, "uid-b": staying}, epoch=1))
         ledger = Ledger(table)
         assert ledger.release(NODE, leaving).outcome is DONE
         assert (now(ledger).avail, now(ledger).owed) == (avail, owed)
@@ -210,7 +210,7 @@ class TestSettling:
 
     def test_confirms_its_reservation(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(attempt="a1"))
-        result = ledger.settle(now(ledger), entry(attempt="w1", state=BOUND), epoch=5)
+        result = ledger.put_bound(now(ledger), entry(attempt="w1", state=BOUND), epoch=5)
         assert result.outcome is DONE
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a1", state=BOUND)}
         assert now(ledger).epoch == 5
@@ -219,26 +219,26 @@ class TestSettling:
         looked = now(ledger)
         ledger.reserve(NODE, entry(attempt="a1"))
         ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
-        assert ledger.settle(looked, entry(attempt="w1", state=BOUND), epoch=5).outcome is DONE
+        assert ledger.put_bound(looked, entry(attempt="w1", state=BOUND), epoch=5).outcome is DONE
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2", state=BOUND)}
 
     def test_corrects_what_was_reserved_otherwise(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(shares={GPU: 3000, LICENCE: 1}))
-        ledger.settle(now(ledger), entry(shares={GPU: 2000, LICENCE: 2}, state=BOUND), epoch=4)
+        ledger.put_bound(now(ledger), entry(shares={GPU: 2000, LICENCE: 2}, state=BOUND), epoch=4)
         assert now(ledger).avail == {GPU: 6000, LICENCE: 1}
 
     def test_adopts_a_pod_that_others_bound_and_owes_what_is_not_there(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry("a", shares={LICENCE: 2}))
         adopted = entry("b", attempt="w1", shares={LICENCE: 4}, state=BOUND)
-        assert ledger.settle(now(ledger), adopted, epoch=4).outcome is DONE
+        assert ledger.put_bound(now(ledger), adopted, epoch=4).outcome is DONE
         assert now(ledger).entries["uid-b"] == adopted
         assert (now(ledger).avail, now(ledger).owed) == ({GPU: 8000}, {LICENCE: 3})
 
     def test_again_changes_nothing(self, ledger: Ledger) -> None:
         bound = entry(state=BOUND)
-        ledger.settle(now(ledger), bound, epoch=4)
+        ledger.put_bound(now(ledger), bound, epoch=4)
         before = now(ledger)
-        assert ledger.settle(EMPTY, bound, epoch=4).outcome is DONE
+        assert ledger.put_bound(EMPTY, bound, epoch=4).outcome is DONE
         assert now(ledger) == before
 
 
@@ -284,15 +284,15 @@ class TestFencing:
         mine = entry()
         ledger.reserve(NODE, mine)
         looked = now(ledger)
-        ledger.settle(looked, entry("other", state=BOUND), epoch=9)
+        ledger.put_bound(looked, entry("other", state=BOUND), epoch=9)
         before = now(ledger)
-        assert ledger.settle(looked, replace(mine, state=BOUND), epoch=8).outcome is STALE_EPOCH
+        assert ledger.put_bound(looked, replace(mine, state=BOUND), epoch=8).outcome is STALE_EPOCH
         assert ledger.resize(looked, {LICENCE: 9}, epoch=8).outcome is STALE_EPOCH
         assert ledger.release(NODE, mine, epoch=8).outcome is STALE_EPOCH
         assert now(ledger) == before
 
     def test_of_blanking_and_deleting(self, ledger: Ledger) -> None:
-        assert ledger.table.blank(NODE, 3) == NotWritten(EMPTY)
+        assert ledger.table.begin_rebuild(NODE, 3) == NotWritten(EMPTY)
         assert ledger.table.delete_if_empty(NODE, 3) == NotWritten(EMPTY)
         assert now(ledger) == EMPTY
 
@@ -304,7 +304,7 @@ class TestFencing:
 
 class TestItems:
     def test_a_ledger_is_read_as_it_was_created(self, table: LedgerTable) -> None:
-        full = created(
+        full = new_ledger(
             NODE, {GPU: 8000, LICENCE: 1}, {"uid-a": entry("a", shares={GPU: 1, LICENCE: 2}, state=BOUND)}, epoch=3
         )
         assert table.create(full) == Written(full)
@@ -314,16 +314,16 @@ class TestItems:
     def test_none_is_created_over_another(self, table: LedgerTable) -> None:
         table.create(EMPTY)
         assert table.create(replace(EMPTY, epoch=9)) == NotWritten(EMPTY)
-        assert table.create(replace(EMPTY, epoch=9), over_blank=True) == NotWritten(EMPTY)
+        assert table.finish_rebuild(replace(EMPTY, epoch=9)) == NotWritten(EMPTY)
 
     def test_a_blank_one_is_made_anew_when_that_is_meant(self, table: LedgerTable) -> None:
         table.create(EMPTY)
         blank = replace(EMPTY, avail=None, epoch=5)
-        assert table.blank(NODE, 5) == Written(blank)
+        assert table.begin_rebuild(NODE, 5) == Written(blank)
         assert table.create(replace(EMPTY, epoch=5)) == NotWritten(blank)
-        assert table.create(replace(EMPTY, epoch=4), over_blank=True) == NotWritten(blank)
-        assert table.create(replace(EMPTY, epoch=5), over_blank=True) == Written(replace(EMPTY, epoch=5))
-        assert table.create(replace(EMPTY, node="other"), over_blank=True) == Written(replace(EMPTY, node="other"))
+        assert table.finish_rebuild(replace(EMPTY, epoch=4)) == NotWritten(blank)
+        assert table.finish_rebuild(replace(EMPTY, epoch=5)) == Written(replace(EMPTY, epoch=5))
+        assert table.finish_rebuild(replace(EMPTY, node="other")) == Written(replace(EMPTY, node="other"))
 
     def test_one_without_entries_is_deleted(self, table: LedgerTable) -> None:
         table.create(EMPTY)
@@ -336,7 +336,7 @@ class TestItems:
         assert ledger.table.delete_if_empty(NODE, 4) == NotWritten(now(ledger))
 
     def test_what_there_is_not_cannot_be_blanked(self, table: LedgerTable) -> None:
-        assert table.blank(NODE, 4) == NotWritten(None)
+        assert table.begin_rebuild(NODE, 4) == NotWritten(None)
 
     def test_all_are_read_in_order_for_the_operator(self, table: LedgerTable) -> None:
         for name in ("b", "c", "a"):

@@ -11,12 +11,12 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.reservations.ledger.dynamodb_item import SCHEMA_VERSION
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
-from berth.reservations.ledger.ledger import Ledger, LedgerOutcome, created
+from berth.reservations.ledger.ledger import Ledger, LedgerOutcome, new_ledger
 from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, TableUnavailable
-from berth.reservations.reconciler.events import ReservationEvent
+from berth.reservations.reconciler.events import ReservationEventType
 from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_of
 from tests.fakes.counted_cluster import SLOT
-from tests.unit.reservations.reconciling import NODE, Watching
+from tests.unit.reservations.reconciler_harness import NODE, ReconcilerHarness
 
 LATEST = RELEASES[-1]
 AT = 1_800_000_000.5
@@ -25,8 +25,8 @@ DEVICE = "nvidia.com/gpumem#0"
 RUNNING = Entry(PodKey("ml", "train-0", "uid-0"), EntryState.BOUND, "a0", {SLOT: 2, DEVICE: 3000}, AT)
 BEING_BOUND = Entry(PodKey("ml", "train-1", "uid-1"), EntryState.RESERVED, "a1", {SLOT: 1}, AT)
 NEXT = Entry(PodKey("ml", "train-2", "uid-2"), EntryState.RESERVED, "a2", {SLOT: 5}, AT)
-LEDGER = created(NODE, {SLOT: 8, DEVICE: 8000}, {each.pod.uid: each for each in (RUNNING, BEING_BOUND)}, epoch=4)
-BLANK = replace(created("node-b", {SLOT: 2}, {}, epoch=4), avail=None)
+LEDGER = new_ledger(NODE, {SLOT: 8, DEVICE: 8000}, {each.pod.uid: each for each in (RUNNING, BEING_BOUND)}, epoch=4)
+BLANK = replace(new_ledger("node-b", {SLOT: 2}, {}, epoch=4), avail=None)
 OPEN = OpenReservation(BEING_BOUND.pod, NODE, "a1", BEING_BOUND.shares, AT)
 MARKER = Marker(MarkerState.READY, 4, AT, "n1")
 
@@ -115,7 +115,7 @@ def test_a_bind_of_this_release_reserves_beside_a_watcher_of_the_next(dynamodb: 
 def test_a_watcher_of_this_release_confirms_what_the_next_one_reserved(ledger_of: Filled) -> None:
     table = ledger_of(later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION))
     bound = replace(BEING_BOUND, state=EntryState.BOUND)
-    assert Ledger(table).settle(LEDGER, bound, epoch=5).done
+    assert Ledger(table).put_bound(LEDGER, bound, epoch=5).done
     found = table.node(NODE)
     assert found is not None
     assert found.entries["uid-1"] == bound
@@ -134,7 +134,7 @@ def unreadable() -> list[Item]:
 OPERATIONS: Mapping[str, Callable[[Ledger], object]] = {
     "bind reserves": lambda ledger: ledger.reserve(NODE, NEXT),
     "bind or watcher releases": lambda ledger: ledger.release(NODE, BEING_BOUND),
-    "the watcher confirms": lambda ledger: ledger.settle(LEDGER, replace(NEXT, state=EntryState.BOUND), epoch=5),
+    "the watcher confirms": lambda ledger: ledger.put_bound(LEDGER, replace(NEXT, state=EntryState.BOUND), epoch=5),
     "the watcher looks": lambda ledger: ledger.table.node(NODE),
 }
 
@@ -153,21 +153,21 @@ def test_what_is_not_for_this_release_is_named_and_not_written(
 def test_a_rebuild_replaces_what_is_not_for_this_release(unreadable: list[Item], ledger_of: Filled) -> None:
     """A roll-back, with `berth reservations rebuild`: the pods that run are entered, and reserving begins again."""
     table = ledger_of([item for item in unreadable if item["pk"]["S"] != "node#node-b"])
-    watching = Watching(ready=False, table=table)
-    watching.clock.advance(AT)
-    watching.node(8)
-    watching.cluster.create_pod("train-0", 2)
-    watching.cluster.place("train-0", NODE)
-    watching.publish()
+    harness = ReconcilerHarness(ready=False, table=table)
+    harness.clock.advance(AT)
+    harness.node(8)
+    harness.cluster.create_pod("train-0", 2)
+    harness.cluster.place("train-0", NODE)
+    harness.publish()
     for _ in range(4):
-        watching.lead()  # so that the next one's epoch is not before the one that stands there
-    leader = watching.lead()
-    watching.run(leader, 10)
-    assert ReservationEvent.TABLE_UNAVAILABLE in watching.happened()
+        harness.lead()  # so that the next one's epoch is not before the one that stands there
+    leader = harness.lead()
+    harness.run(leader, 10)
+    assert ReservationEventType.TABLE_UNAVAILABLE in harness.happened()
     assert table.put_marker(Marker(MarkerState.REBUILDING, 4, AT, "operator"), MARKER)
     for _ in range(6):
-        watching.run(leader, 10)
-        watching.publish(leader)
+        harness.run(leader, 10)
+        harness.publish(leader)
     marker = table.marker()
     assert marker is not None
     assert marker.state is MarkerState.READY

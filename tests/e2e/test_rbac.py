@@ -13,7 +13,7 @@ from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
 from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import Found, Touched
+from berth.reservations.reconciler.reserved_pods import PodFound, PodTouched
 
 from .cluster import Cluster
 from .control_plane import EKS_BINDER, EKS_WATCHER, ControlPlane, RunScheduler
@@ -145,8 +145,8 @@ def test_every_right_is_used_and_none_is_missing(
         reserved = KubernetesReservedPods(ApiServer(watcher, time.time), time.time)
         uid = KubernetesApi(control_plane.credentials()).get(f"{PODS}/{pod.name}")["metadata"]["uid"]
         found = reserved.find(PodKey("default", pod.name, uid))
-        assert isinstance(found, Found)
-        assert isinstance(reserved.touch(PodKey("default", pod.name, uid), found.resource_version), Touched)
+        assert isinstance(found, PodFound)
+        assert isinstance(reserved.touch(PodKey("default", pod.name, uid), found.resource_version), PodTouched)
 
     assert _used(control_plane, WATCHER) == (WATCHER_RIGHTS | COUNTED_RIGHTS, [])
     assert _used(control_plane, BINDER) == (BINDER_RIGHTS, [])

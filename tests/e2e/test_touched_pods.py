@@ -13,7 +13,7 @@ from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
 from berth.extender.ports import Binding, Created, Refused
 from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, Touched
+from berth.reservations.reconciler.reserved_pods import PodChanged, PodFound, PodNotFound, PodTouched
 
 from .cluster import Cluster
 from .control_plane import ControlPlane
@@ -37,14 +37,14 @@ def test_a_touch_makes_every_binding_of_before_fail(api: ApiServer, cluster: Clu
     pods, binder = KubernetesReservedPods(api, time.time), KubernetesBinder(api)
 
     seen = pods.find(key)
-    assert isinstance(seen, Found)
+    assert isinstance(seen, PodFound)
     assert (seen.uid, seen.node, seen.finished) == (created.uid, "", False)
-    assert pods.touch(key, seen.resource_version) == Touched()
+    assert pods.touch(key, seen.resource_version) == PodTouched()
 
-    assert pods.touch(key, seen.resource_version) == Changed()
+    assert pods.touch(key, seen.resource_version) == PodChanged()
     now = pods.find(key)
-    assert isinstance(now, Found)
-    assert pods.touch(replace(key, uid="another"), now.resource_version) == Changed()
+    assert isinstance(now, PodFound)
+    assert pods.touch(replace(key, uid="another"), now.resource_version) == PodChanged()
     late = Binding(key.namespace, key.name, key.uid, node, seen.resource_version)
     refused = binder.create_binding(late, 5)
     assert isinstance(refused, Refused)
@@ -52,12 +52,12 @@ def test_a_touch_makes_every_binding_of_before_fail(api: ApiServer, cluster: Clu
 
     assert binder.create_binding(replace(late, resource_version=now.resource_version), 5) == Created()
     bound = pods.find(key)
-    assert isinstance(bound, Found)
+    assert isinstance(bound, PodFound)
     assert bound.node == node
 
 
 def test_nothing_is_created_where_there_is_no_pod(api: ApiServer) -> None:
     pods, key = KubernetesReservedPods(api, time.time), PodKey("default", "nobody", "uid")
-    assert pods.find(key) == NotFound()
-    assert pods.touch(key, "1") == NotFound()
-    assert pods.find(key) == NotFound()
+    assert pods.find(key) == PodNotFound()
+    assert pods.touch(key, "1") == PodNotFound()
+    assert pods.find(key) == PodNotFound()

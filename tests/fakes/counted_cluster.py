@@ -9,7 +9,14 @@ from typing import TypeVar
 
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.reservations.reconciler.reserved_pods import (
+    PodChanged,
+    PodFound,
+    PodNotFound,
+    PodTouched,
+    PodUnknown,
+    ReservedPods,
+)
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
@@ -98,18 +105,20 @@ class CountedCluster(PodBinder, ReservedPods):
 
     # ------------------------------------------------------------------------------------------------------- the ports
 
-    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         found = self.pods.get(pod.name)
-        return NotFound() if found is None else Found(found.key.uid, found.node, str(found.version), found.finished)
+        return (
+            PodNotFound() if found is None else PodFound(found.key.uid, found.node, str(found.version), found.finished)
+        )
 
-    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         found = self.pods.get(pod.name)
         if found is None:
-            return NotFound()
+            return PodNotFound()
         if found.key.uid != pod.uid or str(found.version) != resource_version:
-            return Changed()
+            return PodChanged()
         self._change(pod.name)
-        return Touched()
+        return PodTouched()
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
         found = self.pods.get(pod_name)

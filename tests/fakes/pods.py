@@ -8,7 +8,14 @@ from threading import Lock
 
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.reservations.reconciler.reserved_pods import (
+    PodChanged,
+    PodFound,
+    PodNotFound,
+    PodTouched,
+    PodUnknown,
+    ReservedPods,
+)
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
 
@@ -125,20 +132,20 @@ class PodsInMemory(PodBinder, ReservedPods):
 
     # ----------------------------------------------------------------------------------------------- for the watcher
 
-    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         with self._lock:
             found = self._pods.get((pod.namespace, pod.name))
-        return NotFound() if found is None else Found(found.uid, found.node, str(found.resource_version))
+        return PodNotFound() if found is None else PodFound(found.uid, found.node, str(found.resource_version))
 
-    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         with self._lock:
             found = self._pods.get((pod.namespace, pod.name))
             if found is None:
-                return NotFound()
+                return PodNotFound()
             if found.uid != pod.uid or str(found.resource_version) != resource_version:
-                return Changed()
+                return PodChanged()
             self._pods[pod.namespace, pod.name] = replace(found, resource_version=self._next())
-            return Touched()
+            return PodTouched()
 
     def _next(self) -> int:
         self._version += 1

@@ -14,7 +14,7 @@ import pytest
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import Binding, Reservation
 from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.ledger import created
+from berth.reservations.ledger.ledger import new_ledger
 from berth.scheduling.managed_resources.demand import Demand
 from tests.simulation.binds import COUNTING, GPU_MEMORY, LICENCE, assert_adds_up
 from tests.soak.checked import CheckedLedgerTable, FaultyTable
@@ -33,7 +33,7 @@ def contend(
     found: list[tuple[Reservation | BindResult, int]] = []
     for _ in range(ROUNDS):
         table = CheckedLedgerTable(client, new_table(client))
-        table.create(created(NODE, capacity, {}, 1))
+        table.create(new_ledger(NODE, capacity, {}, 1))
         barrier = Barrier(WORKERS)
 
         def one(

@@ -11,7 +11,7 @@ import pytest
 
 from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome
-from berth.reservations.reconciler.events import ReservationEvent
+from berth.reservations.reconciler.events import ReservationEventType
 from berth.runtime.telemetry import cache_metrics, telemetry, watcher_metrics
 from tests.conftest import PROJECT
 from tests.deployment.template import Deployment, of_type, read_template
@@ -22,7 +22,7 @@ VALUES: dict[str, list[object]] = {
     "stack": [{"Ref": "AWS::StackName"}],
     "verb": ["bind", "authorizer"],
     "outcome": [outcome.value for outcomes in (BindOutcome, AuthorizerOutcome) for outcome in outcomes],
-    "happening": [event.value for event in ReservationEvent],
+    "happening": [event.value for event in ReservationEventType],
 }
 AWS_METRICS = {
     "AWS/ApiGateway": ({"4xx", "5xx", "Latency"}, [{"Name": "ApiId", "Value": {"Ref": "Api"}}]),

@@ -16,7 +16,7 @@ from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation
-from berth.reservations.ledger.ledger import created
+from berth.reservations.ledger.ledger import new_ledger
 from berth.reservations.ledger.node_write import NodeWrite
 from berth.reservations.ledger.table import NotWritten, TableUnavailable, Written
 from berth.reservations.reconciler.expiry import Expiry
@@ -183,8 +183,10 @@ def assert_adds_up(ledger: NodeLedger) -> None:
     avail = ledger.avail
     for pool in {*ledger.capacity, *avail, *(pool for each in ledger.entries.values() for pool in each.shares)}:
         capacity = ledger.capacity.get(pool, 0)
-        assert ledger.held(pool) <= capacity, f"{ledger.node} has {capacity} of {pool} and gave {ledger.held(pool)}"
-        assert avail.get(pool, 0) == capacity - ledger.held(pool), f"{pool} of {ledger.node} does not add up"
+        assert ledger.allocated(pool) <= capacity, (
+            f"{ledger.node} has {capacity} of {pool} and gave {ledger.allocated(pool)}"
+        )
+        assert avail.get(pool, 0) == capacity - ledger.allocated(pool), f"{pool} of {ledger.node} does not add up"
     assert not ledger.owed, f"{ledger.node} owes {dict(ledger.owed)}"
 
 
@@ -217,7 +219,7 @@ class BindWorld:
         self._ids = count(1)
         self._decoded: dict[tuple[str, str], tuple[StoredPod, Pod]] = {}
         for node in NODES:
-            self.table.create(created(node, CAPACITY, {}, EPOCH))
+            self.table.create(new_ledger(node, CAPACITY, {}, EPOCH))
 
     # ---------------------------------------------------------------------------------------------------- the actors
 
@@ -253,14 +255,14 @@ class BindWorld:
 
     def publish(self) -> None:
         """The watcher publishes what is in the cluster, and brings the ledger to it."""
-        roll = PublishedPods(COUNTING)
+        published = PublishedPods(COUNTING)
         pods = {f"{key[0]}/{key[1]}": self._read(key, pod) for key, pod in self.pods.all().items()}
         annotations = {"example.com/gpus": "8000,8000"}
         nodes = {name: NodeInfo(name, {}, allocatable={LICENCE: 4}, annotations=annotations) for name in NODES}
-        roll.learn(nodes, pods)
-        reconciliation = NodeReconciliation(self.table, roll, EPOCH, self.clock, lambda event: None, lambda: True)
+        published.update(nodes, pods)
+        reconciliation = NodeReconciliation(self.table, published, EPOCH, self.clock, lambda event: None, lambda: True)
         for node in NODES:
-            reconciliation.visit(node)
+            reconciliation.reconcile(node)
 
     def recover(self) -> None:
         """The expiry time passes, once."""

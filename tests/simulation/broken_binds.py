@@ -15,7 +15,7 @@ from berth.reservations.ledger import ledger as ledgers
 from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, Shares
 from berth.reservations.ledger.ledger import Ledger, LedgerResult
 from berth.reservations.ledger.node_write import PoolChange
-from berth.reservations.reconciler.expiry import Expiry, Unbindable
+from berth.reservations.reconciler.expiry import BindingsInvalidated, Expiry
 from tests.fakes.pods import PodsInMemory
 from tests.simulation.binds import EPOCH, BindWorld
 
@@ -23,14 +23,14 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 
 def _no_condition_on_avail(patch: pytest.MonkeyPatch) -> None:
-    def reserving(held: Shares, wanted: Shares) -> dict[str, PoolChange]:
+    def reserve_changes(held: Shares, wanted: Shares) -> dict[str, PoolChange]:
         return {pool: PoolChange(avail=held.get(pool, 0) - amount) for pool, amount in wanted.items()}
 
-    patch.setattr(ledgers, "reserving", reserving)
+    patch.setattr(ledgers, "reserve_changes", reserve_changes)
 
 
 def _expiry_by_age_alone(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Expiry, "make_unbindable", lambda self, pod: Unbindable())
+    patch.setattr(Expiry, "invalidate_bindings", lambda self, pod: BindingsInvalidated())
 
 
 def _confirmed_on_the_word_of_the_open_reservation(patch: pytest.MonkeyPatch) -> None:
@@ -42,7 +42,7 @@ def _confirmed_on_the_word_of_the_open_reservation(patch: pytest.MonkeyPatch) ->
             entry = None if found is None else found.entries.get(reservation.pod.uid)
             if found is not None and entry is not None:
                 bound = replace(entry, state=EntryState.BOUND)
-                Ledger(world.table).settle(found, bound, epoch=EPOCH)
+                Ledger(world.table).put_bound(found, bound, epoch=EPOCH)
         publish(world)
 
     patch.setattr(BindWorld, "publish", confirm_all)
@@ -103,7 +103,7 @@ def _given_up_with_the_pod_still_there(patch: pytest.MonkeyPatch) -> None:
 
 
 BROKEN: Mapping[str, Break] = {
-    "reserving without a condition on what is there": _no_condition_on_avail,
+    "reserve_changes without a condition on what is there": _no_condition_on_avail,
     "expiry by age alone": _expiry_by_age_alone,
     "confirming without a look at the pod": _confirmed_on_the_word_of_the_open_reservation,
     "expiry without touching the pod": _not_touched,

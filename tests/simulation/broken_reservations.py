@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from berth.reservations.ledger.entry import EntryState
-from berth.reservations.reconciler.expiry import Expiry, On, Unbindable
+from berth.reservations.reconciler.expiry import BindingsInvalidated, Expiry, OnNode
 from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
 from berth.reservations.reconciler.published_pods import PublishedPods
 from berth.reservations.reconciler.rebuild import Rebuild
 from berth.reservations.reconciler.reconciler import Reconciler
-from berth.reservations.reconciler.reserved_pods import Found
+from berth.reservations.reconciler.reserved_pods import PodFound
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -26,17 +26,17 @@ def expiry_without_touch(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def looked_at(self, pod):
         match self._pods.find(pod):
-            case Found(uid=uid, node=node) if uid == pod.uid and node:
-                return On(node)
+            case PodFound(uid=uid, node=node) if uid == pod.uid and node:
+                return OnNode(node)
             case _:
-                return Unbindable()
+                return BindingsInvalidated()
 
-    monkeypatch.setattr(Expiry, "make_unbindable", looked_at)
+    monkeypatch.setattr(Expiry, "invalidate_bindings", looked_at)
 
 
 def expiry_by_age_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a TTL would do it."""
-    monkeypatch.setattr(Expiry, "make_unbindable", lambda self, pod: Unbindable())
+    monkeypatch.setattr(Expiry, "invalidate_bindings", lambda self, pod: BindingsInvalidated())
 
 
 def expiry_of_what_is_there_after_the_touch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def ledgers_are_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def closed_before_it_is_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The open reservation goes with the publication, whatever has become of the entry."""
-    monkeypatch.setattr(Expiry, "close", Expiry.forget)
+    monkeypatch.setattr(Expiry, "close", Expiry.delete_open)
 
 
 def rebuilt_without_touching_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,25 +96,25 @@ def rebuilt_without_touching_anybody(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def looked_at(self, pod):
         match self._expiry._pods.find(pod):
-            case Found(uid=uid, node=node) if uid == pod.uid and node in self._blank:
-                self._blank[node].observed_after = self._wall()
+            case PodFound(uid=uid, node=node) if uid == pod.uid and node in self._waiting:
+                self._waiting[node].observed_after = self._wall()
         return True
 
-    monkeypatch.setattr(Rebuild, "_is_unbindable", looked_at)
+    monkeypatch.setattr(Rebuild, "_invalidate_bindings", looked_at)
 
 
 def rebuilt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the pods that are published now: without those that binds have just brought."""
-    monkeypatch.setattr(Rebuild, "_is_unbindable", lambda self, pod: True)
-    add = Rebuild._suspect
+    monkeypatch.setattr(Rebuild, "_invalidate_bindings", lambda self, pod: True)
+    read = Rebuild._read_open_reservations
 
     def now(self):
-        self._quiet = 0.0
-        add(self)
-        for blank in self._blank.values():
-            blank.observed_after = 0.0
+        self._bind_seconds = 0.0
+        read(self)
+        for rebuild in self._waiting.values():
+            rebuild.observed_after = 0.0
 
-    monkeypatch.setattr(Rebuild, "_suspect", now)
+    monkeypatch.setattr(Rebuild, "_read_open_reservations", now)
 
 
 BROKEN: dict[str, Break] = {

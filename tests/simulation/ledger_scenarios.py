@@ -8,137 +8,144 @@ from berth.extender.ports import Binding, Created
 from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
 from berth.reservations.ledger.ledger import Ledger
 from berth.reservations.ledger.table import Marker, MarkerState
-from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.reservations.reconciler.reserved_pods import (
+    PodChanged,
+    PodFound,
+    PodNotFound,
+    PodTouched,
+    PodUnknown,
+    ReservedPods,
+)
 from tests.fakes.counted_cluster import NAMESPACE
-from tests.unit.reservations.reconciling import HTTP_TIMEOUT, NODE, Watching
+from tests.unit.reservations.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 EXPIRY = 30.0
 
 
 def late_binding_after_the_expiry() -> None:
     """A bind reserves and sends its Binding, which is on its way for a minute."""
-    watching = _watching()
-    leader = watching.lead()
-    watching.run(leader, 1)
-    binding = _reserved(watching)
+    harness = _watching()
+    leader = harness.lead()
+    harness.run(leader, 1)
+    binding = _reserved(harness)
 
-    watching.run(leader, EXPIRY + 5)
-    _arrives(watching, binding)
+    harness.run(leader, EXPIRY + 5)
+    _arrives(harness, binding)
 
 
 def late_binding_after_a_confirmation_of_nothing() -> None:
     """The watcher visits the node for another pod while the bind is under way."""
-    watching = _watching()
-    leader = watching.lead()
-    watching.run(leader, 1)
-    binding = _reserved(watching)
+    harness = _watching()
+    leader = harness.lead()
+    harness.run(leader, 1)
+    binding = _reserved(harness)
     for name in ("other", "another"):
-        watching.cluster.create_pod(name)
-        watching.cluster.place(name, NODE)
-        watching.publish(leader)
-        watching.run(leader, 1)
+        harness.cluster.create_pod(name)
+        harness.cluster.place(name, NODE)
+        harness.publish(leader)
+        harness.run(leader, 1)
 
-    _arrives(watching, binding)
+    _arrives(harness, binding)
 
 
 def another_attempt_between_touch_and_release() -> None:
     """It reads the pod after it was touched, takes the entry over, and its Binding is good."""
-    watching = _watching()
+    harness = _watching()
     bindings: list[Binding] = []
 
     class TakenOver(ReservedPods):
-        def find(self, pod: PodKey) -> Found | NotFound | Unknown:
-            return watching.cluster.find(pod)
+        def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+            return harness.cluster.find(pod)
 
-        def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
-            touched = watching.cluster.touch(pod, resource_version)
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+            touched = harness.cluster.touch(pod, resource_version)
             if not bindings:
-                now, seen = watching.clock.now, watching.ledger().entries[pod.uid]
-                watching.table.put_open(OpenReservation(pod, NODE, "later", seen.shares, now))
-                assert Ledger(watching.table).take_over(NODE, seen, replace(seen, attempt="later", since=now)).done
-                bindings.append(_binding(watching, pod))
+                now, seen = harness.clock.now, harness.ledger().entries[pod.uid]
+                harness.table.put_open(OpenReservation(pod, NODE, "later", seen.shares, now))
+                assert Ledger(harness.table).take_over(NODE, seen, replace(seen, attempt="later", since=now)).done
+                bindings.append(_binding(harness, pod))
             return touched
 
-    leader = watching.lead(pods=TakenOver())
-    _reserved(watching)
-    watching.run(leader, EXPIRY + 5)
+    leader = harness.lead(pods=TakenOver())
+    _reserved(harness)
+    harness.run(leader, EXPIRY + 5)
     [binding] = bindings
-    _arrives(watching, binding)
+    _arrives(harness, binding)
 
 
 def deposed_watcher_adopts_who_is_gone() -> None:
     """It has a pod on its list that somebody else had brought, and stands still until that pod is gone."""
-    watching = _watching()
-    deposed = watching.lead()
-    watching.run(deposed, 1)
-    watching.cluster.create_pod("a")
-    watching.cluster.place("a", NODE)
-    watching.publish(deposed)
-    watching.cluster.delete("a")
-    watching.publish()
-    successor = watching.lead()
-    watching.run(successor, 3)
-    watching.run(deposed, 3)
-    watching.run(successor, EXPIRY)
-    assert not watching.states(), "what nobody has is held"
+    harness = _watching()
+    deposed = harness.lead()
+    harness.run(deposed, 1)
+    harness.cluster.create_pod("a")
+    harness.cluster.place("a", NODE)
+    harness.publish(deposed)
+    harness.cluster.delete("a")
+    harness.publish()
+    successor = harness.lead()
+    harness.run(successor, 3)
+    harness.run(deposed, 3)
+    harness.run(successor, EXPIRY)
+    assert not harness.states(), "what nobody has is held"
 
 
 def end_before_the_visit() -> None:
     """The pod is published on its node, and gone before the watcher has come to the node."""
-    watching = _watching()
-    leader = watching.lead()
-    watching.run(leader, 1)
-    binding = _reserved(watching)
-    _arrives(watching, binding)
-    watching.publish(leader)
-    leader._concerned.clear()  # it was held up
-    watching.clock.advance(3)
+    harness = _watching()
+    leader = harness.lead()
+    harness.run(leader, 1)
+    binding = _reserved(harness)
+    _arrives(harness, binding)
+    harness.publish(leader)
+    leader._changed_nodes.clear()  # it was held up
+    harness.clock.advance(3)
     leader.work()  # it looks at what is open
-    watching.cluster.delete("a")
-    watching.publish(leader)
-    watching.run(leader, EXPIRY + 10)
-    assert not watching.states(), "what nobody has is held"
-    assert watching.table.open_reservations() == []
+    harness.cluster.delete("a")
+    harness.publish(leader)
+    harness.run(leader, EXPIRY + 10)
+    assert not harness.states(), "what nobody has is held"
+    assert harness.table.open_reservations() == []
 
 
 def late_binding_after_a_rebuild() -> None:
     """It was sent before the ledgers were blanked, and arrives when they are there again."""
-    watching = _watching()
-    leader = watching.lead()
-    watching.run(leader, 1)
-    binding = _reserved(watching)
-    watching.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), watching.table.marker())
+    harness = _watching()
+    leader = harness.lead()
+    harness.run(leader, 1)
+    binding = _reserved(harness)
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
     for _ in range(5):
-        watching.run(leader, HTTP_TIMEOUT)
-        watching.publish(leader)
-    watching.run(leader, 3)
-    assert watching.ledger().avail is not None
-    _arrives(watching, binding)
+        harness.run(leader, HTTP_TIMEOUT)
+        harness.publish(leader)
+    harness.run(leader, 3)
+    assert harness.ledger().avail is not None
+    _arrives(harness, binding)
 
 
-def _watching() -> Watching:
-    watching = Watching()
-    watching.node(8)
-    watching.publish()
-    watching.run(watching.lead(), 1)
-    return watching
+def _watching() -> ReconcilerHarness:
+    harness = ReconcilerHarness()
+    harness.node(8)
+    harness.publish()
+    harness.run(harness.lead(), 1)
+    return harness
 
 
-def _reserved(watching: Watching) -> Binding:
-    key = watching.cluster.create_pod("a", 2)
-    binding = _binding(watching, key)
-    watching.reserve(key, 2)
+def _reserved(harness: ReconcilerHarness) -> Binding:
+    key = harness.cluster.create_pod("a", 2)
+    binding = _binding(harness, key)
+    harness.reserve(key, 2)
     return binding
 
 
-def _binding(watching: Watching, pod: PodKey) -> Binding:
-    return Binding(NAMESPACE, pod.name, pod.uid, NODE, str(watching.cluster.pods[pod.name].version))
+def _binding(harness: ReconcilerHarness, pod: PodKey) -> Binding:
+    return Binding(NAMESPACE, pod.name, pod.uid, NODE, str(harness.cluster.pods[pod.name].version))
 
 
-def _arrives(watching: Watching, binding: Binding) -> None:
+def _arrives(harness: ReconcilerHarness, binding: Binding) -> None:
     """What is bound must be written down; what is not may have been given back."""
-    if isinstance(watching.cluster.create_binding(binding, 1.0), Created):
-        entry = watching.ledger().entries.get(binding.pod_uid)
+    if isinstance(harness.cluster.create_binding(binding, 1.0), Created):
+        entry = harness.ledger().entries.get(binding.pod_uid)
         assert entry is not None, "the pod is on the node, and what it holds can be had by another"
         assert entry.state in EntryState
 

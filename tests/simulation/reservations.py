@@ -18,12 +18,19 @@ from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservat
 from berth.reservations.ledger.node_write import NodeWrite
 from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, NotWritten, Written
 from berth.reservations.reconciler.reconciler import Reconciler
-from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.reservations.reconciler.reserved_pods import (
+    PodChanged,
+    PodFound,
+    PodNotFound,
+    PodTouched,
+    PodUnknown,
+    ReservedPods,
+)
 from berth.scheduling.objects import NodeInfo, Pod
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import COUNTING, NAMESPACE, CountedCluster
 from tests.simulation.world import EPOCH, Actor, World
-from tests.unit.reservations.reconciling import check
+from tests.unit.reservations.reconciler_harness import check
 
 T = TypeVar("T")
 
@@ -70,11 +77,14 @@ class InterruptedTable(_Interrupted, LedgerTable):
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         return self._call(lambda: self._table.write(node, change))
 
-    def create(self, ledger: NodeLedger, *, over_blank: bool = False) -> Written | NotWritten:
-        return self._call(lambda: self._table.create(ledger, over_blank=over_blank))
+    def create(self, ledger: NodeLedger) -> Written | NotWritten:
+        return self._call(lambda: self._table.create(ledger))
 
-    def blank(self, node: str, epoch: int) -> Written | NotWritten:
-        return self._call(lambda: self._table.blank(node, epoch))
+    def begin_rebuild(self, node: str, epoch: int) -> Written | NotWritten:
+        return self._call(lambda: self._table.begin_rebuild(node, epoch))
+
+    def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
+        return self._call(lambda: self._table.finish_rebuild(ledger))
 
     def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
         return self._call(lambda: self._table.delete_if_empty(node, epoch))
@@ -105,10 +115,10 @@ class InterruptedPods(_Interrupted, ReservedPods):
         super().__init__(between)
         self._pods = pods
 
-    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         return self._call(lambda: self._pods.find(pod))
 
-    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         return self._call(lambda: self._pods.touch(pod, resource_version))
 
 
@@ -232,9 +242,9 @@ class ReservationsHistory:
             monotonic=self._monotonic,
             new_id=self._new_id,
             report=lambda event: None,
-            made_room=lambda: None,
+            on_capacity_released=lambda: None,
         )
-        reconciler.learn(*self.cluster.published(), self._wall())
+        reconciler.update(*self.cluster.published(), self._wall())
         self._leader = reconciler
         inbox = self._inbox = []
         self._actor = actor = self.world.start(f"watcher-{self._epoch}", lambda: self._reconciles(reconciler, inbox))
@@ -245,7 +255,7 @@ class ReservationsHistory:
         """It learns between two pieces of work, as its thread does."""
         while True:
             while inbox:
-                reconciler.learn(*inbox.pop(0))
+                reconciler.update(*inbox.pop(0))
             self.world.pause(max(0.01, min(0.5, reconciler.work())))
 
     def _dies(self, actor: Actor, reconciler: Reconciler) -> None:

@@ -16,7 +16,7 @@ from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import SLOT
 from tests.simulation.reservations import InterruptedPods, InterruptedTable
-from tests.unit.reservations.reconciling import HTTP_TIMEOUT, NODE, Watching, check
+from tests.unit.reservations.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
 
 EXPIRY = 30.0
 UNITS = 8
@@ -30,8 +30,8 @@ class Died(BaseException):
 class Death:
     """Comes at the n-th boundary of a call; and looks at every ledger at each one before."""
 
-    def __init__(self, watching: Watching, at: int) -> None:
-        self._watching = watching
+    def __init__(self, harness: ReconcilerHarness, at: int) -> None:
+        self._watching = harness
         self._left = at
         self.came = False
 
@@ -44,73 +44,73 @@ class Death:
         self._left -= 1
 
 
-def confirm(watching: Watching) -> None:
-    watching.reserve(watching.cluster.create_pod("a", 3), 3)
-    watching.cluster.place("a", NODE)
+def confirm(harness: ReconcilerHarness) -> None:
+    harness.reserve(harness.cluster.create_pod("a", 3), 3)
+    harness.cluster.place("a", NODE)
 
 
-def adopt(watching: Watching) -> None:
-    watching.cluster.create_pod("a", 3)
-    watching.cluster.place("a", NODE)
+def adopt(harness: ReconcilerHarness) -> None:
+    harness.cluster.create_pod("a", 3)
+    harness.cluster.place("a", NODE)
 
 
-def release_a_bound_one(watching: Watching) -> None:
-    confirm(watching)
-    watching.publish()
-    watching.run(watching.lead(), 3)
-    watching.cluster.delete("a")
+def release_a_bound_one(harness: ReconcilerHarness) -> None:
+    confirm(harness)
+    harness.publish()
+    harness.run(harness.lead(), 3)
+    harness.cluster.delete("a")
 
 
-def release_one_that_is_elsewhere(watching: Watching) -> None:
-    watching.node(UNITS, "node-b")
-    watching.reserve(watching.cluster.create_pod("a"))
-    watching.cluster.place("a", "node-b")
+def release_one_that_is_elsewhere(harness: ReconcilerHarness) -> None:
+    harness.node(UNITS, "node-b")
+    harness.reserve(harness.cluster.create_pod("a"))
+    harness.cluster.place("a", "node-b")
 
 
-def release_one_that_ended_unseen(watching: Watching) -> None:
-    confirm(watching)
-    watching.cluster.finish("a")
+def release_one_that_ended_unseen(harness: ReconcilerHarness) -> None:
+    confirm(harness)
+    harness.cluster.finish("a")
 
 
-def expire(watching: Watching) -> None:
-    watching.reserve(watching.cluster.create_pod("a"))
+def expire(harness: ReconcilerHarness) -> None:
+    harness.reserve(harness.cluster.create_pod("a"))
 
 
-def expire_of_a_pod_that_is_gone(watching: Watching) -> None:
-    watching.reserve(watching.cluster.create_pod("a"))
-    watching.cluster.delete("a")
+def expire_of_a_pod_that_is_gone(harness: ReconcilerHarness) -> None:
+    harness.reserve(harness.cluster.create_pod("a"))
+    harness.cluster.delete("a")
 
 
-def expire_what_was_only_announced(watching: Watching) -> None:
-    key = watching.cluster.create_pod("a")
-    watching.table.put_open(OpenReservation(key, NODE, "attempt", {SLOT: 1}, watching.clock.now))
+def expire_what_was_only_announced(harness: ReconcilerHarness) -> None:
+    key = harness.cluster.create_pod("a")
+    harness.table.put_open(OpenReservation(key, NODE, "attempt", {SLOT: 1}, harness.clock.now))
 
 
-def release_on_request(watching: Watching) -> None:
-    entry = watching.reserve(watching.cluster.create_pod("a"))
-    watching.table.request_release(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
+def release_on_request(harness: ReconcilerHarness) -> None:
+    entry = harness.reserve(harness.cluster.create_pod("a"))
+    harness.table.request_release(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
 
 
-def shrink_below_use(watching: Watching) -> None:
-    confirm(watching)
-    watching.publish()
-    watching.run(watching.lead(), 3)
-    watching.node(2)
+def shrink_below_use(harness: ReconcilerHarness) -> None:
+    confirm(harness)
+    harness.publish()
+    harness.run(harness.lead(), 3)
+    harness.node(2)
 
 
-def new_node(watching: Watching) -> None:
-    watching.node(4, "node-b")
+def new_node(harness: ReconcilerHarness) -> None:
+    harness.node(4, "node-b")
 
 
-def node_gone(watching: Watching) -> None:
-    release_a_bound_one(watching)
-    del watching.cluster.nodes[NODE]
+def node_gone(harness: ReconcilerHarness) -> None:
+    release_a_bound_one(harness)
+    del harness.cluster.nodes[NODE]
 
 
-def rebuild(watching: Watching) -> None:
-    confirm(watching)
-    watching.reserve(watching.cluster.create_pod("b"))
-    watching.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), watching.table.marker())
+def rebuild(harness: ReconcilerHarness) -> None:
+    confirm(harness)
+    harness.reserve(harness.cluster.create_pod("b"))
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
 
 
 SITUATIONS = (
@@ -131,52 +131,52 @@ SITUATIONS = (
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
-def test_a_successor_ends_what_a_watcher_has_begun(situation: Callable[[Watching], None]) -> None:
+def test_a_successor_ends_what_a_watcher_has_begun(situation: Callable[[ReconcilerHarness], None]) -> None:
     boundaries = 0
     while _dies_at(boundaries, situation):
         boundaries += 1
     assert boundaries >= 4, "nothing was called"
 
 
-def _dies_at(boundary: int, situation: Callable[[Watching], None]) -> bool:
+def _dies_at(boundary: int, situation: Callable[[ReconcilerHarness], None]) -> bool:
     """False: there is no such boundary."""
-    watching = Watching()
-    watching.node(UNITS)
-    watching.publish()
-    watching.run(watching.lead(), 1)
-    situation(watching)
-    death = Death(watching, boundary)
-    mortal = watching.lead(InterruptedPods(watching.cluster, death), InterruptedTable(watching.table, death))
+    harness = ReconcilerHarness()
+    harness.node(UNITS)
+    harness.publish()
+    harness.run(harness.lead(), 1)
+    situation(harness)
+    death = Death(harness, boundary)
+    mortal = harness.lead(InterruptedPods(harness.cluster, death), InterruptedTable(harness.table, death))
     with suppress(Died):
-        _works(watching, mortal)
+        _works(harness, mortal)
 
-    successor = watching.lead()
-    _works(watching, successor)
-    if NODE not in watching.cluster.nodes:
+    successor = harness.lead()
+    _works(harness, successor)
+    if NODE not in harness.cluster.nodes:
         # Its ledger may have been left behind, and nobody asks for it; it must be right when the node is back.
-        watching.node(UNITS)
-        _works(watching, successor)
+        harness.node(UNITS)
+        _works(harness, successor)
 
-    _check_end(watching)
+    _check_end(harness)
     return death.came
 
 
-def _works(watching: Watching, reconciler: Reconciler) -> None:
+def _works(harness: ReconcilerHarness, reconciler: Reconciler) -> None:
     for _ in range(int(max(EXPIRY, REBUILD) / 5) + 2):
-        watching.publish(reconciler)
-        watching.run(reconciler, 5)
+        harness.publish(reconciler)
+        harness.run(reconciler, 5)
 
 
-def _check_end(watching: Watching) -> None:
-    for name, units in watching.cluster.nodes.items():
-        there = {pod.key.uid: pod for pod in watching.cluster.pods.values() if pod.node == name and not pod.finished}
-        ledger = watching.ledger(name)
+def _check_end(harness: ReconcilerHarness) -> None:
+    for name, units in harness.cluster.nodes.items():
+        there = {pod.key.uid: pod for pod in harness.cluster.pods.values() if pod.node == name and not pod.finished}
+        ledger = harness.ledger(name)
         assert {uid: dict(entry.shares) for uid, entry in ledger.entries.items()} == {
             uid: {SLOT: pod.units} for uid, pod in there.items()
         }
         assert {entry.state for entry in ledger.entries.values()} <= {EntryState.BOUND}
         assert ledger.capacity == {SLOT: units}
-    assert watching.table.open_reservations() == []
-    marker = watching.table.marker()
+    assert harness.table.open_reservations() == []
+    marker = harness.table.marker()
     assert marker is not None
     assert marker.state is MarkerState.READY

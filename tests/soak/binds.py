@@ -16,7 +16,7 @@ from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Binding, PodBinder
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import EntryState, OpenReservation
-from berth.reservations.ledger.ledger import created
+from berth.reservations.ledger.ledger import new_ledger
 from berth.reservations.reconciler.expiry import Expiry
 from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
 from berth.reservations.reconciler.published_pods import PublishedPods
@@ -78,11 +78,13 @@ class Soak:
         self._caught_up.set()
         annotations = {"example.com/gpus": "8000,8000"}
         known = {name: NodeInfo(name, {}, allocatable={LICENCE: 4}, annotations=annotations) for name in self._nodes}
-        self._roll = PublishedPods(COUNTING)
-        self._roll.learn(known, {})
-        self._visit = NodeReconciliation(table, self._roll, EPOCH, time.time, lambda event: None, lambda: True).visit
+        self._published = PublishedPods(COUNTING)
+        self._published.update(known, {})
+        self._reconcile = NodeReconciliation(
+            table, self._published, EPOCH, time.time, lambda event: None, lambda: True
+        ).reconcile
         for node in self._nodes:
-            table.create(created(node, CAPACITY, {}, EPOCH))
+            table.create(new_ledger(node, CAPACITY, {}, EPOCH))
 
     def run(self) -> None:
         """Raises AssertionError where something does not hold, whoever meets it."""
@@ -189,8 +191,8 @@ class Soak:
         self._caught_up.set()
         found = {name: self.pods.stored(name) for name in names}
         pods = {f"ml/{name}": None if pod is None else _read(pod.content("ml", name)) for name, pod in found.items()}
-        for node in self._roll.learn({}, pods):
-            self._visit(node)
+        for node in self._published.update({}, pods):
+            self._reconcile(node)
 
     def expire(self, least_age: float) -> None:
         """What is old enough, and what nobody traces."""
@@ -231,7 +233,7 @@ class Soak:
             assert set(ledger.entries) == on[node], f"{node}: ledger and cluster differ"
             assert all(entry.state is EntryState.BOUND for entry in ledger.entries.values())
             assert_adds_up(ledger)
-            used = {pool: ledger.held(pool) for pool in CAPACITY}
+            used = {pool: ledger.allocated(pool) for pool in CAPACITY}
             assert left(CAPACITY, used) == {pool: (ledger.avail or {}).get(pool, 0) for pool in CAPACITY}
         there = {uid for uids in on.values() for uid in uids}
         assert self.tally.succeeded - self.tally.ended <= there, "a pod that was bound is not there"

@@ -1,4 +1,4 @@
-"""The ledger's table in memory, for tests, simulation and the model: every write is one step."""
+"""The ledger's table in memory. Every write is atomic."""
 
 from __future__ import annotations
 
@@ -31,23 +31,28 @@ class InMemoryLedgerTable(LedgerTable):
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         with self._lock:
             found = self._nodes.get(node)
-            if found is None or not change.holds(found):
+            if found is None or not change.is_met_by(found):
                 return NotWritten(found)
-            return self._put(change.applied(found))
+            return self._put(change.applied_to(found))
 
-    def create(self, ledger: NodeLedger, *, over_blank: bool = False) -> Written | NotWritten:
+    def create(self, ledger: NodeLedger) -> Written | NotWritten:
         with self._lock:
             found = self._nodes.get(ledger.node)
-            if found is None or (over_blank and found.avail is None and found.epoch <= ledger.epoch):
-                return self._put(ledger)
-            return NotWritten(found)
+            return self._put(ledger) if found is None else NotWritten(found)
 
-    def blank(self, node: str, epoch: int) -> Written | NotWritten:
+    def begin_rebuild(self, node: str, epoch: int) -> Written | NotWritten:
         with self._lock:
             found = self._nodes.get(node)
             if found is None or found.epoch > epoch:
                 return NotWritten(found)
             return self._put(replace(found, avail=None, epoch=epoch))
+
+    def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
+        with self._lock:
+            found = self._nodes.get(ledger.node)
+            if found is None or (found.avail is None and found.epoch <= ledger.epoch):
+                return self._put(ledger)
+            return NotWritten(found)
 
     def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
         with self._lock:

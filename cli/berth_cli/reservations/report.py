@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation
-from berth.reservations.reconciler.reconciler import Pace
+from berth.reservations.reconciler.reconciler import Intervals
 
-EXPIRY_SECONDS = Pace().expiry
+EXPIRY_SECONDS = Intervals().expiry
 BIND_SECONDS = 10.0
 """Upper bound for a bind in progress: twice the default httpTimeout of 5 s."""
 

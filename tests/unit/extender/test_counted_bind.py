@@ -64,7 +64,9 @@ def test_a_bound_pod_is_in_the_ledger_and_its_device_on_the_pod() -> None:
         pytest.param(
             lambda world: world.pods.change(POD, requests={LICENCE: "5"}), BindOutcome.INSUFFICIENT, id="too little"
         ),
-        pytest.param(lambda world: world.table.blank("n1", 99), BindOutcome.NO_LEDGER, id="the ledger is rebuilt"),
+        pytest.param(
+            lambda world: world.table.begin_rebuild("n1", 99), BindOutcome.NO_LEDGER, id="the ledger is rebuilt"
+        ),
         pytest.param(
             lambda world: world.pods.change(POD, requests={LICENCE: "1e17"}),
             BindOutcome.UNREADABLE,

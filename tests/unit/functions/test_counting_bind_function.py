@@ -12,7 +12,7 @@ import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-from berth.reservations.ledger.ledger import created
+from berth.reservations.ledger.ledger import new_ledger
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
 from tests.fakes.api_server import KubernetesOnLoopback, kubernetes_on_loopback
@@ -39,7 +39,7 @@ def ledger(dynamodb: DynamoDBClient) -> Iterator[DynamoDBLedgerTable]:
     """A node with 4."""
     name = new_table(dynamodb)
     table = DynamoDBLedgerTable(dynamodb, name)
-    table.create(created("n10", {LICENCE: 4}, {}, 1))
+    table.create(new_ledger("n10", {LICENCE: 4}, {}, 1))
     yield table
     dynamodb.delete_table(TableName=name)
 

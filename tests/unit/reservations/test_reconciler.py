@@ -9,135 +9,142 @@ import pytest
 from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation, PodKey
 from berth.reservations.ledger.ledger import Ledger
 from berth.reservations.ledger.table import Marker, MarkerState, NotWritten, TableUnavailable, Written
-from berth.reservations.reconciler.events import ReservationEvent
-from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.reservations.reconciler.events import ReservationEventType
+from berth.reservations.reconciler.reserved_pods import (
+    PodChanged,
+    PodFound,
+    PodNotFound,
+    PodTouched,
+    PodUnknown,
+    ReservedPods,
+)
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import NAMESPACE, SLOT
-from tests.unit.reservations.reconciling import HTTP_TIMEOUT, NODE, Watching
+from tests.unit.reservations.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 EXPIRY = 30.0
 
 
 @pytest.fixture
-def watching() -> Watching:
+def harness() -> ReconcilerHarness:
     """A node with 8 slots and its ledger."""
-    watching = Watching()
-    watching.node(8)
-    watching.publish()
-    watching.run(watching.lead(), 1)
-    watching.happened()
-    return watching
+    harness = ReconcilerHarness()
+    harness.node(8)
+    harness.publish()
+    harness.run(harness.lead(), 1)
+    harness.happened()
+    return harness
 
 
 def test_a_node_with_capacity_gets_a_ledger_with_the_pods_that_are_there() -> None:
-    watching = Watching()
-    watching.node(8)
-    watching.cluster.create_pod("a", 3)
-    watching.cluster.place("a", NODE)
-    watching.publish()
+    harness = ReconcilerHarness()
+    harness.node(8)
+    harness.cluster.create_pod("a", 3)
+    harness.cluster.place("a", NODE)
+    harness.publish()
 
-    watching.run(watching.lead(), 1)
+    harness.run(harness.lead(), 1)
 
-    assert watching.ledger().avail == {SLOT: 5}
-    assert watching.states() == {"a": EntryState.BOUND}
-    assert watching.happened() == [ReservationEvent.CREATED]
+    assert harness.ledger().avail == {SLOT: 5}
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert harness.happened() == [ReservationEventType.CREATED]
 
 
 def test_a_node_with_nothing_counted_has_no_ledger() -> None:
-    watching = Watching()
-    watching.node(0)
-    watching.publish()
-    watching.run(watching.lead(), 1)
-    assert watching.table.nodes() == []
+    harness = ReconcilerHarness()
+    harness.node(0)
+    harness.publish()
+    harness.run(harness.lead(), 1)
+    assert harness.table.nodes() == []
 
 
 def test_a_reserved_pod_that_is_published_on_the_node_is_confirmed_and_its_open_reservation_closed(
-    watching: Watching,
+    harness: ReconcilerHarness,
 ) -> None:
-    leader = watching.lead()
-    watching.run(leader, 1)
-    watching.reserve(watching.cluster.create_pod("a", 3), 3)
-    watching.cluster.place("a", NODE)
+    leader = harness.lead()
+    harness.run(leader, 1)
+    harness.reserve(harness.cluster.create_pod("a", 3), 3)
+    harness.cluster.place("a", NODE)
 
-    watching.publish(leader)
-    watching.run(leader)
+    harness.publish(leader)
+    harness.run(leader)
 
-    assert watching.states() == {"a": EntryState.BOUND}
-    assert watching.ledger().avail == {SLOT: 5}
-    assert watching.table.open_reservations() == []
-    assert watching.happened() == [ReservationEvent.CONFIRMED]
-
-
-def test_nothing_is_confirmed_on_the_word_of_the_api_server_alone(watching: Watching) -> None:
-    leader = watching.lead()
-    watching.reserve(watching.cluster.create_pod("a"))
-    watching.cluster.place("a", NODE)
-
-    watching.run(leader, EXPIRY + 5)
-
-    assert watching.states() == {"a": EntryState.RESERVED}
-    assert len(watching.table.open_reservations()) == 1
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert harness.ledger().avail == {SLOT: 5}
+    assert harness.table.open_reservations() == []
+    assert harness.happened() == [ReservationEventType.CONFIRMED]
 
 
-def test_a_pod_that_somebody_else_brought_is_adopted_and_what_is_not_there_is_owed(watching: Watching) -> None:
-    leader = watching.lead()
+def test_nothing_is_confirmed_on_the_word_of_the_api_server_alone(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.reserve(harness.cluster.create_pod("a"))
+    harness.cluster.place("a", NODE)
+
+    harness.run(leader, EXPIRY + 5)
+
+    assert harness.states() == {"a": EntryState.RESERVED}
+    assert len(harness.table.open_reservations()) == 1
+
+
+def test_a_pod_that_somebody_else_brought_is_adopted_and_what_is_not_there_is_owed(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
     for name, units in (("a", 6), ("b", 5)):
-        watching.cluster.create_pod(name, units)
-        watching.cluster.place(name, NODE)
+        harness.cluster.create_pod(name, units)
+        harness.cluster.place(name, NODE)
 
-    watching.publish(leader)
-    watching.run(leader, 1)
+    harness.publish(leader)
+    harness.run(leader, 1)
 
-    assert watching.ledger().owed == {SLOT: 3}
-    assert not watching.ledger().avail
-    assert watching.happened() == [ReservationEvent.ADOPTED, ReservationEvent.ADOPTED, ReservationEvent.OWED]
+    assert harness.ledger().owed == {SLOT: 3}
+    assert not harness.ledger().avail
+    assert harness.happened() == [ReservationEventType.ADOPTED, ReservationEventType.ADOPTED, ReservationEventType.OWED]
 
 
 @pytest.mark.parametrize("end", ["finish", "delete"])
-def test_what_a_pod_held_is_free_when_its_end_is_published(watching: Watching, end: str) -> None:
-    leader = watching.lead()
-    watching.cluster.create_pod("a", 3)
-    watching.cluster.place("a", NODE)
-    watching.publish(leader)
-    watching.run(leader, 1)
-    getattr(watching.cluster, end)("a")
+def test_what_a_pod_held_is_free_when_its_end_is_published(harness: ReconcilerHarness, end: str) -> None:
+    leader = harness.lead()
+    harness.cluster.create_pod("a", 3)
+    harness.cluster.place("a", NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    getattr(harness.cluster, end)("a")
 
-    watching.run(leader, EXPIRY)
-    assert watching.states() == {"a": EntryState.BOUND}
-    watching.publish(leader)
-    watching.run(leader)
+    harness.run(leader, EXPIRY)
+    assert harness.states() == {"a": EntryState.BOUND}
+    harness.publish(leader)
+    harness.run(leader)
 
-    assert watching.ledger().avail == {SLOT: 8}
-    assert not watching.states()
-    assert watching.made_room
-
-
-def test_a_pod_that_ended_before_it_was_published_on_its_node_is_released_at_once(watching: Watching) -> None:
-    leader = watching.lead()
-    watching.reserve(watching.cluster.create_pod("a"))
-    watching.cluster.place("a", NODE)
-    watching.cluster.finish("a")
-
-    watching.publish(leader)
-    watching.run(leader, 5)
-
-    assert not watching.states()
-    assert watching.table.open_reservations() == []
+    assert harness.ledger().avail == {SLOT: 8}
+    assert not harness.states()
+    assert harness.capacity_releases
 
 
-def test_a_reservation_for_a_pod_that_is_published_elsewhere_is_released_at_once(watching: Watching) -> None:
-    watching.node(8, "node-b")
-    leader = watching.lead()
-    watching.publish(leader)
-    watching.run(leader, 1)
-    watching.reserve(watching.cluster.create_pod("a"))
-    watching.cluster.place("a", "node-b")
+def test_a_pod_that_ended_before_it_was_published_on_its_node_is_released_at_once(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.reserve(harness.cluster.create_pod("a"))
+    harness.cluster.place("a", NODE)
+    harness.cluster.finish("a")
 
-    watching.publish(leader)
-    watching.run(leader, 5)
+    harness.publish(leader)
+    harness.run(leader, 5)
 
-    assert not watching.states()
-    assert watching.states("node-b") == {"a": EntryState.BOUND}
+    assert not harness.states()
+    assert harness.table.open_reservations() == []
+
+
+def test_a_reservation_for_a_pod_that_is_published_elsewhere_is_released_at_once(harness: ReconcilerHarness) -> None:
+    harness.node(8, "node-b")
+    leader = harness.lead()
+    harness.publish(leader)
+    harness.run(leader, 1)
+    harness.reserve(harness.cluster.create_pod("a"))
+    harness.cluster.place("a", "node-b")
+
+    harness.publish(leader)
+    harness.run(leader, 5)
+
+    assert not harness.states()
+    assert harness.states("node-b") == {"a": EntryState.BOUND}
 
 
 @pytest.mark.parametrize(
@@ -150,258 +157,258 @@ def test_a_reservation_for_a_pod_that_is_published_elsewhere_is_released_at_once
     ],
 )
 def test_a_node_s_capacity_is_followed(
-    watching: Watching, units: int, avail: dict[str, int], owed: dict[str, int]
+    harness: ReconcilerHarness, units: int, avail: dict[str, int], owed: dict[str, int]
 ) -> None:
-    leader = watching.lead()
-    watching.cluster.create_pod("a", 5)
-    watching.cluster.place("a", NODE)
-    watching.publish(leader)
-    watching.run(leader, 1)
-    watching.events.clear()
-    watching.node(units)
+    leader = harness.lead()
+    harness.cluster.create_pod("a", 5)
+    harness.cluster.place("a", NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    harness.events.clear()
+    harness.node(units)
 
-    watching.publish(leader)
-    watching.run(leader)
+    harness.publish(leader)
+    harness.run(leader)
 
-    assert (watching.ledger().avail, watching.ledger().owed) == (avail, owed)
-    assert (ReservationEvent.OWED in watching.happened()) is bool(owed)
+    assert (harness.ledger().avail, harness.ledger().owed) == (avail, owed)
+    assert (ReservationEventType.OWED in harness.happened()) is bool(owed)
 
 
-def test_what_grows_or_is_released_pays_what_is_owed_first(watching: Watching) -> None:
-    leader = watching.lead()
+def test_what_grows_or_is_released_pays_what_is_owed_first(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
     for name in ("a", "b"):
-        watching.cluster.create_pod(name, 4)
-        watching.cluster.place(name, NODE)
-    watching.publish(leader)
-    watching.run(leader, 1)
-    watching.node(2)
-    watching.publish(leader)
-    watching.run(leader)
-    assert watching.ledger().owed == {SLOT: 6}
+        harness.cluster.create_pod(name, 4)
+        harness.cluster.place(name, NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    harness.node(2)
+    harness.publish(leader)
+    harness.run(leader)
+    assert harness.ledger().owed == {SLOT: 6}
 
-    watching.cluster.delete("a")
-    watching.publish(leader)
-    watching.run(leader)
-    assert watching.ledger().owed == {SLOT: 2}
+    harness.cluster.delete("a")
+    harness.publish(leader)
+    harness.run(leader)
+    assert harness.ledger().owed == {SLOT: 2}
 
-    watching.node(5)
-    watching.publish(leader)
-    watching.run(leader)
-    assert (watching.ledger().avail, watching.ledger().owed) == ({SLOT: 1}, {})
+    harness.node(5)
+    harness.publish(leader)
+    harness.run(leader)
+    assert (harness.ledger().avail, harness.ledger().owed) == ({SLOT: 1}, {})
 
 
-def test_the_ledger_of_a_node_that_is_gone_goes_with_its_last_entry(watching: Watching) -> None:
-    leader = watching.lead()
-    watching.cluster.create_pod("a")
-    watching.cluster.place("a", NODE)
-    watching.publish(leader)
-    watching.run(leader, 1)
-    del watching.cluster.nodes[NODE]
+def test_the_ledger_of_a_node_that_is_gone_goes_with_its_last_entry(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.cluster.create_pod("a")
+    harness.cluster.place("a", NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    del harness.cluster.nodes[NODE]
 
-    watching.publish(leader)
-    watching.run(leader)
-    assert watching.ledger().owed == {SLOT: 1}
+    harness.publish(leader)
+    harness.run(leader)
+    assert harness.ledger().owed == {SLOT: 1}
 
-    watching.cluster.delete("a")
-    watching.publish(leader)
-    watching.run(leader)
-    assert watching.table.node(NODE) is None
+    harness.cluster.delete("a")
+    harness.publish(leader)
+    harness.run(leader)
+    assert harness.table.node(NODE) is None
 
 
 # ------------------------------------------------------------------------------------------------------------- expiry
 
 
 def test_a_reservation_whose_bind_never_completed_is_given_back_after_its_time_and_wakes_the_queue(
-    watching: Watching,
+    harness: ReconcilerHarness,
 ) -> None:
-    leader = watching.lead()
-    watching.run(leader, 1)
-    key = watching.cluster.create_pod("a", 3)
-    watching.reserve(key, 3)
-    version = watching.cluster.pods["a"].version
-    rooms = watching.made_room
+    leader = harness.lead()
+    harness.run(leader, 1)
+    key = harness.cluster.create_pod("a", 3)
+    harness.reserve(key, 3)
+    version = harness.cluster.pods["a"].version
+    releases = harness.capacity_releases
 
-    watching.run(leader, EXPIRY - 3)
-    assert watching.states() == {"a": EntryState.RESERVED}
-    watching.run(leader, 6)
+    harness.run(leader, EXPIRY - 3)
+    assert harness.states() == {"a": EntryState.RESERVED}
+    harness.run(leader, 6)
 
-    assert not watching.states()
-    assert watching.ledger().avail == {SLOT: 8}
-    assert watching.table.open_reservations() == []
-    assert watching.cluster.pods["a"].version > version, "a late Binding would succeed"
-    assert watching.made_room == rooms + 1
-    assert ReservationEvent.EXPIRED in watching.happened()
+    assert not harness.states()
+    assert harness.ledger().avail == {SLOT: 8}
+    assert harness.table.open_reservations() == []
+    assert harness.cluster.pods["a"].version > version, "a late Binding would succeed"
+    assert harness.capacity_releases == releases + 1
+    assert ReservationEventType.EXPIRED in harness.happened()
 
 
 @pytest.mark.parametrize("end", ["finish", "delete"])
-def test_of_a_pod_that_ended_unseen_the_reservation_expires(watching: Watching, end: str) -> None:
-    leader = watching.lead()
-    watching.reserve(watching.cluster.create_pod("a"))
-    getattr(watching.cluster, end)("a")
-    watching.run(leader, EXPIRY + 5)
-    assert not watching.states()
+def test_of_a_pod_that_ended_unseen_the_reservation_expires(harness: ReconcilerHarness, end: str) -> None:
+    leader = harness.lead()
+    harness.reserve(harness.cluster.create_pod("a"))
+    getattr(harness.cluster, end)("a")
+    harness.run(leader, EXPIRY + 5)
+    assert not harness.states()
 
 
-def test_a_pod_of_the_same_name_is_another_one_and_is_not_touched(watching: Watching) -> None:
-    leader = watching.lead()
-    watching.reserve(watching.cluster.create_pod("a"))
-    watching.cluster.delete("a")
-    watching.cluster.create_pod("a")
-    version = watching.cluster.pods["a"].version
+def test_a_pod_of_the_same_name_is_another_one_and_is_not_touched(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.reserve(harness.cluster.create_pod("a"))
+    harness.cluster.delete("a")
+    harness.cluster.create_pod("a")
+    version = harness.cluster.pods["a"].version
 
-    watching.run(leader, EXPIRY + 5)
+    harness.run(leader, EXPIRY + 5)
 
-    assert not watching.states()
-    assert watching.cluster.pods["a"].version == version
-
-
-def test_a_reservation_is_kept_while_the_api_server_does_not_answer(watching: Watching) -> None:
-    leader = watching.lead(pods=_Silent())
-    watching.reserve(watching.cluster.create_pod("a"))
-
-    watching.run(leader, 2 * EXPIRY)
-
-    assert watching.states() == {"a": EntryState.RESERVED}
-    assert ReservationEvent.CLUSTER_UNAVAILABLE in watching.happened()
+    assert not harness.states()
+    assert harness.cluster.pods["a"].version == version
 
 
-def test_a_pod_that_changes_between_the_look_and_the_touch_is_looked_at_again(watching: Watching) -> None:
+def test_a_reservation_is_kept_while_the_api_server_does_not_answer(harness: ReconcilerHarness) -> None:
+    leader = harness.lead(pods=_Silent())
+    harness.reserve(harness.cluster.create_pod("a"))
+
+    harness.run(leader, 2 * EXPIRY)
+
+    assert harness.states() == {"a": EntryState.RESERVED}
+    assert ReservationEventType.CLUSTER_UNAVAILABLE in harness.happened()
+
+
+def test_a_pod_that_changes_between_the_look_and_the_touch_is_looked_at_again(harness: ReconcilerHarness) -> None:
     class BoundMeanwhile(_Forwarding):
-        def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
-            if not watching.cluster.pods["a"].node:
-                watching.cluster.place("a", NODE)
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+            if not harness.cluster.pods["a"].node:
+                harness.cluster.place("a", NODE)
             return super().touch(pod, resource_version)
 
-    leader = watching.lead(pods=BoundMeanwhile(watching.cluster))
-    watching.reserve(watching.cluster.create_pod("a"))
+    leader = harness.lead(pods=BoundMeanwhile(harness.cluster))
+    harness.reserve(harness.cluster.create_pod("a"))
 
-    watching.run(leader, EXPIRY + 5)
+    harness.run(leader, EXPIRY + 5)
 
-    assert watching.states() == {"a": EntryState.RESERVED}
+    assert harness.states() == {"a": EntryState.RESERVED}
 
 
-def test_another_attempt_that_took_the_entry_over_meanwhile_keeps_it(watching: Watching) -> None:
+def test_another_attempt_that_took_the_entry_over_meanwhile_keeps_it(harness: ReconcilerHarness) -> None:
     later: list[str] = []
 
     class TakenOver(_Forwarding):
-        def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
             touched = super().touch(pod, resource_version)
             if not later:
                 later.append("attempt-later")
-                found = watching.ledger().entries[pod.uid]
-                taken = replace(found, attempt="attempt-later", since=watching.clock.now)
-                watching.table.put_open(OpenReservation(pod, NODE, "attempt-later", found.shares, watching.clock.now))
-                assert Ledger(watching.table).take_over(NODE, found, taken).done
+                found = harness.ledger().entries[pod.uid]
+                taken = replace(found, attempt="attempt-later", since=harness.clock.now)
+                harness.table.put_open(OpenReservation(pod, NODE, "attempt-later", found.shares, harness.clock.now))
+                assert Ledger(harness.table).take_over(NODE, found, taken).done
             return touched
 
-    leader = watching.lead(pods=TakenOver(watching.cluster))
-    key = watching.cluster.create_pod("a")
-    watching.reserve(key)
+    leader = harness.lead(pods=TakenOver(harness.cluster))
+    key = harness.cluster.create_pod("a")
+    harness.reserve(key)
 
-    watching.run(leader, EXPIRY + 5)
+    harness.run(leader, EXPIRY + 5)
 
-    assert watching.ledger().entries[key.uid].attempt == "attempt-later"
-    assert [each.attempt for each in watching.table.open_reservations()] == ["attempt-later"]
-
-
-def test_an_open_reservation_without_an_entry_is_deleted_and_nobody_is_touched(watching: Watching) -> None:
-    leader = watching.lead()
-    key = watching.cluster.create_pod("a")
-    watching.table.put_open(OpenReservation(key, NODE, "attempt", {SLOT: 1}, watching.clock.now))
-    version = watching.cluster.pods["a"].version
-
-    watching.run(leader, EXPIRY + 5)
-
-    assert watching.table.open_reservations() == []
-    assert watching.cluster.pods["a"].version == version
+    assert harness.ledger().entries[key.uid].attempt == "attempt-later"
+    assert [each.attempt for each in harness.table.open_reservations()] == ["attempt-later"]
 
 
-def test_an_entry_without_an_open_reservation_is_met_by_the_sweep_and_expires(watching: Watching) -> None:
-    key = watching.cluster.create_pod("a")
-    entry = watching.reserve(key)
-    watching.table.delete_open(key.uid, NODE, entry.attempt)
+def test_an_open_reservation_without_an_entry_is_deleted_and_nobody_is_touched(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    key = harness.cluster.create_pod("a")
+    harness.table.put_open(OpenReservation(key, NODE, "attempt", {SLOT: 1}, harness.clock.now))
+    version = harness.cluster.pods["a"].version
 
-    watching.run(watching.lead(), EXPIRY + 5)
+    harness.run(leader, EXPIRY + 5)
 
-    assert not watching.states()
-
-
-def test_a_reservation_of_a_clock_that_is_ahead_expires_all_the_same(watching: Watching) -> None:
-    leader = watching.lead()
-    key = watching.cluster.create_pod("a")
-    entry = watching.reserve(key)
-    watching.table.put_open(OpenReservation(key, NODE, entry.attempt, entry.shares, watching.clock.now + 1e6))
-
-    watching.run(leader, EXPIRY + 5)
-
-    assert not watching.states()
+    assert harness.table.open_reservations() == []
+    assert harness.cluster.pods["a"].version == version
 
 
-def test_an_operator_s_request_is_followed_at_once(watching: Watching) -> None:
-    leader = watching.lead()
-    key = watching.cluster.create_pod("a")
-    entry = watching.reserve(key)
-    watching.table.request_release(OpenReservation(key, NODE, entry.attempt, entry.shares, entry.since))
+def test_an_entry_without_an_open_reservation_is_met_by_the_sweep_and_expires(harness: ReconcilerHarness) -> None:
+    key = harness.cluster.create_pod("a")
+    entry = harness.reserve(key)
+    harness.table.delete_open(key.uid, NODE, entry.attempt)
 
-    watching.run(leader, 3)
+    harness.run(harness.lead(), EXPIRY + 5)
 
-    assert not watching.states()
-    assert watching.table.open_reservations() == []
+    assert not harness.states()
 
 
-def test_an_operator_s_request_does_not_take_anything_from_a_pod_that_runs(watching: Watching) -> None:
-    leader = watching.lead()
-    key = watching.cluster.create_pod("a")
-    watching.cluster.place("a", NODE)
-    watching.publish(leader)
-    watching.run(leader, 1)
-    watching.table.request_release(OpenReservation(key, NODE, "", {SLOT: 1}, watching.clock.now))
+def test_a_reservation_of_a_clock_that_is_ahead_expires_all_the_same(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    key = harness.cluster.create_pod("a")
+    entry = harness.reserve(key)
+    harness.table.put_open(OpenReservation(key, NODE, entry.attempt, entry.shares, harness.clock.now + 1e6))
 
-    watching.run(leader, 3)
+    harness.run(leader, EXPIRY + 5)
 
-    assert watching.states() == {"a": EntryState.BOUND}
-    assert watching.table.open_reservations() == []
+    assert not harness.states()
+
+
+def test_an_operator_s_request_is_followed_at_once(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    key = harness.cluster.create_pod("a")
+    entry = harness.reserve(key)
+    harness.table.request_release(OpenReservation(key, NODE, entry.attempt, entry.shares, entry.since))
+
+    harness.run(leader, 3)
+
+    assert not harness.states()
+    assert harness.table.open_reservations() == []
+
+
+def test_an_operator_s_request_does_not_take_anything_from_a_pod_that_runs(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    key = harness.cluster.create_pod("a")
+    harness.cluster.place("a", NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    harness.table.request_release(OpenReservation(key, NODE, "", {SLOT: 1}, harness.clock.now))
+
+    harness.run(leader, 3)
+
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert harness.table.open_reservations() == []
 
 
 # ------------------------------------------------------------------------------------------------------ later watchers
 
 
-def test_a_deposed_watcher_writes_nothing_where_its_successor_has_been(watching: Watching) -> None:
-    deposed = watching.lead()
-    watching.run(deposed, 1)
-    watching.cluster.create_pod("a")
-    watching.cluster.place("a", NODE)
-    watching.publish(deposed)  # on its list of things to do; and now it stands still
-    watching.cluster.delete("a")
-    watching.publish()
-    successor = watching.lead()
-    watching.run(successor, 1)
+def test_a_deposed_watcher_writes_nothing_where_its_successor_has_been(harness: ReconcilerHarness) -> None:
+    deposed = harness.lead()
+    harness.run(deposed, 1)
+    harness.cluster.create_pod("a")
+    harness.cluster.place("a", NODE)
+    harness.publish(deposed)  # on its list of things to do; and now it stands still
+    harness.cluster.delete("a")
+    harness.publish()
+    successor = harness.lead()
+    harness.run(successor, 1)
 
-    watching.run(deposed, 1)
+    harness.run(deposed, 1)
 
-    assert not watching.states()
-    assert deposed.is_outranked
-    assert watching.happened()[-1] is ReservationEvent.OUTRANKED
-
-
-def test_a_deposed_watcher_s_old_capacity_is_refused(watching: Watching) -> None:
-    deposed = watching.lead()
-    watching.run(deposed, 1)
-    watching.node(2)
-    watching.publish(deposed)
-    watching.node(8)
-    watching.publish()
-    watching.run(watching.lead(), 1)
-
-    watching.run(deposed, 1)
-
-    assert watching.ledger().capacity == {SLOT: 8}
+    assert not harness.states()
+    assert deposed.is_deposed
+    assert harness.happened()[-1] is ReservationEventType.OUTRANKED
 
 
-def test_every_ledger_is_claimed_once_by_every_leader_and_then_only_read(watching: Watching) -> None:
+def test_a_deposed_watcher_s_old_capacity_is_refused(harness: ReconcilerHarness) -> None:
+    deposed = harness.lead()
+    harness.run(deposed, 1)
+    harness.node(2)
+    harness.publish(deposed)
+    harness.node(8)
+    harness.publish()
+    harness.run(harness.lead(), 1)
+
+    harness.run(deposed, 1)
+
+    assert harness.ledger().capacity == {SLOT: 8}
+
+
+def test_every_ledger_is_claimed_once_by_every_leader_and_then_only_read(harness: ReconcilerHarness) -> None:
     table = _Counting()
     table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
-    counted = Watching(table=table, ready=False)
+    counted = ReconcilerHarness(table=table, ready=False)
     counted.node(8)
     counted.publish()
     counted.run(counted.lead(), 1)
@@ -416,111 +423,111 @@ def test_every_ledger_is_claimed_once_by_every_leader_and_then_only_read(watchin
     assert (table.writes, table.reads) == (2, 1)
 
 
-def test_troubles_of_the_table_are_told_and_outlasted(watching: Watching) -> None:
-    table = _Failing(watching.table)  # type: ignore[arg-type]
-    leader = watching.lead(table=table)
-    watching.cluster.create_pod("a")
-    watching.cluster.place("a", NODE)
+def test_troubles_of_the_table_are_told_and_outlasted(harness: ReconcilerHarness) -> None:
+    table = _Failing(harness.table)  # type: ignore[arg-type]
+    leader = harness.lead(table=table)
+    harness.cluster.create_pod("a")
+    harness.cluster.place("a", NODE)
     table.fails = True
-    watching.publish(leader)
-    watching.run(leader, 5)
-    assert set(watching.happened()) == {ReservationEvent.TABLE_UNAVAILABLE}
+    harness.publish(leader)
+    harness.run(leader, 5)
+    assert set(harness.happened()) == {ReservationEventType.TABLE_UNAVAILABLE}
 
     table.fails = False
-    watching.run(leader, 5)
-    assert watching.states() == {"a": EntryState.BOUND}
+    harness.run(leader, 5)
+    assert harness.states() == {"a": EntryState.BOUND}
 
 
 # ------------------------------------------------------------------------------------------------------------ rebuild
 
 
 def test_a_new_table_is_made_from_the_pods_after_what_may_be_under_way_has_ended() -> None:
-    watching = Watching(ready=False)
-    watching.node(8)
-    watching.cluster.create_pod("a", 3)
-    watching.cluster.place("a", NODE)
-    watching.cluster.create_pod("waiting")
-    version = watching.cluster.pods["waiting"].version
-    watching.publish()
-    leader = watching.lead()
+    harness = ReconcilerHarness(ready=False)
+    harness.node(8)
+    harness.cluster.create_pod("a", 3)
+    harness.cluster.place("a", NODE)
+    harness.cluster.create_pod("waiting")
+    version = harness.cluster.pods["waiting"].version
+    harness.publish()
+    leader = harness.lead()
 
-    watching.run(leader, HTTP_TIMEOUT + 4)
-    watching.publish(leader)
-    watching.run(leader, 0.5)
-    assert watching.table.node(NODE) is None
-    watching.run(leader, 3)
-    assert watching.table.node(NODE) is None, "what is published was observed too early"
-    watching.publish(leader)
-    watching.run(leader, 3)
+    harness.run(leader, HTTP_TIMEOUT + 4)
+    harness.publish(leader)
+    harness.run(leader, 0.5)
+    assert harness.table.node(NODE) is None
+    harness.run(leader, 3)
+    assert harness.table.node(NODE) is None, "what is published was observed too early"
+    harness.publish(leader)
+    harness.run(leader, 3)
 
-    assert watching.ledger().avail == {SLOT: 5}
-    assert watching.states() == {"a": EntryState.BOUND}
-    assert watching.cluster.pods["waiting"].version > version, "a Binding of before would succeed"
-    marker = watching.table.marker()
+    assert harness.ledger().avail == {SLOT: 5}
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert harness.cluster.pods["waiting"].version > version, "a Binding of before would succeed"
+    marker = harness.table.marker()
     assert marker is not None
     assert marker.state is MarkerState.READY
 
 
-def test_while_it_is_rebuilt_nothing_can_be_reserved(watching: Watching) -> None:
-    leader = watching.lead()
-    watching.run(leader, 1)
-    seen = watching.table.marker()
-    watching.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), seen)
+def test_while_it_is_rebuilt_nothing_can_be_reserved(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.run(leader, 1)
+    seen = harness.table.marker()
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), seen)
 
-    watching.run(leader, 3)
+    harness.run(leader, 3)
 
-    found = watching.table.node(NODE)
+    found = harness.table.node(NODE)
     assert found is not None
     assert found.avail is None
 
 
-def test_a_bind_that_comes_to_its_end_during_the_rebuild_is_in_the_new_ledger(watching: Watching) -> None:
-    leader = watching.lead()
-    watching.run(leader, 1)
-    watching.reserve(watching.cluster.create_pod("a", 3), 3)
-    watching.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), watching.table.marker())
-    watching.run(leader, HTTP_TIMEOUT + 4)
-    watching.cluster.place("a", NODE)
+def test_a_bind_that_comes_to_its_end_during_the_rebuild_is_in_the_new_ledger(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.run(leader, 1)
+    harness.reserve(harness.cluster.create_pod("a", 3), 3)
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    harness.run(leader, HTTP_TIMEOUT + 4)
+    harness.cluster.place("a", NODE)
 
-    watching.run(leader, 3)
-    watching.publish(leader)
-    watching.run(leader, 3)
-    watching.publish(leader)
-    watching.run(leader, 3)
+    harness.run(leader, 3)
+    harness.publish(leader)
+    harness.run(leader, 3)
+    harness.publish(leader)
+    harness.run(leader, 3)
 
-    assert watching.states() == {"a": EntryState.BOUND}
-    assert watching.table.open_reservations() == []
+    assert harness.states() == {"a": EntryState.BOUND}
+    assert harness.table.open_reservations() == []
 
 
-def test_a_successor_begins_a_rebuild_that_was_cut_off_anew(watching: Watching) -> None:
-    first = watching.lead()
-    watching.run(first, 1)
-    watching.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), watching.table.marker())
-    watching.run(first, HTTP_TIMEOUT)
-    successor = watching.lead()
+def test_a_successor_begins_a_rebuild_that_was_cut_off_anew(harness: ReconcilerHarness) -> None:
+    first = harness.lead()
+    harness.run(first, 1)
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    harness.run(first, HTTP_TIMEOUT)
+    successor = harness.lead()
 
     for _ in range(4):
-        watching.run(successor, HTTP_TIMEOUT)
-        watching.publish(successor)
-    watching.run(successor, 3)
+        harness.run(successor, HTTP_TIMEOUT)
+        harness.publish(successor)
+    harness.run(successor, 3)
 
-    assert watching.ledger().avail == {SLOT: 8}
-    marker = watching.table.marker()
+    assert harness.ledger().avail == {SLOT: 8}
+    marker = harness.table.marker()
     assert marker is not None
-    assert (marker.state, marker.epoch) == (MarkerState.READY, watching.ledger().epoch)
+    assert (marker.state, marker.epoch) == (MarkerState.READY, harness.ledger().epoch)
 
 
-def test_a_table_that_is_lost_is_not_filled_as_if_it_were_a_new_node(watching: Watching) -> None:
-    leader = watching.lead()
-    watching.run(leader, 1)
-    watching.table._nodes.clear()  # type: ignore[attr-defined]
-    watching.table._marker = None  # type: ignore[attr-defined]
-    watching.node(9)
+def test_a_table_that_is_lost_is_not_filled_as_if_it_were_a_new_node(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.run(leader, 1)
+    harness.table._nodes.clear()  # type: ignore[attr-defined]
+    harness.table._marker = None  # type: ignore[attr-defined]
+    harness.node(9)
 
-    watching.publish(leader)
-    watching.run(leader)
+    harness.publish(leader)
+    harness.run(leader)
 
-    assert watching.table.node(NODE) is None
+    assert harness.table.node(NODE) is None
     assert NAMESPACE
 
 
@@ -531,18 +538,18 @@ class _Forwarding(ReservedPods):
     def __init__(self, pods: ReservedPods) -> None:
         self._pods = pods
 
-    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         return self._pods.find(pod)
 
-    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         return self._pods.touch(pod, resource_version)
 
 
 class _Silent(ReservedPods):
-    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
-        return Unknown("no route to host")
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+        return PodUnknown("no route to host")
 
-    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         raise AssertionError("a pod that was not found unbound was touched")
 
 

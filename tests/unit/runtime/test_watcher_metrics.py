@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from berth.reservations.reconciler.events import Event, ReservationEvent
+from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 from berth.runtime.telemetry.watcher_metrics import INTERVAL_SECONDS, WatcherMetrics
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.runtime.metric_lines import described, printed
@@ -63,8 +63,8 @@ def test_the_oldest_of_what_was_published_counts(
 def test_what_becomes_of_reservations_is_counted_by_name_and_not_by_node_or_pod(
     watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]
 ) -> None:
-    for happening in (ReservationEvent.CONFIRMED, ReservationEvent.OWED, ReservationEvent.CONFIRMED):
-        watcher.happened(Event(happening, "n1", "ml/train-0"))
+    for happening in (ReservationEventType.CONFIRMED, ReservationEventType.OWED, ReservationEventType.CONFIRMED):
+        watcher.happened(ReservationEvent(happening, "n1", "ml/train-0"))
     watcher.close()
     lines = printed(metrics)
     assert Counter({line["happening"]: line["Reservations"][0] for line in lines}) == {"confirmed": 2, "owed": 1}

@@ -7,7 +7,14 @@ from datetime import UTC, datetime
 
 from berth.cluster.api_server.client import JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
 from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.reservations.reconciler.reserved_pods import (
+    PodChanged,
+    PodFound,
+    PodNotFound,
+    PodTouched,
+    PodUnknown,
+    ReservedPods,
+)
 
 ANNOTATION = "berth.dev/touched-at"
 """For its sake alone: a patch of the pod is what makes a Binding that was sent before fail."""
@@ -27,25 +34,25 @@ class KubernetesReservedPods(ReservedPods):
         self._api = api
         self._clock = clock
 
-    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         # Without resourceVersion it is a consistent read.
         answer = self._request("GET", pod)
-        if isinstance(answer, Unknown):
+        if isinstance(answer, PodUnknown):
             return answer
         if answer.status == NOT_FOUND:
-            return NotFound()
+            return PodNotFound()
         if not answer.ok:
-            return Unknown(f"{answer.message}; give the watcher's user the verb get on pods")
+            return PodUnknown(f"{answer.message}; give the watcher's user the verb get on pods")
         metadata, spec, status = (answer.content.get(part) for part in ("metadata", "spec", "status"))
         if not isinstance(metadata, dict) or not isinstance(spec, dict):
-            return Unknown("the API server's answer is no Pod")
+            return PodUnknown("the API server's answer is no Pod")
         uid, version = metadata.get("uid"), metadata.get("resourceVersion")
         if not isinstance(uid, str) or not isinstance(version, str):
-            return Unknown("the API server's answer is no Pod")
+            return PodUnknown("the API server's answer is no Pod")
         phase = status.get("phase") if isinstance(status, dict) else None
-        return Found(uid, str(spec.get("nodeName") or ""), version, phase in _FINISHED)
+        return PodFound(uid, str(spec.get("nodeName") or ""), version, phase in _FINISHED)
 
-    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
         at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds")
         answer = self._request(
             "PATCH",
@@ -59,19 +66,19 @@ class KubernetesReservedPods(ReservedPods):
                 }
             },
         )
-        if isinstance(answer, Unknown):
+        if isinstance(answer, PodUnknown):
             return answer
         if answer.ok:
-            return Touched()
+            return PodTouched()
         if answer.status == NOT_FOUND:
-            return NotFound()
+            return PodNotFound()
         if answer.status in (CONFLICT, UNPROCESSABLE):
-            return Changed()
-        return Unknown(f"{answer.message}; give the watcher's user the verb patch on pods")
+            return PodChanged()
+        return PodUnknown(f"{answer.message}; give the watcher's user the verb patch on pods")
 
-    def _request(self, method: str, pod: PodKey, body: object = None) -> Answer | Unknown:
+    def _request(self, method: str, pod: PodKey, body: object = None) -> Answer | PodUnknown:
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
         try:
             return self._api.request(method, path, timeout=TIMEOUT_SECONDS, body=body, content_type=JSON_MERGE)
         except ApiServerUnreachable as error:
-            return Unknown(str(error))
+            return PodUnknown(str(error))

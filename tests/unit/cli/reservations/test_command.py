@@ -12,7 +12,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
-from berth.reservations.ledger.ledger import Ledger, created
+from berth.reservations.ledger.ledger import Ledger, new_ledger
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth_cli.main import main
 from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE
@@ -50,11 +50,11 @@ def _holds(
     entry = Entry(PodKey("ml", name, f"uid-{name}"), state, attempt, {SLOT: units}, time.time() - age)
     found = ledger.node(NODE)
     if found is None:
-        ledger.create(created(NODE, {SLOT: 8}, {}, 1))
+        ledger.create(new_ledger(NODE, {SLOT: 8}, {}, 1))
         found = ledger.node(NODE)
     assert found is not None
     if state is EntryState.BOUND:
-        assert Ledger(ledger).settle(found, entry, epoch=1).done
+        assert Ledger(ledger).put_bound(found, entry, epoch=1).done
     else:
         ledger.put_open(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
         assert Ledger(ledger).reserve(NODE, entry).done
@@ -86,8 +86,8 @@ def test_list_prints_exceeded_capacity_and_rebuild(ledger: DynamoDBLedgerTable) 
     found = ledger.node(NODE)
     assert found is not None
     Ledger(ledger).resize(found, {SLOT: 4}, epoch=1)
-    ledger.create(created("node-b", {SLOT: 8}, {}, 1))
-    ledger.blank("node-b", 1)
+    ledger.create(new_ledger("node-b", {SLOT: 8}, {}, 1))
+    ledger.begin_rebuild("node-b", 1)
 
     done = berth("list", "--table", LEDGER_TABLE)
 

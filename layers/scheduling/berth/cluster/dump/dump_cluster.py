@@ -13,7 +13,14 @@ from berth.cluster.dump.dump_watch import DumpWatch, Placed
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch, Position
 from berth.reservations.ledger.entry import PodKey
-from berth.reservations.reconciler.reserved_pods import Changed, Found, NotFound, ReservedPods, Touched, Unknown
+from berth.reservations.reconciler.reserved_pods import (
+    PodChanged,
+    PodFound,
+    PodNotFound,
+    PodTouched,
+    PodUnknown,
+    ReservedPods,
+)
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 
 NOT_FOUND = 404
@@ -96,16 +103,16 @@ class DumpReservedPods(ReservedPods):
     def __init__(self, dump: PodBinder) -> None:
         self._dump = dump
 
-    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
         match self._dump.pod(pod.namespace, pod.name, 0):
             case FoundPod(assignment=assignment, content=content):
                 status = content.get("status")
                 finished = isinstance(status, dict) and status.get("phase") in (SUCCEEDED, FAILED)
-                return Found(assignment.pod_uid, assignment.node, "", finished)
+                return PodFound(assignment.pod_uid, assignment.node, "", finished)
             case Refused(status=code, message=message):
-                return NotFound() if code == NOT_FOUND else Unknown(message)
+                return PodNotFound() if code == NOT_FOUND else PodUnknown(message)
             case Unanswered(cause=cause):
-                return Unknown(cause)
+                return PodUnknown(cause)
 
-    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
-        return Touched()
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+        return PodTouched()

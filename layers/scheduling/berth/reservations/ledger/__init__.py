@@ -1,1 +1,1 @@
-"""The ledger: one item per node, changed by conditional writes; its port and its DynamoDB adapter."""
+"""The ledger of counted resources: what each node has, and which pods hold it."""

@@ -1,4 +1,4 @@
-"""The ledger's items in DynamoDB's terms.
+"""The ledger's items as DynamoDB stores them.
 
 | item | pk | sk |
 |---|---|---|
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     Attributes = dict[str, UniversalAttributeValueTypeDef]
 
 SCHEMA_VERSION = 1
-"""Of what this release writes. Raised by every change of an item."""
+"""The schema that this release writes. Every change of an item raises it."""
 
 OLDEST_READER = 1
-"""The oldest schema whose readers and writers may have to do with what this release writes. Raised where they would
-misread it or spoil it, and not before the release after the one that has learned to read it."""
+"""The oldest schema whose readers and writers may use the items that this release writes.
+
+It is raised when an older release would misread or damage them, and only one release after the one that can read them.
+"""
 
 NODE_PREFIX = "node#"
 OPEN = "open"
@@ -35,16 +37,16 @@ MARKER_KEY: Attributes = {"pk": {"S": "ledger"}, "sk": {"S": "ledger"}}
 
 
 class MalformedItem(Exception):
-    """An attribute is not what Berth puts there, or a later release's."""
+    """An attribute is not what Berth writes, or a later release wrote the item."""
 
 
 def node_key(node: str) -> Attributes:
-    """Of the ledger of a node."""
+    """The key of a node's ledger."""
     return {"pk": {"S": NODE_PREFIX + node}, "sk": {"S": "ledger"}}
 
 
 def open_key(uid: str, node: str, attempt: str) -> Attributes:
-    """Of an attempt's open reservation for a pod on a node."""
+    """The key of an attempt's open reservation for a pod on a node."""
     return {"pk": {"S": OPEN}, "sk": {"S": f"{uid}#{node}#{attempt}"}}
 
 
@@ -64,7 +66,7 @@ def amounts(pools: Mapping[str, int]) -> UniversalAttributeValueTypeDef:
 
 
 def node_item(ledger: NodeLedger) -> Attributes:
-    """The whole item, without `avail` where the ledger is blank."""
+    """The whole item, without `avail` while the ledger is being rebuilt."""
     item = node_key(ledger.node) | {
         "schema": number(SCHEMA_VERSION),
         "oldestReader": number(OLDEST_READER),
@@ -77,7 +79,7 @@ def node_item(ledger: NodeLedger) -> Attributes:
 
 
 def entry_value(entry: Entry) -> UniversalAttributeValueTypeDef:
-    """What stands under the pod's UID."""
+    """The value under the pod's UID."""
     return {
         "M": {
             "namespace": {"S": entry.pod.namespace},
@@ -91,7 +93,7 @@ def entry_value(entry: Entry) -> UniversalAttributeValueTypeDef:
 
 
 def open_attributes(reservation: OpenReservation) -> Attributes:
-    """All but the key and the mark."""
+    """All attributes but the key and `releaseRequested`."""
     return {
         "namespace": {"S": reservation.pod.namespace},
         "name": {"S": reservation.pod.name},
@@ -103,8 +105,7 @@ def open_attributes(reservation: OpenReservation) -> Attributes:
 
 
 def marker_item(marker: Marker) -> Attributes:
-    """With its key."""
-    # The same in every release: who cannot read the rest asks here for another.
+    """The whole item. Every release can read it: a release that cannot read the other items requests a rebuild here."""
     return MARKER_KEY | {
         "schema": number(SCHEMA_VERSION),
         "state": {"S": marker.state.value},
@@ -118,7 +119,7 @@ def marker_item(marker: Marker) -> Attributes:
 
 
 def read_node(item: Item) -> NodeLedger:
-    """Raises MalformedItem. Of one that is blank nothing but its epoch has to be readable: it is to be made anew."""
+    """Raises MalformedItem. Of an item without `avail` only the epoch has to be readable: it is rebuilt anyway."""
     try:
         return _node(item)
     except (KeyError, ValueError, MalformedItem) as error:
@@ -179,5 +180,5 @@ def _entry(uid: str, value: Item) -> Entry:
 
 
 def _amounts(value: AttributeValueTypeDef) -> Shares:
-    # An update leaves a zero where a pool has gone; a pool of which nothing is left is as good as absent.
+    # An update leaves a 0 for a pool that is gone; it equals an absent pool.
     return {pool: int(amount["N"]) for pool, amount in value["M"].items() if int(amount["N"])}

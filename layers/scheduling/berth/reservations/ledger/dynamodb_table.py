@@ -1,6 +1,6 @@
-"""The ledger's table on DynamoDB: partition key `pk` (S), sort key `sk` (S), no TTL.
+"""The ledger's table in DynamoDB: partition key `pk` (S), sort key `sk` (S), no TTL.
 
-The client decides how long a call may take, and whether it is repeated: every write may be.
+Timeouts and retries are those of the client. Every write is safe to retry.
 """
 
 from __future__ import annotations
@@ -39,33 +39,33 @@ if TYPE_CHECKING:
 
     Item = Mapping[str, AttributeValueTypeDef]
 
-_OF_NO_LATER_EPOCH = "#epoch <= :mine"
+_EPOCH_NOT_LATER = "#epoch <= :mine"
 _EPOCH = {"#epoch": "epoch"}
 
 
 @dataclass(slots=True)
-class _Refused:
-    """Whether, and on what, the condition of a write did not hold."""
+class _ConditionCheck:
+    """Whether the condition of a write failed, and on which ledger."""
 
-    by: NotWritten | None = None
+    failure: NotWritten | None = None
 
 
 class DynamoDBLedgerTable(LedgerTable):
-    """Without state of its own; the client may be shared between threads."""
+    """Stateless; the client may be shared between threads."""
 
     def __init__(self, client: DynamoDBClient, table_name: str) -> None:
         self._client = client
         self._table = table_name
-        self._told = TableErrors("ledger", table_name, "BERTH_LEDGER_TABLE")
+        self._table_errors = TableErrors("ledger", table_name, "BERTH_LEDGER_TABLE")
 
     def node(self, name: str) -> NodeLedger | None:
-        with self._told.errors():
+        with self._table_errors.errors():
             answer = self._client.get_item(TableName=self._table, Key=node_key(name), ConsistentRead=True)
         item = answer.get("Item")
         return None if item is None else self._read(item)
 
     def nodes(self) -> Sequence[NodeLedger]:
-        with self._told.errors():
+        with self._table_errors.errors():
             pages = self._client.get_paginator("scan").paginate(
                 TableName=self._table,
                 ConsistentRead=True,
@@ -77,7 +77,7 @@ class DynamoDBLedgerTable(LedgerTable):
 
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         built = expressions(change)
-        return self._updated(
+        return self._update(
             Key=node_key(node),
             UpdateExpression=built.update,
             ConditionExpression=built.condition,
@@ -86,57 +86,51 @@ class DynamoDBLedgerTable(LedgerTable):
             **({"ExpressionAttributeValues": built.values} if built.values else {}),
         )
 
-    def create(self, ledger: NodeLedger, *, over_blank: bool = False) -> Written | NotWritten:
-        blank = {
-            "ConditionExpression": f"attribute_not_exists(pk) OR (attribute_not_exists(#a) AND {_OF_NO_LATER_EPOCH})",
-            "ExpressionAttributeNames": {"#a": "avail", **_EPOCH},
-            "ExpressionAttributeValues": {":mine": number(ledger.epoch)},
-        }
-        none = {"ConditionExpression": "attribute_not_exists(pk)"}
-        condition: Any = blank if over_blank else none
-        with self._conditional() as refused:
-            self._client.put_item(
-                TableName=self._table,
-                Item=node_item(ledger),
-                ReturnValuesOnConditionCheckFailure="ALL_OLD",
-                **condition,
-            )
-        return refused.by or Written(ledger)
+    def create(self, ledger: NodeLedger) -> Written | NotWritten:
+        return self._put(ledger, ConditionExpression="attribute_not_exists(pk)")
 
-    def blank(self, node: str, epoch: int) -> Written | NotWritten:
-        return self._updated(
+    def begin_rebuild(self, node: str, epoch: int) -> Written | NotWritten:
+        return self._update(
             Key=node_key(node),
             UpdateExpression="SET #epoch = :mine REMOVE #a",
-            ConditionExpression=_OF_NO_LATER_EPOCH,
+            ConditionExpression=_EPOCH_NOT_LATER,
             ExpressionAttributeNames={"#a": "avail", **_EPOCH},
             ExpressionAttributeValues={":mine": number(epoch)},
         )
 
+    def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
+        return self._put(
+            ledger,
+            ConditionExpression=f"attribute_not_exists(pk) OR (attribute_not_exists(#a) AND {_EPOCH_NOT_LATER})",
+            ExpressionAttributeNames={"#a": "avail", **_EPOCH},
+            ExpressionAttributeValues={":mine": number(ledger.epoch)},
+        )
+
     def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
-        with self._conditional() as refused:
+        with self._conditional() as check:
             answer = self._client.delete_item(
                 TableName=self._table,
                 Key=node_key(node),
-                ConditionExpression=f"{_OF_NO_LATER_EPOCH} AND size(#e) = :none",
+                ConditionExpression=f"{_EPOCH_NOT_LATER} AND size(#e) = :none",
                 ExpressionAttributeNames={"#e": "entries", **_EPOCH},
                 ExpressionAttributeValues={":none": number(0), ":mine": number(epoch)},
                 ReturnValues="ALL_OLD",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
             )
-        return refused.by or Written(self._read(answer["Attributes"]))
+        return check.failure or Written(self._read(answer["Attributes"]))
 
     def put_open(self, reservation: OpenReservation) -> None:
         mark: dict[str, Any] = {"releaseRequested": {"BOOL": True}} if reservation.release_requested else {}
         key = open_key(reservation.pod.uid, reservation.node, reservation.attempt)
-        with self._told.errors():
+        with self._table_errors.errors():
             self._client.put_item(TableName=self._table, Item=key | open_attributes(reservation) | mark)
 
     def delete_open(self, uid: str, node: str, attempt: str) -> None:
-        with self._told.errors():
+        with self._table_errors.errors():
             self._client.delete_item(TableName=self._table, Key=open_key(uid, node, attempt))
 
     def open_reservations(self) -> Sequence[OpenReservation]:
-        with self._told.errors():
+        with self._table_errors.errors():
             pages = self._client.get_paginator("query").paginate(
                 TableName=self._table,
                 KeyConditionExpression="pk = :open",
@@ -144,13 +138,13 @@ class DynamoDBLedgerTable(LedgerTable):
                 ConsistentRead=True,
             )
             items: list[Item] = [item for page in pages for item in page["Items"]]
-        with self._sound():
+        with self._malformed_as_unavailable():
             return [read_open(item) for item in items]
 
     def request_release(self, reservation: OpenReservation) -> None:
         attributes = open_attributes(reservation)
         unless_there = [f"#{name} = if_not_exists(#{name}, :{name})" for name in attributes]
-        with self._told.errors():
+        with self._table_errors.errors():
             self._client.update_item(
                 TableName=self._table,
                 Key=open_key(reservation.pod.uid, reservation.node, reservation.attempt),
@@ -161,9 +155,9 @@ class DynamoDBLedgerTable(LedgerTable):
             )
 
     def marker(self) -> Marker | None:
-        with self._told.errors():
+        with self._table_errors.errors():
             answer = self._client.get_item(TableName=self._table, Key=MARKER_KEY, ConsistentRead=True)
-        with self._sound():
+        with self._malformed_as_unavailable():
             return read_marker(answer["Item"]) if "Item" in answer else None
 
     def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
@@ -171,7 +165,7 @@ class DynamoDBLedgerTable(LedgerTable):
         values: dict[str, Any] = {":mine": {"S": marker.nonce}}
         if seen is not None:
             values[":seen"] = {"S": seen.nonce}
-        with self._conditional(read=False) as refused:
+        with self._conditional(returns_ledger=False) as check:
             self._client.put_item(
                 TableName=self._table,
                 Item=marker_item(marker),
@@ -179,40 +173,50 @@ class DynamoDBLedgerTable(LedgerTable):
                 ExpressionAttributeNames={"#n": "nonce"},
                 ExpressionAttributeValues=values,
             )
-        return refused.by is None
+        return check.failure is None
 
-    def _updated(self, **request: Any) -> Written | NotWritten:
-        with self._conditional() as refused:
+    def _put(self, ledger: NodeLedger, **condition: Any) -> Written | NotWritten:
+        with self._conditional() as check:
+            self._client.put_item(
+                TableName=self._table,
+                Item=node_item(ledger),
+                ReturnValuesOnConditionCheckFailure="ALL_OLD",
+                **condition,
+            )
+        return check.failure or Written(ledger)
+
+    def _update(self, **request: Any) -> Written | NotWritten:
+        with self._conditional() as check:
             answer = self._client.update_item(
                 TableName=self._table,
                 ReturnValues="ALL_NEW",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD",
                 **request,
             )
-        return refused.by or Written(self._read(answer["Attributes"]))
+        return check.failure or Written(self._read(answer["Attributes"]))
 
     @contextmanager
-    def _conditional(self, *, read: bool = True) -> Iterator[_Refused]:
-        """A write whose condition may not hold. read: what it did not hold on is a node's ledger."""
-        refused = _Refused()
+    def _conditional(self, *, returns_ledger: bool = True) -> Iterator[_ConditionCheck]:
+        """A conditional write. returns_ledger: a failed condition returns a node's ledger (ALL_OLD)."""
+        check = _ConditionCheck()
         try:
-            yield refused
+            yield check
         except ClientError as error:
-            found = self._told.refused(error)
-            refused.by = NotWritten(self._read(found) if found is not None and read else None)
+            found = self._table_errors.refused(error)
+            check.failure = NotWritten(self._read(found) if found is not None and returns_ledger else None)
         except BotoCoreError as error:
-            raise self._told.unavailable(error) from error
+            raise self._table_errors.unavailable(error) from error
 
     def _read(self, item: Item) -> NodeLedger:
-        with self._sound():
+        with self._malformed_as_unavailable():
             return read_node(item)
 
     @contextmanager
-    def _sound(self) -> Iterator[None]:
+    def _malformed_as_unavailable(self) -> Iterator[None]:
         try:
             yield
         except MalformedItem as error:
             raise TableUnavailable(
-                f"ledger table {self._table}: an item is malformed ({error}); make the ledger anew with "
+                f"ledger table {self._table}: an item is malformed ({error}); rebuild the ledger with "
                 "berth reservations rebuild"
             ) from error

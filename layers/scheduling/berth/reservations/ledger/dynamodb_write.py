@@ -1,4 +1,4 @@
-"""A write on a node's item as the expressions of an UpdateItem."""
+"""A NodeWrite as the expressions of an UpdateItem."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from berth.reservations.ledger.node_write import NodeWrite, PoolChange
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
-# Placeholders throughout: DynamoDB reserves some 570 words, and pools and UIDs hold what no expression may.
+# Placeholders for all names: DynamoDB reserves about 570 words, and no expression may contain a pool or a UID.
 _ATTRIBUTES = {
     "#a": "avail",
     "#o": "owed",
@@ -26,7 +26,7 @@ _ATTRIBUTES = {
 
 @dataclass(slots=True)
 class Expressions:
-    """Built once, for one request."""
+    """The expressions of one request."""
 
     condition: str = ""
     update: str = ""
@@ -34,20 +34,20 @@ class Expressions:
     values: dict[str, UniversalAttributeValueTypeDef] = field(default_factory=dict)
 
     def value(self, value: UniversalAttributeValueTypeDef) -> str:
-        """A placeholder for it."""
+        """Add the value and return its placeholder."""
         name = f":{len(self.values)}"
         self.values[name] = value
         return name
 
 
 def expressions(change: NodeWrite) -> Expressions:
-    """What update_item needs."""
+    """The expressions for update_item."""
     built = Expressions(names={"#u": change.uid} if change.uid else {})
     built.names |= {f"#p{index}": pool for index, pool in enumerate(change.pools)}
     pools = [(f"#p{index}", pool) for index, pool in enumerate(change.pools.values())]
     conditions = [
         "attribute_exists(#a)",
-        # Not of a later release whose items this one would spoil: bind writes before it reads.
+        # Not on an item that only later releases may write: bind writes before it reads.
         f"(attribute_not_exists(#r) OR #r <= {built.value(number(SCHEMA_VERSION))})",
         *_entry_conditions(built, change),
         *(condition for name, pool in pools for condition in _pool_conditions(built, name, pool)),
@@ -78,9 +78,13 @@ def _entry_conditions(built: Expressions, change: NodeWrite) -> Iterator[str]:
 
 
 def _pool_conditions(built: Expressions, name: str, change: PoolChange) -> Iterator[str]:
-    if change.least_avail > 0:
-        yield f"#a.{name} >= {built.value(number(change.least_avail))}"
-    for attribute, wanted in (("#a", change.avail_is), ("#o", change.owed_is), ("#c", change.capacity_is)):
+    if change.min_avail > 0:
+        yield f"#a.{name} >= {built.value(number(change.min_avail))}"
+    for attribute, wanted in (
+        ("#a", change.expected_avail),
+        ("#o", change.expected_owed),
+        ("#c", change.expected_capacity),
+    ):
         if wanted is not None:
             path = f"{attribute}.{name}"
             same = f"{path} = {built.value(number(wanted))}"

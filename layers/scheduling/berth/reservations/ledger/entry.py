@@ -1,4 +1,4 @@
-"""What the ledger holds: entries, open reservations, and the ledger of one node."""
+"""What the ledger stores: entries, open reservations, and the ledger of one node."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from enum import StrEnum
 from types import MappingProxyType
 
 Shares = Mapping[str, int]
-"""By pool, an amount above 0. A pool is a resource, or one device of it (`nvidia.com/gpumem#0`)."""
+"""Amounts above 0, by pool. A pool is a resource, or one device of a resource (`nvidia.com/gpumem#0`)."""
 
 
 class EntryState(StrEnum):
-    """RESERVED: a bind is under way, or has died. BOUND: the pod was seen on the node. A released entry is gone."""
+    """RESERVED: a bind is under way, or its process died. BOUND: the watcher saw the pod on the node.
+
+    A released entry is deleted.
+    """
 
     RESERVED = "reserved"
     BOUND = "bound"
@@ -20,7 +23,7 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PodKey:
-    """A pod by its name and by the UID that no other pod will ever have."""
+    """A pod by namespace, name and UID. A UID is never used again."""
 
     namespace: str
     name: str
@@ -29,8 +32,10 @@ class PodKey:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A pod's part of a node. attempt: the bind that owns it, never the same twice. since: when it was made, seconds
-    since the epoch."""
+    """What one pod holds of a node.
+
+    attempt: the id of the bind that owns the entry, unique. since: when the entry was made, seconds since the epoch.
+    """
 
     pod: PodKey
     state: EntryState
@@ -41,7 +46,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class OpenReservation:
-    """A bind that the watcher has not confirmed yet. It is written before the entry, so that no entry is without it."""
+    """A bind that the watcher has not confirmed yet.
+
+    It is written before the entry and deleted after it, so every reserved entry has one.
+    """
 
     pod: PodKey
     node: str
@@ -49,28 +57,31 @@ class OpenReservation:
     shares: Shares
     since: float
     release_requested: bool = False
-    """An operator wants it to be looked after now, before it is old enough."""
+    """An operator asks the watcher to check the reservation now, and not only when it is old enough."""
 
 
-_NOTHING: Mapping[str, int] = MappingProxyType({})
+_NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class NodeLedger:
-    """For every pool: avail - owed + what the entries hold = capacity, avail and owed not below 0, one of them 0.
+    """The ledger of one node. For every pool: avail - owed + allocated = capacity.
 
-    owed: what is held beyond the capacity, because that shrank or because somebody else bound pods there; what is
-    released pays it first. avail is None while the ledger is rebuilt: nothing can be reserved then. epoch: of the
-    watcher that wrote it last.
+    avail: what can still be reserved. owed: the over-commitment, by pool. The entries hold that much more than the
+    capacity, because the capacity shrank or because another scheduler bound pods there. What is released later reduces
+    `owed` first. Neither is below 0, and at least one of them is 0.
+
+    avail is None while the ledger is being rebuilt: then nothing can be reserved. epoch: the fencing epoch of the
+    watcher that wrote the item last.
     """
 
     node: str
-    capacity: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
-    avail: Mapping[str, int] | None = field(default_factory=lambda: _NOTHING)
-    owed: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+    capacity: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNTS)
+    avail: Mapping[str, int] | None = field(default_factory=lambda: _NO_AMOUNTS)
+    owed: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNTS)
     entries: Mapping[str, Entry] = field(default_factory=dict)
     epoch: int = 0
 
-    def held(self, pool: str) -> int:
-        """What the entries hold of a pool."""
+    def allocated(self, pool: str) -> int:
+        """What all entries together hold of a pool."""
         return sum(entry.shares.get(pool, 0) for entry in self.entries.values())

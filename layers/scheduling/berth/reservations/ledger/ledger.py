@@ -1,8 +1,11 @@
-"""What may be done to a node's ledger: each operation is one conditional write, made again on what it ran into.
+"""The operations on a node's ledger. Each is one conditional write, repeated against the item that it conflicts with.
 
-An operation begins with what its caller has seen of the item, or with a guess: without devices the first write of a
-reservation needs no read before it. Where a condition did not hold, the answer has the item as it was then, and the
-operation looks again whether it has been carried out already, is impossible, or is to be written differently.
+An operation begins with the ledger that its caller has read, or with a guess. So a reservation without devices needs
+no read before its first write. If the condition is not met, DynamoDB returns the item, and the operation decides again:
+it is done already, it is impossible, or it needs another write.
+
+Guarantees: the entries of a node that bind added never exceed the node's capacity. Each operation is idempotent: after
+a lost answer the caller may repeat it. A watcher of an earlier epoch changes nothing.
 """
 
 from __future__ import annotations
@@ -12,11 +15,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger
-from berth.reservations.ledger.node_write import EntryIs, NodeWrite, reserving, resizing, settling
+from berth.reservations.ledger.node_write import (
+    EntryCondition,
+    NodeWrite,
+    capacity_changes,
+    replace_changes,
+    reserve_changes,
+)
 from berth.reservations.ledger.table import LedgerTable, Written
 
 TRIES = 20
-"""More than any race lasts: only writes that pass through 0 name a value, and those of one node come from few."""
+"""More than any race lasts: only few writers change one node, and most conditions are inequalities."""
 
 
 class LedgerOutcome(StrEnum):
@@ -38,9 +47,9 @@ class LedgerOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LedgerResult:
-    """How it ended, and the ledger as of then: as the write left it, or as it was when its condition did not hold.
+    """The outcome, and the ledger as the write left it, or as it was when the condition was not met.
 
-    None where the node has no item. `done`: in short.
+    ledger: None if the node has no item.
     """
 
     outcome: LedgerOutcome
@@ -48,18 +57,20 @@ class LedgerResult:
 
     @property
     def done(self) -> bool:
+        """Whether the ledger is as intended."""
         return self.outcome is LedgerOutcome.DONE
 
     def entry(self, uid: str) -> Entry | None:
-        """The pod's, as of then."""
+        """The pod's entry in that ledger."""
         return None if self.ledger is None else self.ledger.entries.get(uid)
 
 
 Plan = Callable[[NodeLedger], NodeWrite | LedgerOutcome]
+"""What to write to this state of the ledger, or why there is nothing to write."""
 
 
 class Ledger:
-    """Without state of its own. Every method may raise TableUnavailable, and may then be called again as it was."""
+    """Stateless. Every method may raise TableUnavailable, and may then be repeated with the same arguments."""
 
     def __init__(self, table: LedgerTable) -> None:
         self.table = table
@@ -67,46 +78,48 @@ class Ledger:
     # --------------------------------------------------------------------------------------------------------- for bind
 
     def reserve(self, node: str, entry: Entry) -> LedgerResult:
-        """Add the entry (RESERVED, an attempt of its own) if there is none of this pod and every pool has enough.
+        """Add the RESERVED entry of a new attempt if the pod has no entry and every pool has enough.
 
-        One write, and never a second one. Else ENTRY_DIFFERS, INSUFFICIENT or NO_LEDGER.
+        Otherwise ENTRY_DIFFERS, INSUFFICIENT or NO_LEDGER. At most one write is carried out.
         """
-        change = NodeWrite(entry.pod.uid, None, entry, reserving({}, entry.shares))
+        change = NodeWrite(entry.pod.uid, None, entry, reserve_changes({}, entry.shares))
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
             found = ledger.entries.get(entry.pod.uid)
             if found is not None:
                 return LedgerOutcome.DONE if found.attempt == entry.attempt else LedgerOutcome.ENTRY_DIFFERS
-            return change if change.holds(ledger) else LedgerOutcome.INSUFFICIENT
+            return change if change.is_met_by(ledger) else LedgerOutcome.INSUFFICIENT
 
-        return self._written(plan, NodeLedger(node, avail=entry.shares))
+        return self._write(plan, NodeLedger(node, avail=entry.shares))
 
     def take_over(self, node: str, seen: Entry, entry: Entry) -> LedgerResult:
-        """Let the attempt of `entry` own the reserved entry that was seen: the old attempt can release it no more.
+        """Give the reserved entry that was seen to the attempt of `entry`: the earlier attempt cannot release it then.
 
-        It keeps what it holds and gets what `entry` needs beyond: a Binding of the old attempt may still be on its way.
-        ENTRY_DIFFERS: it is of another attempt by now, bound, or gone. INSUFFICIENT and NO_LEDGER: nothing was changed.
+        The entry keeps its amounts and gets what `entry` needs in addition: a Binding of the earlier attempt may still
+        arrive. ENTRY_DIFFERS: the entry is bound, gone, or of another attempt. INSUFFICIENT, NO_LEDGER: no change.
         """
         pools = {**seen.shares, **entry.shares}
         both = {pool: max(seen.shares.get(pool, 0), entry.shares.get(pool, 0)) for pool in pools}
-        change = NodeWrite(entry.pod.uid, _is(seen), replace(entry, shares=both), reserving(seen.shares, entry.shares))
+        change = NodeWrite(
+            entry.pod.uid, _condition(seen), replace(entry, shares=both), reserve_changes(seen.shares, entry.shares)
+        )
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
             found = ledger.entries.get(entry.pod.uid)
             if found is not None and found.attempt == entry.attempt:
                 return LedgerOutcome.DONE
-            if found is None or _is(found) != _is(seen) or found.state is not EntryState.RESERVED:
+            if found is None or _condition(found) != _condition(seen) or found.state is not EntryState.RESERVED:
                 return LedgerOutcome.ENTRY_DIFFERS
-            return change if change.holds(ledger) else LedgerOutcome.INSUFFICIENT
+            return change if change.is_met_by(ledger) else LedgerOutcome.INSUFFICIENT
 
-        return self._written(plan, NodeLedger(node, avail=both, entries={entry.pod.uid: seen}))
+        return self._write(plan, NodeLedger(node, avail=both, entries={entry.pod.uid: seen}))
 
     # ----------------------------------------------------------------------------------- for bind, and for the watcher
 
     def release(
         self, node: str, seen: Entry, *, epoch: int | None = None, ledger: NodeLedger | None = None
     ) -> LedgerResult:
-        """Remove the entry that was seen: same attempt, same state. What it held pays what is owed, the rest is free.
+        """Remove the entry that was seen: same attempt, same state. Its amounts reduce `owed` first.
 
         Also DONE if the pod has no entry. ENTRY_DIFFERS: it is not the one that was seen. ledger: as last seen; it
         saves a write if something is owed. epoch: the watcher's; bind has none.
@@ -116,46 +129,50 @@ class Ledger:
             found = ledger.entries.get(seen.pod.uid)
             if found is None:
                 return LedgerOutcome.DONE
-            if _is(found) != _is(seen):
+            if _condition(found) != _condition(seen):
                 return LedgerOutcome.ENTRY_DIFFERS
-            return NodeWrite(seen.pod.uid, _is(seen), None, settling(ledger, found.shares, {}), epoch)
+            return NodeWrite(seen.pod.uid, _condition(seen), None, replace_changes(ledger, found.shares, {}), epoch)
 
         guess = NodeLedger(node, entries={seen.pod.uid: seen}) if ledger is None else ledger
-        return self._written(plan, guess, epoch)
+        return self._write(plan, guess, epoch)
 
-    # ------------------------------------------------------------------- for the watcher: fenced by its epoch, `seen`
-    # being the ledger as it last read it, or had it from a result
+    # --------------------------------------------------------------------------------- for the watcher: fenced by epoch
 
-    def settle(self, seen: NodeLedger, entry: Entry, *, epoch: int) -> LedgerResult:
-        """The pod is on this node, with these shares: confirm its reservation, correct it, or adopt the pod.
+    def put_bound(self, seen: NodeLedger, entry: Entry, *, epoch: int) -> LedgerResult:
+        """The pod is on this node with these shares: make its entry BOUND, correct its shares, or add the entry.
 
-        `entry`: BOUND; its attempt and since count only where the pod has none yet. Whether there is enough does not
-        matter any more: what is not free is owed.
+        seen: the ledger as last read. entry: its attempt and since are used only if the pod has no entry yet. It does
+        not matter whether enough is available: the rest becomes owed.
         """
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
             found = ledger.entries.get(entry.pod.uid)
             if found is None:
-                return NodeWrite(entry.pod.uid, None, entry, settling(ledger, {}, entry.shares), epoch)
+                return NodeWrite(entry.pod.uid, None, entry, replace_changes(ledger, {}, entry.shares), epoch)
             if found.state is EntryState.BOUND and dict(found.shares) == dict(entry.shares):
                 return LedgerOutcome.DONE
             bound = replace(found, state=EntryState.BOUND, shares=entry.shares)
-            return NodeWrite(entry.pod.uid, _is(found), bound, settling(ledger, found.shares, entry.shares), epoch)
+            return NodeWrite(
+                entry.pod.uid, _condition(found), bound, replace_changes(ledger, found.shares, entry.shares), epoch
+            )
 
-        return self._written(plan, seen, epoch)
+        return self._write(plan, seen, epoch)
 
     def resize(self, seen: NodeLedger, capacity: Mapping[str, int], *, epoch: int) -> LedgerResult:
-        """The node has this capacity. What grows pays what is owed; what shrinks below what is held is owed."""
+        """Set the node's capacity. seen: the ledger as last read.
+
+        Growth reduces `owed` first. What the entries hold beyond a smaller capacity becomes owed.
+        """
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
-            pools = resizing(ledger, capacity)
+            pools = capacity_changes(ledger, capacity)
             return NodeWrite(pools=pools, epoch=epoch) if pools else LedgerOutcome.DONE
 
-        return self._written(plan, seen, epoch)
+        return self._write(plan, seen, epoch)
 
-    def _written(self, plan: Plan, ledger: NodeLedger, epoch: int | None = None) -> LedgerResult:
+    def _write(self, plan: Plan, ledger: NodeLedger, epoch: int | None = None) -> LedgerResult:
         for _ in range(TRIES):
-            planned = _refused(ledger, epoch) or plan(ledger)
+            planned = _not_writable(ledger, epoch) or plan(ledger)
             if isinstance(planned, LedgerOutcome):
                 return LedgerResult(planned, ledger)
             result = self.table.write(ledger.node, planned)
@@ -167,11 +184,11 @@ class Ledger:
         return LedgerResult(LedgerOutcome.CONTENDED, ledger)
 
 
-def created(node: str, capacity: Mapping[str, int], entries: Mapping[str, Entry], epoch: int) -> NodeLedger:
-    """The ledger of a node with this capacity, on which these pods are."""
+def new_ledger(node: str, capacity: Mapping[str, int], entries: Mapping[str, Entry], epoch: int) -> NodeLedger:
+    """The ledger of a node with this capacity and these entries."""
     ledger = NodeLedger(node, entries=entries)
     pools = {**capacity, **{pool: 0 for entry in entries.values() for pool in entry.shares}}
-    left = {pool: capacity.get(pool, 0) - ledger.held(pool) for pool in pools}
+    left = {pool: capacity.get(pool, 0) - ledger.allocated(pool) for pool in pools}
     return NodeLedger(
         node,
         capacity={pool: amount for pool, amount in capacity.items() if amount},
@@ -182,11 +199,11 @@ def created(node: str, capacity: Mapping[str, int], entries: Mapping[str, Entry]
     )
 
 
-def _refused(ledger: NodeLedger, epoch: int | None) -> LedgerOutcome | None:
+def _not_writable(ledger: NodeLedger, epoch: int | None) -> LedgerOutcome | None:
     if ledger.avail is None:
         return LedgerOutcome.NO_LEDGER
     return LedgerOutcome.STALE_EPOCH if epoch is not None and ledger.epoch > epoch else None
 
 
-def _is(entry: Entry) -> EntryIs:
-    return EntryIs(entry.attempt, entry.state)
+def _condition(entry: Entry) -> EntryCondition:
+    return EntryCondition(entry.attempt, entry.state)

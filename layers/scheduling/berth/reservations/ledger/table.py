@@ -1,4 +1,10 @@
-"""Calls of the ledger's table as long as there is time before a deadline."""
+"""The port of the ledger's table: what bind, the watcher and `berth reservations` need of the store.
+
+Guarantees: every read is consistent. Every write is one conditional or idempotent operation on one item, so a caller
+may repeat it after a lost answer. Not guaranteed: transactions over several items.
+
+Every method may raise TableUnavailable. `TableCalls` repeats a call while there is time before a deadline.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +24,20 @@ __all__ = ["LedgerTable", "Marker", "MarkerState", "NotWritten", "TableUnavailab
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The ledger as this very write left it (ALL_NEW): a committed version."""
+    """The ledger as this write left it (ALL_NEW): a committed version."""
 
     ledger: NodeLedger
 
 
 @dataclass(frozen=True, slots=True)
 class NotWritten:
-    """A condition did not hold on this ledger (ALL_OLD); None where the node has no item."""
+    """The condition was not met by this ledger (ALL_OLD). None: the node has no item."""
 
     ledger: NodeLedger | None
 
 
 class MarkerState(StrEnum):
-    """REBUILDING: the items are not to be trusted before the watcher has made them anew."""
+    """REBUILDING: the items are not reliable until the watcher has rebuilt all of them."""
 
     READY = "ready"
     REBUILDING = "rebuilding"
@@ -39,8 +45,10 @@ class MarkerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What the table says of itself; none at all: it is new, or lost. since: seconds since the epoch. nonce: another
-    for each write, so that a marker that was written in between is noticed."""
+    """The state of the whole table. A table without a marker is new, or its content was lost.
+
+    since: seconds since the epoch. nonce: different for each write, so that a concurrent write is noticed.
+    """
 
     state: MarkerState
     epoch: int
@@ -49,67 +57,73 @@ class Marker:
 
 
 class LedgerTable(ABC):
-    """What bind, the watcher and the operator's commands need of the store."""
+    """The store of node ledgers, open reservations and the marker."""
 
     # ------------------------------------------------------------------------------------------------------ node items
 
     @abstractmethod
     def node(self, name: str) -> NodeLedger | None:
-        """A node's ledger as of now (a consistent read); None where there is no item."""
+        """A node's ledger, by a consistent read. None: there is no item."""
 
     @abstractmethod
     def nodes(self) -> Sequence[NodeLedger]:
-        """The ledgers of all nodes, by name. It scans the whole table: for an operator, not for a function."""
+        """All ledgers, ordered by node name. It scans the whole table: only for commands of an operator."""
 
     @abstractmethod
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         """One conditional update of the node's item."""
 
     @abstractmethod
-    def create(self, ledger: NodeLedger, *, over_blank: bool = False) -> Written | NotWritten:
-        """Put the whole item where the node has none. over_blank: or one that is blank and of no later epoch."""
+    def create(self, ledger: NodeLedger) -> Written | NotWritten:
+        """Put the whole item if the node has none."""
 
     @abstractmethod
-    def blank(self, node: str, epoch: int) -> Written | NotWritten:
-        """Take `avail` from the item if it is of no later epoch: nothing can be reserved there until it is created."""
+    def begin_rebuild(self, node: str, epoch: int) -> Written | NotWritten:
+        """Remove `avail` from the item, unless its epoch is later: nothing can be reserved until finish_rebuild."""
+
+    @abstractmethod
+    def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
+        """Put the whole item if the node has none, or one that is being rebuilt and whose epoch is not later."""
 
     @abstractmethod
     def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
-        """Delete the item if it has no entries and is of no later epoch. Written has the ledger that was deleted.
+        """Delete the item if it has no entries and its epoch is not later. Written: the ledger that was deleted.
 
-        NotWritten(None): there is none, so nothing is left to do.
+        NotWritten(None): there is no item.
         """
 
     # ----------------------------------------------------------------------------------------------- open reservations
 
     @abstractmethod
     def put_open(self, reservation: OpenReservation) -> None:
-        """Put it. Each attempt has one of its own: what stands there can only be the same."""
+        """Put it. Each attempt has its own item, so an existing item can only be the same."""
 
     @abstractmethod
     def delete_open(self, uid: str, node: str, attempt: str) -> None:
-        """Delete that of this attempt, if it is still there. Another attempt's stays: it may trace an entry."""
+        """Delete the open reservation of this attempt if it exists. Those of other attempts stay."""
 
     @abstractmethod
     def open_reservations(self) -> Sequence[OpenReservation]:
-        """All of them, as of now (one consistent query, all its pages). A pod may have several on a node, one for each
-        attempt; the entry, of which there is one, names the attempt that owns it."""
+        """All of them, by one consistent query with all its pages.
+
+        A pod may have several on a node, one for each attempt. Its one entry names the attempt that owns it.
+        """
 
     @abstractmethod
     def request_release(self, reservation: OpenReservation) -> None:
-        """Mark the open reservation of this attempt for release; where there is none, put this one, marked."""
+        """Mark the open reservation of this attempt for release. If there is none, put this one with the mark."""
 
     # ---------------------------------------------------------------------------------------------------------- marker
 
     @abstractmethod
     def marker(self) -> Marker | None:
-        """As of now (a consistent read)."""
+        """The marker, by a consistent read."""
 
     @abstractmethod
     def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
-        """Put it in the place of the one that was seen. False: another stands there by now.
+        """Replace the marker that was seen, compared by its nonce. False: the table has another one by now.
 
-        `seen` is compared by its nonce. Where this very marker stands already, an earlier try has succeeded.
+        If the table has this marker already, an earlier try has succeeded.
         """
 
 
@@ -117,14 +131,14 @@ T = TypeVar("T")
 
 
 class DeadlineExceeded(Exception):
-    """There is no time left for another call."""
+    """There is not enough time left for another call."""
 
 
 @dataclass(slots=True)
 class TableCalls:
-    """seconds: the longest that one call takes; none begins with less time left.
+    """seconds: the longest that one call takes; no call begins with less time left.
 
-    repeated: one went unanswered, and may be carried out yet.
+    repeated: a call went unanswered, so the table may still carry it out.
     """
 
     remaining: Remaining
@@ -132,9 +146,9 @@ class TableCalls:
     repeated: bool = False
 
     def with_retry(self, call: Callable[[], T]) -> T:
-        """Make the call, and again if it goes unanswered: a socket may have died while the environment was frozen.
+        """Make the call, and repeat it once if it fails: a connection may have died while the environment was frozen.
 
-        For operations that may be repeated. Raises DeadlineExceeded and TableUnavailable.
+        For idempotent operations. Raises DeadlineExceeded and TableUnavailable.
         """
         self._check()
         try:

@@ -1,4 +1,4 @@
-"""What becomes of reservations in the watcher's hands, by name: for logs, metrics and tests."""
+"""What the reconciler reports: one event for each change of the ledger, for logs, metrics and tests."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-_NONE: Mapping[str, int] = MappingProxyType({})
+_NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
 
 
-class ReservationEvent(StrEnum):
-    """CONFIRMED: the reserved pod is on the node. CORRECTED: it holds something else than was written down. ADOPTED:
-    somebody else brought a pod there. RELEASED: the pod has ended, or is elsewhere. EXPIRED: its bind never completed.
-    POSTPONED: a reservation is old, and yet not to be given back (detail says why). RESIZED: the node's capacity.
-    OWED: more is held than the node has. REBUILT: the node's ledger was made anew, from the pods that are there.
-    READY: all of them were. OUTRANKED: a later watcher has written, this one does nothing any more."""
+class ReservationEventType(StrEnum):
+    """What happened. The values are stored as a metric dimension.
+
+    CONFIRMED: the reserved pod is on the node. CORRECTED: the pod holds other amounts than its entry. ADOPTED: another
+    scheduler bound the pod, or the pod was there before the ledger. RELEASED: the pod has ended, or is on another node.
+    EXPIRED: its bind never completed. POSTPONED: a reservation is old, but cannot be released yet; detail says why.
+    CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed. OWED: the pods of a node hold more
+    than its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of one node was rebuilt from the
+    pods there. READY: all of them were. OUTRANKED: a watcher of a later epoch has written, so this one stops.
+    """
 
     CONFIRMED = "confirmed"
     CORRECTED = "corrected"
@@ -35,35 +39,35 @@ class ReservationEvent(StrEnum):
     CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
 
 
-WORTH_A_LOOK = frozenset(
+WARNING_EVENTS = frozenset(
     {
-        ReservationEvent.EXPIRED,
-        ReservationEvent.OWED,
-        ReservationEvent.REBUILDING,
-        ReservationEvent.READY,
-        ReservationEvent.OUTRANKED,
+        ReservationEventType.EXPIRED,
+        ReservationEventType.OWED,
+        ReservationEventType.REBUILDING,
+        ReservationEventType.READY,
+        ReservationEventType.OUTRANKED,
+        *(each for each in ReservationEventType if each.startswith("failure-")),
     }
-    | {each for each in ReservationEvent if each.startswith("failure-")}
 )
-"""What an operator may want to know of; the rest is every day's."""
+"""Logged as warnings, for an operator. The others are routine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """One of them. pod: `namespace/name`. amounts: by pool; of OWED, what is held beyond the capacity."""
+class ReservationEvent:
+    """pod: `namespace/name`. amounts: by pool; for OWED, the amounts beyond the capacity."""
 
-    happening: ReservationEvent
+    type: ReservationEventType
     node: str = ""
     pod: str = ""
-    amounts: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    amounts: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNTS)
     detail: str = ""
 
     def __str__(self) -> str:
         where = f" on {self.node}" if self.node else ""
         amounts = ", ".join(f"{pool} {amount}" for pool, amount in sorted(self.amounts.items()))
-        told = [part for part in (f"{self.happening}{where}", self.pod, amounts, self.detail) if part]
-        return ": ".join(told)
+        parts = [part for part in (f"{self.type}{where}", self.pod, amounts, self.detail) if part]
+        return ": ".join(parts)
 
 
-Report = Callable[[Event], None]
-"""Told of each, as it happens; raises nothing."""
+Report = Callable[[ReservationEvent], None]
+"""Called with each event as it happens; raises nothing."""

@@ -1,7 +1,7 @@
-"""Who is where, as it is published: what the ledger is reconciled with.
+"""Which pods are on which node, as published in the node cache. The reconciler brings the ledger to this state.
 
-Only what has been published counts. What a leader has merely observed, its successor may not know: it would give back
-what a pod holds, because in what it loaded that pod is not on the node.
+Only published state counts. A leader may have observed more than it has published, and its successor does not know
+that: it would release the entries of pods that are not on the node in what it loaded.
 """
 
 from __future__ import annotations
@@ -15,53 +15,63 @@ from berth.scheduling.managed_resources.counting import Counting, left
 from berth.scheduling.objects import NodeInfo, Pod
 
 NO_CAPACITY: Mapping[str, int] = MappingProxyType({})
-_NOBODY: Mapping[str, Pod] = MappingProxyType({})
-_FINISHED, _UNBOUND = "finished", "unbound"
+_NO_PODS: Mapping[str, Pod] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What is kept of a pod by its key. place: a node, after a slash; or _UNBOUND or _FINISHED."""
+class _TrackedPod:
+    """node: empty for a pod that is not bound, and for one that has finished."""
 
-    pod: PodKey
-    place: str
+    key: PodKey
+    node: str
+    finished: bool
+
+    @property
+    def is_unbound(self) -> bool:
+        return not self.node and not self.finished
 
 
 class PublishedPods:
-    """For one thread. It knows the nodes that have something counted, the pods that ask for it, and which pods have
-    finished; of all others it keeps nothing."""
+    """For one thread. It keeps the nodes with counted resources, the pods that request them, and finished pods.
+
+    It keeps nothing of other pods.
+    """
 
     def __init__(self, counting: Counting) -> None:
         self._counting = counting
         self._capacity: dict[str, Mapping[str, int]] = {}
-        self._on: dict[str, dict[str, Pod]] = {}
-        self._pods: dict[str, _Known] = {}
-        self._place_of: dict[str, str] = {}
+        self._pods_by_node: dict[str, dict[str, Pod]] = {}
+        """By node, then by UID."""
+        self._by_key: dict[str, _TrackedPod] = {}
+        self._by_uid: dict[str, _TrackedPod] = {}
 
     @property
     def nodes(self) -> Set[str]:
-        """Those that have something counted, or pods that ask for it."""
-        return self._capacity.keys() | self._on.keys()
+        """The nodes that have a counted resource, or pods that request one."""
+        return self._capacity.keys() | self._pods_by_node.keys()
 
     def capacity(self, node: str) -> Mapping[str, int]:
-        """What the node has, by pool; nothing where it is not there."""
+        """The node's capacity by pool; empty if there is no such node."""
         return self._capacity.get(node, NO_CAPACITY)
 
     @property
-    def unbound(self) -> Sequence[PodKey]:
-        """The pods that ask for something counted and are on no node."""
-        return [known.pod for known in self._pods.values() if known.place == _UNBOUND]
+    def unbound_pods(self) -> Sequence[PodKey]:
+        """The pods that request a counted resource and are on no node."""
+        return [pod.key for pod in self._by_key.values() if pod.is_unbound]
 
-    def settled(self, uid: str) -> bool:
-        """Whether the pod is on a node, or has ended: no Binding of it can succeed any more."""
-        return self._place_of.get(uid, _UNBOUND) != _UNBOUND
+    def is_bound_or_finished(self, uid: str) -> bool:
+        """Whether the pod is on a node or has ended: then no Binding of it can succeed any more."""
+        pod = self._by_uid.get(uid)
+        return pod is not None and not pod.is_unbound
 
     def entries(self, node: str, ledger: NodeLedger | None, now: float) -> Mapping[str, Entry]:
-        """By UID what the pods there hold. A pod that names no device keeps what it counts on in `ledger`, or takes
-        what has the most room. now: seconds since the epoch, for those that are new."""
-        pods, capacity = self._on.get(node, _NOBODY), self.capacity(node)
+        """What the pods on the node hold, by UID. now: `since` of new entries, seconds since the epoch.
+
+        A pod without a device annotation keeps the devices of its entry in `ledger`, or gets those with the most room.
+        """
+        pods, capacity = self._pods_by_node.get(node, _NO_PODS), self.capacity(node)
         held: dict[str, Shares] = {}
-        unnamed: list[Pod] = []
+        without_device: list[Pod] = []
         for uid, pod in pods.items():
             shares = self._counting.shares(pod, capacity)
             known = ledger.entries.get(uid) if ledger is not None else None
@@ -70,21 +80,21 @@ class PublishedPods:
             elif known is not None:
                 held[uid] = known.shares
             else:
-                unnamed.append(pod)
-        for pod in sorted(unnamed, key=lambda each: (each.start_time or 0, each.uid)):
-            held[pod.uid] = self._counting.adopted(pod, capacity, left(capacity, _sum(held)))
+                without_device.append(pod)
+        for pod in sorted(without_device, key=lambda each: (each.start_time or 0, each.uid)):
+            held[pod.uid] = self._counting.adopted(pod, capacity, left(capacity, _total(held)))
         return {
             uid: Entry(PodKey(pods[uid].namespace, pods[uid].name, uid), EntryState.BOUND, "", shares, now)
             for uid, shares in held.items()
             if shares
         }
 
-    def learn(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None]) -> Set[str]:
-        """What is published now, by key, None for what is gone. Returns the nodes whose ledger it may concern."""
-        concerned = {name for name, node in nodes.items() if self._put_node(name, node)}
+    def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None]) -> Set[str]:
+        """Apply a publication, by key; None for a deleted object. Returns the nodes whose ledger may have to change."""
+        changed = {name for name, node in nodes.items() if self._put_node(name, node)}
         for key, pod in pods.items():
-            concerned |= self._put_pod(key, pod)
-        return concerned
+            changed |= self._put_pod(key, pod)
+        return changed
 
     def _put_node(self, name: str, node: NodeInfo | None) -> bool:
         capacity = NO_CAPACITY if node is None else self._counting.capacity(node)
@@ -97,49 +107,43 @@ class PublishedPods:
         return True
 
     def _put_pod(self, key: str, pod: Pod | None) -> set[str]:
-        now = None if pod is None else self._known(key, pod)
-        before = self._pods.get(key)
-        concerned = set()
+        now = None if pod is None else self._tracked(key, pod)
+        before = self._by_key.get(key)
+        changed = set()
         if before is not None and before != now:
-            concerned |= self._forget(key, before)
+            changed |= self._remove(key, before)
         if pod is not None and now is not None:
-            uid = now.pod.uid
-            self._pods[key], self._place_of[uid] = now, now.place
-            if node := _node(now.place):
-                on = self._on.setdefault(node, {})
-                if on.get(uid) != pod:
-                    on[uid] = pod if pod.uid else replace(pod, uid=uid)
-                    concerned.add(node)
-        return concerned
+            uid = now.key.uid
+            self._by_key[key] = self._by_uid[uid] = now
+            if now.node:
+                on_node = self._pods_by_node.setdefault(now.node, {})
+                if on_node.get(uid) != pod:
+                    on_node[uid] = pod if pod.uid else replace(pod, uid=uid)
+                    changed.add(now.node)
+        return changed
 
-    def _known(self, key: str, pod: Pod) -> _Known | None:
-        # Only in a dump that was written by hand a pod has no UID.
-        identity = PodKey(pod.namespace, pod.name, pod.uid or key)
+    def _tracked(self, key: str, pod: Pod) -> _TrackedPod | None:
+        # Only in a hand-written dump a pod has no UID.
+        pod_key = PodKey(pod.namespace, pod.name, pod.uid or key)
         if pod.finished:
-            return _Known(identity, _FINISHED)
+            return _TrackedPod(pod_key, "", finished=True)
         if not self._counting.demands(pod):
             return None
-        return _Known(identity, f"/{pod.node_name}" if pod.node_name else _UNBOUND)
+        return _TrackedPod(pod_key, pod.node_name, finished=False)
 
-    def _forget(self, key: str, known: _Known) -> set[str]:
-        uid = known.pod.uid
-        del self._pods[key], self._place_of[uid]
-        node = _node(known.place)
-        if not node:
+    def _remove(self, key: str, pod: _TrackedPod) -> set[str]:
+        uid = pod.key.uid
+        del self._by_key[key], self._by_uid[uid]
+        if not pod.node:
             return set()
-        on = self._on[node]
-        del on[uid]
-        if not on:
-            del self._on[node]
-        return {node}
+        on_node = self._pods_by_node[pod.node]
+        del on_node[uid]
+        if not on_node:
+            del self._pods_by_node[pod.node]
+        return {pod.node}
 
 
-def _node(place: str) -> str:
-    """Empty where it is none."""
-    return place[1:] if place.startswith("/") else ""
-
-
-def _sum(held: Mapping[str, Shares]) -> Mapping[str, int]:
+def _total(held: Mapping[str, Shares]) -> Mapping[str, int]:
     total: dict[str, int] = {}
     for shares in held.values():
         for pool, amount in shares.items():

@@ -1,13 +1,19 @@
-"""Making ledgers anew from the pods that are on the nodes, while nothing can be reserved there.
+"""Rebuilds ledgers from the pods on the nodes. Nothing can be reserved on a node while its ledger is rebuilt.
 
-A ledger that was lost has forgotten the binds that were under way. So it is made in this order: the item is blanked,
-and from then on no bind can reserve there; a bind that reserved before has its time to end; what is published is
-waited for until it was observed after that; every pod that something may have been reserved for is made unbindable (see
-expiry), those of the open reservations and of the old entries and, where all ledgers are made anew, every unbound pod
-that asks for something counted, for a table that was lost tells of none; and only then the pods that are published on
-the node are entered, and reserving begins again.
+A lost table has forgotten the binds that were under way. So the order of the steps matters, for each node:
 
-A rebuild that is cut off begins anew with the next watcher. It is marked in the table by `rebuilding`.
+1. Remove `avail` from the item: from now on no bind can reserve on the node.
+2. Read the open reservations of the node: a bind that reserved before step 1 has written one.
+3. Wait until no bind that began before step 1 can still run, and until a later state of the cluster is published.
+4. Invalidate the Bindings of every pod that may have been reserved for (see expiry): the pods of the open reservations
+   and of the old reserved entries. If all ledgers are rebuilt, also every unbound pod that requests a counted resource:
+   a lost table has no trace of its binds.
+5. Write the entries of the pods that are published on the node, with `avail`: now binds can reserve again.
+
+Guarantees: no Binding that was sent before the rebuild succeeds after it without an entry in the new ledger. A rebuild
+that is interrupted begins again with the next watcher; the table's marker says `rebuilding` until the end.
+
+Not guaranteed: how long it takes. While the table or the API server does not answer, it waits.
 """
 
 from __future__ import annotations
@@ -17,28 +23,31 @@ from dataclasses import dataclass
 
 from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
 from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, NotWritten
-from berth.reservations.reconciler.events import Event, Report, ReservationEvent
-from berth.reservations.reconciler.expiry import Expired, Expiry, On
-from berth.reservations.reconciler.node_reconciliation import NodeReconciliation, Outranked
+from berth.reservations.reconciler.events import Report, ReservationEvent, ReservationEventType
+from berth.reservations.reconciler.expiry import Expiry, ExpiryResult, OnNode
+from berth.reservations.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch
 
 LATE_SECONDS = 5.0
-"""Beyond the scheduler's httpTimeout a Binding may be on its way for so long."""
+"""How long after the scheduler's httpTimeout a Binding may still arrive."""
 
 
 @dataclass(slots=True)
-class _Blank:
-    """A node that is being rebuilt: what was reserved there when it was blanked, since when that is known, and after
-    what moment (in seconds since the epoch) the cluster must have been observed."""
+class _NodeRebuild:
+    """A node between step 2 and step 5. unconfirmed: the reservations whose Binding may still arrive.
 
-    suspects: list[OpenReservation]
-    monotonic: float
+    read_at: when they were read, in monotonic seconds. observed_after: the published state must be later than this, in
+    seconds since the epoch.
+    """
+
+    unconfirmed: list[OpenReservation]
+    read_at: float
     observed_after: float
 
 
 class Rebuild:
-    """The nodes whose ledger is to be made anew; for one thread, and one leadership.
+    """The nodes whose ledger has to be rebuilt; for one thread and one leadership.
 
-    Every method may raise TableUnavailable and Outranked, and may then be called again.
+    Methods may raise TableUnavailable and StaleEpoch, and may be repeated.
     """
 
     def __init__(
@@ -47,150 +56,159 @@ class Rebuild:
         reconciliation: NodeReconciliation,
         expiry: Expiry,
         epoch: int,
-        quiet: float,
+        bind_seconds: float,
         *,
         wall: Callable[[], float],
         monotonic: Callable[[], float],
         new_id: Callable[[], str],
         report: Report,
-        unbound: Callable[[], Iterable[PodKey]],
+        unbound_pods: Callable[[], Iterable[PodKey]],
     ) -> None:
-        """quiet: seconds after which no bind that began before can be under way. unbound: the pods that ask for
-        something counted and are published on no node."""
+        """bind_seconds: the longest time from the begin of a bind to the arrival of its Binding.
+
+        unbound_pods: the pods that request a counted resource and are published on no node.
+        """
         self._table = table
         self._reconciliation = reconciliation
         self._expiry = expiry
         self._epoch = epoch
-        self._quiet = quiet
+        self._bind_seconds = bind_seconds
         self._wall = wall
         self._monotonic = monotonic
         self._new_id = new_id
         self._report = report
-        self._unbound = unbound
-        self._wanted: dict[str, None] = {}
-        self._blanked: dict[str, list[OpenReservation]] = {}
-        self._blank: dict[str, _Blank] = {}
-        self._filled: set[str] = set()
+        self._unbound_pods = unbound_pods
+        self._queue: dict[str, None] = {}
+        """Nodes before step 1, in order."""
+        self._without_avail: dict[str, list[OpenReservation]] = {}
+        """Nodes between steps 1 and 2, with the reserved entries of the old ledger."""
+        self._waiting: dict[str, _NodeRebuild] = {}
+        """Nodes between steps 2 and 5."""
+        self._rebuilt: set[str] = set()
         self._marker: Marker | None = None
-        """This watcher's own, while it rebuilds all."""
-        self._to_touch: list[PodKey] | None = None
+        """The marker that this watcher wrote, while it rebuilds all ledgers."""
+        self._pods_to_invalidate: list[PodKey] | None = None
         self._observed_at = 0.0
 
     @property
     def is_under_way(self) -> bool:
-        """Whether there is something to do."""
-        return bool(self._wanted or self._blanked or self._blank or self._marker)
+        """Whether a ledger has to be rebuilt."""
+        return bool(self._queue or self._without_avail or self._waiting or self._marker)
 
-    def concerns(self, node: str) -> bool:
-        """Whether this node's ledger is to be made anew."""
-        return self._is_begun(node) or (self._marker is not None and node not in self._filled)
+    def includes(self, node: str) -> bool:
+        """Whether this node's ledger has to be rebuilt."""
+        return self._is_known(node) or (self._marker is not None and node not in self._rebuilt)
 
-    def heed(self, marker: Marker | None, nodes: Iterable[str]) -> None:
-        """Begin with all these nodes where the marker says so: it is absent, or asks for a rebuild."""
+    def follow_marker(self, marker: Marker | None, nodes: Iterable[str]) -> None:
+        """Begin a rebuild of these nodes, all of the cluster, if the marker is absent or requests one."""
         if marker is not None and marker.epoch > self._epoch:
-            raise Outranked("marker")
-        own = self._marker is not None and marker is not None and marker.nonce == self._marker.nonce
-        if own or (marker is not None and marker.state is MarkerState.READY):
-            if not own:
+            raise StaleEpoch("marker")
+        is_own = self._marker is not None and marker is not None and marker.nonce == self._marker.nonce
+        if is_own or (marker is not None and marker.state is MarkerState.READY):
+            if not is_own:
                 self._marker = None
             return
-        mine = Marker(MarkerState.REBUILDING, self._epoch, self._wall(), self._new_id())
-        if not self._table.put_marker(mine, marker):
-            return  # another stands there by now: heed that one
-        self._marker = mine
-        self._blank, self._blanked, self._filled = {}, {}, set()
-        self._to_touch = None
-        self._wanted = dict.fromkeys(nodes)
-        self._report(Event(ReservationEvent.REBUILDING, detail=f"all {len(self._wanted)} nodes"))
+        rebuilding = Marker(MarkerState.REBUILDING, self._epoch, self._wall(), self._new_id())
+        if not self._table.put_marker(rebuilding, marker):
+            return  # the table has another marker by now; the next call reads it
+        self._marker = rebuilding
+        self._waiting, self._without_avail, self._rebuilt = {}, {}, set()
+        self._pods_to_invalidate = None
+        self._queue = dict.fromkeys(nodes)
+        detail = f"all {len(self._queue)} nodes"
+        self._report(ReservationEvent(ReservationEventType.REBUILDING, detail=detail))
 
     def add(self, node: str) -> None:
-        """Make this one's ledger anew."""
-        if not self._is_begun(node):
-            self._wanted[node] = None
+        """Rebuild this node's ledger."""
+        if not self._is_known(node):
+            self._queue[node] = None
 
     def step(self, observed_at: float) -> bool:
-        """Blank one node, or fill one, or end the rebuild. False: there is nothing to do yet.
+        """Do one step for one node, or end the rebuild. False: there is nothing to do yet.
 
-        observed_at: how old what is published of pods is, in seconds since the epoch.
+        observed_at: when the published pods were observed, in seconds since the epoch.
         """
-        if self._wanted:
-            self._blank_next()
+        if self._queue:
+            self._remove_avail()
             return True
-        if self._blanked:
-            self._suspect()
+        if self._without_avail:
+            self._read_open_reservations()
             return True
         self._observed_at = observed_at
-        for node, blank in self._blank.items():
-            if self._monotonic() - blank.monotonic >= self._quiet and observed_at > blank.observed_after:
-                return self._touch_all() and self._fill(node, blank)
-        return self._end()
+        for node, rebuild in self._waiting.items():
+            has_waited = self._monotonic() - rebuild.read_at >= self._bind_seconds
+            if has_waited and observed_at > rebuild.observed_after:
+                return self._invalidate_unbound_pods() and self._finish_node(node, rebuild)
+        return self._finish()
 
-    def _is_begun(self, node: str) -> bool:
-        return node in self._wanted or node in self._blank or node in self._blanked
+    def _is_known(self, node: str) -> bool:
+        return node in self._queue or node in self._waiting or node in self._without_avail
 
-    def _blank_next(self) -> None:
-        node = next(iter(self._wanted))
-        written = self._table.blank(node, self._epoch)
+    def _remove_avail(self) -> None:
+        """Step 1, for the next node."""
+        node = next(iter(self._queue))
+        written = self._table.begin_rebuild(node, self._epoch)
         if isinstance(written, NotWritten) and written.ledger is not None:
-            raise Outranked(node)
+            raise StaleEpoch(node)
         entries = {} if written.ledger is None else written.ledger.entries
-        del self._wanted[node]
-        self._blanked[node] = [
+        del self._queue[node]
+        self._without_avail[node] = [
             OpenReservation(entry.pod, node, entry.attempt, entry.shares, entry.since)
             for entry in entries.values()
             if entry.state is EntryState.RESERVED
         ]
 
-    def _suspect(self) -> None:
-        """Read after they are blank: whoever has reserved there had put its open reservation before."""
+    def _read_open_reservations(self) -> None:
+        """Step 2, for all nodes after step 1."""
         found = self._table.open_reservations()
-        for node, reserved in self._blanked.items():
-            suspects = reserved + [each for each in found if each.node == node]
-            self._blank[node] = _Blank(suspects, self._monotonic(), self._wall() + self._quiet)
-        self._blanked = {}
+        for node, reserved in self._without_avail.items():
+            unconfirmed = reserved + [each for each in found if each.node == node]
+            self._waiting[node] = _NodeRebuild(unconfirmed, self._monotonic(), self._wall() + self._bind_seconds)
+        self._without_avail = {}
 
-    def _touch_all(self) -> bool:
-        """Whether every pod that may have been being bound when the ledgers were blanked is unbindable by now."""
+    def _invalidate_unbound_pods(self) -> bool:
+        """Step 4 if all ledgers are rebuilt. False: the API server gave no answer, or a pod keeps changing."""
         if self._marker is None:
             return True
-        if self._to_touch is None:
-            # It is published by now, on a node or on none.
-            self._to_touch = list(self._unbound())
-        while self._to_touch:
-            if not self._is_unbindable(self._to_touch[-1]):
+        if self._pods_to_invalidate is None:
+            # Each is published by now, on a node or unbound.
+            self._pods_to_invalidate = list(self._unbound_pods())
+        while self._pods_to_invalidate:
+            if not self._invalidate_bindings(self._pods_to_invalidate[-1]):
                 return False
-            self._to_touch.pop()
+            self._pods_to_invalidate.pop()
         return True
 
-    def _fill(self, node: str, blank: _Blank) -> bool:
-        while blank.suspects:
-            suspect = blank.suspects[-1]
-            if not self._is_unbindable(suspect.pod):
+    def _finish_node(self, node: str, rebuild: _NodeRebuild) -> bool:
+        """Steps 4 and 5 for one node."""
+        while rebuild.unconfirmed:
+            reservation = rebuild.unconfirmed[-1]
+            if not self._invalidate_bindings(reservation.pod):
                 return False
-            self._expiry.forget(suspect)
-            blank.suspects.pop()
-        if blank.observed_after >= self._observed_at:
-            return True  # one of them is here after all, and that is still to be published
-        self._reconciliation.fill(node)
-        self._filled.add(node)
-        del self._blank[node]
+            self._expiry.delete_open(reservation)
+            rebuild.unconfirmed.pop()
+        if rebuild.observed_after >= self._observed_at:
+            return True  # a pod was bound here meanwhile: it has to be published first
+        self._reconciliation.rebuild(node)
+        self._rebuilt.add(node)
+        del self._waiting[node]
         return True
 
-    def _is_unbindable(self, pod: PodKey) -> bool:
-        """Whether nothing can come of an earlier bind any more that will not be published."""
-        match self._expiry.make_unbindable(pod):
-            case Expired():
+    def _invalidate_bindings(self, pod: PodKey) -> bool:
+        """Whether every earlier bind of the pod has failed or will be published."""
+        match self._expiry.invalidate_bindings(pod):
+            case ExpiryResult():
                 return False
-            case On(node=node) if node in self._blank:
-                self._blank[node].observed_after = self._wall()
+            case OnNode(node=node) if node in self._waiting:
+                self._waiting[node].observed_after = self._wall()
         return True
 
-    def _end(self) -> bool:
-        if self._marker is None or self._blank:
+    def _finish(self) -> bool:
+        if self._marker is None or self._waiting:
             return False
         ready = Marker(MarkerState.READY, self._epoch, self._wall(), self._new_id())
         if self._table.put_marker(ready, self._marker):
-            self._report(Event(ReservationEvent.READY))
-        # Else somebody has asked for another rebuild meanwhile: the marker says so.
+            self._report(ReservationEvent(ReservationEventType.READY))
+        # Otherwise another rebuild was requested meanwhile; the next follow_marker begins it.
         self._marker = None
         return True

@@ -1,12 +1,12 @@
-"""The watcher's part in the ledger: it follows what is published, looks after old reservations, and visits every node.
+"""The watcher's part of the ledger: it follows publications, checks old reservations, and reconciles every node.
 
-Guarantees. What it writes follows from what has been published, and is refused where a later watcher has written: a
-deposed one can do nothing wrong. A crash between any two calls leaves something that its successor finds: by the pods
-that are published, by the open reservations, or by the visit that each watcher pays to every node. While the table or
-the API server refuses, everything stays as it is, and is tried again.
+Guarantees. Every write follows from what has been published, and is fenced by the watcher's epoch: a deposed watcher
+can do no harm. After a crash between any two calls, the next watcher finds the rest of the work: by the published pods,
+by the open reservations, or by reconciling every node once. While the table or the API server refuses, the ledger stays
+as it is, and the work is repeated.
 
-Not guaranteed: that the ledger is up to date with what is published. What it lags behind by is held too long, never too
-short.
+Not guaranteed: that the ledger is up to date with what is published. Until it is, amounts stay reserved too long, never
+too short.
 """
 
 from __future__ import annotations
@@ -17,31 +17,41 @@ from dataclasses import dataclass
 
 from berth.reservations.ledger.entry import OpenReservation
 from berth.reservations.ledger.table import LedgerTable, MarkerState, TableUnavailable
-from berth.reservations.reconciler.events import Event, Report, ReservationEvent
-from berth.reservations.reconciler.expiry import Expired, Expiry, ExpiryOutcome
-from berth.reservations.reconciler.node_reconciliation import NodeReconciliation, Outranked
-from berth.reservations.reconciler.open_reservations import OpenReservations, id_of
+from berth.reservations.reconciler.events import Report, ReservationEvent, ReservationEventType
+from berth.reservations.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult
+from berth.reservations.reconciler.node_reconciliation import NodeReconciliation, StaleEpoch
+from berth.reservations.reconciler.open_reservations import OpenReservations, key_of
 from berth.reservations.reconciler.published_pods import PublishedPods
 from berth.reservations.reconciler.rebuild import LATE_SECONDS, Rebuild
 from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 
+_CAPACITY_EVENTS = frozenset(
+    {
+        ReservationEventType.RELEASED,
+        ReservationEventType.RESIZED,
+        ReservationEventType.CREATED,
+        ReservationEventType.REBUILT,
+    }
+)
+"""After these, more can be reserved than before."""
+
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """Seconds. poll: between looks at the open reservations and the marker. expiry: how old a reservation is before
-    somebody looks what became of its bind; no bind takes so long. sweep: between visits of nodes where nothing
-    happened. pause: after the table has refused."""
+class Intervals:
+    """In seconds. poll: between reads of the open reservations and the marker. expiry: the age at which a reservation
+    is checked; no bind takes so long. sweep: between nodes without changes. retry: after the table has refused.
+    """
 
     poll: float = 2.0
     expiry: float = 30.0
     sweep: float = 0.05
-    pause: float = 1.0
+    retry: float = 1.0
 
 
 class Reconciler:
-    """For one thread, and one leadership. Nothing it does raises but a defect of ours."""
+    """For one thread and one leadership. `update` and `work` raise nothing but programming errors."""
 
     def __init__(
         self,
@@ -55,178 +65,178 @@ class Reconciler:
         monotonic: Callable[[], float],
         new_id: Callable[[], str],
         report: Report,
-        made_room: Callable[[], None],
-        pace: Pace | None = None,
+        on_capacity_released: Callable[[], None],
+        intervals: Intervals | None = None,
     ) -> None:
-        """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. made_room: called when
-        something was given back that no publication tells of."""
+        """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds.
+
+        on_capacity_released: called when pods may fit that did not fit before, and no publication says so.
+        """
         self._table = table
-        self._roll = PublishedPods(counting)
+        self._published = PublishedPods(counting)
         self._epoch = epoch
         self._monotonic = monotonic
         self._report = report
-        self._made_room = made_room
-        self._pace = pace or Pace()
-        self._node = NodeReconciliation(table, self._roll, epoch, wall, self._told, self._is_ready)
+        self._on_capacity_released = on_capacity_released
+        self._intervals = intervals or Intervals()
+        self._nodes = NodeReconciliation(table, self._published, epoch, wall, self._report_change, self._is_table_ready)
         self._expiry = Expiry(table, pods, epoch)
         self._rebuild = Rebuild(
             table,
-            self._node,
+            self._nodes,
             self._expiry,
             epoch,
             http_timeout + LATE_SECONDS,
             wall=wall,
             monotonic=monotonic,
             new_id=new_id,
-            report=self._told,
-            unbound=lambda: self._roll.unbound,
+            report=self._report_change,
+            unbound_pods=lambda: self._published.unbound_pods,
         )
         self._open = OpenReservations(wall, monotonic)
-        self._concerned: dict[str, None] = {}
+        self._changed_nodes: dict[str, None] = {}
         self._to_sweep: deque[str] = deque()
         self._to_expire: deque[OpenReservation] = deque()
         self._to_close: deque[OpenReservation] = deque()
         self._observed_at = 0.0
-        self._has_learned = False
+        self._has_state = False
         self._poll_at = self._sweep_at = self._resume_at = self._rebuild_at = monotonic()
-        self.is_outranked = False
-        """A later watcher has written; nothing is done any more."""
+        self.is_deposed = False
+        """A watcher of a later epoch has written; this one does nothing any more."""
 
-    def learn(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None], observed_at: float) -> None:
-        """What has been published, by key, None for what is gone: first all there is, then what has changed."""
-        concerned = self._roll.learn(nodes, pods)
+    def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None], observed_at: float) -> None:
+        """Apply a publication, by key, None for a deleted object. The first one has all objects.
+
+        observed_at: when the pods were observed, in seconds since the epoch.
+        """
+        changed = self._published.update(nodes, pods)
         self._observed_at = observed_at
-        if self._has_learned:
-            self._concerned |= dict.fromkeys(sorted(concerned))
+        if self._has_state:
+            self._changed_nodes |= dict.fromkeys(sorted(changed))
         else:
-            # Not all at once: what changes meanwhile goes first.
-            self._to_sweep.extend(sorted(self._roll.nodes))
-            self._has_learned = True
+            # One by one: nodes that change meanwhile go first.
+            self._to_sweep.extend(sorted(self._published.nodes))
+            self._has_state = True
 
     def work(self) -> float:
-        """Do the next thing there is to do. Returns after how many seconds there may be another one."""
+        """Do one piece of work. Returns the seconds until the next one may be due."""
         now = self._monotonic()
-        if self.is_outranked or not self._has_learned:
-            return self._pace.poll
+        if self.is_deposed or not self._has_state:
+            return self._intervals.poll
         if now < self._resume_at:
             return self._resume_at - now
         try:
-            self._next(now)
-        except Outranked as error:
-            self.is_outranked = True
-            self._report(Event(ReservationEvent.OUTRANKED, str(error), detail=f"epoch {self._epoch}"))
+            self._work_once(now)
+        except StaleEpoch as error:
+            self.is_deposed = True
+            self._report(ReservationEvent(ReservationEventType.OUTRANKED, str(error), detail=f"epoch {self._epoch}"))
         except TableUnavailable as error:
-            self._resume_at = now + self._pace.pause
-            self._report(Event(ReservationEvent.TABLE_UNAVAILABLE, detail=str(error)))
-        return self._until_next()
+            self._resume_at = now + self._intervals.retry
+            self._report(ReservationEvent(ReservationEventType.TABLE_UNAVAILABLE, detail=str(error)))
+        return self._seconds_until_due()
 
-    def _until_next(self) -> float:
+    def _seconds_until_due(self) -> float:
         now = self._monotonic()
-        if self.is_outranked:
-            return self._pace.poll
+        if self.is_deposed:
+            return self._intervals.poll
         due = self._poll_at
         if self._to_sweep:
             due = min(due, self._sweep_at)
         if self._rebuild.is_under_way:
             due = min(due, self._rebuild_at)
-        if self._concerned or self._to_close or self._to_expire:
+        if self._changed_nodes or self._to_close or self._to_expire:
             due = now
         return max(0.0, due - now, self._resume_at - now)
 
-    def _next(self, now: float) -> None:
+    def _work_once(self, now: float) -> None:
+        """The most urgent work. It leaves its queue only after success."""
         if now >= self._poll_at:
             self._poll()
-            self._poll_at = now + self._pace.poll
-        elif self._concerned:
-            node = next(iter(self._concerned))
-            self._visit(node)
+            self._poll_at = now + self._intervals.poll
+        elif self._changed_nodes:
+            self._reconcile(next(iter(self._changed_nodes)))
         elif self._to_close:
             self._close(self._to_close[0])
             self._to_close.popleft()
         elif self._rebuild.is_under_way and now >= self._rebuild_at:
             if not self._rebuild.step(self._observed_at):
-                self._rebuild_at = now + self._pace.pause
+                self._rebuild_at = now + self._intervals.retry
         elif self._to_expire:
             self._expire(self._to_expire[0])
             self._to_expire.popleft()
         elif self._to_sweep and now >= self._sweep_at:
-            self._sweep_at = now + self._pace.sweep
-            self._visit(self._to_sweep[0])
+            self._sweep_at = now + self._intervals.sweep
+            self._reconcile(self._to_sweep[0])
             self._to_sweep.popleft()
 
-    def _is_ready(self) -> bool:
-        """Whether the table is the one that the marker was read of."""
+    def _is_table_ready(self) -> bool:
         found = self._table.marker()
         return found is not None and found.state is MarkerState.READY
 
-    def _visit(self, node: str) -> None:
-        if self._rebuild.concerns(node):
+    def _reconcile(self, node: str) -> None:
+        if self._rebuild.includes(node):
             self._rebuild.add(node)
         else:
-            reconciled = self._node.visit(node)
-            for entry in reconciled.reserved:
-                self._open.note_entry(node, entry)
-            if reconciled.blank:
+            result = self._nodes.reconcile(node)
+            for entry in result.reserved:
+                self._open.add_entry(node, entry)
+            if result.needs_rebuild:
                 self._rebuild.add(node)
-            if reconciled.unfinished:
-                # Behind the others, so that one node does not hold them up.
+            if result.must_retry:
+                # Behind the others, so that one node does not delay them.
                 self._to_sweep.append(node)
-        self._concerned.pop(node, None)
+        self._changed_nodes.pop(node, None)
 
     def _poll(self) -> None:
-        """Look at the marker and at all open reservations."""
-        self._rebuild.heed(self._table.marker(), sorted(self._roll.nodes))
+        """Read the marker and all open reservations."""
+        self._rebuild.follow_marker(self._table.marker(), sorted(self._published.nodes))
         now = self._monotonic()
-        known = self._open.note(self._table.open_reservations(), now)
-        waiting = {id_of(each) for each in (*self._to_expire, *self._to_close)}
-        for each, reservation in known.items():
-            if each in waiting or self._rebuild.concerns(reservation.node):
+        known = self._open.refresh(self._table.open_reservations(), now)
+        queued = {key_of(each) for each in (*self._to_expire, *self._to_close)}
+        for key, reservation in known.items():
+            if key in queued or self._rebuild.includes(reservation.node):
                 continue
-            if self._roll.settled(reservation.pod.uid):
-                # The node's ledger is brought to what is published, and then this goes.
-                self._concerned[reservation.node] = None
+            if self._published.is_bound_or_finished(reservation.pod.uid):
+                # Reconcile the node first; then the open reservation can be deleted.
+                self._changed_nodes[reservation.node] = None
                 self._to_close.append(reservation)
-            elif reservation.release_requested or self._open.age(reservation) >= self._pace.expiry:
+            elif reservation.release_requested or self._open.age(reservation) >= self._intervals.expiry:
                 self._to_expire.append(reservation)
 
     def _expire(self, reservation: OpenReservation) -> None:
-        if self._rebuild.concerns(reservation.node):
+        if self._rebuild.includes(reservation.node):
             return
         if self._open.was_on_node_before(reservation, self._observed_at):
-            # It has been published by now that the pod is there, and it is not on the roll: nothing of it is counted.
-            done = self._expiry.release(reservation)
+            # The pod is published on the node by now. PublishedPods does not have it: it requests nothing counted.
+            result = self._expiry.release(reservation)
         else:
-            done = self._expiry.expire(reservation)
-        if done.outcome is ExpiryOutcome.ON_NODE:
-            self._open.note_on_node(reservation)
-        if done.outcome.is_over:
-            self._open.forget(reservation)
-        self._tell_expired(reservation, done)
+            result = self._expiry.expire(reservation)
+        if result.outcome is ExpiryOutcome.ON_NODE:
+            self._open.mark_on_node(reservation)
+        if result.outcome.is_final:
+            self._open.remove(reservation)
+        self._report_expiry(reservation, result)
 
-    def _tell_expired(self, reservation: OpenReservation, done: Expired) -> None:
+    def _report_expiry(self, reservation: OpenReservation, result: ExpiryResult) -> None:
         node, pod = reservation.node, f"{reservation.pod.namespace}/{reservation.pod.name}"
-        match done.outcome:
+        match result.outcome:
             case ExpiryOutcome.RELEASED:
-                self._report(Event(ReservationEvent.EXPIRED, node, pod, reservation.shares))
-                self._made_room()
-            case ExpiryOutcome.NOTHING_HELD | ExpiryOutcome.CONFIRMED:
+                self._report(ReservationEvent(ReservationEventType.EXPIRED, node, pod, reservation.shares))
+                self._on_capacity_released()
+            case ExpiryOutcome.NO_ENTRY | ExpiryOutcome.CONFIRMED:
                 pass
-            case ExpiryOutcome.UNKNOWN:
-                self._report(Event(ReservationEvent.CLUSTER_UNAVAILABLE, node, pod, detail=done.detail))
+            case ExpiryOutcome.CLUSTER_UNAVAILABLE:
+                event = ReservationEventType.CLUSTER_UNAVAILABLE
+                self._report(ReservationEvent(event, node, pod, detail=result.detail))
             case _:
-                self._report(Event(ReservationEvent.POSTPONED, node, pod, detail=done.outcome))
+                self._report(ReservationEvent(ReservationEventType.POSTPONED, node, pod, detail=result.outcome))
 
     def _close(self, reservation: OpenReservation) -> None:
         self._expiry.close(reservation)
-        self._open.forget(reservation)
+        self._open.remove(reservation)
 
-    def _told(self, event: Event) -> None:
-        """What pods end is published, and wakes the queue then; but only now can be reserved what they held."""
+    def _report_change(self, event: ReservationEvent) -> None:
+        """A publication wakes the scheduler's queue when pods end. But only now can bind reserve what they held."""
         self._report(event)
-        if event.happening in (
-            ReservationEvent.RELEASED,
-            ReservationEvent.RESIZED,
-            ReservationEvent.CREATED,
-            ReservationEvent.REBUILT,
-        ):
-            self._made_room()
+        if event.type in _CAPACITY_EVENTS:
+            self._on_capacity_released()

@@ -1,4 +1,4 @@
-"""What the watcher asks the API server before it gives a reservation back."""
+"""The port to the API server: what the watcher asks about a pod before it releases the pod's reservation."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from berth.reservations.ledger.entry import PodKey
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A pod of this name, which may be another than the one that was asked for: see its UID. node: empty while it is
-    not bound. finished: it has ended, and its object is still there."""
+class PodFound:
+    """The pod of this name. It may be another pod than the requested one: compare the UID.
+
+    node: empty while the pod is not bound. finished: the pod has ended, and its object still exists.
+    """
 
     uid: str
     node: str
@@ -20,34 +22,34 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class NotFound:
+class PodNotFound:
     """There is no pod of this name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
-    """Its resourceVersion is another one now: every Binding that was sent before will be refused."""
+class PodTouched:
+    """The pod has a new resourceVersion: the API server refuses every Binding that was sent before."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """It is not as it was seen, and was not touched."""
+class PodChanged:
+    """The pod has another UID or resourceVersion than given, so it was not touched."""
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """No answer, or none that tells: what was asked for may or may not have happened. `cause` names a remedy."""
+class PodUnknown:
+    """The API server gave no usable answer; a touch may or may not have happened. `cause` names a remedy."""
 
     cause: str
 
 
 class ReservedPods(ABC):
-    """Pods that something is reserved for. Neither method repeats anything by itself, and neither creates a pod."""
+    """Pods with reservations. No method retries, and none creates a pod."""
 
     @abstractmethod
-    def find(self, pod: PodKey) -> Found | NotFound | Unknown:
-        """The pod of this name, as of now: a consistent GET."""
+    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+        """The pod of this name, by a consistent GET."""
 
     @abstractmethod
-    def touch(self, pod: PodKey, resource_version: str) -> Touched | Changed | NotFound | Unknown:
-        """Change an annotation of the pod if UID and resourceVersion are still these."""
+    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+        """Change an annotation of the pod if it still has this UID and resourceVersion."""

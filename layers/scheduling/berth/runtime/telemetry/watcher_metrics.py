@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from threading import Lock
 
-from berth.reservations.reconciler.events import Event
+from berth.reservations.reconciler.events import ReservationEvent
 from berth.runtime.telemetry.metrics import COUNT, HAPPENING, SECONDS, Metrics, group
 
 INTERVAL_SECONDS = 15.0
@@ -46,10 +46,10 @@ class WatcherMetrics:
         if self._printed_at is None or abs(now - self._printed_at) >= INTERVAL_SECONDS:
             self._print(now)
 
-    def happened(self, event: Event) -> None:
+    def happened(self, event: ReservationEvent) -> None:
         """To a reservation."""
         with self._lock:
-            self._happened[event.happening.value] += 1
+            self._happened[event.type.value] += 1
 
     def close(self) -> None:
         """What has not been printed yet."""

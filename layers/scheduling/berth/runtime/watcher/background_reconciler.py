@@ -89,7 +89,7 @@ class BackgroundReconciler:
         for changes, observed_at in published:
             found = DecodedObjects(changes)
             nodes, pods = _readable(found.nodes), _readable(found.pods)
-            reconciler.learn(nodes, pods, observed_at)
+            reconciler.update(nodes, pods, observed_at)
         return True
 
 

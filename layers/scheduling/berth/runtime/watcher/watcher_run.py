@@ -26,7 +26,7 @@ from berth.lease.standby import Standby
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
-from berth.reservations.reconciler.events import WORTH_A_LOOK, Event
+from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.runtime.adapters import CALLS, CacheAdapters, ledger_table, log
 from berth.runtime.cluster import Connection
@@ -138,7 +138,7 @@ class WatcherRun:
             log.warning("managedResources are configured, and BERTH_LEDGER_TABLE is not set: nothing is counted")
             return None
 
-        def report(event: Event) -> None:
+        def report(event: ReservationEvent) -> None:
             report_reservations(event)
             self._metrics.happened(event)
 
@@ -153,7 +153,7 @@ class WatcherRun:
                 monotonic=self._clock.monotonic,
                 new_id=lambda: uuid4().hex,
                 report=report,
-                made_room=made_room,
+                on_capacity_released=made_room,
             )
 
         return BackgroundReconciler(begin)
@@ -189,9 +189,9 @@ class WatcherRun:
         )
 
 
-def report_reservations(event: Event) -> None:
+def report_reservations(event: ReservationEvent) -> None:
     """As lines of the log."""
-    log.log(logging.WARNING if event.happening in WORTH_A_LOOK else logging.DEBUG, "reservations: %s", event)
+    log.log(logging.WARNING if event.type in WARNING_EVENTS else logging.DEBUG, "reservations: %s", event)
 
 
 def _lambda() -> LambdaClient:

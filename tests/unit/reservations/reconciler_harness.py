@@ -7,7 +7,7 @@ from itertools import count
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, PodKey
 from berth.reservations.ledger.ledger import Ledger
 from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState
-from berth.reservations.reconciler.events import Event, ReservationEvent
+from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
@@ -18,15 +18,15 @@ HTTP_TIMEOUT = 5.0
 NODE = "node-a"
 
 
-class Watching:
+class ReconcilerHarness:
     """Steps in the watcher's words. One after the other may lead; each begins with what is published."""
 
     def __init__(self, *, ready: bool = True, table: LedgerTable | None = None) -> None:
         self.clock = HandDrivenClock()
         self.cluster = CountedCluster()
         self.table = table or InMemoryLedgerTable()
-        self.events: list[Event] = []
-        self.made_room = 0
+        self.events: list[ReservationEvent] = []
+        self.capacity_releases = 0
         self.attempts = count(1)
         self._ids = count(1)
         self._epoch = 0
@@ -46,16 +46,16 @@ class Watching:
             monotonic=self.clock,
             new_id=lambda: f"id-{next(self._ids)}",
             report=self.events.append,
-            made_room=self._made_room,
+            on_capacity_released=self._count_release,
         )
-        reconciler.learn(*self.cluster.published(), self.clock.now)
+        reconciler.update(*self.cluster.published(), self.clock.now)
         return reconciler
 
     def publish(self, *reconcilers: Reconciler) -> None:
         """What has happened becomes visible, and the leader hears of it."""
         changes = self.cluster.publish()
         for reconciler in reconcilers:
-            reconciler.learn(*changes, self.clock.now)
+            reconciler.update(*changes, self.clock.now)
 
     def run(self, reconciler: Reconciler, seconds: float = 0.0) -> None:
         """Let it work for so long, and until there is nothing to do at once."""
@@ -86,13 +86,13 @@ class Watching:
         """By the pod's name."""
         return {entry.pod.name: entry.state for entry in self.ledger(node).entries.values()}
 
-    def happened(self) -> list[ReservationEvent]:
+    def happened(self) -> list[ReservationEventType]:
         """What was reported since the last call."""
-        found, self.events = [event.happening for event in self.events], []
+        found, self.events = [event.type for event in self.events], []
         return found
 
-    def _made_room(self) -> None:
-        self.made_room += 1
+    def _count_release(self) -> None:
+        self.capacity_releases += 1
 
 
 def check(ledger: NodeLedger) -> None:
@@ -106,7 +106,7 @@ def check(ledger: NodeLedger) -> None:
         *(p for e in ledger.entries.values() for p in e.shares),
     }:
         avail, owed, capacity = (each.get(pool, 0) for each in (ledger.avail, ledger.owed, ledger.capacity))
-        assert avail - owed + ledger.held(pool) == capacity, ledger
+        assert avail - owed + ledger.allocated(pool) == capacity, ledger
         assert avail >= 0, ledger
         assert owed >= 0, ledger
         assert avail * owed == 0, ledger
