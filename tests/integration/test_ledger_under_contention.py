@@ -18,7 +18,7 @@ from berth.reservations.ledger.ledger import new_ledger
 from berth.scheduling.managed_resources.demand import Demand
 from tests.simulation.binds import COUNTING, GPU_MEMORY, LICENCE, assert_adds_up
 from tests.soak.checked import CheckedLedgerTable, FaultyTable
-from tests.unit.reservations.ledger_tables import emulator_client, new_table
+from tests.unit.reservations.ledger.ledger_tables import emulator_client, new_table
 
 WORKERS = 16
 ROUNDS = 8

@@ -12,7 +12,7 @@ if __name__ == "__main__":
 
     from tests.builders.recordings import items_of, record, table_of
     from tests.contract import test_schema_of_the_cache as cache
-    from tests.contract import test_schema_of_the_ledger as ledger
+    from tests.contract.reservations import test_ledger_schema as ledger
 
     [release] = sys.argv[1:]
     client = boto3.client("dynamodb")

@@ -17,7 +17,7 @@ from berth.reservations.reconciler.reserved_pods import (
     ReservedPods,
 )
 from tests.fakes.counted_cluster import NAMESPACE
-from tests.unit.reservations.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
+from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 EXPIRY = 30.0
 

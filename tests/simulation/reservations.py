@@ -30,7 +30,7 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import COUNTING, NAMESPACE, CountedCluster
 from tests.simulation.world import EPOCH, Actor, World
-from tests.unit.reservations.reconciler_harness import check
+from tests.unit.reservations.reconciler.reconciler_harness import check
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reconciler import Reconciler
 from tests.fakes.counted_cluster import SLOT
 from tests.simulation.reservations import InterruptedPods, InterruptedTable
-from tests.unit.reservations.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
+from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
 
 EXPIRY = 30.0
 UNITS = 8

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.deployment.emulator import COMMAND, Emulator
 from tests.soak.binds import MOST_UNSEEN, Soak
 from tests.soak.checked import CheckedLedgerTable
-from tests.unit.reservations.ledger_tables import emulator_client, new_table
+from tests.unit.reservations.ledger.ledger_tables import emulator_client, new_table
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
 from tests.fakes.api_server import KubernetesOnLoopback, kubernetes_on_loopback
 from tests.fakes.verbs import call
-from tests.unit.reservations.ledger_tables import new_table
+from tests.unit.reservations.ledger.ledger_tables import new_table
 
 LICENCE = "example.com/licence"
 COUNTS = json.dumps({"managedResources": [{"name": LICENCE}], "nodeCache": {"maxStaleness": 86400}})

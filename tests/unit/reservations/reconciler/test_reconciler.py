@@ -20,7 +20,7 @@ from berth.reservations.reconciler.reserved_pods import (
 )
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.counted_cluster import NAMESPACE, SLOT
-from tests.unit.reservations.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
+from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 EXPIRY = 30.0
 

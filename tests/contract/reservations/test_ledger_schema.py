@@ -16,7 +16,7 @@ from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, Ta
 from berth.reservations.reconciler.events import ReservationEventType
 from tests.builders.recordings import RELEASES, Item, items_of, recorded, table_of
 from tests.fakes.counted_cluster import SLOT
-from tests.unit.reservations.reconciler_harness import NODE, ReconcilerHarness
+from tests.unit.reservations.reconciler.reconciler_harness import NODE, ReconcilerHarness
 
 LATEST = RELEASES[-1]
 AT = 1_800_000_000.5

@@ -10,7 +10,7 @@ import pytest
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, PodKey
 from berth.reservations.ledger.ledger import Ledger, LedgerOutcome, LedgerResult, new_ledger
 from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, NotWritten, Written
-from tests.unit.reservations.ledger_tables import ALL, ledger_table
+from tests.unit.reservations.ledger.ledger_tables import ALL, ledger_table
 
 AT = 1_800_000_000.5
 NODE = "gpu-1.example.com"
