@@ -43,6 +43,7 @@ def test_a_text_means(text: str, wanted: AllowList) -> None:
         pytest.param({2}, NOON, Listing.EXPIRED, id="at its end"),
         pytest.param({3}, NOON, Listing.NOT_LISTED, id="not on the list"),
         pytest.param({3, 1}, NOON, Listing.LISTED, id="read in two ways, one of them on it"),
+        pytest.param({2, 1}, NOON, Listing.LISTED, id="read in two ways, one of them expired"),
         pytest.param(set(), NOON, Listing.NOT_LISTED, id="no serial at all"),
     ],
 )

@@ -40,6 +40,8 @@ def test_a_serial_number_may_mean(serial: str, numbers: set[int]) -> None:
         pytest.param({"requestContext": {"authentication": "x"}}, NONE, id="an authentication that is a text"),
         pytest.param(with_client_certificate(None), NONE, id="no certificate"),
         pytest.param(with_client_certificate({}), NONE, id="an empty certificate"),
+        pytest.param({"requestContext": {"authentication": {"clientCert": "x"}}}, NONE, id="a certificate as text"),
+        pytest.param({"requestContext": {"authentication": {"clientCert": ["x"]}}}, NONE, id="a list of certificates"),
         pytest.param(with_client_certificate({"validity": VALIDITY}), UNREADABLE, id="no serial"),
         pytest.param(certificate_event("", 0, NOW), UNREADABLE, id="an empty serial"),
         pytest.param(certificate_event(":", 0, NOW), UNREADABLE, id="a serial of colons"),

@@ -87,6 +87,30 @@ def test_what_fails_leaves_nothing_behind(prepare: Callable[[BindWorld], object]
     assert world.table.open_reservations() == []
 
 
+@pytest.mark.parametrize("deleting", [False, True])
+def test_answers_already_bound_after_one_get_when_pod_is_on_the_node(deleting: bool) -> None:
+    world, wire = world_with({LICENCE: "2"}), Wire()
+    world.bind(POD, UID, "n1")
+    world.pods.change(POD, deleting=deleting)
+    before = world.table.node("n1"), world.table.open_reservations()
+
+    assert world.bind(POD, UID, "n1", wire) is BindOutcome.ALREADY_BOUND
+    assert wire.calls == ["GET"]
+    assert (world.table.node("n1"), world.table.open_reservations()) == before
+
+
+def test_releases_reservation_when_pod_is_bound_elsewhere() -> None:
+    world = world_with({LICENCE: "2"})
+    world.bind(POD, UID, "n1", Wire({3: Fault.DIES_BEFORE}))
+    world.bind(POD, UID, "n2")
+
+    assert world.bind(POD, UID, "n1") is BindOutcome.BOUND_ELSEWHERE
+    ledger = world.table.node("n1")
+    assert ledger is not None
+    assert ledger.entries == {}
+    assert [each.node for each in world.table.open_reservations()] == ["n2"]
+
+
 def test_a_pod_that_was_touched_is_read_again_and_its_reservation_kept() -> None:
     world = world_with({LICENCE: "2"})
     wire = Wire(before={3: lambda: world.pods.change(POD, annotations={"note": "other"})})

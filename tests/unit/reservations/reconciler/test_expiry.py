@@ -9,6 +9,7 @@ import pytest
 from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
 from berth.reservations.ledger.ledger import Ledger
 from berth.reservations.reconciler.events import ReservationEventType
+from berth.reservations.reconciler.expiry import Expiry, ExpiryOutcome, ExpiryResult
 from berth.reservations.reconciler.reserved_pods import (
     PodChanged,
     PodFound,
@@ -126,6 +127,34 @@ def test_deletes_open_reservation_without_entry_and_touches_no_pod(harness: Reco
 
     assert harness.table.open_reservations() == []
     assert harness.cluster.pods["a"].version == version
+
+
+@pytest.mark.parametrize("owner", ["nobody", "another attempt"])
+def test_releases_no_entry_when_another_attempt_owns_it(harness: ReconcilerHarness, owner: str) -> None:
+    key = harness.cluster.create_pod("a")
+    if owner == "another attempt":
+        harness.reserve(key)
+    kept = list(harness.table.open_reservations())
+    earlier = OpenReservation(key, NODE, "earlier", {SLOT: 1}, harness.clock.now)
+    harness.table.put_open(earlier)
+    before = harness.ledger()
+
+    result = Expiry(harness.table, harness.cluster, before.epoch).release(earlier)
+
+    assert result == ExpiryResult(ExpiryOutcome.NO_ENTRY)
+    assert harness.ledger() == before
+    assert harness.table.open_reservations() == kept
+
+
+def test_releases_entry_of_its_attempt_without_reading_the_pod(harness: ReconcilerHarness) -> None:
+    entry = harness.reserve(harness.cluster.create_pod("a"))
+    reservation = OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since)
+
+    result = Expiry(harness.table, _Silent(), harness.ledger().epoch).release(reservation)
+
+    assert result == ExpiryResult(ExpiryOutcome.RELEASED)
+    assert not harness.states()
+    assert harness.table.open_reservations() == []
 
 
 class _Forwarding(ReservedPods):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from berth.reservations.ledger.entry import EntryState
+from berth.reservations.ledger.entry import EntryState, OpenReservation
 from berth.reservations.ledger.table import Marker, MarkerState
-from tests.fakes.counted_cluster import NAMESPACE, SLOT
+from berth.reservations.reconciler.events import ReservationEventType
+from tests.fakes.counted_cluster import SLOT
 from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 
@@ -95,4 +96,38 @@ def test_creates_no_ledger_for_new_node_when_marker_is_lost(harness: ReconcilerH
     harness.run(leader)
 
     assert harness.table.node(NODE) is None
-    assert NAMESPACE
+
+
+def test_leaves_reservations_alone_while_their_node_is_rebuilt(harness: ReconcilerHarness) -> None:
+    """The release of an operator's request waits: the rebuild invalidates the pod's Bindings itself."""
+    leader = harness.lead()
+    harness.run(leader, 1)
+    entry = harness.reserve(harness.cluster.create_pod("a"))
+    version = harness.cluster.pods["a"].version
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    harness.run(leader, 3)
+    harness.table.request_release(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
+
+    harness.run(leader, 4)
+
+    assert harness.cluster.pods["a"].version == version
+    assert len(harness.table.open_reservations()) == 1
+    assert harness.happened() == [ReservationEventType.REBUILDING]
+
+
+def test_rebuilds_ledger_of_node_that_appears_during_rebuild(harness: ReconcilerHarness) -> None:
+    """While the table is not ready, no ledger is created: a new node's name may be an old node's."""
+    leader = harness.lead()
+    harness.run(leader, 1)
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    harness.run(leader, 3)
+    harness.node(4, "node-b")
+
+    for _ in range(5):
+        harness.publish(leader)
+        harness.run(leader, HTTP_TIMEOUT)
+
+    assert [(event.type, event.node) for event in harness.events if event.node == "node-b"] == [
+        (ReservationEventType.REBUILT, "node-b")
+    ]
+    assert harness.ledger("node-b").avail == {SLOT: 4}

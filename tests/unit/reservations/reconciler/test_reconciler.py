@@ -163,6 +163,18 @@ def test_retries_and_reports_when_table_is_unavailable(harness: ReconcilerHarnes
     assert harness.states() == {"a": EntryState.BOUND}
 
 
+def test_postpones_expiry_and_says_why_when_pod_is_on_node_but_not_published(harness: ReconcilerHarness) -> None:
+    leader = harness.lead()
+    harness.reserve(harness.cluster.create_pod("a"))
+    harness.cluster.place("a", NODE)
+
+    harness.run(leader, EXPIRY + 3)
+
+    postponed = [event for event in harness.events if event.type is ReservationEventType.POSTPONED]
+    assert {str(event) for event in postponed} == {"postponed on node-a: ml/a: on-node"}
+    assert harness.states() == {"a": EntryState.RESERVED}
+
+
 class _Counting(InMemoryLedgerTable):
     """Counts what is done to node items by who leads last."""
 
