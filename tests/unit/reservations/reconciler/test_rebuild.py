@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from berth.reservations.ledger.entry import EntryState, OpenReservation
+import pytest
+
+from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.events import ReservationEventType
+from berth.reservations.reconciler.reserved_pods import (
+    PodChanged,
+    PodFound,
+    PodNotFound,
+    PodTouched,
+    PodUnknown,
+    ReservedPods,
+)
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
@@ -98,13 +108,17 @@ def test_creates_no_ledger_for_new_node_when_marker_is_lost(harness: ReconcilerH
     assert harness.table.node(NODE) is None
 
 
-def test_leaves_reservations_alone_while_their_node_is_rebuilt(harness: ReconcilerHarness) -> None:
+@pytest.mark.parametrize("all_nodes", [True, False])
+def test_leaves_reservations_alone_while_their_node_is_rebuilt(harness: ReconcilerHarness, all_nodes: bool) -> None:
     """The release of an operator's request waits: the rebuild invalidates the pod's Bindings itself."""
     leader = harness.lead()
-    harness.run(leader, 1)
+    if all_nodes:
+        harness.run(leader, 1)
+        harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
     entry = harness.reserve(harness.cluster.create_pod("a"))
     version = harness.cluster.pods["a"].version
-    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    if not all_nodes:
+        harness.table.begin_rebuild(NODE, harness.ledger().epoch)
     harness.run(leader, 3)
     harness.table.request_release(OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since))
 
@@ -112,7 +126,7 @@ def test_leaves_reservations_alone_while_their_node_is_rebuilt(harness: Reconcil
 
     assert harness.cluster.pods["a"].version == version
     assert len(harness.table.open_reservations()) == 1
-    assert harness.happened() == [ReservationEventType.REBUILDING]
+    assert harness.happened() == ([ReservationEventType.REBUILDING] if all_nodes else [])
 
 
 def test_rebuilds_ledger_of_node_that_appears_during_rebuild(harness: ReconcilerHarness) -> None:
@@ -131,3 +145,33 @@ def test_rebuilds_ledger_of_node_that_appears_during_rebuild(harness: Reconciler
         (ReservationEventType.REBUILT, "node-b")
     ]
     assert harness.ledger("node-b").avail == {SLOT: 4}
+
+
+def test_reconciles_rebuilt_node_while_another_is_not_rebuilt_yet(harness: ReconcilerHarness) -> None:
+    class NotAnswering(ReservedPods):
+        """About one pod."""
+
+        def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
+            return PodUnknown("no answer") if pod.name == "late" else harness.cluster.find(pod)
+
+        def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
+            return harness.cluster.touch(pod, resource_version)
+
+    harness.node(8, "node-b")
+    harness.publish()
+    leader = harness.lead(pods=NotAnswering())
+    harness.run(leader, 1)
+    harness.reserve(harness.cluster.create_pod("late"), node="node-b")
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+    for _ in range(5):
+        harness.run(leader, HTTP_TIMEOUT)
+        leader.update({}, {}, harness.clock.now)
+    assert harness.ledger("node-b").avail is None
+    harness.cluster.create_pod("a", 3)
+    harness.cluster.place("a", NODE)
+
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    assert harness.ledger().avail == {SLOT: 5}
+    assert harness.states() == {"a": EntryState.BOUND}
