@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from berth.authentication.allow_list_records import AllowListFile
+from berth.authentication.allow_list_stores import AllowListFile
 from berth.authentication.authorizer import MAX_AGE_SECONDS, MutualTLSAuthorizer
 from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration

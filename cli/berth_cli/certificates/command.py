@@ -207,13 +207,13 @@ def _publish_allow_list(
     """Write the allow-list of these directories; return the name of the SSM parameter."""
     import boto3
 
-    from berth.authentication.allow_list import text_of
+    from berth.authentication.allow_list import format_entries
     from berth_cli.certificates import aws
 
     now = _now()
     for directory in found:
         directory.write_allow_list(now)
-    text = text_of(entry for directory in found for entry in directory.record().allow_list_entries(now))
+    text = format_entries(entry for directory in found for entry in directory.record().allow_list_entries(now))
     name = parameter or _allow_list_parameter(stack or "", region)
     aws.publish_allow_list(boto3.client("ssm", region_name=region), name, text)
     return name

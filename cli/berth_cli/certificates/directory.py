@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from berth.authentication.allow_list import text_of
+from berth.authentication.allow_list import format_entries
 from berth_cli.certificates.key_pair import InvalidKeyPair, KeyPair, new_authority, new_client, read_key_pair
 from berth_cli.certificates.record import CertificateRecord, CertificateState, IssuedCertificate
 
@@ -118,7 +118,7 @@ class CertificateDirectory:
 
     def write_allow_list(self, now: datetime) -> None:
         """Rewrite the allow-list without expired certificates. Raises CertificateError."""
-        _replace(self.allow_list_file, text_of(self.record().allow_list_entries(now)).encode())
+        _replace(self.allow_list_file, format_entries(self.record().allow_list_entries(now)).encode())
 
     @property
     def _record_file(self) -> Path:

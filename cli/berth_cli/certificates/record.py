@@ -8,7 +8,7 @@ from typing import Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict
 
-from berth.authentication.allow_list import Entry
+from berth.authentication.allow_list import AllowListEntry
 
 
 class CertificateState(StrEnum):
@@ -77,10 +77,10 @@ class CertificateRecord(BaseModel):
         """A record in which this certificate is revoked at that time."""
         return self._with_fields(issued, revoked_at=at)
 
-    def allow_list_entries(self, now: datetime) -> list[Entry]:
+    def allow_list_entries(self, now: datetime) -> list[AllowListEntry]:
         """Allow-list entries of all certificates that are valid now."""
         return [
-            Entry(
+            AllowListEntry(
                 int(each.serial, 16), None if each.retires_at is None else each.retires_at.timestamp(), note=each.name
             )
             for each in self.certificates

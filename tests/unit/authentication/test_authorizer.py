@@ -8,7 +8,7 @@ from berth.authentication.authorizer import MAX_AGE_SECONDS, RECHECK_SECONDS, Ba
 from berth.authentication.basic import Passwords
 from berth.authentication.outcomes import AuthorizerOutcome, Decision
 from tests.builders.authorizer_events import basic, basic_event, certificate_event, with_client_certificate
-from tests.fakes.records import InMemoryAllowList, InMemoryPasswords
+from tests.fakes.credential_stores import InMemoryAllowList, InMemoryPasswords
 
 NOW = 1_700_000_000.0
 OLD, NEW = '{"username": "berth", "password": "old"}', '{"username": "berth", "password": "new"}'
@@ -141,7 +141,7 @@ def test_a_revoked_certificate_is_refused_though_the_gateway_lets_it_through(clo
     record.text = "2a\nnonsense"
     clock.now += MAX_AGE_SECONDS
     assert authorizer.decide(CALLER) == Decision(
-        AuthorizerOutcome.NOT_LISTED, "certificate 1f; lines of the allow-list that cannot be read: 1"
+        AuthorizerOutcome.NOT_LISTED, "certificate 1f; malformed lines in the allow-list: 1"
     )
 
 
@@ -165,7 +165,7 @@ def test_a_warm_up_reads_the_record_for_the_request_to_come(clock: Clock) -> Non
         (BasicAuthorizer(passwords, clock), WITH_OLD),
         (MutualTLSAuthorizer(allow_list, clock), CALLER),
     ):
-        authorizer.catch_up()
+        authorizer.preload()
         assert authorizer.decide(event).allowed
     assert (passwords.reads, allow_list.reads) == (1, 1)
 

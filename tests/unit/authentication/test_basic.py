@@ -8,13 +8,13 @@ import hmac
 import pytest
 
 from berth.authentication import basic
-from berth.authentication.basic import Passwords, RecordUnreadable, check, digest_of_record
+from berth.authentication.basic import InvalidSecret, Passwords, check, credentials_digest
 from berth.authentication.outcomes import AuthorizerOutcome
 from tests.builders.authorizer_events import basic as header
 
 NOW = 1_700_000_000.0
-CURRENT = digest_of_record('{"username": "berth", "password": "new"}')
-PREVIOUS = digest_of_record('{"username": "berth", "password": "old"}')
+CURRENT = credentials_digest('{"username": "berth", "password": "new"}')
+PREVIOUS = credentials_digest('{"username": "berth", "password": "old"}')
 ONE = Passwords(CURRENT)
 TWO = Passwords(CURRENT, PREVIOUS, NOW + 1)
 
@@ -134,7 +134,7 @@ def test_every_comparison_is_made_on_bytes_of_one_length(password: str, monkeypa
     ],
 )
 def test_a_secret_that_cannot_be_meant_is_none_and_is_not_quoted(secret: str) -> None:
-    with pytest.raises(RecordUnreadable) as refused:
-        digest_of_record(secret)
+    with pytest.raises(InvalidSecret) as refused:
+        credentials_digest(secret)
     assert "hunter2" not in str(refused.value)
     assert refused.value.__cause__ is None

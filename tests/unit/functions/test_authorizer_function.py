@@ -143,7 +143,7 @@ class Failing(Authorizer):
     def decide(self, event: Mapping[str, object]) -> Decision:
         raise ValueError("hunter2")
 
-    def catch_up(self) -> None:
+    def preload(self) -> None:
         raise ValueError("hunter2")
 
 

@@ -1,1 +1,1 @@
-"""Who may call: Basic credentials or a client certificate, held against what the account has on record."""
+"""Authentication of callers: Basic credentials, or a client certificate on an allow-list."""

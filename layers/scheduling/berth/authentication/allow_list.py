@@ -1,10 +1,10 @@
-"""The client certificates that may call, by serial number: a text of one line each, which people and programs write.
+"""The allow-list: the serial numbers of the client certificates that may call, one a line.
 
     3f0c…e1                                # scheduler
     77a1…09 until 2026-12-01T00:00:00Z     # scheduler, before its last rotation
 
-Serials are hexadecimal, with or without colons. A line that cannot be read allows nothing: it takes nobody else's
-place. Pure.
+Serial numbers are hexadecimal, with or without colons. A malformed line allows nothing and does not affect other lines.
+Pure.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ COMMENT = "#"
 _LINE = re.compile(r"(?P<serial>[0-9a-fA-F:]+)(?:\s+until\s+(?P<until>\S+))?")
 
 
-class Listing(StrEnum):
-    """Whether a serial is on the list. EXPIRED: it was, until its time was over."""
+class AllowListStatus(StrEnum):
+    """Whether a serial number is on the list. EXPIRED: its line has a time that has passed."""
 
     LISTED = "listed"
     EXPIRED = "expired"
@@ -28,8 +28,8 @@ class Listing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """`until`: seconds since the epoch, or None for as long as the line is there. `note` is for people."""
+class AllowListEntry:
+    """until: seconds since the epoch; None: as long as the line is there. note: a comment for people."""
 
     serial: int
     until: float | None = None
@@ -38,55 +38,57 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class AllowList:
-    """By serial: until when. `unreadable`: how many lines allow nothing, since nobody can tell what they mean."""
+    """until: by serial number; None: as long as the line is there. malformed: the number of malformed lines."""
 
     until: Mapping[int, float | None] = field(default_factory=dict)
-    unreadable: int = 0
+    malformed: int = 0
 
-    def listing(self, serials: Iterable[int], now: float) -> Listing:
-        """Of any of these; a serial may be read in more than one way."""
+    def status(self, serials: Iterable[int], now: float) -> AllowListStatus:
+        """The best status of these serial numbers: a certificate's serial may be read in two ways."""
         found = [self.until[serial] for serial in serials if serial in self.until]
         if not found:
-            return Listing.NOT_LISTED
-        return Listing.LISTED if any(until is None or now < until for until in found) else Listing.EXPIRED
+            return AllowListStatus.NOT_LISTED
+        return (
+            AllowListStatus.LISTED if any(until is None or now < until for until in found) else AllowListStatus.EXPIRED
+        )
 
 
 def parse(text: str) -> AllowList:
-    """Of two lines with one serial the later one counts."""
+    """Read the text. The last line of a serial number counts."""
     until: dict[int, float | None] = {}
-    unreadable = 0
+    malformed = 0
     for line in text.splitlines():
         entry = line.partition(COMMENT)[0].strip()
         if not entry:
             continue
         read = _read(entry)
         if read is None:
-            unreadable += 1
+            malformed += 1
         else:
             until[read.serial] = read.until
-    return AllowList(until, unreadable)
+    return AllowList(until, malformed)
 
 
-def text_of(entries: Iterable[Entry]) -> str:
-    """The lines that `parse` reads."""
+def format_entries(entries: Iterable[AllowListEntry]) -> str:
+    """The text with these entries, for `parse`."""
     return "".join(f"{_line(entry)}\n" for entry in entries)
 
 
-def _read(text: str) -> Entry | None:
+def _read(text: str) -> AllowListEntry | None:
     found = _LINE.fullmatch(text)
     digits = found["serial"].replace(":", "") if found else ""
     if found is None or not digits:
         return None
     if found["until"] is None:
-        return Entry(int(digits, 16))
+        return AllowListEntry(int(digits, 16))
     try:
         until = datetime.fromisoformat(found["until"])
     except ValueError:
         return None
-    # Without an offset it is not said whose time it is.
-    return None if until.tzinfo is None else Entry(int(digits, 16), until.timestamp())
+    # A time without an offset is ambiguous.
+    return None if until.tzinfo is None else AllowListEntry(int(digits, 16), until.timestamp())
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: AllowListEntry) -> str:
     until = "" if entry.until is None else f" until {datetime.fromtimestamp(entry.until, UTC):%Y-%m-%dT%H:%M:%SZ}"
     return f"{entry.serial:x}{until}" + (f"  {COMMENT} {entry.note}" if entry.note else "")

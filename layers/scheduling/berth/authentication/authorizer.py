@@ -1,8 +1,10 @@
-"""The decision on a request of the HTTP API: an event of payload format 2.0 in, a Decision out.
+"""The authorizer's decision on a request of the HTTP API: an event of payload format 2.0 in, a Decision out.
 
-Guarantees: who is not on record is denied; so is everybody while the record cannot be read. What is withdrawn from the
-record is denied MAX_AGE_SECONDS later at most, to which the gateway adds the time for which it keeps answers. A denial
-is decided on a record that is no older than RECHECK_SECONDS, so that what was added counts at once.
+Guarantees: unknown credentials are denied. While the store cannot be read, all requests are denied. Credentials that
+are removed from the store are denied after at most MAX_AGE_SECONDS, plus the time for which the gateway caches results.
+A denial is based on a read that is at most RECHECK_SECONDS old, so added credentials are accepted soon.
+
+Not guaranteed: immediate revocation.
 """
 
 from __future__ import annotations
@@ -16,40 +18,40 @@ from berth.authentication.allow_list import AllowList
 from berth.authentication.basic import Passwords
 from berth.authentication.client_certificate import ClientCertificate
 from berth.authentication.outcomes import AuthorizerOutcome, Decision
-from berth.authentication.ports import AllowListRecord, PasswordRecord, RecordUnavailable
+from berth.authentication.ports import AllowListStore, CredentialStoreUnavailable, PasswordStore
 
 T = TypeVar("T")
 
 
 class TTLCache(Generic[T]):
-    """What was read counts for `max_age` seconds from before it was read, and not a moment longer, even while it cannot
-    be read again.
+    """A value that is read again when it is `max_age` seconds old, counted from the begin of the read.
 
-    By wall time: the monotonic clock of an environment that is frozen between two calls may stand still.
+    An old value is never used, even if it cannot be read again. Ages are by wall time: while an environment is frozen
+    between two calls, its monotonic clock may stand still.
     """
 
     def __init__(self, read: Callable[[], T], wall: Callable[[], float], max_age: float) -> None:
         self._read = read
         self._wall = wall
         self._max_age = max_age
-        self._known: tuple[float, T] | None = None
+        self._cached: tuple[float, T] | None = None
 
     def value(self) -> T:
         """Raises what reading raises."""
-        return self.not_older_than(self._max_age)
+        return self.value_not_older_than(self._max_age)
 
-    def not_older_than(self, seconds: float) -> T:
+    def value_not_older_than(self, seconds: float) -> T:
         """Raises what reading raises."""
-        now, known = self._wall(), self._known
-        # A clock that was set back makes it old, not young.
-        if known is not None and 0 <= now - known[0] < seconds:
-            return known[1]
+        now, cached = self._wall(), self._cached
+        # After the clock was set back the age is negative: read again.
+        if cached is not None and 0 <= now - cached[0] < seconds:
+            return cached[1]
         value = self._read()
-        self._known = (now, value)
+        self._cached = (now, value)
         return value
 
 
-Record = TypeVar("Record")
+Credentials = TypeVar("Credentials")
 
 MAX_AGE_SECONDS = 30.0
 RECHECK_SECONDS = 5.0
@@ -60,61 +62,59 @@ class Authorizer(ABC):
 
     @abstractmethod
     def decide(self, event: Mapping[str, object]) -> Decision:
-        """Whether this request may go on."""
+        """Whether this request is allowed."""
 
     @abstractmethod
-    def catch_up(self) -> None:
-        """Read the record, for a request that is yet to come. Raises RecordUnavailable."""
+    def preload(self) -> None:
+        """Read the store before the first request. Raises CredentialStoreUnavailable."""
 
 
 class BasicAuthorizer(Authorizer):
-    """By the one identity source, and by nothing else in the event: it is what the gateway keeps its answer for."""
+    """Decides by the identity source alone: the gateway caches the answer by it."""
 
-    def __init__(self, record: PasswordRecord, wall: Callable[[], float]) -> None:
+    def __init__(self, store: PasswordStore, wall: Callable[[], float]) -> None:
         self._wall = wall
-        self._passwords: TTLCache[Passwords] = TTLCache(record.read, wall, MAX_AGE_SECONDS)
+        self._passwords: TTLCache[Passwords] = TTLCache(store.read, wall, MAX_AGE_SECONDS)
 
     def decide(self, event: Mapping[str, object]) -> Decision:
         header = _identity(event)
         if isinstance(header, AuthorizerOutcome):
             return Decision(header)
-        return _decided(lambda passwords: Decision(basic.check(header, passwords, self._wall())), self._passwords)
+        return _decide(lambda passwords: Decision(basic.check(header, passwords, self._wall())), self._passwords)
 
-    def catch_up(self) -> None:
+    def preload(self) -> None:
         self._passwords.value()
 
 
 class MutualTLSAuthorizer(Authorizer):
-    """By the certificate that the gateway has verified."""
+    """Decides by the certificate that the gateway has verified."""
 
-    def __init__(self, record: AllowListRecord, wall: Callable[[], float]) -> None:
+    def __init__(self, store: AllowListStore, wall: Callable[[], float]) -> None:
         self._wall = wall
-        self._allowed: TTLCache[AllowList] = TTLCache(record.read, wall, MAX_AGE_SECONDS)
+        self._allowed: TTLCache[AllowList] = TTLCache(store.read, wall, MAX_AGE_SECONDS)
 
     def decide(self, event: Mapping[str, object]) -> Decision:
         certificate = client_certificate.read(event)
         if isinstance(certificate, AuthorizerOutcome):
             return Decision(certificate)
-        return _decided(lambda allowed: self._held_against(allowed, certificate), self._allowed)
+        return _decide(lambda allowed: self._check(allowed, certificate), self._allowed)
 
-    def catch_up(self) -> None:
+    def preload(self) -> None:
         self._allowed.value()
 
-    def _held_against(self, allowed: AllowList, certificate: ClientCertificate) -> Decision:
+    def _check(self, allowed: AllowList, certificate: ClientCertificate) -> Decision:
         outcome = client_certificate.check(certificate, allowed, self._wall())
         serials = " or ".join(f"{serial:x}" for serial in sorted(certificate.serials))
-        unreadable = (
-            f"; lines of the allow-list that cannot be read: {allowed.unreadable}" if allowed.unreadable else ""
-        )
-        return Decision(outcome, f"certificate {serials}{unreadable}")
+        malformed = f"; malformed lines in the allow-list: {allowed.malformed}" if allowed.malformed else ""
+        return Decision(outcome, f"certificate {serials}{malformed}")
 
 
-def _decided(check: Callable[[Record], Decision], record: TTLCache[Record]) -> Decision:
-    """By what is remembered; a denial by what has just been read."""
+def _decide(check: Callable[[Credentials], Decision], credentials: TTLCache[Credentials]) -> Decision:
+    """By the cached credentials; a denial is checked again with fresh ones."""
     try:
-        decision = check(record.value())
-        return decision if decision.allowed else check(record.not_older_than(RECHECK_SECONDS))
-    except RecordUnavailable as error:
+        decision = check(credentials.value())
+        return decision if decision.allowed else check(credentials.value_not_older_than(RECHECK_SECONDS))
+    except CredentialStoreUnavailable as error:
         return Decision(AuthorizerOutcome.UNAVAILABLE, str(error))
 
 

@@ -1,7 +1,7 @@
-"""Basic credentials (RFC 7617), compared with the passwords on record.
+"""Basic credentials (RFC 7617), compared with the stored passwords.
 
-Only digests are kept and compared: they have one length, so that the time of a comparison tells nothing, and what is
-not kept cannot be logged. Pure.
+Only digests are kept and compared. All have the same length, so the time of a comparison reveals nothing. A password
+that is not kept cannot be logged. Pure.
 """
 
 from __future__ import annotations
@@ -15,43 +15,43 @@ from dataclasses import dataclass
 from berth.authentication.outcomes import AuthorizerOutcome
 
 MAX_HEADER_LENGTH = 1024
-"""Far above a user name and a password; what is longer is not even decoded."""
+"""Far more than a user name and a password need; a longer header is not decoded."""
 
 _NO_PASSWORD = bytes(hashlib.sha256().digest_size)
-"""Equal to no digest that anyone could present."""
+"""No credentials have this digest."""
 
 
-class RecordUnreadable(ValueError):
-    """The secret is not what it has to be. The message has no part of it."""
+class InvalidSecret(ValueError):
+    """The secret is not a JSON object with username and password. The message contains no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passwords:
-    """Digests of `user:password`. The previous one counts until `previous_until`, in seconds since the epoch."""
+    """Digests of `user:password`. The previous one is accepted until `previous_until`, in seconds since the epoch."""
 
     current: bytes
     previous: bytes | None = None
     previous_until: float = 0.0
 
 
-def digest_of_record(secret: str) -> bytes:
-    """Of a secret `{"username": …, "password": …}`. Raises RecordUnreadable."""
+def credentials_digest(secret: str) -> bytes:
+    """The digest of a secret `{"username": …, "password": …}`. Raises InvalidSecret."""
     try:
         record = json.loads(secret)
     except ValueError:
-        raise RecordUnreadable("the secret is not JSON") from None
+        raise InvalidSecret("the secret is not JSON") from None
     if not isinstance(record, dict):
-        raise RecordUnreadable("the secret is not a JSON object")
+        raise InvalidSecret("the secret is not a JSON object")
     name, password = record.get("username"), record.get("password")
     if not isinstance(name, str) or not name or ":" in name:
-        raise RecordUnreadable("the secret's username is empty, has a colon or is no text")
+        raise InvalidSecret("the secret's username is empty, has a colon or is no text")
     if not isinstance(password, str) or not password:
-        raise RecordUnreadable("the secret's password is empty or is no text")
+        raise InvalidSecret("the secret's password is empty or is no text")
     return _digest(f"{name}:{password}".encode("utf-8", "surrogatepass"))
 
 
 def check(header: str, passwords: Passwords, now: float) -> AuthorizerOutcome:
-    """The value of an Authorization header. Every comparison is made, whatever the one before it found."""
+    """Check the value of an Authorization header. Both comparisons are always made, in constant time."""
     presented = _presented(header)
     if presented is None:
         return AuthorizerOutcome.UNREADABLE_CREDENTIALS
@@ -66,7 +66,7 @@ def check(header: str, passwords: Passwords, now: float) -> AuthorizerOutcome:
 
 
 def _presented(header: str) -> bytes | None:
-    """`user:password`, or None where the header is no Basic credentials; so are several that were joined by commas."""
+    """`user:password`. None: the header has no Basic credentials, or several headers joined by commas."""
     if len(header) > MAX_HEADER_LENGTH:
         return None
     scheme, _, encoded = header.partition(" ")

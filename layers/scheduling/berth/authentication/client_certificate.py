@@ -1,7 +1,7 @@
-"""The client certificate as the gateway tells it, `requestContext.authentication.clientCert`: serial and validity.
+"""The client certificate in the gateway's event, `requestContext.authentication.clientCert`: serial and validity.
 
-The gateway has verified chain and key by then. It asks nobody whether the certificate was revoked, and it looks at the
-validity when a connection begins, not when a request is made. Pure.
+The gateway has verified the chain and the key. It does not check revocation. It checks the validity when a connection
+begins, not for each request. Pure.
 """
 
 from __future__ import annotations
@@ -11,22 +11,25 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from berth.authentication.allow_list import AllowList, Listing
+from berth.authentication.allow_list import AllowList, AllowListStatus
 from berth.authentication.outcomes import AuthorizerOutcome
 
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F]{1,64}")
 _DECIMAL = re.compile(r"[0-9]{1,64}")
 _OUTCOMES = {
-    Listing.LISTED: AuthorizerOutcome.ALLOWED,
-    Listing.EXPIRED: AuthorizerOutcome.EXPIRED,
-    Listing.NOT_LISTED: AuthorizerOutcome.NOT_LISTED,
+    AllowListStatus.LISTED: AuthorizerOutcome.ALLOWED,
+    AllowListStatus.EXPIRED: AuthorizerOutcome.EXPIRED,
+    AllowListStatus.NOT_LISTED: AuthorizerOutcome.NOT_LISTED,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ClientCertificate:
-    """`serials`: all numbers that the text may mean, for AWS documents it as hexadecimal with colons, and examples of
-    it have plain digits. Random serials cannot be mistaken for one another. Times are seconds since the epoch."""
+    """serials: all numbers that the text may mean. Times are seconds since the epoch.
+
+    AWS documents hexadecimal digits with colons, but its examples have decimal digits. Serial numbers are random, so
+    the second reading of one does not equal another.
+    """
 
     serials: frozenset[int]
     not_before: float
@@ -34,7 +37,7 @@ class ClientCertificate:
 
 
 def read(event: Mapping[str, object]) -> ClientCertificate | AuthorizerOutcome:
-    """Of a request without a certificate NO_CREDENTIALS; of one that cannot be read UNREADABLE_CREDENTIALS."""
+    """NO_CREDENTIALS: the request has no certificate. UNREADABLE_CREDENTIALS: serial or validity is malformed."""
     found: object = event
     for key in ("requestContext", "authentication", "clientCert"):
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -54,10 +57,10 @@ def read(event: Mapping[str, object]) -> ClientCertificate | AuthorizerOutcome:
 
 
 def check(certificate: ClientCertificate, allowed: AllowList, now: float) -> AuthorizerOutcome:
-    """On the list, and within its validity. `now`: seconds since the epoch."""
+    """Whether the certificate is valid now and on the list. now: seconds since the epoch."""
     if not certificate.not_before <= now < certificate.not_after:
         return AuthorizerOutcome.EXPIRED
-    return _OUTCOMES[allowed.listing(certificate.serials, now)]
+    return _OUTCOMES[allowed.status(certificate.serials, now)]
 
 
 def _serials(text: object) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""How a call of the authorizer ends: decided once, told once (log field and metric)."""
+"""The outcomes of the authorizer, as log field and metric dimension."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from enum import StrEnum
 
 
 class Authentication(StrEnum):
-    """BASIC: a password in the urlPrefix, for trying out. MTLS: a client certificate. There is no third."""
+    """BASIC: a password in the urlPrefix, for evaluation. MTLS: a client certificate. There is no anonymous access."""
 
     BASIC = "basic"
     MTLS = "mtls"
 
 
 class AuthorizerOutcome(StrEnum):
-    """Only the first two let a request through. ALLOWED_PREVIOUS: by the password before the current one; as long as
-    it is counted, a caller has yet to change over. UNAVAILABLE: there is nothing to compare with."""
+    """Only the first two allow a request. ALLOWED_PREVIOUS: the caller still uses the previous password.
+
+    UNAVAILABLE: the store of credentials cannot be read.
+    """
 
     ALLOWED = "allowed"
     ALLOWED_PREVIOUS = "allowed-previous"
@@ -33,7 +35,7 @@ _ALLOWED = frozenset({AuthorizerOutcome.ALLOWED, AuthorizerOutcome.ALLOWED_PREVI
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`detail` is for the log: it says what was wrong and never what was presented."""
+    """detail: for the log; it says what was wrong and never contains credentials."""
 
     outcome: AuthorizerOutcome
     detail: str = ""

@@ -1,4 +1,4 @@
-"""Where the record of who may call is kept."""
+"""The ports to the stores of credentials."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from berth.authentication.allow_list import AllowList
 from berth.authentication.basic import Passwords
 
 
-class RecordUnavailable(Exception):
-    """The record cannot be read, or is not what it has to be. The message names cause and remedy, and no secret."""
+class CredentialStoreUnavailable(Exception):
+    """The store cannot be read, or its content is invalid. The message names cause and remedy, and no secret."""
 
 
-class PasswordRecord(ABC):
-    """The password that counts, and the one before it."""
+class PasswordStore(ABC):
+    """The current password and the previous one."""
 
     @abstractmethod
     def read(self) -> Passwords:
-        """As it is now: no cache. One or two calls. Raises RecordUnavailable."""
+        """Read them, uncached, with one or two calls. Raises CredentialStoreUnavailable."""
 
 
-class AllowListRecord(ABC):
-    """The certificates that may call."""
+class AllowListStore(ABC):
+    """The allow-list of client certificates."""
 
     @abstractmethod
     def read(self) -> AllowList:
-        """As it is now: no cache. One call. Raises RecordUnavailable."""
+        """Read it, uncached, with one call. Raises CredentialStoreUnavailable."""

@@ -1,4 +1,4 @@
-"""Passwords in Secrets Manager: a rotation makes the current version the previous one."""
+"""Passwords in Secrets Manager. A rotation turns the current version into the previous one."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.authentication.basic import Passwords, RecordUnreadable, digest_of_record
-from berth.authentication.ports import PasswordRecord, RecordUnavailable
+from berth.authentication.basic import InvalidSecret, Passwords, credentials_digest
+from berth.authentication.ports import CredentialStoreUnavailable, PasswordStore
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
 
 OVERLAP_SECONDS = 24 * 3600.0
-"""For how long after a rotation the password before it still counts."""
+"""How long after a rotation the previous password is still accepted."""
 
 CURRENT, PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
 _ABSENT = "ResourceNotFoundException"
 
 
-class SecretsManagerPasswords(PasswordRecord):
-    """One call; for a day after the current version was made two."""
+class SecretsManagerPasswords(PasswordStore):
+    """A read is one call; two calls on the first day of the current version."""
 
     def __init__(self, client: SecretsManagerClient, secret_id: str, wall: Callable[[], float]) -> None:
         """`secret_id`: ARN or name. `wall`: seconds since the epoch."""
@@ -35,20 +35,20 @@ class SecretsManagerPasswords(PasswordRecord):
             until = created + OVERLAP_SECONDS
             previous = self._previous() if self._wall() < until else None
         except (ClientError, BotoCoreError) as error:
-            raise RecordUnavailable(f"the password's secret cannot be read: {_cause(error)}") from None
-        except RecordUnreadable as error:
-            raise RecordUnavailable(f"{error}; it has to be an object with username and password") from None
+            raise CredentialStoreUnavailable(f"the password's secret cannot be read: {_cause(error)}") from None
+        except InvalidSecret as error:
+            raise CredentialStoreUnavailable(f"{error}; it has to be an object with username and password") from None
         return Passwords(current, previous, until if previous else 0.0)
 
     def _version(self, stage: str) -> tuple[bytes, float]:
         answer = self._client.get_secret_value(SecretId=self._secret_id, VersionStage=stage)
-        return digest_of_record(answer.get("SecretString", "")), answer["CreatedDate"].timestamp()
+        return credentials_digest(answer.get("SecretString", "")), answer["CreatedDate"].timestamp()
 
     def _previous(self) -> bytes | None:
-        """None where there is none yet, or where it is nothing that anyone could present."""
+        """None: there is no previous version yet, or it is not a valid secret."""
         try:
             return self._version(PREVIOUS)[0]
-        except RecordUnreadable:
+        except InvalidSecret:
             return None
         except ClientError as error:
             if _code(error) == _ABSENT:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from berth.authentication.allow_list import Listing, parse
+from berth.authentication.allow_list import AllowListStatus, parse
 from berth_cli.certificates.directory import CertificateDirectory, CertificateError
 from berth_cli.certificates.key_pair import new_authority
 from berth_cli.certificates.record import CertificateState, IssuedCertificate
@@ -27,9 +27,9 @@ def directory(tmp_path: Path) -> CertificateDirectory:
     return made
 
 
-def listing(directory: CertificateDirectory, issued: IssuedCertificate, at: datetime) -> Listing:
+def listing(directory: CertificateDirectory, issued: IssuedCertificate, at: datetime) -> AllowListStatus:
     """By the file that a server reads, as it was last written."""
-    return parse(directory.allow_list_file.read_text()).listing([int(issued.serial, 16)], at.timestamp())
+    return parse(directory.allow_list_file.read_text()).status([int(issued.serial, 16)], at.timestamp())
 
 
 def state(directory: CertificateDirectory, issued: IssuedCertificate, at: datetime) -> CertificateState:
@@ -60,16 +60,16 @@ def test_new_authority_has_empty_record(directory: CertificateDirectory) -> None
 
 def test_issued_certificate_is_on_allow_list(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, YEAR)
-    assert listing(directory, issued, NOW) is Listing.LISTED
+    assert listing(directory, issued, NOW) is AllowListStatus.LISTED
     assert state(directory, issued, NOW) is CertificateState.ACTIVE
 
 
 def test_rotation_allows_both_certificates_during_overlap(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
-    assert listing(directory, before, NOW + 6 * DAY) is Listing.LISTED
-    assert listing(directory, before, NOW + 7 * DAY) is Listing.EXPIRED
-    assert listing(directory, after, NOW + 7 * DAY) is Listing.LISTED
+    assert listing(directory, before, NOW + 6 * DAY) is AllowListStatus.LISTED
+    assert listing(directory, before, NOW + 7 * DAY) is AllowListStatus.EXPIRED
+    assert listing(directory, after, NOW + 7 * DAY) is AllowListStatus.LISTED
     assert state(directory, before, NOW + 6 * DAY) is CertificateState.RETIRING
     assert state(directory, before, NOW + 7 * DAY) is CertificateState.RETIRED
 
@@ -77,15 +77,15 @@ def test_rotation_allows_both_certificates_during_overlap(directory: Certificate
 def test_rotation_without_overlap_ends_previous_certificate(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     directory.rotate("scheduler", NOW, YEAR, timedelta(0))
-    assert listing(directory, before, NOW) is Listing.NOT_LISTED
+    assert listing(directory, before, NOW) is AllowListStatus.NOT_LISTED
 
 
 def test_second_rotation_keeps_overlap_of_first(directory: CertificateDirectory) -> None:
     first = directory.issue("scheduler", NOW, YEAR)
     second = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     directory.rotate("scheduler", NOW + DAY, YEAR, 7 * DAY)
-    assert listing(directory, first, NOW + 7 * DAY) is Listing.EXPIRED
-    assert listing(directory, second, NOW + 7 * DAY) is Listing.LISTED
+    assert listing(directory, first, NOW + 7 * DAY) is AllowListStatus.EXPIRED
+    assert listing(directory, second, NOW + 7 * DAY) is AllowListStatus.LISTED
 
 
 def test_revoke_removes_all_certificates_of_client(directory: CertificateDirectory) -> None:
@@ -93,23 +93,23 @@ def test_revoke_removes_all_certificates_of_client(directory: CertificateDirecto
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     other = directory.issue("second-scheduler", NOW, YEAR)
     directory.revoke("scheduler", NOW)
-    assert listing(directory, before, NOW) is Listing.NOT_LISTED
-    assert listing(directory, after, NOW) is Listing.NOT_LISTED
-    assert listing(directory, other, NOW) is Listing.LISTED
+    assert listing(directory, before, NOW) is AllowListStatus.NOT_LISTED
+    assert listing(directory, after, NOW) is AllowListStatus.NOT_LISTED
+    assert listing(directory, other, NOW) is AllowListStatus.LISTED
 
 
 def test_revoke_accepts_any_notation_of_serial(directory: CertificateDirectory) -> None:
     before = directory.issue("scheduler", NOW, YEAR)
     after = directory.rotate("scheduler", NOW, YEAR, 7 * DAY)
     assert directory.revoke(f"00:{before.serial.upper()}", NOW)[0].serial == before.serial
-    assert listing(directory, before, NOW) is Listing.NOT_LISTED
-    assert listing(directory, after, NOW) is Listing.LISTED
+    assert listing(directory, before, NOW) is AllowListStatus.NOT_LISTED
+    assert listing(directory, after, NOW) is AllowListStatus.LISTED
 
 
 def test_revoked_client_can_get_new_certificate(directory: CertificateDirectory) -> None:
     directory.issue("scheduler", NOW, YEAR)
     directory.revoke("scheduler", NOW)
-    assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is Listing.LISTED
+    assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is AllowListStatus.LISTED
 
 
 def test_client_with_expired_certificate_can_get_new_one(directory: CertificateDirectory) -> None:
@@ -120,7 +120,7 @@ def test_client_with_expired_certificate_can_get_new_one(directory: CertificateD
 def test_rewritten_allow_list_omits_expired_certificates(directory: CertificateDirectory) -> None:
     issued = directory.issue("scheduler", NOW, DAY)
     directory.write_allow_list(NOW + DAY)
-    assert listing(directory, issued, NOW) is Listing.NOT_LISTED
+    assert listing(directory, issued, NOW) is AllowListStatus.NOT_LISTED
     assert state(directory, issued, NOW + DAY) is CertificateState.EXPIRED
 
 
@@ -197,4 +197,4 @@ def test_interrupted_issue_allows_no_client(directory: CertificateDirectory, mon
         with pytest.raises(KeyboardInterrupt):
             directory.issue("scheduler", NOW, YEAR)
     assert directory.allow_list_file.read_text() == before
-    assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is Listing.LISTED
+    assert listing(directory, directory.issue("scheduler", NOW, YEAR), NOW) is AllowListStatus.LISTED

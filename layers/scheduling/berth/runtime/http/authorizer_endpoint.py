@@ -10,7 +10,7 @@ from typing import TypedDict
 import boto3
 from botocore.config import Config
 
-from berth.authentication.allow_list_records import AllowListFile, ParameterStoreAllowList
+from berth.authentication.allow_list_stores import AllowListFile, ParameterStoreAllowList
 from berth.authentication.authorizer import Authorizer, BasicAuthorizer, MutualTLSAuthorizer
 from berth.authentication.outcomes import Authentication, AuthorizerOutcome, Decision
 from berth.authentication.secrets_manager_passwords import SecretsManagerPasswords
@@ -61,7 +61,7 @@ class AuthorizerEndpoint:
 
     def _warmed_up(self) -> SimpleAnswer:
         with suppress(Exception):  # told when there is somebody to be denied for it
-            self._authorizer.catch_up()
+            self._authorizer.preload()
         return {"isAuthorized": False}
 
 

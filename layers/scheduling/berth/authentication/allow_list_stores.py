@@ -1,4 +1,4 @@
-"""Where the allow-list is kept: a file for `berth serve`, a Systems Manager parameter for a stack."""
+"""Stores of the allow-list: a file for `berth serve`, a Systems Manager parameter for a stack."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.authentication.allow_list import AllowList, parse
-from berth.authentication.ports import AllowListRecord, RecordUnavailable
+from berth.authentication.ports import AllowListStore, CredentialStoreUnavailable
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm.client import SSMClient
 
 
-class AllowListFile(AllowListRecord):
-    """Read anew each time."""
+class AllowListFile(AllowListStore):
+    """A file; every call reads it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -24,13 +24,13 @@ class AllowListFile(AllowListRecord):
         try:
             return parse(self._path.read_text())
         except OSError as error:
-            raise RecordUnavailable(f"the allow-list {self._path} cannot be read: {error.strerror}") from error
+            raise CredentialStoreUnavailable(f"the allow-list {self._path} cannot be read: {error.strerror}") from error
         except UnicodeDecodeError as error:
-            raise RecordUnavailable(f"the allow-list {self._path} is not text") from error
+            raise CredentialStoreUnavailable(f"the allow-list {self._path} is not text") from error
 
 
-class ParameterStoreAllowList(AllowListRecord):
-    """One call. The parameter is a String; it holds no secret."""
+class ParameterStoreAllowList(AllowListStore):
+    """A parameter of type String; it holds no secret. A read is one call."""
 
     def __init__(self, client: SSMClient, name: str) -> None:
         self._client = client
@@ -40,5 +40,5 @@ class ParameterStoreAllowList(AllowListRecord):
         try:
             answer = self._client.get_parameter(Name=self._name)
         except (ClientError, BotoCoreError) as error:
-            raise RecordUnavailable(f"the allow-list {self._name} cannot be read: {error}") from error
+            raise CredentialStoreUnavailable(f"the allow-list {self._name} cannot be read: {error}") from error
         return parse(answer["Parameter"].get("Value", ""))

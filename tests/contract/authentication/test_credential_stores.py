@@ -1,4 +1,4 @@
-"""The ports PasswordRecord and AllowListRecord, in memory and where they are kept: the cases know the ports only."""
+"""The ports PasswordStore and AllowListStore, in memory and where they are kept: the cases know the ports only."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError
 
 from berth.authentication.allow_list import AllowList
-from berth.authentication.allow_list_records import AllowListFile, ParameterStoreAllowList
+from berth.authentication.allow_list_stores import AllowListFile, ParameterStoreAllowList
 from berth.authentication.basic import check
 from berth.authentication.outcomes import AuthorizerOutcome
-from berth.authentication.ports import AllowListRecord, PasswordRecord, RecordUnavailable
+from berth.authentication.ports import AllowListStore, CredentialStoreUnavailable, PasswordStore
 from berth.authentication.secrets_manager_passwords import OVERLAP_SECONDS, SecretsManagerPasswords
 from tests.builders.authorizer_events import basic
+from tests.fakes.credential_stores import InMemoryAllowList, InMemoryPasswords
 from tests.fakes.moto_account import moto_client
-from tests.fakes.records import InMemoryAllowList, InMemoryPasswords
 
 
 class KeptPassword(ABC):
     """A password record, and what its owner does to it."""
 
-    record: PasswordRecord
+    record: PasswordStore
 
     @abstractmethod
     def rotate(self, secret: str) -> None:
@@ -136,7 +136,7 @@ def test_two_rotations_end_a_stolen_password_at_once(kept: KeptPassword) -> None
 
 def test_a_record_that_is_away_is_told(kept: KeptPassword) -> None:
     kept.delete()
-    with pytest.raises(RecordUnavailable):
+    with pytest.raises(CredentialStoreUnavailable):
         kept.record.read()
 
 
@@ -177,7 +177,7 @@ def failing(code: str) -> ClientError:
 )
 def test_what_goes_wrong_is_named_and_quotes_nothing(answers: dict[str, object], message: str) -> None:
     record = SecretsManagerPasswords(ScriptedSecrets(**answers), "s", lambda: 1_000_001.0)  # type: ignore[arg-type]
-    with pytest.raises(RecordUnavailable, match=message) as told:
+    with pytest.raises(CredentialStoreUnavailable, match=message) as told:
         record.read()
     assert "hunter2" not in str(told.value)
     assert told.value.__cause__ is None
@@ -198,7 +198,7 @@ def test_a_day_after_a_rotation_it_is_one_call() -> None:
 class KeptList(ABC):
     """An allow-list, and what its owner does to it."""
 
-    record: AllowListRecord
+    record: AllowListStore
 
     @abstractmethod
     def write(self, text: str) -> None:
@@ -261,16 +261,16 @@ def test_the_list_is_what_is_written(kept_list: KeptList) -> None:
 def test_a_change_is_seen_by_the_next_read(kept_list: KeptList) -> None:
     kept_list.record.read()
     kept_list.write("2a # another\nwhat is this")
-    assert kept_list.record.read() == AllowList({0x2A: None}, unreadable=1)
+    assert kept_list.record.read() == AllowList({0x2A: None}, malformed=1)
 
 
 def test_a_list_that_is_away_is_told(kept_list: KeptList) -> None:
     kept_list.delete()
-    with pytest.raises(RecordUnavailable, match=r"the allow-list .* cannot be read|the record is away"):
+    with pytest.raises(CredentialStoreUnavailable, match=r"the allow-list .* cannot be read|the record is away"):
         kept_list.record.read()
 
 
 def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
     (tmp_path / "allow-list").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RecordUnavailable, match="is not text"):
+    with pytest.raises(CredentialStoreUnavailable, match="is not text"):
         AllowListFile(tmp_path / "allow-list").read()

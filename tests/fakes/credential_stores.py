@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from berth.authentication.allow_list import AllowList, parse
-from berth.authentication.basic import Passwords, digest_of_record
-from berth.authentication.ports import AllowListRecord, PasswordRecord, RecordUnavailable
+from berth.authentication.basic import Passwords, credentials_digest
+from berth.authentication.ports import AllowListStore, CredentialStoreUnavailable, PasswordStore
 
 
-class InMemoryPasswords(PasswordRecord):
+class InMemoryPasswords(PasswordStore):
     """Counts its reads; `unavailable` makes them fail."""
 
     def __init__(self, secret: str, previous: str | None = None, previous_until: float = 0.0) -> None:
@@ -18,12 +18,12 @@ class InMemoryPasswords(PasswordRecord):
     def read(self) -> Passwords:
         self.reads += 1
         if self.unavailable:
-            raise RecordUnavailable("the record is away")
-        previous = None if self.previous is None else digest_of_record(self.previous)
-        return Passwords(digest_of_record(self.secret), previous, self.previous_until)
+            raise CredentialStoreUnavailable("the record is away")
+        previous = None if self.previous is None else credentials_digest(self.previous)
+        return Passwords(credentials_digest(self.secret), previous, self.previous_until)
 
 
-class InMemoryAllowList(AllowListRecord):
+class InMemoryAllowList(AllowListStore):
     """The same for certificates."""
 
     def __init__(self, text: str) -> None:
@@ -34,5 +34,5 @@ class InMemoryAllowList(AllowListRecord):
     def read(self) -> AllowList:
         self.reads += 1
         if self.unavailable:
-            raise RecordUnavailable("the record is away")
+            raise CredentialStoreUnavailable("the record is away")
         return parse(self.text)
