@@ -1,4 +1,4 @@
-"""Records of who may call, in memory."""
+"""Stores of credentials in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class InMemoryPasswords(PasswordStore):
     def read(self) -> Passwords:
         self.reads += 1
         if self.unavailable:
-            raise CredentialStoreUnavailable("the record is away")
+            raise CredentialStoreUnavailable("the store is unavailable")
         previous = None if self.previous is None else credentials_digest(self.previous)
         return Passwords(credentials_digest(self.secret), previous, self.previous_until)
 
@@ -34,5 +34,5 @@ class InMemoryAllowList(AllowListStore):
     def read(self) -> AllowList:
         self.reads += 1
         if self.unavailable:
-            raise CredentialStoreUnavailable("the record is away")
+            raise CredentialStoreUnavailable("the store is unavailable")
         return parse(self.text)

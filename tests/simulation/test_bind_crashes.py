@@ -15,7 +15,7 @@ PARTS = 4
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_a_bind_cut_short_leaves_the_world_in_order(part: int) -> None:
+def test_recovers_when_bind_is_interrupted_at_any_call(part: int) -> None:
     for case in islice(cases(all_afterwards=False), part, None, EVERY):
         try:
             case.run()
@@ -24,7 +24,7 @@ def test_a_bind_cut_short_leaves_the_world_in_order(part: int) -> None:
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_a_protocol_without_one_of_its_rules_is_caught(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_catches_bind_without_one_of_its_rules(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     with pytest.raises(AssertionError):
         run_until_caught()

@@ -131,7 +131,7 @@ SITUATIONS = (
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)
-def test_a_successor_ends_what_a_watcher_has_begun(situation: Callable[[ReconcilerHarness], None]) -> None:
+def test_next_watcher_completes_interrupted_work(situation: Callable[[ReconcilerHarness], None]) -> None:
     boundaries = 0
     while _dies_at(boundaries, situation):
         boundaries += 1

@@ -16,7 +16,7 @@ UNTIL_CAUGHT = 5
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
-def test_nothing_is_given_out_twice_and_everything_comes_back(first: int) -> None:
+def test_allocates_nothing_twice_and_releases_everything(first: int) -> None:
     bound = 0
     for seed in range(first, first + PER_TEST):
         history = ReservationsHistory(seed)
@@ -26,12 +26,12 @@ def test_nothing_is_given_out_twice_and_everything_comes_back(first: int) -> Non
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_what_chance_seldom_meets_ends_well(scenario: Callable[[], None]) -> None:
+def test_keeps_invariants_in_rare_interleavings(scenario: Callable[[], None]) -> None:
     scenario()
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_a_watcher_without_one_of_its_rules_is_caught(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_catches_watcher_without_one_of_its_rules(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     histories = (ReservationsHistory(seed).run for seed in range(UNTIL_CAUGHT))
     assert any(_fails(play) for play in (*SCENARIOS, *histories))

@@ -99,26 +99,26 @@ def kept(request: pytest.FixtureRequest) -> KeptPassword:
     return made
 
 
-def test_the_first_password_has_none_before_it(kept: KeptPassword) -> None:
+def test_has_no_previous_password_before_first_rotation(kept: KeptPassword) -> None:
     assert kept.record.read().previous is None
     assert kept.outcome("one") is AuthorizerOutcome.ALLOWED
     assert kept.outcome("none") is AuthorizerOutcome.WRONG_CREDENTIALS
 
 
-def test_after_a_rotation_both_count(kept: KeptPassword) -> None:
+def test_accepts_both_passwords_after_rotation(kept: KeptPassword) -> None:
     kept.rotate(secret("two"))
     assert kept.outcome("two") is AuthorizerOutcome.ALLOWED
     assert kept.outcome("one") is AuthorizerOutcome.ALLOWED_PREVIOUS
 
 
-def test_a_day_later_only_the_current_one_counts(kept: KeptPassword) -> None:
+def test_accepts_only_current_password_a_day_after_rotation(kept: KeptPassword) -> None:
     kept.rotate(secret("two"))
     kept.pass_time(OVERLAP_SECONDS + 5)
     assert kept.outcome("two") is AuthorizerOutcome.ALLOWED
     assert kept.outcome("one") is AuthorizerOutcome.WRONG_CREDENTIALS
 
 
-def test_what_was_read_before_the_overlap_ended_ends_with_it(kept: KeptPassword) -> None:
+def test_rejects_previous_password_at_end_of_overlap_without_reading_again(kept: KeptPassword) -> None:
     kept.rotate(secret("two"))
     read = kept.record.read()
     kept.pass_time(OVERLAP_SECONDS + 5)
@@ -126,7 +126,7 @@ def test_what_was_read_before_the_overlap_ended_ends_with_it(kept: KeptPassword)
     assert check(basic("berth", "one"), read, kept.now()) is AuthorizerOutcome.WRONG_CREDENTIALS
 
 
-def test_two_rotations_end_a_stolen_password_at_once(kept: KeptPassword) -> None:
+def test_rejects_password_after_two_rotations(kept: KeptPassword) -> None:
     kept.rotate(secret("two"))
     kept.rotate(secret("three"))
     assert kept.outcome("three") is AuthorizerOutcome.ALLOWED
@@ -134,7 +134,7 @@ def test_two_rotations_end_a_stolen_password_at_once(kept: KeptPassword) -> None
     assert kept.outcome("one") is AuthorizerOutcome.WRONG_CREDENTIALS
 
 
-def test_a_record_that_is_away_is_told(kept: KeptPassword) -> None:
+def test_raises_store_unavailable_when_secret_is_missing(kept: KeptPassword) -> None:
     kept.delete()
     with pytest.raises(CredentialStoreUnavailable):
         kept.record.read()
@@ -175,7 +175,7 @@ def failing(code: str) -> ClientError:
         ),
     ],
 )
-def test_what_goes_wrong_is_named_and_quotes_nothing(answers: dict[str, object], message: str) -> None:
+def test_names_cause_without_quoting_the_secret(answers: dict[str, object], message: str) -> None:
     record = SecretsManagerPasswords(ScriptedSecrets(**answers), "s", lambda: 1_000_001.0)  # type: ignore[arg-type]
     with pytest.raises(CredentialStoreUnavailable, match=message) as told:
         record.read()
@@ -183,13 +183,13 @@ def test_what_goes_wrong_is_named_and_quotes_nothing(answers: dict[str, object],
     assert told.value.__cause__ is None
 
 
-def test_a_previous_version_that_is_no_record_is_none() -> None:
+def test_ignores_previous_version_when_malformed() -> None:
     client = ScriptedSecrets(AWSCURRENT=secret("one"), AWSPREVIOUS="hunter2")
     record = SecretsManagerPasswords(client, "s", lambda: 1_000_001.0)  # type: ignore[arg-type]
     assert record.read().previous is None
 
 
-def test_a_day_after_a_rotation_it_is_one_call() -> None:
+def test_makes_one_call_a_day_after_rotation() -> None:
     client = ScriptedSecrets(AWSCURRENT=secret("one"))
     SecretsManagerPasswords(client, "s", lambda: 1_000_000 + OVERLAP_SECONDS).read()  # type: ignore[arg-type]
     assert client.asked == ["AWSCURRENT"]
@@ -254,23 +254,23 @@ def kept_list(request: pytest.FixtureRequest, tmp_path: Path) -> KeptList:
     return made
 
 
-def test_the_list_is_what_is_written(kept_list: KeptList) -> None:
+def test_reads_allow_list_as_written(kept_list: KeptList) -> None:
     assert kept_list.record.read() == AllowList({0x1F: None})
 
 
-def test_a_change_is_seen_by_the_next_read(kept_list: KeptList) -> None:
+def test_reads_change_at_next_read(kept_list: KeptList) -> None:
     kept_list.record.read()
     kept_list.write("2a # another\nwhat is this")
     assert kept_list.record.read() == AllowList({0x2A: None}, malformed=1)
 
 
-def test_a_list_that_is_away_is_told(kept_list: KeptList) -> None:
+def test_raises_store_unavailable_when_allow_list_is_missing(kept_list: KeptList) -> None:
     kept_list.delete()
     with pytest.raises(CredentialStoreUnavailable, match=r"the allow-list .* cannot be read|the record is away"):
         kept_list.record.read()
 
 
-def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_raises_store_unavailable_when_file_is_not_text(tmp_path: Path) -> None:
     (tmp_path / "allow-list").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(CredentialStoreUnavailable, match="is not text"):
         AllowListFile(tmp_path / "allow-list").read()

@@ -75,7 +75,7 @@ def node_item(client: DynamoDBClient, table: str) -> Item:
 
 
 # -------------------------------------------------------------------------------------------------- this very release
-def test_this_release_still_writes_what_was_recorded_of_it(dynamodb: DynamoDBClient) -> None:
+def test_writes_recorded_items_of_this_release(dynamodb: DynamoDBClient) -> None:
     """Who fails here has changed the format: raise SCHEMA_VERSION, and add it: python -m tests.recorded RELEASE."""
     with table_of(dynamodb, (), "S") as name:
         write_today(dynamodb, name)
@@ -90,16 +90,16 @@ def assert_is_read(table: LedgerTable) -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_what_was_recorded_is_read(release: str, ledger_of: Filled) -> None:
+def test_reads_recorded_items_of_every_release(release: str, ledger_of: Filled) -> None:
     assert_is_read(ledger_of(recorded(release, "ledger")))
 
 
 # --------------------------------------------------------------------------------------------------- the release after
-def test_what_the_next_release_adds_is_ignored(ledger_of: Filled) -> None:
+def test_ignores_attributes_that_next_release_adds(ledger_of: Filled) -> None:
     assert_is_read(ledger_of(later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION)))
 
 
-def test_a_bind_of_this_release_reserves_beside_a_watcher_of_the_next(dynamodb: DynamoDBClient) -> None:
+def test_reserves_beside_watcher_of_next_release(dynamodb: DynamoDBClient) -> None:
     """What it does not know it leaves alone."""
     with table_of(dynamodb, later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION), "S") as name:
         ledger = Ledger(DynamoDBLedgerTable(dynamodb, name))
@@ -112,7 +112,7 @@ def test_a_bind_of_this_release_reserves_beside_a_watcher_of_the_next(dynamodb: 
         assert item["entries"]["M"]["uid-1"]["M"]["zone"] == {"S": "a"}
 
 
-def test_a_watcher_of_this_release_confirms_what_the_next_one_reserved(ledger_of: Filled) -> None:
+def test_confirms_reservation_of_next_release(ledger_of: Filled) -> None:
     table = ledger_of(later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION))
     bound = replace(BEING_BOUND, state=EntryState.BOUND)
     assert Ledger(table).put_bound(LEDGER, bound, epoch=5).done
@@ -140,7 +140,7 @@ OPERATIONS: Mapping[str, Callable[[Ledger], object]] = {
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
-def test_what_is_not_for_this_release_is_named_and_not_written(
+def test_writes_nothing_and_says_why_when_oldest_reader_is_later(
     unreadable: list[Item], dynamodb: DynamoDBClient, operation: Callable[[Ledger], object]
 ) -> None:
     with table_of(dynamodb, unreadable, "S") as name:
@@ -150,7 +150,7 @@ def test_what_is_not_for_this_release_is_named_and_not_written(
         assert items_of(dynamodb, name) == before
 
 
-def test_a_rebuild_replaces_what_is_not_for_this_release(unreadable: list[Item], ledger_of: Filled) -> None:
+def test_rebuilds_items_when_oldest_reader_is_later(unreadable: list[Item], ledger_of: Filled) -> None:
     """A roll-back, with `berth reservations rebuild`: the pods that run are entered, and reserving begins again."""
     table = ledger_of([item for item in unreadable if item["pk"]["S"] != "node#node-b"])
     harness = ReconcilerHarness(ready=False, table=table)
@@ -178,7 +178,7 @@ def test_a_rebuild_replaces_what_is_not_for_this_release(unreadable: list[Item],
 
 
 # -------------------------------------------------------------------------------------------------- the release before
-def test_what_an_earlier_writer_did_not_say_is_assumed(dynamodb: DynamoDBClient) -> None:
+def test_assumes_defaults_for_attributes_that_earlier_release_lacks(dynamodb: DynamoDBClient) -> None:
     """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
     items = recorded(LATEST, "ledger")
     for item in items:

@@ -70,8 +70,8 @@ def assert_adds_up(ledger: NodeLedger) -> None:
         assert avail - owed + ledger.allocated(pool) == ledger.capacity.get(pool, 0)
 
 
-class TestReserving:
-    def test_takes_from_every_pool_and_tells_the_version_it_wrote(self, ledger: Ledger) -> None:
+class TestReserve:
+    def test_takes_from_every_pool_and_returns_written_ledger(self, ledger: Ledger) -> None:
         mine = entry(shares={GPU: 3000, LICENCE: 1})
         result = ledger.reserve(NODE, mine)
         assert result.outcome is DONE
@@ -79,7 +79,7 @@ class TestReserving:
         assert now(ledger).entries == {"uid-train-0": mine}
         assert now(ledger).avail == {GPU: 5000, LICENCE: 2}
 
-    def test_takes_the_last_of_a_pool(self, ledger: Ledger) -> None:
+    def test_takes_last_amount_of_pool(self, ledger: Ledger) -> None:
         assert ledger.reserve(NODE, entry(shares={LICENCE: 3})).done
         assert now(ledger).avail == {GPU: 8000}
 
@@ -91,46 +91,46 @@ class TestReserving:
             pytest.param({"example.com/other": 1}, id="a pool that the node does not have"),
         ],
     )
-    def test_where_a_pool_is_short_nothing_is_taken(self, ledger: Ledger, shares: Mapping[str, int]) -> None:
+    def test_takes_nothing_when_a_pool_is_insufficient(self, ledger: Ledger, shares: Mapping[str, int]) -> None:
         result = ledger.reserve(NODE, entry(shares=shares))
         assert (result.outcome, result.ledger) == (INSUFFICIENT, EMPTY)
         assert now(ledger) == EMPTY
 
-    def test_its_own_trace_is_a_success(self, ledger: Ledger) -> None:
+    def test_succeeds_when_repeated(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry())
         assert ledger.reserve(NODE, entry()).outcome is DONE
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
-    def test_an_entry_of_another_attempt_is_told(self, ledger: Ledger) -> None:
+    def test_answers_entry_differs_when_another_attempt_has_entry(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(attempt="a1"))
         result = ledger.reserve(NODE, entry(attempt="a2"))
         assert result.outcome is ENTRY_DIFFERS
         assert result.entry("uid-train-0") == entry(attempt="a1")
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
-    def test_a_node_without_an_item_has_no_ledger(self, table: LedgerTable) -> None:
+    def test_answers_no_ledger_when_node_has_no_item(self, table: LedgerTable) -> None:
         assert Ledger(table).reserve(NODE, entry()) == LedgerResult(NO_LEDGER, None)
 
-    def test_nor_has_one_that_is_rebuilt(self, ledger: Ledger) -> None:
+    def test_answers_no_ledger_while_rebuilding(self, ledger: Ledger) -> None:
         ledger.table.begin_rebuild(NODE, 4)
         assert ledger.reserve(NODE, entry()).outcome is NO_LEDGER
         assert ledger.table.node(NODE) == replace(EMPTY, avail=None)
 
 
-class TestTakingOver:
-    def test_the_new_attempt_owns_what_the_old_one_held(self, ledger: Ledger) -> None:
+class TestTakeOver:
+    def test_gives_entry_to_new_attempt(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(attempt="a1"))
         assert ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2")).outcome is DONE
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2")}
         assert now(ledger).avail == {GPU: 8000, LICENCE: 2}
 
-    def test_the_old_attempt_can_release_it_no_more(self, ledger: Ledger) -> None:
+    def test_rejects_release_by_earlier_attempt(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(attempt="a1"))
         ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
         assert ledger.release(NODE, entry(attempt="a1")).outcome is ENTRY_DIFFERS
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2")}
 
-    def test_what_is_needed_beyond_is_added_and_what_is_held_is_kept(self, ledger: Ledger) -> None:
+    def test_adds_missing_amounts_and_keeps_others(self, ledger: Ledger) -> None:
         """A Binding of the old attempt may still bring the pod there with its shares."""
         old, new = entry(attempt="a1", shares={GPU: 3000}), entry(attempt="a2", shares={GPU: 2000, LICENCE: 2})
         ledger.reserve(NODE, old)
@@ -138,13 +138,13 @@ class TestTakingOver:
         assert now(ledger).entries["uid-train-0"].shares == {GPU: 3000, LICENCE: 2}
         assert now(ledger).avail == {GPU: 5000, LICENCE: 1}
 
-    def test_where_a_pool_is_short_the_old_attempt_keeps_it(self, ledger: Ledger) -> None:
+    def test_leaves_entry_to_earlier_attempt_when_insufficient(self, ledger: Ledger) -> None:
         old = entry(attempt="a1", shares={LICENCE: 2})
         ledger.reserve(NODE, old)
         assert ledger.take_over(NODE, old, entry(attempt="a2", shares={LICENCE: 4})).outcome is INSUFFICIENT
         assert now(ledger).entries == {"uid-train-0": old}
 
-    def test_its_own_trace_is_a_success(self, ledger: Ledger) -> None:
+    def test_succeeds_when_repeated(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(attempt="a1"))
         for _ in range(2):
             assert ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2")).outcome is DONE
@@ -157,7 +157,7 @@ class TestTakingOver:
             pytest.param(entry(attempt="a1", state=BOUND), id="it is bound"),
         ],
     )
-    def test_nothing_else_is_taken_over(self, table: LedgerTable, found: Entry | None) -> None:
+    def test_takes_over_no_other_entry(self, table: LedgerTable, found: Entry | None) -> None:
         entries = {} if found is None else {"uid-train-0": found}
         before = new_ledger(NODE, {LICENCE: 3}, entries, epoch=1)
         table.create(before)
@@ -166,14 +166,14 @@ class TestTakingOver:
         assert table.node(NODE) == before
 
 
-class TestReleasing:
-    def test_gives_back_what_it_held(self, ledger: Ledger) -> None:
+class TestRelease:
+    def test_returns_amounts_to_pools(self, ledger: Ledger) -> None:
         mine = entry(shares={GPU: 3000, LICENCE: 3})
         ledger.reserve(NODE, mine)
         assert ledger.release(NODE, mine).outcome is DONE
         assert now(ledger) == EMPTY
 
-    def test_of_what_is_gone_is_a_success(self, ledger: Ledger) -> None:
+    def test_succeeds_when_entry_is_gone(self, ledger: Ledger) -> None:
         assert ledger.release(NODE, entry()).outcome is DONE
         assert now(ledger) == EMPTY
 
@@ -181,7 +181,7 @@ class TestReleasing:
         "found",
         [pytest.param(entry(attempt="a2"), id="another attempt's"), pytest.param(entry(state=BOUND), id="bound")],
     )
-    def test_of_an_entry_that_is_not_the_one_seen_is_refused(self, table: LedgerTable, found: Entry) -> None:
+    def test_rejects_release_when_entry_differs(self, table: LedgerTable, found: Entry) -> None:
         before = new_ledger(NODE, {LICENCE: 3}, {"uid-train-0": found}, epoch=1)
         table.create(before)
         assert Ledger(table).release(NODE, entry()).outcome is ENTRY_DIFFERS
@@ -195,7 +195,7 @@ class TestReleasing:
             pytest.param(3, {LICENCE: 1}, {}, id="more than is owed"),
         ],
     )
-    def test_pays_what_is_owed_first(
+    def test_reduces_owed_first(
         self, table: LedgerTable, capacity: int, avail: Mapping[str, int], owed: Mapping[str, int]
     ) -> None:
         leaving, staying = entry("a", shares={LICENCE: 2}), entry("b", shares={LICENCE: 2})
@@ -205,36 +205,36 @@ class TestReleasing:
         assert (now(ledger).avail, now(ledger).owed) == (avail, owed)
 
 
-class TestSettling:
+class TestPutBound:
     """The watcher: a pod was seen on the node."""
 
-    def test_confirms_its_reservation(self, ledger: Ledger) -> None:
+    def test_confirms_reservation(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(attempt="a1"))
         result = ledger.put_bound(now(ledger), entry(attempt="w1", state=BOUND), epoch=5)
         assert result.outcome is DONE
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a1", state=BOUND)}
         assert now(ledger).epoch == 5
 
-    def test_whatever_happened_since_the_watcher_looked(self, ledger: Ledger) -> None:
+    def test_confirms_when_ledger_changed_since_read(self, ledger: Ledger) -> None:
         looked = now(ledger)
         ledger.reserve(NODE, entry(attempt="a1"))
         ledger.take_over(NODE, entry(attempt="a1"), entry(attempt="a2"))
         assert ledger.put_bound(looked, entry(attempt="w1", state=BOUND), epoch=5).outcome is DONE
         assert now(ledger).entries == {"uid-train-0": entry(attempt="a2", state=BOUND)}
 
-    def test_corrects_what_was_reserved_otherwise(self, ledger: Ledger) -> None:
+    def test_corrects_amounts_that_differ(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(shares={GPU: 3000, LICENCE: 1}))
         ledger.put_bound(now(ledger), entry(shares={GPU: 2000, LICENCE: 2}, state=BOUND), epoch=4)
         assert now(ledger).avail == {GPU: 6000, LICENCE: 1}
 
-    def test_adopts_a_pod_that_others_bound_and_owes_what_is_not_there(self, ledger: Ledger) -> None:
+    def test_adopts_pod_of_other_scheduler_and_owes_what_exceeds_capacity(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry("a", shares={LICENCE: 2}))
         adopted = entry("b", attempt="w1", shares={LICENCE: 4}, state=BOUND)
         assert ledger.put_bound(now(ledger), adopted, epoch=4).outcome is DONE
         assert now(ledger).entries["uid-b"] == adopted
         assert (now(ledger).avail, now(ledger).owed) == ({GPU: 8000}, {LICENCE: 3})
 
-    def test_again_changes_nothing(self, ledger: Ledger) -> None:
+    def test_changes_nothing_when_repeated(self, ledger: Ledger) -> None:
         bound = entry(state=BOUND)
         ledger.put_bound(now(ledger), bound, epoch=4)
         before = now(ledger)
@@ -242,7 +242,7 @@ class TestSettling:
         assert now(ledger) == before
 
 
-class TestResizing:
+class TestResize:
     """The watcher: the node's capacity is another."""
 
     @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ class TestResizing:
             ),
         ],
     )
-    def test_is_a_delta(
+    def test_changes_capacity_by_delta(
         self, ledger: Ledger, capacity: Mapping[str, int], avail: Mapping[str, int], owed: Mapping[str, int]
     ) -> None:
         looked = now(ledger)
@@ -270,7 +270,7 @@ class TestResizing:
             assert ledger.resize(looked, capacity, epoch=4).outcome is DONE
         assert (now(ledger).capacity, now(ledger).avail, now(ledger).owed) == (capacity, avail, owed)
 
-    def test_growing_pays_what_is_owed_first(self, ledger: Ledger) -> None:
+    def test_reduces_owed_first_when_capacity_grows(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry(shares={LICENCE: 3}))
         ledger.resize(now(ledger), {GPU: 8000, LICENCE: 1}, epoch=4)
         ledger.resize(now(ledger), {GPU: 8000, LICENCE: 4}, epoch=4)
@@ -280,7 +280,7 @@ class TestResizing:
 class TestFencing:
     """A deposed watcher changes nothing that its successor has written."""
 
-    def test_of_updates(self, ledger: Ledger) -> None:
+    def test_rejects_updates_when_epoch_is_stale(self, ledger: Ledger) -> None:
         mine = entry()
         ledger.reserve(NODE, mine)
         looked = now(ledger)
@@ -291,19 +291,19 @@ class TestFencing:
         assert ledger.release(NODE, mine, epoch=8).outcome is STALE_EPOCH
         assert now(ledger) == before
 
-    def test_of_blanking_and_deleting(self, ledger: Ledger) -> None:
+    def test_rejects_rebuild_and_delete_when_epoch_is_stale(self, ledger: Ledger) -> None:
         assert ledger.table.begin_rebuild(NODE, 3) == NotWritten(EMPTY)
         assert ledger.table.delete_if_empty(NODE, 3) == NotWritten(EMPTY)
         assert now(ledger) == EMPTY
 
-    def test_bind_is_no_watcher(self, ledger: Ledger) -> None:
+    def test_lets_bind_write_at_any_epoch(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry())
         ledger.release(NODE, entry())
         assert now(ledger).epoch == 4
 
 
 class TestItems:
-    def test_a_ledger_is_read_as_it_was_created(self, table: LedgerTable) -> None:
+    def test_reads_ledger_as_created(self, table: LedgerTable) -> None:
         full = new_ledger(
             NODE, {GPU: 8000, LICENCE: 1}, {"uid-a": entry("a", shares={GPU: 1, LICENCE: 2}, state=BOUND)}, epoch=3
         )
@@ -311,12 +311,12 @@ class TestItems:
         assert table.node(NODE) == full
         assert_adds_up(full)
 
-    def test_none_is_created_over_another(self, table: LedgerTable) -> None:
+    def test_rejects_create_when_item_exists(self, table: LedgerTable) -> None:
         table.create(EMPTY)
         assert table.create(replace(EMPTY, epoch=9)) == NotWritten(EMPTY)
         assert table.finish_rebuild(replace(EMPTY, epoch=9)) == NotWritten(EMPTY)
 
-    def test_a_blank_one_is_made_anew_when_that_is_meant(self, table: LedgerTable) -> None:
+    def test_finishes_rebuild_when_epoch_is_not_later(self, table: LedgerTable) -> None:
         table.create(EMPTY)
         blank = replace(EMPTY, avail=None, epoch=5)
         assert table.begin_rebuild(NODE, 5) == Written(blank)
@@ -325,20 +325,20 @@ class TestItems:
         assert table.finish_rebuild(replace(EMPTY, epoch=5)) == Written(replace(EMPTY, epoch=5))
         assert table.finish_rebuild(replace(EMPTY, node="other")) == Written(replace(EMPTY, node="other"))
 
-    def test_one_without_entries_is_deleted(self, table: LedgerTable) -> None:
+    def test_deletes_ledger_without_entries(self, table: LedgerTable) -> None:
         table.create(EMPTY)
         assert table.delete_if_empty(NODE, 4) == Written(EMPTY)
         assert table.node(NODE) is None
         assert table.delete_if_empty(NODE, 4) == NotWritten(None)
 
-    def test_one_with_entries_is_not(self, ledger: Ledger) -> None:
+    def test_rejects_delete_when_ledger_has_entries(self, ledger: Ledger) -> None:
         ledger.reserve(NODE, entry())
         assert ledger.table.delete_if_empty(NODE, 4) == NotWritten(now(ledger))
 
-    def test_what_there_is_not_cannot_be_blanked(self, table: LedgerTable) -> None:
+    def test_rejects_begin_rebuild_when_node_has_no_item(self, table: LedgerTable) -> None:
         assert table.begin_rebuild(NODE, 4) == NotWritten(None)
 
-    def test_all_are_read_in_order_for_the_operator(self, table: LedgerTable) -> None:
+    def test_lists_ledgers_by_name(self, table: LedgerTable) -> None:
         for name in ("b", "c", "a"):
             table.create(replace(EMPTY, node=name))
         table.put_open(open_reservation())
@@ -346,31 +346,31 @@ class TestItems:
 
 
 class TestOpenReservations:
-    def test_each_attempt_has_its_own(self, table: LedgerTable) -> None:
+    def test_keeps_one_item_for_each_attempt(self, table: LedgerTable) -> None:
         """Were there one for all, who gives up would delete the trace of who goes on."""
         for attempt in ("a1", "a2"):
             table.put_open(open_reservation(attempt=attempt))
         table.delete_open("uid-train-0", NODE, "a1")
         assert table.open_reservations() == [open_reservation(attempt="a2")]
 
-    def test_one_that_is_gone_needs_no_deleting(self, table: LedgerTable) -> None:
+    def test_succeeds_when_open_reservation_is_gone(self, table: LedgerTable) -> None:
         table.delete_open("uid-train-0", NODE, "a1")
         assert table.open_reservations() == []
 
-    def test_one_for_each_pod_and_node(self, table: LedgerTable) -> None:
+    def test_keeps_one_item_for_each_pod_and_node(self, table: LedgerTable) -> None:
         all_open = [open_reservation("a", node="n1"), open_reservation("a", node="n2"), open_reservation("b")]
         for each in all_open:
             table.put_open(each)
         assert table.open_reservations() == all_open
 
-    def test_all_pages_are_read(self, table: LedgerTable) -> None:
+    def test_reads_all_pages(self, table: LedgerTable) -> None:
         """A page of a Query ends at 1 MB."""
         wide = {f"example.com/a-pool-with-a-rather-long-name-{number}": number + 1 for number in range(300)}
         for number in range(80):
             table.put_open(replace(open_reservation(f"p{number:02}"), shares=wide))
         assert [each.pod.name for each in table.open_reservations()] == [f"p{number:02}" for number in range(80)]
 
-    def test_a_release_can_be_asked_for(self, table: LedgerTable) -> None:
+    def test_marks_open_reservation_for_release(self, table: LedgerTable) -> None:
         there, absent = open_reservation("a", attempt="a1"), open_reservation("b", attempt="b1")
         table.put_open(there)
         table.request_release(replace(there, shares={LICENCE: 2}))
@@ -385,19 +385,19 @@ class TestMarker:
     READY = Marker(MarkerState.READY, 3, AT, "n1")
     REBUILDING = Marker(MarkerState.REBUILDING, 4, AT + 1, "n2")
 
-    def test_a_new_table_has_none(self, table: LedgerTable) -> None:
+    def test_has_no_marker_when_table_is_new(self, table: LedgerTable) -> None:
         assert table.marker() is None
 
-    def test_is_replaced_where_it_is_the_one_that_was_seen(self, table: LedgerTable) -> None:
+    def test_replaces_marker_when_nonce_matches(self, table: LedgerTable) -> None:
         assert table.put_marker(self.READY, None)
         assert table.put_marker(self.REBUILDING, self.READY)
         assert table.marker() == self.REBUILDING
 
-    def test_its_own_trace_is_a_success(self, table: LedgerTable) -> None:
+    def test_succeeds_when_repeated(self, table: LedgerTable) -> None:
         assert table.put_marker(self.READY, None)
         assert table.put_marker(self.READY, None)
 
-    def test_another_stays(self, table: LedgerTable) -> None:
+    def test_keeps_marker_when_nonce_differs(self, table: LedgerTable) -> None:
         table.put_marker(self.REBUILDING, None)
         assert not table.put_marker(self.READY, None)
         assert not table.put_marker(replace(self.READY, nonce="n4"), self.READY)

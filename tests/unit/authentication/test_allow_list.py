@@ -31,7 +31,7 @@ NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
         pytest.param("1f 2a", AllowList(malformed=1), id="two on a line"),
     ],
 )
-def test_a_text_means(text: str, wanted: AllowList) -> None:
+def test_reads_text(text: str, wanted: AllowList) -> None:
     assert parse(text) == wanted
 
 
@@ -47,7 +47,7 @@ def test_a_text_means(text: str, wanted: AllowList) -> None:
         pytest.param(set(), NOON, AllowListStatus.NOT_LISTED, id="no serial at all"),
     ],
 )
-def test_a_serial_is(serials: set[int], now: float, listing: AllowListStatus) -> None:
+def test_tells_status_of_serial(serials: set[int], now: float, listing: AllowListStatus) -> None:
     assert AllowList({1: None, 2: NOON}).status(serials, now) is listing
 
 
@@ -60,11 +60,11 @@ entries = st.builds(
 
 
 @given(st.lists(entries, max_size=5, unique_by=lambda entry: entry.serial))
-def test_what_is_written_is_read(written: list[AllowListEntry]) -> None:
+def test_reads_what_was_written(written: list[AllowListEntry]) -> None:
     assert parse(format_entries(written)) == AllowList({entry.serial: entry.until for entry in written})
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_read_and_none_allows_what_it_does_not_have(text: str) -> None:
+def test_allows_no_serial_that_the_text_does_not_have(text: str) -> None:
     parse(text)
     assert parse(text).status([2**200], 0.0) is AllowListStatus.NOT_LISTED

@@ -93,17 +93,17 @@ def encoded(credentials: bytes) -> str:
         ),
     ],
 )
-def test_a_header_is(value: str, passwords: Passwords, outcome: AuthorizerOutcome) -> None:
+def test_checks_header(value: str, passwords: Passwords, outcome: AuthorizerOutcome) -> None:
     assert check(value, passwords, NOW) is outcome
 
 
-def test_what_is_no_digest_equals_no_digest() -> None:
+def test_rejects_empty_digest_when_there_is_no_previous_password() -> None:
     """Without a previous password its place is taken by bytes that nobody can present."""
     assert check(header("", ""), Passwords(CURRENT, None, NOW + 1), NOW) is AuthorizerOutcome.WRONG_CREDENTIALS
 
 
 @pytest.mark.parametrize("password", ["new", "old", "", "x", "x" * 500])
-def test_every_comparison_is_made_on_bytes_of_one_length(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compares_digests_of_one_length(password: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that its time tells neither how much of a password is right, nor how long it is, nor which one it was."""
     compared: list[tuple[int, int]] = []
 
@@ -133,7 +133,7 @@ def test_every_comparison_is_made_on_bytes_of_one_length(password: str, monkeypa
         pytest.param('{"username": "a:b", "password": "hunter2"}', id="a colon in the username"),
     ],
 )
-def test_a_secret_that_cannot_be_meant_is_none_and_is_not_quoted(secret: str) -> None:
+def test_raises_invalid_secret_without_quoting_it(secret: str) -> None:
     with pytest.raises(InvalidSecret) as refused:
         credentials_digest(secret)
     assert "hunter2" not in str(refused.value)

@@ -26,7 +26,7 @@ NONE, UNREADABLE = AuthorizerOutcome.NO_CREDENTIALS, AuthorizerOutcome.UNREADABL
         pytest.param("10:20", {0x1020}, id="digits with colons are hexadecimal"),
     ],
 )
-def test_a_serial_number_may_mean(serial: str, numbers: set[int]) -> None:
+def test_reads_every_meaning_of_serial(serial: str, numbers: set[int]) -> None:
     found = read(with_client_certificate({"serialNumber": serial, "validity": VALIDITY}))
     assert found == ClientCertificate(frozenset(numbers), 1559046602.0, 1628156164.0)
 
@@ -63,7 +63,7 @@ def test_a_serial_number_may_mean(serial: str, numbers: set[int]) -> None:
         ),
     ],
 )
-def test_without_a_certificate_that_can_be_read(event: Mapping[str, object], outcome: AuthorizerOutcome) -> None:
+def test_denies_when_certificate_is_malformed(event: Mapping[str, object], outcome: AuthorizerOutcome) -> None:
     assert read(event) is outcome
 
 
@@ -77,7 +77,7 @@ def test_without_a_certificate_that_can_be_read(event: Mapping[str, object], out
         pytest.param(NOW, NOW + 1, {0x1F: NOW}, AuthorizerOutcome.EXPIRED, id="its time on the list is over"),
     ],
 )
-def test_a_certificate_is(
+def test_checks_validity_and_allow_list(
     not_before: float, not_after: float, allowed: dict[int, float | None], outcome: AuthorizerOutcome
 ) -> None:
     certificate = ClientCertificate(frozenset({0x1F}), not_before, not_after)

@@ -1,4 +1,4 @@
-"""bind of pods that ask for counted resources: how it ends, what it costs, and what it leaves behind."""
+"""Counted bind: its outcomes, its calls, and what it leaves in the ledger."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def world_with(requests: Mapping[str, str]) -> BindWorld:
         pytest.param({"cpu": "1"}, ["GET", "Binding"], id="nothing that is counted"),
     ],
 )
-def test_what_an_uncontended_bind_costs(requests: Mapping[str, str], calls: list[str]) -> None:
+def test_makes_few_calls_when_uncontended(requests: Mapping[str, str], calls: list[str]) -> None:
     world, wire = world_with(requests), Wire()
     assert world.bind(POD, UID, "n1", wire) is BindOutcome.BOUND
     assert wire.calls == calls
 
 
-def test_a_bound_pod_is_in_the_ledger_and_its_device_on_the_pod() -> None:
+def test_writes_entry_to_ledger_and_device_to_pod() -> None:
     world = world_with({GPU_MEMORY: "3000", LICENCE: "1"})
     world.bind(POD, UID, "n1")
     ledger = world.table.node("n1")
@@ -77,7 +77,7 @@ def test_a_bound_pod_is_in_the_ledger_and_its_device_on_the_pod() -> None:
         ),
     ],
 )
-def test_what_fails_leaves_nothing_behind(prepare: Callable[[BindWorld], object], outcome: BindOutcome) -> None:
+def test_leaves_no_reservation_when_bind_fails(prepare: Callable[[BindWorld], object], outcome: BindOutcome) -> None:
     world = world_with({LICENCE: "2"})
     prepare(world)
     assert world.bind(POD, UID, "n1") is outcome
@@ -111,14 +111,14 @@ def test_releases_reservation_when_pod_is_bound_elsewhere() -> None:
     assert [each.node for each in world.table.open_reservations()] == ["n2"]
 
 
-def test_a_pod_that_was_touched_is_read_again_and_its_reservation_kept() -> None:
+def test_repeats_binding_with_same_reservation_when_pod_changes() -> None:
     world = world_with({LICENCE: "2"})
     wire = Wire(before={3: lambda: world.pods.change(POD, annotations={"note": "other"})})
     assert world.bind(POD, UID, "n1", wire) is BindOutcome.BOUND
     assert wire.calls.count("Binding") == 2
 
 
-def test_a_pod_that_changes_each_time_is_given_up_after_three_attempts() -> None:
+def test_answers_contended_when_pod_changes_at_three_attempts() -> None:
     world = world_with({LICENCE: "2"})
     touch = {at: lambda: world.pods.change(POD, annotations={}) for at in range(99)}
     wire = Wire(before=touch)
@@ -126,7 +126,7 @@ def test_a_pod_that_changes_each_time_is_given_up_after_three_attempts() -> None
     assert wire.calls.count("Binding") == 3
 
 
-def test_a_reservation_that_was_taken_over_is_not_given_back_when_the_binding_is_refused() -> None:
+def test_keeps_reservation_when_refused_after_takeover() -> None:
     """The Binding of the attempt before may still be on its way."""
     world = world_with({LICENCE: "2"})
     late = Wire({3: Fault.LATE, **dict.fromkeys(range(4, 9), Fault.DIES_BEFORE)})
@@ -139,14 +139,14 @@ def test_a_reservation_that_was_taken_over_is_not_given_back_when_the_binding_is
     world.assert_settled()
 
 
-def test_a_ledger_that_does_not_answer_ends_the_bind_with_a_name() -> None:
+def test_answers_ledger_unavailable_when_table_does_not_answer() -> None:
     world = world_with({LICENCE: "2"})
     wire = Wire(dict.fromkeys(range(1, 9), Fault.UNSENT))
     assert world.bind(POD, UID, "n1", wire) is BindOutcome.LEDGER_UNAVAILABLE
     assert "Binding" not in wire.calls
 
 
-def test_capacity_is_what_the_world_says() -> None:
+def test_rejects_bind_when_node_is_full() -> None:
     """Two pods of 2 fill a node of 4."""
     assert CAPACITY[LICENCE] == 4
     world = world_with({LICENCE: "2"})

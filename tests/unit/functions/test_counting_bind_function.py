@@ -70,7 +70,7 @@ def load(
     )
 
 
-def test_a_warm_bind_is_one_get_two_writes_and_one_binding(
+def test_makes_one_get_two_writes_and_one_binding_when_warm(
     load_function: Callable[..., Callable[..., Any]],
     kubernetes: KubernetesOnLoopback,
     ledger: DynamoDBLedgerTable,
@@ -91,7 +91,7 @@ def test_a_warm_bind_is_one_get_two_writes_and_one_binding(
     assert set(found.entries) == {"uid-train-0", "uid-train-1"}
 
 
-def test_where_nothing_is_counted_a_bind_is_one_binding(
+def test_makes_one_binding_when_nothing_is_counted(
     load_function: Callable[..., Callable[..., Any]],
     kubernetes: KubernetesOnLoopback,
     ledger: DynamoDBLedgerTable,

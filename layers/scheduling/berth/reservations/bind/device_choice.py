@@ -1,4 +1,4 @@
-"""Which devices a pod gets, as bind sees the node's ledger."""
+"""Which devices of a node a pod gets, by the node's ledger. Pure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.managed_resources.device_annotation import device_of
 
 ANY_AFTER = 2
-"""Races lost before any device with room will do."""
+"""After so many lost races, any device with enough room is chosen."""
 
 
 class DeviceChoice:
-    """What one pod is to hold of a node, by pool. The same question has the same answer."""
+    """What one pod will hold of a node, by pool. Deterministic: the same input gives the same choice."""
 
     def __init__(self, counting: Counting, demands: Sequence[Demand], pod_uid: str) -> None:
         self._counting = counting
@@ -23,20 +23,20 @@ class DeviceChoice:
         self._uid = pod_uid
 
     def without_devices(self) -> Shares | None:
-        """The shares where no device has to be chosen: then nothing of the node need be known to choose."""
+        """The shares if no device has to be chosen. Then the node's ledger is not needed. None: read the ledger."""
         asked = {demand.resource: demand.amount for demand in self._demands}
         chosen = self._counting.choose(self._demands, {}, asked)
         return None if isinstance(chosen, Insufficient) else chosen
 
-    def on(self, ledger: NodeLedger, tried: int) -> Shares | Insufficient:
-        """What is chosen by this state of the node's ledger. tried: how many races the pod has lost."""
+    def on(self, ledger: NodeLedger, lost_races: int) -> Shares | Insufficient:
+        """The choice for this state of the node's ledger."""
         chosen = self._chosen(ledger)
         if isinstance(chosen, Insufficient) or self._uid in ledger.entries:
             return chosen
-        return self._dispersed(chosen, ledger, tried)
+        return self._spread(chosen, ledger, lost_races)
 
     def _chosen(self, ledger: NodeLedger) -> Shares | Insufficient:
-        """What the pod holds already counts as free for it, and is kept if it will do."""
+        """What the pod already holds counts as available for it, and is kept if it is enough."""
         avail, entry = ledger.avail or {}, ledger.entries.get(self._uid)
         if entry is None:
             return self._counting.choose(self._demands, ledger.capacity, avail)
@@ -46,19 +46,21 @@ class DeviceChoice:
         own = {pool: avail.get(pool, 0) + entry.shares.get(pool, 0) for pool in {**avail, **entry.shares}}
         return self._counting.choose(self._demands, ledger.capacity, own)
 
-    def _dispersed(self, shares: Shares, ledger: NodeLedger, tried: int) -> Shares:
-        """The same from devices that are as good, so that binds at one moment do not all want the same one. After two
-        lost races any device of that size with room is."""
+    def _spread(self, shares: Shares, ledger: NodeLedger, lost_races: int) -> Shares:
+        """Choose among equally good devices by a hash, so that concurrent binds do not all choose the same one.
+
+        Equally good: of the same size, with as much room. After ANY_AFTER lost races: of the same size, with enough.
+        """
         found: dict[str, int] = {}
         for pool, amount in shares.items():
-            alike = _alike(pool, amount, ledger, any_room=tried >= ANY_AFTER)
-            chosen = alike[crc32(f"{self._uid} {tried}".encode()) % len(alike)] if alike else pool
+            equal = _equal_devices(pool, amount, ledger, any_room=lost_races >= ANY_AFTER)
+            chosen = equal[crc32(f"{self._uid} {lost_races}".encode()) % len(equal)] if equal else pool
             found[chosen] = amount
         return found
 
 
-def _alike(pool: str, amount: int, ledger: NodeLedger, *, any_room: bool) -> list[str]:
-    """The devices of this one's size with as much room, or with any that will do; none where it is no device."""
+def _equal_devices(pool: str, amount: int, ledger: NodeLedger, *, any_room: bool) -> list[str]:
+    """The devices of this pool's size with as much room. any_room: with enough room. Empty if the pool is no device."""
     device, avail = device_of(pool), ledger.avail or {}
     if device is None:
         return []
