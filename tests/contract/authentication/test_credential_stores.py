@@ -38,7 +38,7 @@ class KeptPassword(ABC):
 
     @abstractmethod
     def delete(self) -> None:
-        """The record is away."""
+        """The store is unavailable."""
 
     @abstractmethod
     def now(self) -> float:
@@ -206,7 +206,7 @@ class KeptList(ABC):
 
     @abstractmethod
     def delete(self) -> None:
-        """The record is away."""
+        """The store is unavailable."""
 
 
 class ListInMemory(KeptList):
@@ -266,7 +266,7 @@ def test_reads_change_at_next_read(kept_list: KeptList) -> None:
 
 def test_raises_store_unavailable_when_allow_list_is_missing(kept_list: KeptList) -> None:
     kept_list.delete()
-    with pytest.raises(CredentialStoreUnavailable, match=r"the allow-list .* cannot be read|the record is away"):
+    with pytest.raises(CredentialStoreUnavailable, match=r"the allow-list .* cannot be read|the store is unavailable"):
         kept_list.record.read()
 
 

@@ -120,7 +120,7 @@ def test_denies_after_max_age_while_store_is_unavailable(clock: Clock, known: bo
         assert authorizer.decide(WITH_OLD).allowed
         clock.now += MAX_AGE_SECONDS
     store.unavailable = True
-    assert authorizer.decide(WITH_OLD) == Decision(AuthorizerOutcome.UNAVAILABLE, "the store is away")
+    assert authorizer.decide(WITH_OLD) == Decision(AuthorizerOutcome.UNAVAILABLE, "the store is unavailable")
     store.unavailable = False
     assert authorizer.decide(WITH_OLD).allowed
 
