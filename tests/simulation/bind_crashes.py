@@ -157,10 +157,10 @@ class Case:
         prior.deliver()
         wire.deliver()
         world.recover()
-        world.assert_settled()
+        world.assert_consistent()
         world.pods.delete(POD)
         world.recover()
-        world.assert_settled()
+        world.assert_consistent()
         return wire.calls
 
 

@@ -274,7 +274,7 @@ class BindWorld:
 
     # --------------------------------------------------------------------------------------------------- what must hold
 
-    def assert_settled(self) -> None:
+    def assert_consistent(self) -> None:
         """Exactly the pods that are on a node are in its ledger, and everything else is free again."""
         for ledger in self.table.nodes():
             placed = {pod.uid for pod in self.pods.all().values() if pod.node == ledger.node}

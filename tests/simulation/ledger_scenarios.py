@@ -109,7 +109,7 @@ def end_before_the_visit() -> None:
 
 
 def late_binding_after_a_rebuild() -> None:
-    """It was sent before the ledgers were blanked, and arrives when they are there again."""
+    """It was sent before the rebuild began, and arrives after its end."""
     harness = _watching()
     leader = harness.lead()
     harness.run(leader, 1)
@@ -143,7 +143,7 @@ def _binding(harness: ReconcilerHarness, pod: PodKey) -> Binding:
 
 
 def _arrives(harness: ReconcilerHarness, binding: Binding) -> None:
-    """What is bound must be written down; what is not may have been given back."""
+    """A bound pod must have an entry; the entry of an unbound pod may have been released."""
     if isinstance(harness.cluster.create_binding(binding, 1.0), Created):
         entry = harness.ledger().entries.get(binding.pod_uid)
         assert entry is not None, "the pod is on the node, and what it holds can be had by another"

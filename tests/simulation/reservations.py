@@ -40,7 +40,7 @@ LATE_SECONDS = 80.0
 
 NODES = ("node-a", "node-b")
 LASTS = 240.0
-SETTLES = 120.0
+RECOVERY = 120.0
 """Without binds and with one watcher: the expiry, a rebuild, and what is in the way of them."""
 
 Nodes = dict[str, NodeInfo | None]
@@ -178,7 +178,7 @@ class ReservationsHistory:
         world.after(0.5, self._publish_again)
         world.run(LASTS)
         self._ends = True
-        world.run(LASTS + LATE_SECONDS + SETTLES)
+        world.run(LASTS + LATE_SECONDS + RECOVERY)
         self._check_end()
 
     # ---------------------------------------------------------------------------------------------------- the actors

@@ -29,7 +29,7 @@ from tests.soak.checked import CheckedLedgerTable, CheckedPods, FaultyTable
 
 EPOCH = 3
 AGE_SECONDS = 1.0
-"""Old enough to be looked after: any age is safe, and 30 s would leave too little of the nodes."""
+"""The age at which reservations expire. Any age is safe; after 30 s too few amounts would be available."""
 
 MOST_UNSEEN = 64
 """Pods that have changed since the watcher looked."""

@@ -26,7 +26,7 @@ RUNNING = Entry(PodKey("ml", "train-0", "uid-0"), EntryState.BOUND, "a0", {SLOT:
 BEING_BOUND = Entry(PodKey("ml", "train-1", "uid-1"), EntryState.RESERVED, "a1", {SLOT: 1}, AT)
 NEXT = Entry(PodKey("ml", "train-2", "uid-2"), EntryState.RESERVED, "a2", {SLOT: 5}, AT)
 LEDGER = new_ledger(NODE, {SLOT: 8, DEVICE: 8000}, {each.pod.uid: each for each in (RUNNING, BEING_BOUND)}, epoch=4)
-BLANK = replace(new_ledger("node-b", {SLOT: 2}, {}, epoch=4), avail=None)
+REBUILDING = replace(new_ledger("node-b", {SLOT: 2}, {}, epoch=4), avail=None)
 OPEN = OpenReservation(BEING_BOUND.pod, NODE, "a1", BEING_BOUND.shares, AT)
 MARKER = Marker(MarkerState.READY, 4, AT, "n1")
 
@@ -37,7 +37,7 @@ def write_today(client: DynamoDBClient, name: str) -> None:
     """A node with pods, one that is rebuilt, a bind under way, the marker."""
     table = DynamoDBLedgerTable(client, name)
     table.create(LEDGER)
-    table.create(BLANK)
+    table.create(REBUILDING)
     table.put_open(OPEN)
     table.put_marker(MARKER, None)
 
@@ -84,7 +84,7 @@ def test_writes_recorded_items_of_this_release(dynamodb: DynamoDBClient) -> None
 
 def assert_is_read(table: LedgerTable) -> None:
     assert table.node(NODE) == LEDGER
-    assert table.node("node-b") == BLANK
+    assert table.node("node-b") == REBUILDING
     assert table.open_reservations() == [OPEN]
     assert table.marker() == MARKER
 

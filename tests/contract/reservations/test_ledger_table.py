@@ -318,10 +318,10 @@ class TestItems:
 
     def test_finishes_rebuild_when_epoch_is_not_later(self, table: LedgerTable) -> None:
         table.create(EMPTY)
-        blank = replace(EMPTY, avail=None, epoch=5)
-        assert table.begin_rebuild(NODE, 5) == Written(blank)
-        assert table.create(replace(EMPTY, epoch=5)) == NotWritten(blank)
-        assert table.finish_rebuild(replace(EMPTY, epoch=4)) == NotWritten(blank)
+        rebuilding = replace(EMPTY, avail=None, epoch=5)
+        assert table.begin_rebuild(NODE, 5) == Written(rebuilding)
+        assert table.create(replace(EMPTY, epoch=5)) == NotWritten(rebuilding)
+        assert table.finish_rebuild(replace(EMPTY, epoch=4)) == NotWritten(rebuilding)
         assert table.finish_rebuild(replace(EMPTY, epoch=5)) == Written(replace(EMPTY, epoch=5))
         assert table.finish_rebuild(replace(EMPTY, node="other")) == Written(replace(EMPTY, node="other"))
 

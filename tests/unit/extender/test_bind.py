@@ -136,7 +136,7 @@ def test_keeps_reservation_when_refused_after_takeover() -> None:
     late.deliver()
     assert (UID, "n1") in world.pods.ever_bound
     world.recover()
-    world.assert_settled()
+    world.assert_consistent()
 
 
 def test_answers_ledger_unavailable_when_table_does_not_answer() -> None:

@@ -1,1 +1,1 @@
-"""How bind reserves counted resources in the ledger."""
+"""How bind reserves counted resources: the port's implementation, one attempt, the choice of devices."""
