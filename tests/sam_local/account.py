@@ -67,14 +67,14 @@ def _publish(emulator: Emulator, dump: Path, table_name: str) -> None:
     elector = LeaderElector(
         DynamoDBLeaseLock(client, table_name), LeaderElectionConfig(), "surroundings", clock, random.random
     )
-    watcher = Watcher(
+    Watcher(
         elector,
         DumpCluster(dump),
         DynamoDBCacheTable(client, table_name),
         clock=clock,
         sleep=time.sleep,
-        stopped=lambda: watcher.has_come_to_something,
+        stopped=lambda: False,
         new_id=lambda: uuid.uuid4().hex,
-        on_published=lambda changes: None,
-    )
-    watcher.run()
+        on_published=lambda publication: None,
+        once=True,
+    ).run()

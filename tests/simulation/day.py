@@ -182,7 +182,7 @@ class Day(Witness):
             sleep=sleep_and_keep_the_place,
             stopped=is_over,
             new_id=self._new_id,
-            on_published=lambda changes: None,
+            on_published=lambda publication: None,
         ).run()
         standby.leave()
         self.ages.hand_overs += ended.outcome is WatcherOutcome.HANDED_OVER

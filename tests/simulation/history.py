@@ -201,7 +201,7 @@ class History:
             sleep=self.world.pause,
             stopped=lambda: False,
             new_id=self.new_id,
-            on_published=lambda changes: None,
+            on_published=lambda publication: None,
             retention=self._retention,
         ).run()
 

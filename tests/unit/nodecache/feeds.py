@@ -177,7 +177,7 @@ class Writing:
             self.lease.epoch,
             self.clock,
             _new_id,
-            lambda changes: self.announced.append(list(changes)),
+            lambda changes, _: self.announced.append(list(changes)),
             retention,
         )
 

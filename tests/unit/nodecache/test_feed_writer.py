@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from berth.nodecache.feed.changes import Change, Unfit
-from berth.nodecache.feed.head import Published
+from berth.nodecache.feed.head import Pointer, Published
 from berth.nodecache.feed.reader import NodeCacheReader, leads
 from berth.nodecache.feed.table import Deposed, LogItem, TableUnavailable
 from berth.nodecache.feed.writer import NotLeading, Outranked, Retention
@@ -219,7 +221,7 @@ class Announcing:
         self.objects: State = {}
         self.handed_over: list[Change] = []
 
-    def announced(self, changes: list[Change]) -> None:
+    def announced(self, changes: Sequence[Change], _: Pointer) -> None:
         visible = read(self.store)
         for resource, key, kept in changes:
             assert visible[resource, key] == kept
@@ -275,7 +277,7 @@ def test_a_heartbeat_announces_an_empty_list(leader: Writing) -> None:
 
 
 def test_a_callback_that_fails_repeats_nothing(store: Store, leader: Writing) -> None:
-    def fail(changes: list[Change]) -> None:
+    def fail(changes: Sequence[Change], _: Pointer) -> None:
         leader.announced.append(list(changes))
         raise RuntimeError
 

@@ -11,7 +11,7 @@ there, the head's `heartbeat` and `observed_at` grow old, and say so.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from berth.lease.clock import Clock
@@ -37,18 +37,18 @@ _PUNCTUAL = 0.001  # so many seconds early is on time: sums of floats are not ex
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """What is visible after a publication. epoch: of this leadership. objects: all that is known. is_all: they are what
-    is published, too; else some changes still wait. positions: how far each resource has come."""
+    """One publication, for those who act on it.
+
+    epoch: the leadership that published. changes: the changes it made visible, in order; empty for a heartbeat.
+    objects: all objects that the leader knows. is_complete: everything in `objects` is published; False while some
+    changes still wait. observation: the cluster and the position of each resource that were published.
+    """
 
     epoch: int
+    changes: Sequence[Change]
     objects: Mapping[Key, Object]
-    is_all: bool
-    positions: Mapping[str, Position]
-
-    @property
-    def observed_at(self) -> float:
-        """Of all resources the oldest, in seconds since the epoch."""
-        return min((position.observed_at for position in self.positions.values()), default=0.0)
+    is_complete: bool
+    observation: Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class Leader:
         clock: Clock,
         new_id: Callable[[], str],
         pace: Pace,
-        on_published: Callable[[list[Change]], None],
+        on_published: Callable[[Publication], None],
         retention: Retention | None = None,
     ) -> None:
         """`pointer`: what is published, `objects`: the state behind it; None where it cannot be read.
 
-        `on_published`: called after every publication, with the changes that it made visible: each once, none in a
-        heartbeat, and all objects there are where the leader had to begin anew. It is to raise nothing.
+        `on_published`: called after every publication. Each change is in one of them; where the leader had to begin
+        anew, the first one has all objects. It must not raise.
         """
         self._cluster_uid = cluster.uid()
         positions: Mapping[str, Position] = {}
@@ -115,17 +115,6 @@ class Leader:
     def objects(self) -> Mapping[Key, Object]:
         """What is known of the cluster."""
         return self._state.objects
-
-    @property
-    def publication(self) -> Publication:
-        """The last one."""
-        pointer = self._writer.pointer
-        return Publication(
-            self._epoch,
-            self._state.objects,
-            self._writer.is_settled and not self._state.has_changes,
-            {} if pointer is None else pointer.observation.positions,
-        )
 
     def work(self, seconds: float) -> None:
         """Take what the watches tell, for so long at the most, and publish if it is time to.
@@ -171,11 +160,12 @@ class Leader:
         self._changed_at = None
         self._writer.compact_if_due(self._state.objects, observation)
 
-    def _announce(self, changes: list[Change]) -> None:
+    def _announce(self, changes: Sequence[Change], pointer: Pointer) -> None:
         self._continues = True
         self._published_at = self._clock.monotonic()
         self.publications += 1
-        self._on_published(changes)
+        is_complete = self._writer.is_settled and not self._state.has_changes
+        self._on_published(Publication(self._epoch, changes, self._state.objects, is_complete, pointer.observation))
 
     def _apply(self, received: Received) -> None:
         resource = received.resource

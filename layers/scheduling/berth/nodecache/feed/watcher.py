@@ -13,14 +13,14 @@ Not guaranteed: that somebody leads. After a crash nobody does until the next ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.lease.clock import Clock
 from berth.lease.elector import LeaderElector, run
 from berth.lease.outcomes import ElectionOutcome, Step
-from berth.nodecache.feed.changes import Change, Key, Object, Unfit
+from berth.nodecache.feed.changes import Key, Object, Unfit
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.nodecache.feed.head import Pointer
 from berth.nodecache.feed.leader import Leader, Pace, Publication
@@ -93,11 +93,15 @@ class Watcher:
         sleep: Callable[[float], None],
         stopped: Callable[[], bool],
         new_id: Callable[[], str],
-        on_published: Callable[[list[Change]], None],
+        on_published: Callable[[Publication], None],
+        once: bool = False,
         pace: Pace | None = None,
         retention: Retention | None = None,
     ) -> None:
-        """`on_published`: see Leader. `new_id`: never the same twice, in no process."""
+        """`on_published`: see Leader. `once`: end after the first publication or the first trouble.
+
+        `new_id`: never the same twice, in no process.
+        """
         self._elector = elector
         self._cluster = cluster
         self._table = table
@@ -107,27 +111,12 @@ class Watcher:
         self._stopped = stopped
         self._new_id = new_id
         self._on_published = on_published
+        self._once = once
         self._pace = pace or Pace()
         self._retention = retention
         self._leader: Leader | None = None
         self._trouble: tuple[WatcherOutcome, str] | None = None
         self._overcome = ""
-
-    @property
-    def objects(self) -> Mapping[Key, Object]:
-        """What is known of the cluster; nothing before this one leads."""
-        return {} if self._leader is None else self._leader.objects
-
-    @property
-    def publication(self) -> Publication | None:
-        """This one's last; None before it leads."""
-        return None if self._leader is None else self._leader.publication
-
-    @property
-    def has_come_to_something(self) -> bool:
-        """Whether it has published, or has met a trouble: enough for a run that lists once."""
-        leader = self._leader
-        return self._trouble is not None or (leader is not None and bool(leader.publications or leader.interrupted))
 
     def run(self) -> RunResult:
         """Until the hand-over, or until there is nothing to do."""
@@ -156,7 +145,14 @@ class Watcher:
         except ClusterUnavailable as error:
             self._trouble = WatcherOutcome.CLUSTER_UNAVAILABLE, str(error)
             self._sleep(seconds)
-        return self._stopped()
+        return self._is_over()
+
+    def _is_over(self) -> bool:
+        return (self._once and self._has_published_or_failed()) or self._stopped()
+
+    def _has_published_or_failed(self) -> bool:
+        leader = self._leader
+        return self._trouble is not None or (leader is not None and bool(leader.publications or leader.interrupted))
 
     def _work(self, seconds: float) -> None:
         fence = self._elector.fence()
@@ -167,7 +163,7 @@ class Watcher:
             return
         leader = self._leader or self._begin(fence.lease_transitions)
         leader.work(seconds)
-        if self._elector.handover_in <= _PUNCTUAL or self._stopped():
+        if self._elector.handover_in <= _PUNCTUAL or self._is_over():
             leader.finish()
 
     def _begin(self, epoch: int) -> Leader:

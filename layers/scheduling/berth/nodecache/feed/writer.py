@@ -12,7 +12,7 @@ takes them up. What was published last before this process ends may stay unannou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -104,13 +104,13 @@ class Writer:
         epoch: int,
         clock: Clock,
         new_id: Callable[[], str],
-        announce: Callable[[list[Change]], None] = lambda changes: None,
+        announce: Callable[[Sequence[Change], Pointer], None] = lambda changes, pointer: None,
         retention: Retention | None = None,
     ) -> None:
         """`pointer`: what the predecessor published. `epoch`: this leadership's leaseTransitions.
 
         `new_id`: never the same twice. `announce`: called after every publication with the changes that it made
-        visible, which may be none; what it raises is the caller's.
+        visible, which may be none, and with the pointer it wrote; the caller gets what it raises.
         """
         self.pointer = pointer
         self.unfit: dict[Key, Unfit] = {}
@@ -289,4 +289,4 @@ class Writer:
         visible = self._unpublished[: attempt.changes]
         del self._unpublished[: attempt.changes]
         self._in_doubt, self._batches, self._cut = None, [], 0
-        self._announce(visible)
+        self._announce(visible, attempt.pointer)

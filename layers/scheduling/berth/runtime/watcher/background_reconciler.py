@@ -40,17 +40,14 @@ class BackgroundReconciler:
         self._ends = False
         self._thread: Thread | None = None
 
-    def published(self, changes: Iterable[Change], publication: Publication) -> None:
-        """These changes are visible now. Begins with all objects, as soon as they are what is published."""
-        if self._thread is None:
-            if not publication.is_all:
-                return
-            changes = (Change(*key, kept) for key, kept in publication.objects.items())
+    def published(self, publication: Publication) -> None:
+        """Learn from this publication. The thread starts with all objects, once all of them are published."""
+        if self._thread is not None:
+            self._tell(publication.changes, _observed_at(publication))
+        elif publication.is_complete:
+            self._tell((Change(*key, kept) for key, kept in publication.objects.items()), _observed_at(publication))
             self._thread = Thread(target=self._run, args=(publication.epoch,), name="reservations", daemon=True)
-            self._tell(changes, _observed_at(publication))
             self._thread.start()
-        else:
-            self._tell(changes, _observed_at(publication))
 
     def close(self) -> None:
         """End the thread, after what is under way."""
@@ -95,7 +92,7 @@ class BackgroundReconciler:
 
 def _observed_at(publication: Publication) -> float:
     """How old what is published of pods is, in seconds since the epoch."""
-    pods = publication.positions.get("pods")
+    pods = publication.observation.positions.get("pods")
     return 0.0 if pods is None else pods.observed_at
 
 

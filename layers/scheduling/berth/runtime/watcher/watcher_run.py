@@ -23,7 +23,7 @@ from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector, new_identity
 from berth.lease.outcomes import BecameLeader, LeaderCallbacks
 from berth.lease.standby import Standby
-from berth.nodecache.feed.changes import Change
+from berth.nodecache.feed.leader import Publication
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
 from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent
@@ -98,30 +98,24 @@ class WatcherRun:
             if reconciler is not None:
                 ending.callback(reconciler.close)
 
-            def on_published(changes: list[Change]) -> None:
-                publication = watcher.publication
-                if publication is not None:
-                    self._metrics.published(len(changes), publication.observed_at)
-                    if reconciler is not None:
-                        reconciler.published(changes, publication)
-                wake_up.published(changes, watcher.objects)
+            def on_published(publication: Publication) -> None:
+                self._metrics.published(len(publication.changes), publication.observation.observed_at)
+                if reconciler is not None:
+                    reconciler.published(publication)
+                wake_up.published(publication.changes, publication.objects)
                 warm_up.published()
 
-            def stopped() -> bool:
-                listed = self._run.mode is WatcherMode.PERIODIC and watcher.has_come_to_something
-                return listed or self._run.is_over() or is_past()
-
-            watcher = Watcher(
+            return Watcher(
                 self._elector(HEAD_KEY, self._run.handover(self._horizon()), LeaderCallbacks(self._became_leader)),
                 self._connection.cluster(configured.policy, self._run.mode),
                 self._adapters.table,
                 clock=self._clock,
                 sleep=self._wait,
-                stopped=stopped,
+                stopped=lambda: self._run.is_over() or is_past(),
                 new_id=lambda: uuid4().hex,
                 on_published=on_published,
-            )
-            return watcher.run()
+                once=self._run.mode is WatcherMode.PERIODIC,
+            ).run()
 
     def _reconciler(self, configured: Configured, made_room: Callable[[], None]) -> BackgroundReconciler | None:
         """For what the configuration counts."""
