@@ -2,9 +2,8 @@
 
 import os
 
-from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint, SimpleAnswer, authorizer_for
-from berth.runtime.http.http_event import HTTPEvent
-from berth.runtime.settings.authorizer import AuthorizerSettings
+from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint, AuthorizerSettings, SimpleAnswer, authorizer_for
+from berth.runtime.http.events import HTTPEvent
 
 endpoint = AuthorizerEndpoint(authorizer_for(AuthorizerSettings.from_environ(os.environ)))
 

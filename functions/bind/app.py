@@ -12,8 +12,8 @@ from berth.nodecache.feed.table import TableUnavailable
 from berth.runtime.adapters import counted_in_force
 from berth.runtime.cluster import connect
 from berth.runtime.http.endpoint import Endpoint
-from berth.runtime.http.http_event import HTTPAnswer, HTTPEvent
-from berth.runtime.settings.functions import BindSettings
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent
+from berth.runtime.settings import BindSettings
 
 settings = BindSettings.from_environ(os.environ)
 in_force = counted_in_force(settings)

@@ -7,8 +7,8 @@ import orjson
 
 from berth.nodecache.health import HealthOutcome, health
 from berth.runtime.adapters import cache_adapters
-from berth.runtime.http.http_event import HTTPAnswer, HTTPEvent, http_answer
-from berth.runtime.settings.functions import PolicySettings
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent, http_answer
+from berth.runtime.settings import PolicySettings
 from berth.runtime.telemetry.telemetry import Telemetry
 
 cache = cache_adapters(PolicySettings.from_environ(os.environ))

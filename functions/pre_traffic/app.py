@@ -4,8 +4,7 @@ import os
 
 import boto3
 
-from berth.runtime.pre_traffic.hook import CALLS, PreTrafficHook, PreTrafficReport
-from berth.runtime.settings.pre_traffic import PreTrafficSettings
+from berth.runtime.pre_traffic import CALLS, PreTrafficHook, PreTrafficReport, PreTrafficSettings
 
 settings = PreTrafficSettings.from_environ(os.environ)
 hook = PreTrafficHook(settings.versions, boto3.client("lambda", config=CALLS), boto3.client("codedeploy"))

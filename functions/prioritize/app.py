@@ -6,8 +6,8 @@ from functools import partial
 from berth.extender.prioritize import answer_prioritize, empty_on_failure, failed
 from berth.runtime.adapters import node_cache
 from berth.runtime.http.endpoint import Endpoint
-from berth.runtime.http.http_event import HTTPAnswer, HTTPEvent
-from berth.runtime.settings.functions import PolicySettings
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent
+from berth.runtime.settings import PolicySettings
 
 settings = PolicySettings.from_environ(os.environ)
 cache = node_cache(settings, "prioritize")

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Protocol
 
-from berth.runtime.settings.functions import WatcherMode, WatcherSettings
+from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.telemetry import Telemetry
 from berth.runtime.watcher.watcher_loop import watch
 from berth.runtime.watcher.watcher_run import Run

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from berth.runtime.adapters import node_cache
-from berth.runtime.settings.functions import PolicySettings
+from berth.runtime.settings import PolicySettings
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.serve import local_stack

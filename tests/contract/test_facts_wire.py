@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from berth.runtime.adapters import cache_adapters
-from berth.runtime.settings.functions import PolicySettings
+from berth.runtime.settings import PolicySettings
 from berth_cli.serve.template_api import read_template_api
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled, labelled_object

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from berth.runtime.settings.authorizer import AuthorizerSettings
-from berth.runtime.settings.environment import Settings
-from berth.runtime.settings.functions import BindSettings, PolicySettings, WatcherSettings
-from berth.runtime.settings.pre_traffic import PreTrafficSettings
+from berth.runtime.environment import Settings
+from berth.runtime.http.authorizer_endpoint import AuthorizerSettings
+from berth.runtime.pre_traffic import PreTrafficSettings
+from berth.runtime.settings import BindSettings, PolicySettings, WatcherSettings
 from tests.deployment.template import TEMPLATE, Deployment, of_type, read_template
 
 PROJECT = TEMPLATE.parent

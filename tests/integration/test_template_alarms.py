@@ -12,7 +12,7 @@ import pytest
 from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome
 from berth.reservations.reconciler.events import ReservationEventType
-from berth.runtime.telemetry import cache_metrics, telemetry, watcher_metrics
+from berth.runtime.telemetry import metrics, telemetry, watcher_metrics
 from tests.conftest import PROJECT
 from tests.deployment.template import Deployment, of_type, read_template
 
@@ -46,8 +46,8 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
         telemetry.SIZES,
         telemetry.FAILURES,
         telemetry.DENIALS,
-        cache_metrics.AGE,
-        cache_metrics.LAG,
+        metrics.CACHE_AGE,
+        metrics.CACHE_LAG,
         watcher_metrics.PUBLISHED,
         watcher_metrics.LEADERSHIPS,
         watcher_metrics.RESERVATIONS,

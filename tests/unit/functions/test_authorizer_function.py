@@ -13,9 +13,9 @@ import pytest
 
 from berth.authentication.authorizer import Authorizer
 from berth.authentication.outcomes import Decision
+from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint
-from berth.runtime.settings.environment import SettingsInvalid
-from berth.runtime.warm_up_event import EVENT
+from berth.runtime.http.events import WARM_UP_EVENT
 from tests.builders.authorizer_events import basic, basic_event, certificate_event
 from tests.fakes.log_lines import LogLines
 from tests.fakes.moto_account import moto_session
@@ -156,10 +156,10 @@ def test_what_nobody_foresaw_is_a_denial_and_is_told_without_its_message(log_lin
 
 def test_a_warm_up_event_authorizes_nobody(load_function: Load, secret: str, log_lines: LogLines) -> None:
     handler = load_function("authorizer", BASIC)
-    assert handler(EVENT, None) == {"isAuthorized": False}
+    assert handler(WARM_UP_EVENT, None) == {"isAuthorized": False}
     assert log_lines.all() == []
 
 
 def test_a_warm_up_that_fails_is_told_when_there_is_somebody_to_deny(log_lines: LogLines) -> None:
-    assert AuthorizerEndpoint(Failing()).handle(EVENT) == {"isAuthorized": False}
+    assert AuthorizerEndpoint(Failing()).handle(WARM_UP_EVENT) == {"isAuthorized": False}
     assert log_lines.all() == []

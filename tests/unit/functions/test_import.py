@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from berth.runtime.settings.functions import SettingsInvalid
-from berth.runtime.warm_up_event import EVENT
+from berth.runtime.http.events import WARM_UP_EVENT
+from berth.runtime.settings import SettingsInvalid
 from tests.builders.events import http_event
 from tests.builders.requests import body_of, cache_mode
 
@@ -60,6 +60,6 @@ def test_a_warm_up_event_brings_the_snapshot_up_to_date_and_answers_nobody(load_
     handler = load_function(name, {})
     cache = handler.__globals__["cache"]
     assert cache._reader.version == 0
-    answer = handler(EVENT, None)
+    answer = handler(WARM_UP_EVENT, None)
     assert cache._reader.version > 0
     assert answer["body"] == f'{{"version":{cache._reader.version}}}'

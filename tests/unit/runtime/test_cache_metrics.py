@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.nodecache.warm_node_cache import Seen
-from berth.runtime.telemetry.cache_metrics import CacheMetrics
+from berth.runtime.telemetry.metrics import CacheMetrics
 from tests.unit.runtime.metric_lines import described, printed
 
 

@@ -11,7 +11,7 @@ from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.runtime.cluster import connect
-from berth.runtime.settings.functions import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
+from berth.runtime.settings import BindSettings, ClusterSettings, WatcherMode, WatcherSettings
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue

@@ -9,7 +9,7 @@ import pytest
 from berth.extender.outcomes import BindOutcome, Failure
 from berth.extender.reply import Reply, reply, status_reply
 from berth.runtime.http.endpoint import Endpoint
-from berth.runtime.http.http_event import body_of
+from berth.runtime.http.events import body_of
 from tests.fakes.log_lines import LogLines
 
 

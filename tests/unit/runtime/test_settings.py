@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from berth.configuration.store import ConfigurationInvalid
-from berth.runtime.settings.functions import (
+from berth.runtime.settings import (
     BindSettings,
     CacheSettings,
     ClusterSettings,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from berth.runtime.warm_up_event import EVENT, is_warm_up
+from berth.runtime.http.events import WARM_UP_EVENT, is_warm_up
 from berth.runtime.watcher.warm_up import WarmUp
 from tests.builders.events import http_event
 from tests.fakes.clock import HandDrivenClock
@@ -71,7 +71,7 @@ def test_without_functions_nothing_is_sent() -> None:
 @pytest.mark.parametrize(
     ("event", "is_one"),
     [
-        pytest.param(EVENT, True, id="the watcher's"),
+        pytest.param(WARM_UP_EVENT, True, id="the watcher's"),
         pytest.param(http_event('{"source": "berth.warm-up"}', "POST /scheduler/filter"), False, id="a caller's"),
         pytest.param({}, False, id="an empty one"),
     ],

@@ -22,8 +22,8 @@ from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import LedgerTable
-from berth.runtime.settings.functions import BindSettings, LedgerSettings, PolicySettings
-from berth.runtime.telemetry.cache_metrics import CacheMetrics
+from berth.runtime.settings import BindSettings, LedgerSettings, PolicySettings
+from berth.runtime.telemetry.metrics import CacheMetrics
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient

@@ -27,7 +27,7 @@ from berth.extender.ports import PodBinder
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.runtime.adapters import CALLS
-from berth.runtime.settings.functions import ClusterSettings, WatcherMode
+from berth.runtime.settings import ClusterSettings, WatcherMode
 from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling.policy import Policy
 from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue

@@ -4,23 +4,44 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from pathlib import Path
 from time import perf_counter
-from typing import TypedDict
+from typing import Self, TypedDict
 
 import boto3
 from botocore.config import Config
+from pydantic import Field, model_validator
 
 from berth.authentication.allow_list_stores import AllowListFile, ParameterStoreAllowList
 from berth.authentication.authorizer import Authorizer, BasicAuthorizer, MutualTLSAuthorizer
 from berth.authentication.outcomes import Authentication, AuthorizerOutcome, Decision
 from berth.authentication.secrets_manager_passwords import SecretsManagerPasswords
-from berth.runtime.http.http_event import HTTPEvent
-from berth.runtime.settings.authorizer import AuthorizerSettings
+from berth.runtime.environment import Settings
+from berth.runtime.http.events import HTTPEvent, is_warm_up
 from berth.runtime.telemetry.telemetry import Telemetry
-from berth.runtime.warm_up_event import is_warm_up
 
 # The scheduler waits for the authorizer and the verb together, 5 s by default.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
+
+
+class AuthorizerSettings(Settings):
+    """How callers authenticate, and where it is recorded who they are: for Basic in a secret of Secrets Manager, for
+    mutual TLS in a parameter of Systems Manager (or, with `berth serve`, in a file).
+    """
+
+    authentication: Authentication = Field(alias="BERTH_AUTHENTICATION")
+    password_secret: str = Field(default="", alias="BERTH_PASSWORD_SECRET")
+    allow_list_parameter: str = Field(default="", alias="BERTH_ALLOW_LIST_PARAMETER")
+    allow_list: Path | None = Field(default=None, alias="BERTH_ALLOW_LIST")
+
+    @model_validator(mode="after")
+    def _one_record(self) -> Self:
+        if self.authentication is Authentication.BASIC and not self.password_secret:
+            raise ValueError("BERTH_AUTHENTICATION is basic: set BERTH_PASSWORD_SECRET")
+        lists = [given for given in (self.allow_list_parameter, self.allow_list) if given]
+        if self.authentication is Authentication.MTLS and len(lists) != 1:
+            raise ValueError("BERTH_AUTHENTICATION is mtls: set one of BERTH_ALLOW_LIST_PARAMETER and BERTH_ALLOW_LIST")
+        return self
 
 
 class SimpleAnswer(TypedDict):

@@ -10,9 +10,8 @@ import orjson
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.reply import Reply
 from berth.extender.wire import pod_named_in
-from berth.runtime.http.http_event import HTTPAnswer, HTTPEvent, body_of, http_answer
+from berth.runtime.http.events import HTTPAnswer, HTTPEvent, body_of, http_answer, is_warm_up
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
-from berth.runtime.warm_up_event import is_warm_up
 
 INTERNAL_ERROR = "Berth failed unexpectedly; the function's log has the cause"
 

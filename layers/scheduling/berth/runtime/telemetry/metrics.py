@@ -7,9 +7,14 @@ request took half of the whole call.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import orjson
+
+if TYPE_CHECKING:
+    from berth.nodecache.warm_node_cache import Seen
 
 NAMESPACE = "Berth"
 STACK = "stack"
@@ -59,3 +64,23 @@ class Metrics:
             **values,
         }
         print(orjson.dumps(line).decode())
+
+
+CACHE_AGE = group([[VERB], []], {"CacheAge": SECONDS})
+CACHE_LAG = group([[VERB]], {"VersionLag": COUNT})
+
+
+class CacheMetrics:
+    """Of one verb."""
+
+    def __init__(self, verb: str) -> None:
+        self._verb = verb
+        self._metrics = Metrics()
+
+    def seen(self, seen: Seen) -> None:
+        """A call has read what is published. Without a lag where there was nothing to compare with."""
+        groups, values = [CACHE_AGE], {"CacheAge": [seen.age]}
+        if seen.lag is not None:
+            groups.append(CACHE_LAG)
+            values["VersionLag"] = [float(seen.lag)]
+        self._metrics.emit(groups, {VERB: self._verb}, values, time.time())

@@ -9,7 +9,7 @@ from typing import Protocol
 import orjson
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.runtime.warm_up_event import EVENT
+from berth.runtime.http.events import WARM_UP_EVENT
 
 INTERVAL_SECONDS = 60.0
 """Lambda keeps an environment that is called this often, and what it has to catch up with stays small."""
@@ -54,6 +54,8 @@ class WarmUp:
     def _send(self) -> None:
         for function in self._functions:
             try:
-                self._client().invoke(FunctionName=function, InvocationType="Event", Payload=orjson.dumps(EVENT))
+                self._client().invoke(
+                    FunctionName=function, InvocationType="Event", Payload=orjson.dumps(WARM_UP_EVENT)
+                )
             except (ClientError, BotoCoreError) as error:
                 self._warn(f"{function} was not warmed up: {error}")

@@ -30,7 +30,7 @@ from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEven
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.runtime.adapters import CALLS, CacheAdapters, ledger_table, log
 from berth.runtime.cluster import Connection
-from berth.runtime.settings.functions import WatcherMode, WatcherSettings
+from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background_reconciler import BackgroundReconciler
 from berth.runtime.watcher.warm_up import LambdaClient, WarmUp

@@ -1,4 +1,4 @@
-"""The HTTP API's events and answers, payload format 2.0."""
+"""What invokes a function: an event of the HTTP API (payload format 2.0), or a warm-up event of the watcher."""
 
 from __future__ import annotations
 
@@ -41,3 +41,13 @@ def body_of(event: HTTPEvent) -> str | bytes | Failure:
 def http_answer(status: int, body: bytes) -> HTTPAnswer:
     """The answer as the gateway wants it; `body` is JSON."""
     return {"statusCode": status, "headers": _HEADERS, "body": body.decode(), "isBase64Encoded": False}
+
+
+WARM_UP_SOURCE = "berth.warm-up"
+WARM_UP_EVENT: Mapping[str, object] = {"source": WARM_UP_SOURCE}
+"""The watcher sends it to a verb's function, which then loads the latest snapshot and answers no request."""
+
+
+def is_warm_up(event: Mapping[str, object]) -> bool:
+    """Whether the watcher sent the event. An HTTP API event has no `source`, and its caller cannot add one."""
+    return event.get("source") == WARM_UP_SOURCE

@@ -6,7 +6,8 @@ whole update back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from time import perf_counter
 from typing import Protocol, TypedDict
@@ -14,12 +15,127 @@ from typing import Protocol, TypedDict
 import orjson
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from pydantic import Field
 
-from berth.runtime.pre_traffic.probes import Answer, Probe, probes
+from berth.runtime.environment import Settings
+from berth.runtime.http.events import WARM_UP_EVENT
 from berth.runtime.telemetry.telemetry import Telemetry
 
 # A function ends by its own Timeout, 30 s at most: the answer of one that hangs is still an answer.
 CALLS = Config(connect_timeout=2, read_timeout=35, retries={"total_max_attempts": 2, "mode": "standard"})
+
+
+class PreTrafficSettings(Settings):
+    """Each is the ARN of a published version: the alias still leads to the one before."""
+
+    filter: str = Field(alias="BERTH_FILTER_VERSION")
+    filter_onlyone: str = Field(alias="BERTH_FILTER_ONLYONE_VERSION")
+    prioritize: str = Field(alias="BERTH_PRIORITIZE_VERSION")
+    bind: str = Field(alias="BERTH_BIND_VERSION")
+    preempt: str = Field(alias="BERTH_PREEMPT_VERSION")
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """By verb."""
+        found: dict[str, str] = self.model_dump()
+        return found
+
+
+NAME = "berth-pre-traffic"
+POD: Mapping[str, object] = {
+    "metadata": {"name": NAME, "namespace": "default", "uid": NAME},
+    "spec": {"containers": [{"name": "probe", "resources": {}}]},
+    "status": {},
+}
+NOTHING_LOADED = "it found no snapshot in the cache table"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a function answered: the status for the gateway and the body, decoded."""
+
+    status: int
+    content: object
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """An event for the function, and what its answer shows to be wrong: "" for nothing."""
+
+    event: Mapping[str, object]
+    defect: Callable[[Answer], str]
+
+
+def probes(verb: str) -> tuple[Probe, ...]:
+    """In their order: the snapshot first, so that the decision has the time that a warm one has."""
+    return _PROBES[verb]
+
+
+def _loads(answer: Answer) -> str:
+    match answer.content:
+        case {"version": int(version)} if version > 0:
+            return ""
+    return NOTHING_LOADED
+
+
+def _filters(answer: Answer) -> str:
+    match answer.content:
+        case {"Error": "", "FailedNodes": dict()}:
+            return ""
+        case {"Error": str(error)} if error:
+            return error
+    return _unexpected(answer)
+
+
+def _scores(answer: Answer) -> str:
+    """One host was asked about. Behind Basic credentials a failure is an empty list (fact 18)."""
+    match answer.content:
+        case [{"Host": str(), "Score": int()}]:
+            return ""
+        case []:
+            return "it failed without saying why; see its log"
+    return _unexpected(answer)
+
+
+def _agrees(answer: Answer) -> str:
+    match answer.content:
+        case {"NodeNameToMetaVictims": dict()}:
+            return ""
+    return _unexpected(answer)
+
+
+def _refuses(answer: Answer) -> str:
+    """bind has connected to the cluster, and knows what is counted, before it looks at the request."""
+    match answer.content:
+        case {"Error": str(error)} if error.startswith("the binding request has no valid "):
+            return ""
+        case {"Error": str(error)} if error:
+            return error
+    return _unexpected(answer)
+
+
+def _unexpected(answer: Answer) -> str:
+    return f"status {answer.status}, and not what the verb answers"
+
+
+def _asking(arguments: object, defect: Callable[[Answer], str]) -> Probe:
+    body = orjson.dumps(arguments).decode()
+    return Probe({"version": "2.0", "body": body, "isBase64Encoded": False}, defect)
+
+
+_LOAD = Probe(WARM_UP_EVENT, _loads)
+_CANDIDATES = {"Pod": POD, "Nodes": None, "NodeNames": [NAME]}
+
+_PROBES: Mapping[str, tuple[Probe, ...]] = {
+    "filter": (_LOAD, _asking(_CANDIDATES, _filters)),
+    "filter_onlyone": (_LOAD, _asking(_CANDIDATES, _filters)),
+    "prioritize": (_LOAD, _asking(_CANDIDATES, _scores)),
+    "bind": (_asking({}, _refuses),),
+    "preempt": (
+        _LOAD,
+        _asking({"Pod": POD, "NodeNameToVictims": None, "NodeNameToMetaVictims": {}}, _agrees),
+    ),
+}
 
 
 class PreTrafficOutcome(StrEnum):

@@ -13,7 +13,7 @@ from pydantic import AliasChoices, Field, model_validator
 
 from berth.authentication.outcomes import Authentication
 from berth.configuration.store import parsed
-from berth.runtime.settings.environment import Settings, SettingsInvalid
+from berth.runtime.environment import Settings, SettingsInvalid
 from berth.scheduling.configuration.document import BerthConfiguration
 
 __all__ = [

@@ -1,1 +1,0 @@
-"""The pre-traffic hook of a CodeDeploy deployment."""

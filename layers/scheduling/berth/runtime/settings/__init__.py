@@ -1,1 +1,0 @@
-"""Settings from a function's environment."""
