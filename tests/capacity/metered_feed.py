@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.changes import Change
@@ -88,7 +88,7 @@ class Feed:
             self.clock,
             lambda: 0.0,
             None,
-            HandOver(self.clock.wall() + 870, 180),
+            Handover(self.clock.wall() + 870, 180),
         )
         elector.step()
         fence = elector.fence()

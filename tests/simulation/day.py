@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import count, takewhile
 from random import Random
 
-from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.config import LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.lease.outcomes import LeaderCallbacks
 from berth.lease.record import Fence
@@ -21,7 +21,7 @@ from berth.nodecache.feed.head import Head
 from berth.nodecache.feed.table import LogItem, LogWrite
 from berth.nodecache.feed.watcher import Watcher, WatcherOutcome
 from berth.nodecache.feed.writer import Retention
-from berth.runtime.watcher.watcher_run import HORIZON_SECONDS, MARGIN_SECONDS, NAP_SECONDS
+from berth.runtime.watcher.watcher_run import HORIZON_SECONDS, TimeLimit
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.simulation.ambush import Ambush
 from tests.simulation.cluster import ApiServer, SimulatedCluster
@@ -148,43 +148,38 @@ class Day(Witness):
         self._runs[name] = self._world.start(name, lambda: self._watch(name))
 
     def _watch(self, name: str) -> None:
-        """As runtime/candidacy does it, in virtual time."""
+        """As runtime/watcher/watcher_run does it, in virtual time."""
         world, actor = self._world, self._world.current()
         started = world.now
         actor.wall_error = world.random.uniform(-self._plan.clock_error, self._plan.clock_error)
         world.pause(world.random.uniform(*COLD_START))
         clock, network = world.clock(actor), Network(world, Faults())
-        ends_at = clock.wall() + BUDGET - MARGIN_SECONDS
+        ends_at = clock.wall() + BUDGET
+        limit = TimeLimit(lambda: ends_at - clock.wall(), clock.wall, world.pause)
 
         def elector(item: InMemoryItem, horizon: float, callbacks: LeaderCallbacks | None = None) -> LeaderElector:
             lock = SimulatedLock(InMemoryLeaseLock(item, self._new_id), network)
-            handover = HandOver(ends_at, horizon)
+            handover = limit.handover(horizon)
             return LeaderElector(lock, LeaderElectionConfig(), name, clock, world.random.random, callbacks, handover)
 
         def sleep(seconds: float) -> None:
-            world.pause(max(0.0, min(seconds, NAP_SECONDS, ends_at - clock.wall())))
-
-        def sleep_and_keep_the_place(seconds: float) -> None:
-            sleep(seconds)
-            standby.keep_place()
-
-        def is_over() -> bool:
-            return clock.wall() >= ends_at
+            limit.sleep(seconds)
+            standby.renew()
 
         standby = Standby(elector(self._place, HORIZON_SECONDS))
-        waits = self._plan.standby and standby.take_place(sleep, is_over)
-        leading = LeaderCallbacks(started_leading=lambda became: _ignore(standby.leave()))
+        is_standby = self._plan.standby and standby.acquire(limit.sleep, limit.is_over)
+        leading = LeaderCallbacks(started_leading=lambda became: _ignore(standby.release()))
         ended = Watcher(
-            elector(self._item, math.inf if waits else HORIZON_SECONDS, leading),
+            elector(self._item, math.inf if is_standby else HORIZON_SECONDS, leading),
             SimulatedCluster(world, self._server),
             SimulatedTable(self._table, network, Retention().lifetime, Ambush(world, lambda: None)),
             clock=clock,
-            sleep=sleep_and_keep_the_place,
-            stopped=is_over,
+            sleep=sleep,
+            stopped=limit.is_over,
             new_id=self._new_id,
             on_published=lambda publication: None,
         ).run()
-        standby.leave()
+        standby.release()
         self.ages.hand_overs += ended.outcome is WatcherOutcome.HANDED_OVER
         self.ages.running += world.now - started
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields
 from itertools import count
 from random import Random
 
-from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.nodecache.feed import changes
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
@@ -191,7 +191,7 @@ class History:
             name,
             clock,
             self.world.random.random,
-            handover=HandOver(at=clock.wall() + self.plan.budget, horizon=self.plan.horizon),
+            handover=Handover(at=clock.wall() + self.plan.budget, horizon=self.plan.horizon),
         )
         Watcher(
             elector,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.outcomes import ElectionOutcome
 from tests.unit.lease.clocks import AT, EnvironmentClock
 from tests.unit.lease.contenders import Contender, holder, pass_time
@@ -85,7 +85,7 @@ class TestUpstreamAcquire:
 
     def test_the_record_is_that_of_its_new_holder(self, store: LeaseStore) -> None:
         store.put(stored_lease("", lease_transitions=4, resource_version=9, acquire_time=AT - 99, handover_at=AT - 9))
-        baz = Contender(store, "baz", handover=HandOver(at=AT + 800))
+        baz = Contender(store, "baz", handover=Handover(at=AT + 800))
         baz.step()
         assert {name: value for name, value in store.attributes().items() if name != "nonce"} == {
             "holderIdentity": "baz",
@@ -115,7 +115,7 @@ class TestExpiry:
     @pytest.mark.parametrize("horizon", [float("inf"), 120.0], ids=["standby", "with a horizon"])
     def test_a_remote_clock_that_is_off_has_no_effect(self, store: LeaseStore, off: float, horizon: float) -> None:
         alpha = Contender(store, "alpha", clock=EnvironmentClock(AT + off))
-        beta = Contender(store, "beta", handover=HandOver(horizon=horizon))
+        beta = Contender(store, "beta", handover=Handover(horizon=horizon))
         alpha.lead()
         assert beta.step() is HELD
         pass_time(14.5, alpha, beta)

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from berth.lease.config import HandOver
+from berth.lease.config import Handover
 from berth.lease.elector import run
 from berth.lease.outcomes import ElectionOutcome, ReleaseOutcome
 from tests.unit.lease.clocks import AT
@@ -193,8 +193,8 @@ class TestHandOver:
     def test_a_candidate_that_finds_a_healthy_lease(
         self, store: LeaseStore, handover_at: float | None, horizon: float, outcome: ElectionOutcome
     ) -> None:
-        leading(store, handover=HandOver(at=handover_at))
-        beta = Contender(store, "beta", handover=HandOver(horizon=horizon))
+        leading(store, handover=Handover(at=handover_at))
+        beta = Contender(store, "beta", handover=Handover(horizon=horizon))
         step = beta.elector.step()
         assert (step.outcome, step.ended) == (outcome, outcome is NOT_NEEDED)
         assert beta.calls() == ["get"]
@@ -202,7 +202,7 @@ class TestHandOver:
     @pytest.mark.parametrize("age", [5.0, 60.0, -60.0], ids=["5 s old", "a minute old", "from the future"])
     def test_a_candidate_that_finds_renewal_stopped_waits_the_lease_out(self, store: LeaseStore, age: float) -> None:
         store.put(stored_lease("alpha", renew_time=AT - age, handover_at=AT + 800))
-        beta = Contender(store, "beta", handover=HandOver(horizon=120))
+        beta = Contender(store, "beta", handover=Handover(horizon=120))
         while (step := beta.step_until_due()).outcome is HELD:
             assert not step.ended
         assert step.outcome is BECAME_LEADER
@@ -210,17 +210,17 @@ class TestHandOver:
 
     @pytest.mark.parametrize("off", [60.0, -60.0], ids=["behind", "ahead"])
     def test_a_leader_whose_clock_is_off_is_recognised_by_its_next_renewal(self, store: LeaseStore, off: float) -> None:
-        alpha = Contender(store, "alpha", handover=HandOver(at=AT + off + 800))
+        alpha = Contender(store, "alpha", handover=Handover(at=AT + off + 800))
         alpha.clock.set_wall(off)
         alpha.lead()
-        beta = Contender(store, "beta", handover=HandOver(horizon=120))
+        beta = Contender(store, "beta", handover=Handover(horizon=120))
         assert beta.step() is HELD
         pass_time(2, alpha, beta)
         alpha.step()
         assert beta.step() is NOT_NEEDED
 
     def test_the_successor_takes_over_within_a_second_of_the_release(self, store: LeaseStore) -> None:
-        alpha, beta = leading(store, handover=HandOver(at=AT + 20)), Contender(store, "beta", random=lambda: 0.99)
+        alpha, beta = leading(store, handover=Handover(at=AT + 20)), Contender(store, "beta", random=lambda: 0.99)
         reads = 0
         while beta.fence() is None:
             pass_time(0.25, alpha, beta)
@@ -232,7 +232,7 @@ class TestHandOver:
         assert reads <= 14  # one every 4.4 seconds, and two a second in the last few
 
     def test_the_announcement_survives_renewals_and_publications(self, store: LeaseStore) -> None:
-        alpha = leading(store, handover=HandOver(at=AT + 60))
+        alpha = leading(store, handover=Handover(at=AT + 60))
         alpha.publish(version=Decimal(1))
         alpha.step_until_due()
         assert store["handoverAt"] == Decimal(AT + 60)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.lease.outcomes import BecameLeader, ElectionOutcome, LeaderCallbacks, ReleaseOutcome, Step
 from berth.lease.record import Fence
@@ -26,7 +26,7 @@ class Contender:
         identity: str,
         *,
         config: LeaderElectionConfig | None = None,
-        handover: HandOver | None = None,
+        handover: Handover | None = None,
         clock: EnvironmentClock | None = None,
         random: Callable[[], float] = lambda: 0.0,
     ) -> None:

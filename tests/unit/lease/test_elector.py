@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.lease.outcomes import BecameLeader, ElectionOutcome, LeaderCallbacks
 from tests.unit.lease.clocks import AT, EnvironmentClock
@@ -160,7 +160,7 @@ def test_a_callback_that_fails_leaves_a_leader_that_can_be_released(store: InMem
 
 
 def test_the_announced_hand_over_counts_down_while_it_leads(store: InMemoryStore) -> None:
-    alpha = Contender(store, "alpha", handover=HandOver(at=AT + 60))
+    alpha = Contender(store, "alpha", handover=Handover(at=AT + 60))
     assert alpha.elector.handover_in == float("inf")
     alpha.lead()
     alpha.clock.advance(20)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from berth.lease.config import HandOver
+from berth.lease.config import Handover
 from berth.lease.elector import new_identity, run
 from berth.lease.outcomes import ElectionOutcome
 from tests.unit.lease.clocks import AT
@@ -50,7 +50,7 @@ def test_it_takes_over_when_the_lease_has_run_out(store: InMemoryStore) -> None:
 
 
 def test_it_hands_over_when_it_announced_to(store: InMemoryStore) -> None:
-    alpha = Contender(store, "alpha", handover=HandOver(at=AT + 7))
+    alpha = Contender(store, "alpha", handover=Handover(at=AT + 7))
     assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.RELEASED
     assert alpha.clock.wall() - AT == 7
     assert holder(store) == ("", 0)
@@ -58,7 +58,7 @@ def test_it_hands_over_when_it_announced_to(store: InMemoryStore) -> None:
 
 def test_it_ends_where_it_is_not_needed(store: InMemoryStore) -> None:
     store.put(stored_lease("bing"))
-    alpha = Contender(store, "alpha", handover=HandOver(horizon=120))
+    alpha = Contender(store, "alpha", handover=Handover(horizon=120))
     assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.NOT_NEEDED
     assert alpha.calls() == ["get"]
 

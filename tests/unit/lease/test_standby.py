@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.elector import LeaderElector
 from berth.lease.standby import Standby
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
@@ -26,17 +26,17 @@ class Starts:
     def start(self) -> Standby:
         name = f"watcher-{next(self._names)}"
         lock = InMemoryLeaseLock(self.item, lambda: name)
-        handover = HandOver(self.clock.wall() + RUN_SECONDS, HORIZON_SECONDS)
+        handover = Handover(self.clock.wall() + RUN_SECONDS, HORIZON_SECONDS)
         return Standby(LeaderElector(lock, LeaderElectionConfig(), name, self.clock, lambda: 0.0, None, handover))
 
     def takes_place(self, standby: Standby, within: float = 1000.0) -> bool:
         until = self.clock.wall() + within
-        return standby.take_place(self.clock.advance, lambda: self.clock.wall() > until)
+        return standby.acquire(self.clock.advance, lambda: self.clock.wall() > until)
 
     def keep(self, standby: Standby, seconds: float) -> bool:
         for _ in range(int(seconds)):
             self.clock.advance(1.0)
-            if not standby.keep_place():
+            if not standby.renew():
                 return False
         return True
 
@@ -61,8 +61,8 @@ def test_a_place_that_was_left_is_taken_at_once() -> None:
     starts = Starts()
     first = starts.start()
     assert starts.takes_place(first)
-    first.leave()
-    assert not first.keep_place()
+    first.release()
+    assert not first.renew()
     assert starts.takes_place(starts.start(), within=0.0)
 
 
@@ -91,5 +91,5 @@ def test_near_the_end_of_the_first_ones_run_the_next_waits_for_the_place() -> No
     assert starts.takes_place(first)
     starts.keep(first, RUN_SECONDS - 60)
     assert not starts.takes_place(starts.start(), within=5.0)
-    first.leave()
+    first.release()
     assert starts.takes_place(starts.start(), within=0.0)

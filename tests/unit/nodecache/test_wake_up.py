@@ -155,7 +155,7 @@ def test_a_new_leader_wakes_once_for_what_its_predecessor_published_last() -> No
 
 def test_what_was_given_back_without_a_publication_wakes_with_the_next_heartbeat() -> None:
     scene = Scene(pod_change("waits", rejected=True))
-    scene._wake_up.made_room()
+    scene._wake_up.capacity_freed()
     assert scene.queue.woken == []
     scene.publish()
     assert scene.queue.woken == [("default/waits",)]

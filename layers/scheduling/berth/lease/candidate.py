@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from berth.lease.clock import Clock, Instant
-from berth.lease.config import JITTER_FACTOR, HandOver, LeaderElectionConfig
+from berth.lease.config import JITTER_FACTOR, Handover, LeaderElectionConfig
 from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.outcomes import ElectionOutcome, Step
 from berth.lease.record import Lease, LeaseSpec
@@ -19,7 +19,7 @@ class Candidate:
 
     identity: str
     config: LeaderElectionConfig
-    handover: HandOver
+    handover: Handover
 
     def __post_init__(self) -> None:
         if not self.identity:

@@ -62,7 +62,7 @@ class LeaderElectionConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class HandOver:
+class Handover:
     """For runs whose time is limited: what a leader announces, and what a candidate waits for.
 
     at: the wall clock time at which this candidate, once it leads, will release; None: it announces nothing.

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from berth.lease.candidate import Acquired, Acquisition, Candidate, ObservedRecord
 from berth.lease.clock import Clock, Instant
-from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.leadership import Leadership
 from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.outcomes import BecameLeader, ElectionOutcome, LeaderCallbacks, ReleaseOutcome, Step
@@ -47,12 +47,12 @@ class LeaderElector:
         clock: Clock,
         random: Callable[[], float],
         callbacks: LeaderCallbacks | None = None,
-        handover: HandOver | None = None,
+        handover: Handover | None = None,
     ) -> None:
         self._lock = lock
         self._clock = clock
         self._callbacks = callbacks or LeaderCallbacks()
-        self._candidate = Candidate(identity, config, handover or HandOver())
+        self._candidate = Candidate(identity, config, handover or Handover())
         self._observed = ObservedRecord(clock, self._callbacks.new_leader)
         self._acquisition = Acquisition(lock, self._candidate, self._observed, clock, random)
         self._leadership: Leadership | None = None

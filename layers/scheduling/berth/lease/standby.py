@@ -1,7 +1,7 @@
-"""Of all who could wait for a leader to fail, one does: the holder of a second lease.
+"""One candidate waits as a standby for the leader to fail: the holder of a second lease.
 
-A standby waits for as long as its run lasts, and is started every minute like everybody; without this there would be
-as many of them as minutes in a run. The second lease guards nothing: two standbys cost money and no harm is done.
+The schedule starts a candidate every minute, and a standby waits until its run ends. The second lease limits them to
+one. It guards no data: two standbys at a time cost money and do no harm.
 """
 
 from __future__ import annotations
@@ -13,32 +13,34 @@ from berth.lease.outcomes import ElectionOutcome, ReleaseOutcome, Step
 
 
 class Standby:
-    """One candidacy for the place; for one thread."""
+    """One candidate for the standby lease; for one thread."""
 
     def __init__(self, elector: LeaderElector) -> None:
-        """`elector` stands for the second lease."""
+        """`elector`: a candidate for the standby lease, not for the head."""
         self._elector = elector
-        self._holds = False
+        self._is_held = False
 
-    def take_place(self, sleep: Callable[[float], None], stopped: Callable[[], bool]) -> bool:
-        """Whether this is the standby now. It takes one read, but for as long as the lease lasts where the holder of
-        the place has died, or is about to leave it."""
+    def acquire(self, sleep: Callable[[float], None], stopped: Callable[[], bool]) -> bool:
+        """Whether this candidate holds the standby lease now.
+
+        One read. It takes as long as the lease where the holder crashed or is about to release.
+        """
         while not stopped():
             step = self._elector.step()
-            self._holds = step.outcome is ElectionOutcome.BECAME_LEADER
-            if self._holds or step.ended:
+            self._is_held = step.outcome is ElectionOutcome.BECAME_LEADER
+            if self._is_held or step.ended:
                 break
             sleep(step.again_in)
-        return self._holds
+        return self._is_held
 
-    def keep_place(self) -> bool:
-        """Renew the lease where it is time to; call it every two seconds. False: the place is lost, or was left."""
-        if self._holds:
+    def renew(self) -> bool:
+        """Renew the lease when a renewal is due; call it every two seconds. False: it is lost or was released."""
+        if self._is_held:
             step: Step = self._elector.step()
-            self._holds = not step.ended
-        return self._holds
+            self._is_held = not step.ended
+        return self._is_held
 
-    def leave(self) -> ReleaseOutcome:
-        """Let the next one have the place."""
-        self._holds = False
+    def release(self) -> ReleaseOutcome:
+        """Release the lease, so that the next candidate can acquire it."""
+        self._is_held = False
         return self._elector.release()

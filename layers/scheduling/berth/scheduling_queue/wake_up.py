@@ -43,7 +43,7 @@ class WakeUp:
         self._due = False
         self._room_made = False
 
-    def made_room(self) -> None:
+    def capacity_freed(self) -> None:
         """Something was given back that may let a rejected pod fit. May be called by any thread."""
         self._room_made = True
 

@@ -66,7 +66,7 @@ class RunResult:
         return self.outcome.startswith("failure-") or bool(self.left_out or self.nameless)
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """All of it in one line, for a log."""
         parts = [self.reason] if self.reason else []
         if self.publications:

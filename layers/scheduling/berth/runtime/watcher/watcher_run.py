@@ -1,4 +1,8 @@
-"""One candidacy of the watcher, put together: lease, cluster, table, and what follows a publication."""
+"""One run of the watcher: its lease, cluster and table, and the parts that act on each publication.
+
+Parts that act on a publication: metrics, the reconciler of the ledger, the wake-up of waiting pods, and the warm-up of
+the verbs' functions.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ import boto3
 from berth.cluster.field_projection import rejected_by_berth
 from berth.configuration.store import Configured
 from berth.lease.clock import SystemClock
-from berth.lease.config import HandOver, LeaderElectionConfig
+from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector, new_identity
@@ -41,62 +45,76 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
 MARGIN_SECONDS = 8.0
-"""Left of the function's time for the hand-over: release the lease, end the watches, answer."""
+"""The watcher stops so many seconds before Lambda does: to release the lease, end the watches and answer."""
 
 HORIZON_SECONDS = 185.0
-"""A candidate waits for a hand-over that is announced within this time. Two starts can be two minutes apart, three if
+"""A candidate waits for a handover that is announced within this time. Two starts can be two minutes apart, three if
 one is dropped, and a cold one comes some seconds late."""
 
-NAP_SECONDS = 0.5
-"""The longest sleep, so that a run ends soon after it is told to."""
+LONGEST_SLEEP_SECONDS = 0.5
+"""So a run ends soon after its time is over."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """What a run has to do, and by `remaining` how many seconds are left of it."""
+class TimeLimit:
+    """The time that an invocation has. remaining: seconds until Lambda ends it. wall: seconds since the epoch."""
+
+    remaining: Callable[[], float]
+    wall: Callable[[], float] = time.time
+    pause: Callable[[float], None] = time.sleep
+
+    def is_over(self) -> bool:
+        """Whether it is time for the handover."""
+        return self._usable() <= 0.0
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep at most this long, at most LONGEST_SLEEP_SECONDS, and not beyond the handover."""
+        self.pause(max(0.0, min(seconds, LONGEST_SLEEP_SECONDS, self._usable())))
+
+    def handover(self, horizon: float) -> Handover:
+        """At the end of the usable time. horizon: see Handover."""
+        return Handover(self.wall() + self._usable(), horizon)
+
+    def _usable(self) -> float:
+        return self.remaining() - MARGIN_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One invocation of the watcher function."""
 
     settings: WatcherSettings
     mode: WatcherMode
-    remaining: Callable[[], float]
-
-    def is_over(self) -> bool:
-        """Whether it is time for the hand-over."""
-        return self.remaining() <= MARGIN_SECONDS
-
-    def sleep(self, seconds: float) -> None:
-        """A nap: not for longer than the run lasts, and no longer than it takes to notice that it ends."""
-        time.sleep(max(0.0, min(seconds, NAP_SECONDS, self.remaining() - MARGIN_SECONDS)))
-
-    def handover(self, horizon: float) -> HandOver:
-        """At the end of this run."""
-        return HandOver(time.time() + self.remaining() - MARGIN_SECONDS, horizon)
+    limit: TimeLimit
 
 
 class WatcherRun:
-    """From standing for election to the hand-over; once."""
+    """From the first step of the election to the handover; once."""
 
-    def __init__(self, run: Run, adapters: CacheAdapters, connection: Connection) -> None:
-        self._run = run
+    def __init__(self, invocation: Invocation, adapters: CacheAdapters, connection: Connection) -> None:
+        self._settings = invocation.settings
+        self._mode = invocation.mode
+        self._limit = invocation.limit
         self._adapters = adapters
         self._connection = connection
         self._clock = SystemClock()
         self._metrics = WatcherMetrics(self._clock.wall)
         self._identity = new_identity("watcher")
-        self._standby = Standby(self._elector(STANDBY_KEY, run.handover(HORIZON_SECONDS), LeaderCallbacks()))
+        self._standby = Standby(self._elector(STANDBY_KEY, self._limit.handover(HORIZON_SECONDS), LeaderCallbacks()))
 
-    def stand(self, configured: Configured, is_past: Callable[[], bool]) -> RunResult:
-        """Until the run or the configuration is past, or until there is nothing to do."""
-        with ExitStack() as ending:
-            ending.callback(self._metrics.close)
+    def execute(self, configured: Configured, is_outdated: Callable[[], bool]) -> RunResult:
+        """Run until the time is over, the configuration is outdated, or this candidate is not needed."""
+        with ExitStack() as cleanup:
+            cleanup.callback(self._metrics.close)
             queue = BackgroundQueue(self._connection.queue(configured.node_cache.wake_up), log.warning)
-            ending.callback(queue.close)
-            warm_up = WarmUp(_lambda, self._run.settings.warm_up_functions, self._clock.monotonic, log.warning)
-            ending.callback(warm_up.close)
-            ending.callback(self._standby.leave)
+            cleanup.callback(queue.close)
+            warm_up = WarmUp(_lambda_client, self._settings.warm_up_functions, self._clock.monotonic, log.warning)
+            cleanup.callback(warm_up.close)
+            cleanup.callback(self._standby.release)
             wake_up = WakeUp(queue, rejected_by_berth, self._clock.monotonic)
-            reconciler = self._reconciler(configured, wake_up.made_room)
+            reconciler = self._reconciler(configured, wake_up.capacity_freed)
             if reconciler is not None:
-                ending.callback(reconciler.close)
+                cleanup.callback(reconciler.close)
 
             def on_published(publication: Publication) -> None:
                 self._metrics.published(len(publication.changes), publication.observation.observed_at)
@@ -106,34 +124,34 @@ class WatcherRun:
                 warm_up.published()
 
             return Watcher(
-                self._elector(HEAD_KEY, self._run.handover(self._horizon()), LeaderCallbacks(self._became_leader)),
-                self._connection.cluster(configured.policy, self._run.mode),
+                self._elector(HEAD_KEY, self._limit.handover(self._horizon()), LeaderCallbacks(self._started_leading)),
+                self._connection.cluster(configured.policy, self._mode),
                 self._adapters.table,
                 clock=self._clock,
-                sleep=self._wait,
-                stopped=lambda: self._run.is_over() or is_past(),
+                sleep=self._sleep,
+                stopped=lambda: self._limit.is_over() or is_outdated(),
                 new_id=lambda: uuid4().hex,
                 on_published=on_published,
-                once=self._run.mode is WatcherMode.PERIODIC,
+                once=self._mode is WatcherMode.PERIODIC,
             ).run()
 
-    def _reconciler(self, configured: Configured, made_room: Callable[[], None]) -> BackgroundReconciler | None:
-        """For what the configuration counts."""
+    def _reconciler(self, configured: Configured, capacity_freed: Callable[[], None]) -> BackgroundReconciler | None:
+        """None where nothing is counted, or where this run cannot reconcile; then it logs why."""
         counting = configured.policy.counting
         if not counting.counts:
             return None
-        if self._run.mode is WatcherMode.PERIODIC:
-            if self._run.settings.mode is WatcherMode.PERIODIC:
-                # It is gone before a bind is old enough to be looked after.
-                log.warning("managedResources need WatcherMode continuous: nothing that is held will be given back")
+        if self._mode is WatcherMode.PERIODIC:
+            if self._settings.mode is WatcherMode.PERIODIC:
+                # A periodic run ends before any reservation is old enough to be reconciled.
+                log.warning("managedResources need WatcherMode continuous: reservations are not released")
             return None
-        table = ledger_table(self._run.settings, self._adapters.client)
+        table = ledger_table(self._settings, self._adapters.client)
         if table is None:
-            log.warning("managedResources are configured, and BERTH_LEDGER_TABLE is not set: nothing is counted")
+            log.warning("managedResources are configured, but BERTH_LEDGER_TABLE is not set: no resource is counted")
             return None
 
         def report(event: ReservationEvent) -> None:
-            report_reservations(event)
+            log_reservation_event(event)
             self._metrics.happened(event)
 
         def begin(epoch: int) -> Reconciler:
@@ -142,38 +160,38 @@ class WatcherRun:
                 self._connection.reserved_pods,
                 counting,
                 epoch,
-                self._run.settings.http_timeout,
+                self._settings.http_timeout,
                 wall=self._clock.wall,
                 monotonic=self._clock.monotonic,
                 new_id=lambda: uuid4().hex,
                 report=report,
-                on_capacity_released=made_room,
+                on_capacity_released=capacity_freed,
             )
 
         return BackgroundReconciler(begin)
 
     def _horizon(self) -> float:
-        waits = self._run.settings.standby and self._standby.take_place(self._run.sleep, self._run.is_over)
-        return math.inf if waits else HORIZON_SECONDS
+        is_standby = self._settings.standby and self._standby.acquire(self._limit.sleep, self._limit.is_over)
+        return math.inf if is_standby else HORIZON_SECONDS
 
-    def _wait(self, seconds: float) -> None:
-        self._run.sleep(seconds)
-        self._standby.keep_place()
+    def _sleep(self, seconds: float) -> None:
+        self._limit.sleep(seconds)
+        self._standby.renew()
 
-    def _became_leader(self, record: BecameLeader) -> None:
+    def _started_leading(self, record: BecameLeader) -> None:
         log.info(str(record))
         self._metrics.became_leader()
-        self._standby.leave()
+        self._standby.release()
         try:
             self._adapters.store.restore()
         except TableUnavailable as error:
-            log.warning(f"whether a configuration was applied is not known: {error}")
+            log.warning(f"cannot tell whether a configuration was applied: {error}")
 
     def _elector(
-        self, key: dict[str, UniversalAttributeValueTypeDef], handover: HandOver, callbacks: LeaderCallbacks
+        self, key: dict[str, UniversalAttributeValueTypeDef], handover: Handover, callbacks: LeaderCallbacks
     ) -> LeaderElector:
         return LeaderElector(
-            DynamoDBLeaseLock(self._adapters.client, self._run.settings.cache_table, key=key),
+            DynamoDBLeaseLock(self._adapters.client, self._settings.cache_table, key=key),
             LeaderElectionConfig(),
             self._identity,
             self._clock,
@@ -183,11 +201,11 @@ class WatcherRun:
         )
 
 
-def report_reservations(event: ReservationEvent) -> None:
-    """As lines of the log."""
+def log_reservation_event(event: ReservationEvent) -> None:
+    """Write the event to the log: as a warning where an operator should look at it, else at debug level."""
     log.log(logging.WARNING if event.type in WARNING_EVENTS else logging.DEBUG, "reservations: %s", event)
 
 
-def _lambda() -> LambdaClient:
+def _lambda_client() -> LambdaClient:
     client: LambdaClient = boto3.client("lambda", config=CALLS)
     return client

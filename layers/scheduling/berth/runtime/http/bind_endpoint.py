@@ -1,0 +1,46 @@
+"""The bind function's endpoint: it connects to the cluster, reads which resources are counted, and answers."""
+
+from __future__ import annotations
+
+import time
+
+from berth.configuration.counting import CountedInForce
+from berth.configuration.store import ConfigurationInvalid
+from berth.extender.bind import Deadline, answer_bind, failed
+from berth.extender.outcomes import Failure, FailureOutcome
+from berth.extender.reply import Reply
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.nodecache.feed.table import TableUnavailable
+from berth.runtime.adapters import counted_in_force
+from berth.runtime.cluster import connect
+from berth.runtime.http.endpoint import Endpoint
+from berth.runtime.settings import BindSettings
+
+RESERVE_SECONDS = 1.0
+"""Of the scheduler's httpTimeout, for the network and the gateway (fact 23)."""
+
+
+def bind_endpoint(settings: BindSettings) -> Endpoint:
+    """The endpoint that these settings describe. Building it reads nothing."""
+    return Endpoint("bind", BindHandler(settings, counted_in_force(settings)).answer, failed)
+
+
+class BindHandler:
+    """Binds in the cluster that the settings name. `counted`: None where the function has no ledger."""
+
+    def __init__(self, settings: BindSettings, counted: CountedInForce | None) -> None:
+        self._settings = settings
+        self._counted = counted
+
+    def answer(self, body: str | bytes) -> Reply:
+        """ExtenderBindingArgs in, ExtenderBindingResult out, within the scheduler's httpTimeout."""
+        deadline = Deadline(self._settings.http_timeout - RESERVE_SECONDS, time.monotonic)
+        try:
+            counted = None if self._counted is None else self._counted.current()
+            binder = connect(self._settings).binder
+        except ClusterUnavailable as error:
+            return failed(Failure(FailureOutcome.CLUSTER_UNAVAILABLE, str(error)))
+        except (TableUnavailable, ConfigurationInvalid) as error:
+            reason = f"Berth does not know which resources are counted: {error}"
+            return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, reason))
+        return answer_bind(body, binder, deadline, counted)

@@ -1,0 +1,107 @@
+"""The watcher function: its event in, its log line and its answer out.
+
+One invocation is a sequence of runs. Each run takes part in the election with the configuration that was applied when
+it began; a new configuration ends it and starts the next one.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from berth.nodecache.feed.watcher import RunResult, WatcherOutcome
+from berth.runtime.adapters import cache_adapters
+from berth.runtime.cluster import connect
+from berth.runtime.settings import WatcherMode, WatcherSettings
+from berth.runtime.telemetry.telemetry import Telemetry
+from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun
+
+CONFIGURATION_SECONDS = 15.0
+"""How often a watcher checks whether another configuration was applied."""
+
+
+class LambdaContext(Protocol):
+    """The part of the Lambda context that the watcher uses."""
+
+    def get_remaining_time_in_millis(self) -> int:
+        """Milliseconds until Lambda ends the invocation."""
+
+
+class WatcherFunction:
+    """The schedule invokes it with any event. An event with a `mode` overrides the mode of the settings."""
+
+    def __init__(self, settings: WatcherSettings) -> None:
+        self._settings = settings
+        self._telemetry = Telemetry("watcher")
+
+    def handle(self, event: object, context: LambdaContext) -> dict[str, str | int]:
+        """Watch until the invocation's time is over. The answer is the result of the last run."""
+        with self._telemetry.traced():
+            started = time.perf_counter()
+            limit = TimeLimit(lambda: context.get_remaining_time_in_millis() / 1000)
+            result = watch(Invocation(self._settings, self._mode(event), limit))
+            self._telemetry.ended(
+                result.outcome,
+                pod="",
+                detail=result.summary,
+                milliseconds=(time.perf_counter() - started) * 1000,
+                failed=result.failed,
+            )
+        return {
+            "outcome": result.outcome,
+            "publications": result.publications,
+            "objects": result.objects,
+            "nodes": result.nodes,
+            "reason": result.reason,
+        }
+
+    def _mode(self, event: object) -> WatcherMode:
+        mode = event.get("mode") if isinstance(event, dict) else None
+        return WatcherMode(mode) if mode in set(WatcherMode) else self._settings.mode
+
+
+def watch(invocation: Invocation) -> RunResult:
+    """Run until the invocation's time is over or no run is needed. Failures are outcomes."""
+    adapters = cache_adapters(invocation.settings)
+    try:
+        connection = connect(invocation.settings)
+        while True:
+            applied = _AppliedConfiguration(adapters.table, adapters.configurations)
+            result = WatcherRun(invocation, adapters, connection).execute(applied.configured, applied.is_outdated)
+            if invocation.limit.is_over() or not applied.is_outdated():
+                return result
+    except ClusterUnavailable as error:
+        return RunResult(WatcherOutcome.CLUSTER_UNAVAILABLE, reason=str(error))
+    except TableUnavailable as error:
+        return RunResult(WatcherOutcome.TABLE_UNAVAILABLE, reason=str(error))
+    except ConfigurationInvalid as error:
+        return RunResult(WatcherOutcome.CONFIGURATION_INVALID, reason=str(error))
+
+
+class _AppliedConfiguration:
+    """The configuration that a run begins with. Raises ConfigurationInvalid and TableUnavailable when made."""
+
+    def __init__(self, table: CacheTable, configurations: Configurations) -> None:
+        self._table = table
+        self._hash = self._current_hash()
+        self.configured: Configured = configurations.at(self._hash)
+        self._checked_at = time.monotonic()
+        self._is_outdated = False
+
+    def is_outdated(self) -> bool:
+        """Whether another configuration was applied since. Checks every 15 s; once True it stays True."""
+        now = time.monotonic()
+        if not self._is_outdated and now - self._checked_at >= CONFIGURATION_SECONDS:
+            self._checked_at = now
+            try:
+                self._is_outdated = self._current_hash() != self._hash
+            except TableUnavailable:
+                return False
+        return self._is_outdated
+
+    def _current_hash(self) -> str:
+        head = self._table.head()
+        return "" if head is None else head.configuration_hash
