@@ -1,7 +1,7 @@
 """Units a second by partition key, and what they cost a month, by a cluster's size and by what happens in it.
 
 Changes come at random (Poisson). A publication waits half a second from the first change, and comes a second and a half
-after the last one in any case (`feed/leader.Pace`).
+after the last one in any case (`feed/leader.PublishIntervals`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from berth.nodecache.feed.leader import Pace
+from berth.nodecache.feed.leader import PublishIntervals
 from berth.nodecache.feed.writer import Retention
 from tests.capacity.item_size import read_units, write_units
 from tests.capacity.sizes import HEAD_BYTES, LOG_ITEM_KEYS, packed_pod_changes, snapshot_bytes_per_node
@@ -51,9 +51,9 @@ class Units:
     dollars_a_month: float
 
 
-def units(load: Load, pace: Pace | None = None, retention: Retention | None = None) -> Units:
+def units(load: Load, pace: PublishIntervals | None = None, retention: Retention | None = None) -> Units:
     """All of it."""
-    pace, retention = pace or Pace(), retention or Retention()
+    pace, retention = pace or PublishIntervals(), retention or Retention()
     rate = load.pod_changes
     quiet = pace.heartbeat - pace.flush
     interval = pace.flush + (1 - math.exp(-rate * quiet)) / rate

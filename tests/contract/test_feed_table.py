@@ -14,7 +14,7 @@ from berth.lease.record import Fence, LeaseSpec
 from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
-from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
+from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
@@ -116,7 +116,7 @@ def test_a_publication_leaves_the_next_fence_behind(store: Store) -> None:
 )
 def test_under_any_other_fence_nothing_is_published(store: Store, stale: object) -> None:
     fence = store.acquire("a")
-    with pytest.raises(Deposed):
+    with pytest.raises(StaleFence):
         store.table.publish(POINTER, stale(fence), AT, "n1")  # type: ignore[operator]
     head = store.table.head()
     assert head is not None
@@ -127,7 +127,7 @@ def test_a_publication_whose_answer_was_lost_is_found_by_its_nonce(store: Store)
     fence = store.acquire("a")
     store.table.publish(POINTER, fence, AT, "n1")
     store.table.publish(POINTER, fence, AT, "n1")
-    with pytest.raises(Deposed):
+    with pytest.raises(StaleFence):
         store.table.publish(POINTER, fence, AT, "n2")
 
 
@@ -143,8 +143,8 @@ def test_a_take_over_keeps_what_is_published(store: Store) -> None:
     ("first", "second", "outcome"),
     [
         pytest.param((1, "n1"), (2, "n2"), LogWrite.WRITTEN, id="a later epoch replaces an orphan"),
-        pytest.param((2, "n1"), (1, "n2"), LogWrite.OUTRANKED, id="an earlier epoch replaces nothing"),
-        pytest.param((1, "n1"), (1, "n2"), LogWrite.OUTRANKED, id="nor does the same epoch"),
+        pytest.param((2, "n1"), (1, "n2"), LogWrite.STALE_EPOCH, id="an earlier epoch replaces nothing"),
+        pytest.param((1, "n1"), (1, "n2"), LogWrite.STALE_EPOCH, id="nor does the same epoch"),
         pytest.param((1, "n1"), (1, "n1"), LogWrite.WRITTEN, id="its own trace is a success"),
     ],
 )

@@ -38,7 +38,7 @@ BEYOND = 5_000
 
 def cursor_is_the_last_version_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader goes on to whatever stands in the log, published or not."""
-    along = NodeCacheReader._along_the_log
+    along = NodeCacheReader._replay_log
 
     def beyond(self, cursor, pointer):
         items = self._table.log(cursor.uid, cursor.version, BEYOND)
@@ -46,7 +46,7 @@ def cursor_is_the_last_version_seen(monkeypatch: pytest.MonkeyPatch) -> None:
             pointer = replace(pointer, version=items[-1].version, last_epoch=items[-1].epoch)
         return along(self, cursor, pointer)
 
-    monkeypatch.setattr(NodeCacheReader, "_along_the_log", beyond)
+    monkeypatch.setattr(NodeCacheReader, "_replay_log", beyond)
 
 
 def log_without_the_chain(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def old_head_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     def whatever(self, uid, pointer, *, is_current):
         cursor = self._cursor
         if cursor is not None and cursor.version > pointer.version:
-            return self._from_snapshot(uid, pointer)
+            return self._load_snapshot(uid, pointer)
         return following(self, uid, pointer, is_current=is_current)
 
     monkeypatch.setattr(NodeCacheReader, "_following", whatever)
@@ -211,12 +211,12 @@ def changes_cut_anew_after_a_lost_answer(monkeypatch: pytest.MonkeyPatch) -> Non
     def put_log(self: InMemoryCacheTable, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         found = self._log.get((uid, item.version))
         if found is not None and found[0].epoch > item.epoch:
-            return LogWrite.OUTRANKED
+            return LogWrite.STALE_EPOCH
         self._log[uid, item.version] = (item, nonce)
         return LogWrite.WRITTEN
 
     def flush_anew(self: Writer, changes: Iterable[Change], observation: Observation) -> None:
-        if self._in_doubt is None:
+        if self._unconfirmed is None:
             self._batches, self._cut = [], 0
         flush(self, changes, observation)
 
@@ -229,7 +229,7 @@ def changes_of_a_failed_flush_forgotten(monkeypatch: pytest.MonkeyPatch) -> None
     flush = Writer.flush
 
     def flush_once(self: Writer, changes: Iterable[Change], observation: Observation) -> None:
-        if self._in_doubt is None:
+        if self._unconfirmed is None:
             self._batches, self._cut, self._unpublished = [], 0, []
         flush(self, changes, observation)
 
@@ -241,12 +241,12 @@ def publication_in_doubt_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     flush = Writer.flush
 
     def flush_on(self: Writer, changes: Iterable[Change], observation: Observation) -> None:
-        if self._in_doubt is not None:
-            self._in_doubt, self._batches, self._cut = None, [], 0
+        if self._unconfirmed is not None:
+            self._unconfirmed, self._batches, self._cut = None, [], 0
         flush(self, changes, observation)
 
     monkeypatch.setattr(Writer, "flush", flush_on)
-    monkeypatch.setattr(Writer, "settle", lambda self: None)
+    monkeypatch.setattr(Writer, "retry_unconfirmed", lambda self: None)
 
 
 def going_on_from_what_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -168,7 +168,7 @@ class Day(Witness):
 
         standby = Standby(elector(self._place, HORIZON_SECONDS))
         is_standby = self._plan.standby and standby.acquire(limit.sleep, limit.is_over)
-        leading = LeaderCallbacks(started_leading=lambda became: _ignore(standby.release()))
+        leading = LeaderCallbacks(started_leading=lambda became: _do_nothing(standby.release()))
         ended = Watcher(
             elector(self._item, math.inf if is_standby else HORIZON_SECONDS, leading),
             SimulatedCluster(world, self._server),
@@ -201,5 +201,5 @@ class Day(Witness):
         return f"id-{next(self._ids)}"
 
 
-def _ignore(_: object) -> None:
+def _do_nothing(_: object) -> None:
     return None

@@ -239,7 +239,7 @@ class History:
 
     def _saw(self, number: int, reader: NodeCacheReader[State], state: State) -> None:
         assert reader._cursor is not None
-        self.truth.saw(number, reader.version, reader._cursor.uid, state)
+        self.truth.observe(number, reader.version, reader._cursor.uid, state)
 
     # ------------------------------------------------------------------------------------------------------- trouble
     def _disturb(self) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.record import Fence, Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
-from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite, TableUnavailable
+from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence, TableUnavailable
 from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from tests.simulation.ambush import Ambush
 from tests.simulation.storage import RecordedTable
@@ -105,7 +105,7 @@ class Network:
 
 
 def _carry_out(call: Callable[[], object]) -> None:
-    with suppress(Deposed):  # nobody is there to be told
+    with suppress(StaleFence):  # nobody is there to be told
         call()
 
 

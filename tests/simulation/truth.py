@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from berth.lease.record import Fence, Lease, read_lease
 from berth.nodecache.feed.changes import Change, Key, Object, unpack
-from berth.nodecache.feed.head import Head, Pointer, Published
+from berth.nodecache.feed.head import Head, Pointer, PublishedVersion
 from berth.nodecache.feed.reader import leads
 from berth.nodecache.feed.table import LogItem, LogWrite
 from tests.simulation.cluster import RESOURCES, ApiServer
@@ -74,7 +74,7 @@ class Truth(Witness):
         assert pointer is not None
         held = read_lease(item).spec.lease_transitions
         assert fence.lease_transitions == held, "a deposed leader published"
-        known = before.pointer.published if before.pointer else Published(0, 0)
+        known = before.pointer.published if before.pointer else PublishedVersion(0, 0)
         if pointer.published == known:
             state = self._states.get((fence.uid, known.version), {})
         elif pointer.compacted_version == pointer.version:
@@ -95,7 +95,7 @@ class Truth(Witness):
             is_the_leaders = item.epoch == self._lease.spec.lease_transitions
             assert outcome is LogWrite.WRITTEN or not is_the_leaders, "the leader cannot write its log"
 
-    def _state_after(self, uid: str, known: Published, pointer: Pointer) -> State:
+    def _state_after(self, uid: str, known: PublishedVersion, pointer: Pointer) -> State:
         items = self.table.log(uid, known.version, pointer.version)
         versions = [each.version for each in items]
         assert versions == list(range(known.version + 1, pointer.version + 1)), (
@@ -122,7 +122,7 @@ class Truth(Witness):
             assert published == expected, f"what is published of {resource} is not what its position says"
 
     # ---------------------------------------------------------------------------------------------------- what is read
-    def saw(self, reader: int, version: int, uid: str, state: State) -> None:
+    def observe(self, reader: int, version: int, uid: str, state: State) -> None:
         """A reader was given this state, at this version of that head item."""
         before_uid, before, _ = self._seen.get(reader, (uid, 0, {}))
         assert version >= before or uid != before_uid, f"reader {reader} went back in time"

@@ -7,7 +7,7 @@ from threading import Lock
 
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
-from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite, TableUnavailable
+from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence, TableUnavailable
 from berth_cli.embedded_store.lease_lock import ConditionFailed, InMemoryItem, publish
 
 _POINTER = "pointer"
@@ -50,7 +50,7 @@ class InMemoryCacheTable(CacheTable):
         with self._lock:
             found = self._log.get((uid, item.version))
             if found is not None and found[0].epoch >= item.epoch:
-                return LogWrite.WRITTEN if found[1] == nonce else LogWrite.OUTRANKED
+                return LogWrite.WRITTEN if found[1] == nonce else LogWrite.STALE_EPOCH
             self._log[uid, item.version] = (item, nonce)
             return LogWrite.WRITTEN
 
@@ -63,4 +63,4 @@ class InMemoryCacheTable(CacheTable):
             publish(self._item, fence, {_POINTER: pointer}, renew_time=renew_time, nonce=nonce)
         except ConditionFailed as failed:
             if failed.item is None or failed.item.get("nonce") != nonce:
-                raise Deposed from failed
+                raise StaleFence from failed

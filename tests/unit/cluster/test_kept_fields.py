@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from berth.cluster.berth_reasons import IN_TREE, OWN_REASONS, reasons_of
-from berth.cluster.field_projection import FORM, Needs, kept_form, rejected_by_berth, resources, trims
+from berth.cluster.field_projection import FORM, Needs, projection_id, rejected_by_berth, resources, trims
 from berth.cluster.watch.resources import (
     ALWAYS,
     NAMESPACES,
@@ -427,13 +427,13 @@ def test_another_configuration_of_what_is_counted_is_another_form() -> None:
     """A watcher that goes on from what another one kept would not see what that one left out."""
     by_annotation = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
     policies = [configuration(*each).policy() for each in ([LICENCES], [SLICES], [by_annotation])]
-    forms = {kept_form(Needs.of(policy)) for policy in policies}
-    assert len({*forms, kept_form(Needs.of(BerthConfiguration().policy()))}) == 4
+    forms = {projection_id(Needs.of(policy)) for policy in policies}
+    assert len({*forms, projection_id(Needs.of(BerthConfiguration().policy()))}) == 4
 
 
 def test_the_form_tells_what_was_kept_from_what_is_needed() -> None:
-    forms = {kept_form(Needs(spreading, images)) for spreading in (False, True) for images in (False, True)}
-    forms.add(kept_form(Needs(own_reasons=OWN_REASONS | {"another reason"})))
+    forms = {projection_id(Needs(spreading, images)) for spreading in (False, True) for images in (False, True)}
+    forms.add(projection_id(Needs(own_reasons=OWN_REASONS | {"another reason"})))
     assert len(forms) == 5
     assert all(form.startswith(str(FORM)) for form in forms)
     assert (SERVICES in trims(EVERYTHING)) is (STATEFUL_SETS in trims(EVERYTHING)) is True

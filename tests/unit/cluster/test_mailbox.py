@@ -8,7 +8,7 @@ from threading import Event as Flag
 
 import pytest
 
-from berth.cluster.watch.watches import Mailbox
+from berth.cluster.watch.watches import BoundedQueue
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
 
 
@@ -19,21 +19,21 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 def test_everything_there_is_taken_in_order() -> None:
-    mailbox: Mailbox[int] = Mailbox(10)
+    mailbox: BoundedQueue[int] = BoundedQueue(10)
     assert [mailbox.put(item) for item in range(3)] == [True, True, True]
     assert mailbox.take(0) == [0, 1, 2]
     assert mailbox.take(0) == []
 
 
 def test_a_taker_is_woken_by_the_first_item(pool: ThreadPoolExecutor) -> None:
-    mailbox: Mailbox[str] = Mailbox(10)
+    mailbox: BoundedQueue[str] = BoundedQueue(10)
     taking = pool.submit(mailbox.take, PATIENCE_SECONDS)
     mailbox.put("item")
     assert taking.result(PATIENCE_SECONDS) == ["item"]
 
 
 def test_whoever_puts_into_a_full_mailbox_waits_and_nothing_is_lost(pool: ThreadPoolExecutor) -> None:
-    mailbox: Mailbox[tuple[int, int]] = Mailbox(2)
+    mailbox: BoundedQueue[tuple[int, int]] = BoundedQueue(2)
 
     def put(who: int) -> list[bool]:
         return [mailbox.put((who, item)) for item in range(50)]
@@ -50,7 +50,7 @@ def test_whoever_puts_into_a_full_mailbox_waits_and_nothing_is_lost(pool: Thread
 
 
 def test_a_close_wakes_whoever_waits_and_keeps_what_was_put(pool: ThreadPoolExecutor) -> None:
-    mailbox: Mailbox[int] = Mailbox(1)
+    mailbox: BoundedQueue[int] = BoundedQueue(1)
     mailbox.put(1)
     begun = Flag()
 

@@ -142,7 +142,10 @@ def test_whoever_invokes_it_by_hand_is_answered_and_codedeploy_is_not_told(
     handlers: dict[str, Handler], codedeploy: tuple[Any, Stubber]
 ) -> None:
     client, _ = codedeploy
-    assert PreTrafficHook(VERSIONS, Published(handlers), client).handle({}) == {"status": "Succeeded", "defects": []}
+    assert PreTrafficHook(VERSIONS, Published(handlers), client).handle({}) == {
+        "status": "Succeeded",
+        "defects": [],
+    }
 
 
 def test_a_report_that_does_not_get_through_is_an_error_of_the_function(

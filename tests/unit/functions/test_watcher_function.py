@@ -13,7 +13,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.nodecache.feed.changes import unpack
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Pointer
-from berth.nodecache.feed.leader import Pace
+from berth.nodecache.feed.leader import PublishIntervals
 from berth.runtime.watcher.watcher_run import MARGIN_SECONDS
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 from tests.builders.tables import create_cache_table
@@ -107,7 +107,7 @@ def test_what_it_published_last_is_counted_before_it_ends(
     path = dump(tmp_path, {"name": "n1"})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
     # Two heartbeats, too soon after the first publication for a line of their own.
-    done = handler({"mode": "continuous"}, LocalLambdaContext(MARGIN_SECONDS + 2 * Pace().heartbeat + 0.2))
+    done = handler({"mode": "continuous"}, LocalLambdaContext(MARGIN_SECONDS + 2 * PublishIntervals().heartbeat + 0.2))
     counted = [line["Publications"][0] for line in printed(capsys) if "Publications" in line]
     assert len(counted) == 2
     assert sum(counted) == done["publications"] > 1

@@ -21,7 +21,7 @@ from botocore.httpsession import URLLib3Session
 from moto.core.botocore_stubber import BotocoreStubber
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.lease.dynamodb_item import HEAD_KEY, renewal
+from berth.lease.dynamodb_item import HEAD_KEY, fenced_update
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.lock import LeaseLock, Unavailable
 from berth.lease.record import Fence, Lease, LeaseSpec
@@ -60,7 +60,7 @@ class DynamoDBStore(LeaseStore):
         self.client.delete_item(TableName=self.table, Key=HEAD_KEY)
 
     def publish(self, fence: Fence, attributes: Mapping[str, object], *, renew_time: float) -> bool:
-        renewed = renewal(fence, renew_time=renew_time, nonce="publication")
+        renewed = fenced_update(fence, renew_time=renew_time, nonce="publication")
         own = ", ".join(f"#own_{name} = :own_{name}" for name in attributes)
         return self._took(
             lambda: self.client.update_item(

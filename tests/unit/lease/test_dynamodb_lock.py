@@ -9,7 +9,7 @@ import pytest
 from botocore.stub import Stubber
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.lease.dynamodb_item import renewal
+from berth.lease.dynamodb_item import fenced_update
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.record import NO_RECORD, Fence, Lease, LeaseSpec
@@ -128,7 +128,7 @@ def test_a_write_is_one_conditional_update(
 
 
 def test_a_renewal_for_a_publication_is_conditional_on_the_whole_fence() -> None:
-    renewed = renewal(Fence("alpha", 4, "uid-1", 9), renew_time=AT + 0.5, nonce="n")
+    renewed = fenced_update(Fence("alpha", 4, "uid-1", 9), renew_time=AT + 0.5, nonce="n")
     assert renewed.condition == (
         "#resourceVersion = :seen AND #uid = :uid "
         "AND #holderIdentity = :holderIdentity AND #leaseTransitions = :leaseTransitions"

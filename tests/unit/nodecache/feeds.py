@@ -14,7 +14,7 @@ from berth.lease.record import Fence, Lease, LeaseSpec
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.head import Head, Observation, Pointer
-from berth.nodecache.feed.table import Deposed, LogItem, LogWrite, TableUnavailable
+from berth.nodecache.feed.table import LogItem, LogWrite, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import Leadership, Retention, Writer
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
@@ -92,7 +92,7 @@ class FailingTable(CountingCacheTable):
         """What was late arrives. Nobody is there to be told what becomes of it."""
         late, self._late = self._late, []
         for call in late:
-            with suppress(Deposed):
+            with suppress(StaleFence):
                 call()
 
     def _fail(self, method: str, call: Callable[[], T]) -> T:

@@ -10,7 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.nodecache.feed.changes import MAX_ITEM_BYTES, MAX_RAW_BYTES, Change, CorruptItem, Unfit, pack, unpack
+from berth.nodecache.feed.changes import (
+    MAX_ITEM_BYTES,
+    MAX_RAW_BYTES,
+    Change,
+    CorruptItem,
+    OmissionReason,
+    pack,
+    unpack,
+)
 
 FINE = Change("nodes", "fine", {"metadata": {"name": "fine"}})
 ALSO_FINE = Change("pods", "ns/also-fine", {"metadata": {"name": "also-fine", "namespace": "ns"}})
@@ -41,7 +49,7 @@ def deep(depth: int) -> dict[str, object]:
 def test_changes_come_out_in_the_order_they_went_in(given_changes: list[Change]) -> None:
     packed = pack(given_changes)
     assert list(unpack(packed.items)) == given_changes
-    assert not packed.unfit
+    assert not packed.omissions
 
 
 def test_no_item_is_larger_than_what_is_stored() -> None:
@@ -59,22 +67,22 @@ def test_where_nothing_changed_there_is_no_item() -> None:
 @pytest.mark.parametrize(
     ("bad", "cause"),
     [
-        pytest.param({"spec": noise(MAX_ITEM_BYTES)}, Unfit.TOO_LARGE, id="larger than an item, compressed"),
+        pytest.param({"spec": noise(MAX_ITEM_BYTES)}, OmissionReason.TOO_LARGE, id="larger than an item, compressed"),
         pytest.param(
-            {"spec": " " * MAX_RAW_BYTES}, Unfit.TOO_LARGE, id="small when compressed, but no reader's to take"
+            {"spec": " " * MAX_RAW_BYTES}, OmissionReason.TOO_LARGE, id="small when compressed, but no reader's to take"
         ),
-        pytest.param({"spec": "\ud800"}, Unfit.NOT_JSON, id="a lone surrogate"),
-        pytest.param({"spec": 2**64}, Unfit.NOT_JSON, id="an integer of more than 64 bits"),
-        pytest.param({"spec": -(2**63) - 1}, Unfit.NOT_JSON, id="a negative one"),
-        pytest.param({"spec": {1: "one"}}, Unfit.NOT_JSON, id="a key that is no text"),
-        pytest.param({"spec": b"bytes"}, Unfit.NOT_JSON, id="bytes"),
-        pytest.param(deep(300), Unfit.NOT_JSON, id="deeper than an encoder goes"),
+        pytest.param({"spec": "\ud800"}, OmissionReason.NOT_JSON, id="a lone surrogate"),
+        pytest.param({"spec": 2**64}, OmissionReason.NOT_JSON, id="an integer of more than 64 bits"),
+        pytest.param({"spec": -(2**63) - 1}, OmissionReason.NOT_JSON, id="a negative one"),
+        pytest.param({"spec": {1: "one"}}, OmissionReason.NOT_JSON, id="a key that is no text"),
+        pytest.param({"spec": b"bytes"}, OmissionReason.NOT_JSON, id="bytes"),
+        pytest.param(deep(300), OmissionReason.NOT_JSON, id="deeper than an encoder goes"),
     ],
 )
-def test_an_object_that_fits_into_no_item_is_published_as_gone(bad: dict[str, object], cause: Unfit) -> None:
+def test_an_object_that_fits_into_no_item_is_published_as_gone(bad: dict[str, object], cause: OmissionReason) -> None:
     packed = pack([FINE, Change("nodes", "bad", bad), ALSO_FINE])
     assert list(unpack(packed.items)) == [FINE, Change("nodes", "bad", None), ALSO_FINE]
-    assert packed.unfit == {("nodes", "bad"): cause}
+    assert packed.omissions == {("nodes", "bad"): cause}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +91,7 @@ def test_an_object_that_fits_into_no_item_is_published_as_gone(bad: dict[str, ob
 def test_what_has_no_writable_key_was_never_published_and_is_skipped(key: str) -> None:
     packed = pack([FINE, Change("nodes", key, {"metadata": {}}), ALSO_FINE])
     assert list(unpack(packed.items)) == [FINE, ALSO_FINE]
-    assert list(packed.unfit) == [("nodes", key)]
+    assert list(packed.omissions) == [("nodes", key)]
 
 
 def packed_json(value: object) -> bytes:

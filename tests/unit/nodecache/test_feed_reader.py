@@ -10,8 +10,8 @@ import pytest
 from berth.nodecache.feed.changes import Change, pack
 from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION
 from berth.nodecache.feed.reader import (
-    ATTEMPTS_AT_THE_LOG,
     INCOMPLETE,
+    LOG_ATTEMPTS,
     MALFORMED,
     NOTHING_PUBLISHED,
     RETRY_SECONDS,
@@ -217,7 +217,7 @@ def test_a_hole_above_the_snapshot_is_told_without_loading_it_time_and_again(sto
     reading = Reading(store)
     with pytest.raises(NothingPublished, match=INCOMPLETE):
         reading.read()
-    assert reading.calls().count("chunks") == ATTEMPTS_AT_THE_LOG
+    assert reading.calls().count("chunks") == LOG_ATTEMPTS
 
 
 def test_a_log_that_was_compacted_meanwhile_is_not_missed(store: Store, leader: Writing) -> None:

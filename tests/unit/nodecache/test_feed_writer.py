@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.nodecache.feed.changes import Change, Unfit
-from berth.nodecache.feed.head import Pointer, Published
+from berth.nodecache.feed.changes import Change, OmissionReason
+from berth.nodecache.feed.head import Pointer, PublishedVersion
 from berth.nodecache.feed.reader import NodeCacheReader, leads
-from berth.nodecache.feed.table import Deposed, LogItem, TableUnavailable
-from berth.nodecache.feed.writer import NotLeading, Outranked, Retention
+from berth.nodecache.feed.table import LogItem, StaleFence, TableUnavailable
+from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
 from tests.unit.nodecache.feeds import FailingTable, InPlaceView, State, Store, Writing, node, state_of
 
 ONE, TWO, THREE = (node(f"n{number}") for number in (1, 2, 3))
@@ -61,14 +61,14 @@ def test_the_chain_goes_on_over_leaders_and_snapshots(store: Store, leader: Writ
     second = Writing(store)
     second.flush(THREE)
     second.flush(ONE, TWO)
-    assert store.pointer.published == Published(4, 1)
-    assert leads(store.log(store.uid, 1, 4), Published(1, 0), store.pointer.published)
+    assert store.pointer.published == PublishedVersion(4, 1)
+    assert leads(store.log(store.uid, 1, 4), PublishedVersion(1, 0), store.pointer.published)
     second.replace(state_of(ONE))
     assert store.pointer.snapshot is not None
-    assert store.pointer.snapshot.published == store.pointer.published == Published(5, 1)
+    assert store.pointer.snapshot.published == store.pointer.published == PublishedVersion(5, 1)
     third = Writing(store)
     third.flush(TWO)
-    assert leads(store.log(store.uid, 5, 6), Published(5, 1), store.pointer.published)
+    assert leads(store.log(store.uid, 5, 6), PublishedVersion(5, 1), store.pointer.published)
 
 
 def test_a_leader_that_publishes_anew_makes_every_reader_load_it(store: Store, leader: Writing) -> None:
@@ -108,7 +108,7 @@ def test_a_deposed_leader_publishes_nothing_and_its_successor_overwrites_what_it
     store: Store, leader: Writing
 ) -> None:
     successor = Writing(store)
-    with pytest.raises(Deposed):
+    with pytest.raises(StaleFence):
         leader.flush(TWO)
     assert leader.lease.refusals == 1
     assert read(store) == state_of(ONE)
@@ -125,7 +125,7 @@ def test_a_deposed_leader_publishes_nothing_and_its_successor_overwrites_what_it
 )
 def test_an_item_that_another_wrote_is_not_overwritten(store: Store, leader: Writing, stands: LogItem) -> None:
     store.overwrite_log(stands)
-    with pytest.raises(Outranked):
+    with pytest.raises(StaleEpoch):
         leader.flush(TWO)
     assert leader.lease.refusals == 1
     assert store.log(store.uid, 1, 2) == [stands]
@@ -138,7 +138,7 @@ def test_a_head_that_was_made_anew_refuses_the_old_ones_leader(store: Store, lea
     store.item.delete()
     anew = Writing(store)
     anew.replace(state_of(THREE), THREE)
-    with pytest.raises(Deposed):
+    with pytest.raises(StaleFence):
         leader.flush(TWO)
     assert store.uid != uid
     assert store.log(store.uid, 0, 9) == []
@@ -156,7 +156,7 @@ def test_a_request_in_doubt_is_repeated_as_it_was(store: Store, leader: Writing,
     leader.flush(THREE)
     leader.table.arrive()
     assert read(store) == state_of(ONE, TWO, THREE)
-    assert leads(store.log(store.uid, 1, 3), Published(1, 0), store.pointer.published)
+    assert leads(store.log(store.uid, 1, 3), PublishedVersion(1, 0), store.pointer.published)
 
 
 def test_a_version_is_packed_once(store: Store, leader: Writing) -> None:
@@ -194,9 +194,9 @@ def test_what_may_expire_before_it_is_published_is_overtaken_by_a_snapshot(store
     leader.table.faults["publish"] = ["late"]
     with pytest.raises(TableUnavailable):
         leader.flush(TWO)
-    overdue = [leader.writer.is_overdue]
+    overdue = [leader.writer.is_backlog_expiring]
     leader.clock.advance(DAY / 3)
-    overdue.append(leader.writer.is_overdue)
+    overdue.append(leader.writer.is_backlog_expiring)
     assert overdue == [False, True]
     leader.replace(state_of(ONE, TWO, THREE), THREE)
     assert store.pointer.version == store.pointer.compacted_version == 3
@@ -261,14 +261,14 @@ def test_every_change_is_announced_once_and_not_before_it_is_visible(
         leader.table.faults = {"put_log": log, "put_chunks": chunks, "publish": publication}
         try:
             history.make(step)
-        except (TableUnavailable, NotLeading, Deposed):
+        except (TableUnavailable, NotLeading, StaleFence):
             leader.lease.step()
     leader.table.faults = {}
     leader.lease.step()
     leader.flush()
     assert [change for changes in leader.announced for change in changes] == history.handed_over
     assert read(history.store) == history.objects
-    assert leader.writer.is_settled
+    assert leader.writer.is_fully_published
 
 
 def test_a_heartbeat_announces_an_empty_list(leader: Writing) -> None:
@@ -363,20 +363,20 @@ BAD = Change("nodes", "bad", {"metadata": {"name": "bad"}, "spec": "\ud800"})
 def test_an_object_that_cannot_be_stored_is_gone_for_readers_and_counted(store: Store, leader: Writing) -> None:
     leader.flush(TWO, BAD, Change("nodes", "n1", None))
     assert read(store) == state_of(TWO)
-    assert leader.writer.unfit == {("nodes", "bad"): Unfit.NOT_JSON}
+    assert leader.writer.omissions == {("nodes", "bad"): OmissionReason.NOT_JSON}
     leader.flush(BAD)
-    assert len(leader.writer.unfit) == 1
+    assert len(leader.writer.omissions) == 1
 
 
 @pytest.mark.parametrize("after", [node("bad"), Change("nodes", "bad", None)], ids=["mended", "gone"])
 def test_it_is_counted_no_more_once_it_is_mended_or_gone(leader: Writing, after: Change) -> None:
     leader.flush(BAD)
     leader.flush(after)
-    assert leader.writer.unfit == {}
+    assert leader.writer.omissions == {}
 
 
 def test_a_snapshot_is_without_it(store: Store, leader: Writing) -> None:
     objects = state_of(ONE, TWO, BAD)
     leader.replace(objects)
     assert read(store) == state_of(ONE, TWO)
-    assert leader.writer.unfit == {("nodes", "bad"): Unfit.NOT_JSON}
+    assert leader.writer.omissions == {("nodes", "bad"): OmissionReason.NOT_JSON}

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from berth.configuration.counting import CountedInForce
+from berth.configuration.counting import CountingConfiguration
 from berth.configuration.store import Configurations
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
@@ -54,7 +54,7 @@ class Image:
         reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
         self.cache = WarmNodeCache(self.table, reader, configurations, self.clock, pytest.fail)
         reservations = LedgerReservations(InMemoryLedgerTable(), lambda: "id", time.time, call_seconds=1)
-        self.counted = CountedInForce(self.table, configurations, reservations, self.clock, pytest.fail)
+        self.counted = CountingConfiguration(self.table, configurations, reservations, self.clock, pytest.fail)
         assert isinstance(self.cache.current().cluster, Snapshot)
         self.counted.current()
         self.table.calls.clear()

@@ -60,7 +60,7 @@ OWN_REASONS = frozenset().union(
 """What Berth says whatever the profile, and its own plugins."""
 
 
-def tells_any(message: object, reasons: Iterable[str]) -> bool:
+def has_any_reason(message: object, reasons: Iterable[str]) -> bool:
     """Whether a message gives one of these: `0/20 nodes are available: 20 <reason>. …` (fact 17)."""
     return isinstance(message, str) and _pattern(frozenset(reasons)).search(message) is not None
 

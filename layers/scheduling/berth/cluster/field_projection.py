@@ -24,8 +24,8 @@ from functools import partial
 from typing import Self
 from zlib import crc32
 
-from berth.cluster.berth_reasons import OWN_REASONS, reasons_of, tells_any
-from berth.cluster.watch.decoding import Trim
+from berth.cluster.berth_reasons import OWN_REASONS, has_any_reason, reasons_of
+from berth.cluster.watch.decoding import Projection
 from berth.cluster.watch.resources import (
     ALWAYS,
     NAMESPACES,
@@ -59,7 +59,7 @@ class Annotations(Container[str]):
 
 
 NO_ANNOTATIONS = Annotations()
-EVERY_ANNOTATION = Annotations(None)
+ALL_ANNOTATIONS = Annotations(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Needs:
         )
 
 
-def kept_form(needs: Needs) -> str:
+def projection_id(needs: Needs) -> str:
     """A name for what is kept: what was kept under another one lacks something, or has another shape."""
     reasons = crc32("".join(sorted(needs.own_reasons)).encode())
     counted = "".join(
@@ -110,7 +110,7 @@ def resources(needs: Needs) -> tuple[Resource, ...]:
     return ALWAYS + SPREADING if needs.spreading else ALWAYS
 
 
-def trims(needs: Needs) -> Mapping[Resource, Trim]:
+def trims(needs: Needs) -> Mapping[Resource, Projection]:
     """How the objects of each resource that is watched are reduced to what is kept."""
     return {
         NODES: partial(_node, needs=needs),
@@ -165,5 +165,5 @@ def _is_rejected(status: KubernetesObject, reasons: frozenset[str]) -> bool:
     conditions = status.get("conditions")
     for condition in conditions if isinstance(conditions, list) else ():
         if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
-            return condition.get("status") == "False" and tells_any(condition.get("message"), reasons)
+            return condition.get("status") == "False" and has_any_reason(condition.get("message"), reasons)
     return False

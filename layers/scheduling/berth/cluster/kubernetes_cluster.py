@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
-from berth.cluster.field_projection import Needs, kept_form, resources, trims
+from berth.cluster.field_projection import Needs, projection_id, resources, trims
 from berth.cluster.watch.kubernetes_lister_watcher import WatchOptions
 from berth.cluster.watch.watches import watch
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch, Position
@@ -70,7 +70,7 @@ class KubernetesCluster(Cluster):
         Who resumes where another left off has that one's objects, too. After an upgrade or another configuration they
         may lack what is needed now: then they are as good as another cluster's, and everything is listed anew.
         """
-        return f"{cluster_uid(self._api)}/{kept_form(self._needs)}"
+        return f"{cluster_uid(self._api)}/{projection_id(self._needs)}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
         """Started."""

@@ -14,7 +14,7 @@ LOOK_SECONDS = 10.0
 """A head that was read so long ago still counts: a warm bind reads no configuration."""
 
 
-class CountedInForce:
+class CountingConfiguration:
     """For one warm environment. Safe to share between threads."""
 
     def __init__(

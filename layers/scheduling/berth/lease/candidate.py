@@ -51,7 +51,7 @@ class ObservedRecord:
         """Empty before the first look, and after a release."""
         return "" if self._last is None else self._last.lease.spec.holder_identity
 
-    def saw(self, lease: Lease) -> Observation:
+    def observe(self, lease: Lease) -> Observation:
         """Note a record that was just read or written."""
         now = self._clock.now()
         self._last = Observation(lease, now) if self._last is None else self._last.then(lease, now)
@@ -102,7 +102,7 @@ class Acquisition:
             return self._retry(ElectionOutcome.UNAVAILABLE, found.reason)
         if found is None:
             return self._claim(None, 0)
-        seen = self._observed.saw(found)
+        seen = self._observed.observe(found)
         spec = found.spec
         if spec.holder_identity == self._candidate.identity:
             # Nobody else has this identity: it is an earlier claim of this candidate, whose answer was lost.
@@ -130,12 +130,12 @@ class Acquisition:
         written = self._lock.create(spec) if found is None else self._lock.update(found, spec)
         match written:
             case Written(lease):
-                self._observed.saw(lease)
+                self._observed.observe(lease)
                 return Acquired(Term(lease, sent), "" if found is None else found.spec.holder_identity)
             case Conflict(current):
                 self.claimed = claimed_before
                 if current is not None:
-                    self._observed.saw(current)
+                    self._observed.observe(current)
                 return self._retry(ElectionOutcome.LOST_RACE, "the record changed between the read and the write")
             case Unavailable(reason):
                 return self._retry(ElectionOutcome.UNAVAILABLE, reason)

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 HEAD_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "head"}, "sk": {"N": "0"}}
 STANDBY_KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "standby"}, "sk": {"N": "0"}}
 
-HAS_NO_ITEM = "attribute_not_exists(#pk)"
-HAS_NO_RECORD = "attribute_exists(#pk) AND attribute_not_exists(#resourceVersion) AND attribute_not_exists(#uid)"
-IS_UNCHANGED = "#resourceVersion = :seen AND #uid = :uid"
-IS_FENCED = f"{IS_UNCHANGED} AND #holderIdentity = :holderIdentity AND #leaseTransitions = :leaseTransitions"
+ITEM_IS_ABSENT = "attribute_not_exists(#pk)"
+RECORD_IS_ABSENT = "attribute_exists(#pk) AND attribute_not_exists(#resourceVersion) AND attribute_not_exists(#uid)"
+VERSION_MATCHES = "#resourceVersion = :seen AND #uid = :uid"
+FENCE_MATCHES = f"{VERSION_MATCHES} AND #holderIdentity = :holderIdentity AND #leaseTransitions = :leaseTransitions"
 
 
 @dataclass(frozen=True, slots=True)
-class Renewal:
+class FencedUpdate:
     """What an UpdateItem on the head needs in order to be a publication under a fence, and thereby a renewal.
 
     The writer joins `assignments` with its own after SET, adds its names and values, and takes `condition` as it is.
@@ -36,11 +36,11 @@ class Renewal:
     values: Values
 
 
-def renewal(fence: Fence, *, renew_time: float, nonce: str) -> Renewal:
+def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> FencedUpdate:
     """`nonce`: one per publication and the same in each repetition of it, so that a lost answer can be told apart."""
     # Version and uid alone would do; holder and epoch stand there so that a mistake in one is caught by the other.
-    return Renewal(
-        IS_FENCED,
+    return FencedUpdate(
+        FENCE_MATCHES,
         "#resourceVersion = :next, #renewTime = :renewTime, #nonce = :nonce",
         _names("resourceVersion", "renewTime", "nonce", "uid", "holderIdentity", "leaseTransitions"),
         {

@@ -13,7 +13,14 @@ from uuid import uuid4
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.lease.dynamodb_item import HAS_NO_ITEM, HAS_NO_RECORD, HEAD_KEY, IS_UNCHANGED, lease_update, read_item
+from berth.lease.dynamodb_item import (
+    HEAD_KEY,
+    ITEM_IS_ABSENT,
+    RECORD_IS_ABSENT,
+    VERSION_MATCHES,
+    lease_update,
+    read_item,
+)
 from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.record import Lease, LeaseSpec, MalformedLease, as_stored
 
@@ -64,13 +71,13 @@ class DynamoDBLeaseLock(LeaseLock):
 
     def create(self, spec: LeaseSpec) -> Written | Conflict | Unavailable:
         lease = Lease(spec, resource_version=1, uid=self._new_id(), nonce=self._new_id())
-        return self._write(lease, HAS_NO_ITEM, names={"#pk": "pk"}, values={})
+        return self._write(lease, ITEM_IS_ABSENT, names={"#pk": "pk"}, values={})
 
     def update(self, seen: Lease, spec: LeaseSpec) -> Written | Conflict | Unavailable:
         lease = Lease(spec, seen.resource_version + 1, uid=seen.uid or self._new_id(), nonce=self._new_id())
         if not seen.uid:
-            return self._write(lease, HAS_NO_RECORD, names={"#pk": "pk"}, values={})
-        return self._write(lease, IS_UNCHANGED, names={}, values={":seen": {"N": str(seen.resource_version)}})
+            return self._write(lease, RECORD_IS_ABSENT, names={"#pk": "pk"}, values={})
+        return self._write(lease, VERSION_MATCHES, names={}, values={":seen": {"N": str(seen.resource_version)}})
 
     def _write(
         self,

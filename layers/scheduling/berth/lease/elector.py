@@ -27,7 +27,7 @@ def release(lock: LeaseLock, candidate: Candidate, observed: ObservedRecord, clo
     blank = LeaseSpec("", RELEASED_DURATION_SECONDS, now, now, found.spec.lease_transitions)
     match lock.update(found, blank):
         case Written(lease):
-            observed.saw(lease)
+            observed.observe(lease)
             return ReleaseOutcome.RELEASED
         case Conflict(_) | Unavailable(_):
             return ReleaseOutcome.UNKNOWN
@@ -108,7 +108,7 @@ class LeaderElector:
 
     def refused(self, fence: Fence) -> None:
         """A publication under `fence` was refused: no fence until the next step, due at once, has read the record."""
-        if self._leadership is not None and self._leadership.doubt(fence):
+        if self._leadership is not None and self._leadership.require_read(fence):
             self._due = (self._clock.now(), 0.0)
 
     def release(self) -> ReleaseOutcome:

@@ -26,11 +26,11 @@ class Leadership:
         self._observed = observed
         self._clock = clock
         self._term = term
-        self._doubted = False  # what I saw last is not what stands there: read before writing
+        self._must_read = False  # what I saw last is not what stands there: read before writing
 
     def fence(self) -> Fence | None:
         """None if the lease has run out by this process's clocks, or if a publication was refused since."""
-        return None if self._doubted or not self._is_valid(self._clock.now()) else self._term.fence
+        return None if self._must_read or not self._is_valid(self._clock.now()) else self._term.fence
 
     def published(self, fence: Fence, at: Instant) -> bool:
         """Count a publication as a renewal. False: the fence is not the current one, and nothing changes."""
@@ -39,21 +39,21 @@ class Leadership:
         self._term = self._term.published(at)
         return True
 
-    def doubt(self, fence: Fence) -> bool:
+    def require_read(self, fence: Fence) -> bool:
         """Read the record before it is written again. False: the fence is not the current one, and nothing changes."""
         if fence != self._term.fence:
             return False
-        self._doubted = True
+        self._must_read = True
         return True
 
     def renew(self) -> Step:
         """An update by the fast path; where that is not to be had, a get and an update."""
         now = self._clock.now()
-        if not self._doubted and self._is_valid(now):
+        if not self._must_read and self._is_valid(now):
             written = self._lock.update(self._term.lease, self._renewed_spec(now))
             if isinstance(written, Written):
                 return self._renewed(written.lease, now)
-            self._doubted = isinstance(written, Conflict)
+            self._must_read = isinstance(written, Conflict)
         found = self._lock.get()
         if isinstance(found, Unavailable):
             return self._failed(found.reason)
@@ -72,8 +72,8 @@ class Leadership:
 
     def _renewed(self, lease: Lease, sent: Instant) -> Step:
         self._term = Term(lease, sent)
-        self._doubted = False
-        self._observed.saw(lease)
+        self._must_read = False
+        self._observed.observe(lease)
         return Step(ElectionOutcome.RENEWED, self._config.retry_period)
 
     def _failed(self, reason: str) -> Step:
@@ -87,7 +87,7 @@ class Leadership:
     def _deposed(self, found: Lease | None) -> Step:
         if found is None:
             return Step(ElectionOutcome.DEPOSED, detail="the head item is gone", ended=True)
-        self._observed.saw(found)
+        self._observed.observe(found)
         holder, epoch = found.spec.holder_identity or "nobody", found.spec.lease_transitions
         return Step(ElectionOutcome.DEPOSED, detail=f"{holder} holds item {found.uid} in epoch {epoch}", ended=True)
 

@@ -60,7 +60,7 @@ class BecameLeader:
         )
 
 
-def _ignore(_: object) -> None:
+def _do_nothing(_: object) -> None:
     return None
 
 
@@ -73,6 +73,6 @@ class LeaderCallbacks:
     the first one and this candidate itself included; empty after a release.
     """
 
-    started_leading: Callable[[BecameLeader], None] = _ignore
-    stopped_leading: Callable[[ElectionOutcome], None] = _ignore
-    new_leader: Callable[[str], None] = _ignore
+    started_leading: Callable[[BecameLeader], None] = _do_nothing
+    stopped_leading: Callable[[ElectionOutcome], None] = _do_nothing
+    new_leader: Callable[[str], None] = _do_nothing

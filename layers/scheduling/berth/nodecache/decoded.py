@@ -25,7 +25,7 @@ from berth.scheduling.objects.pod_reading import PodReader
 
 T = TypeVar("T")
 
-KINDS_OF_WORKLOADS: Mapping[str, str] = {
+WORKLOAD_KINDS: Mapping[str, str] = {
     "services": "Service",
     "replicationcontrollers": "ReplicationController",
     "replicasets": "ReplicaSet",
@@ -34,7 +34,7 @@ KINDS_OF_WORKLOADS: Mapping[str, str] = {
 """By resource."""
 
 
-class Latest(Generic[T]):
+class DecodedResource(Generic[T]):
     """The objects of one resource that changed.
 
     `found` has by key what each now is, None where it is gone or `unreadable`. What cannot be read counts as gone: the
@@ -66,15 +66,15 @@ class DecodedObjects:
 
     def __init__(self, changes: Iterable[Change]) -> None:
         """Raises what `changes` raises."""
-        self.nodes: Latest[NodeInfo] = Latest(read_node)
-        self.pods: Latest[Pod] = Latest(PodReader().read)
-        self.namespaces: Latest[Namespace] = Latest(read_namespace)
-        self.disruption_budgets: Latest[PodDisruptionBudget] = Latest(read_disruption_budget)
-        self.priority_classes: Latest[PriorityClass] = Latest(read_priority_class)
-        self.workloads: dict[str, Latest[Workload]] = {
-            resource: Latest(partial(read_workload, kind=kind)) for resource, kind in KINDS_OF_WORKLOADS.items()
+        self.nodes: DecodedResource[NodeInfo] = DecodedResource(read_node)
+        self.pods: DecodedResource[Pod] = DecodedResource(PodReader().read)
+        self.namespaces: DecodedResource[Namespace] = DecodedResource(read_namespace)
+        self.disruption_budgets: DecodedResource[PodDisruptionBudget] = DecodedResource(read_disruption_budget)
+        self.priority_classes: DecodedResource[PriorityClass] = DecodedResource(read_priority_class)
+        self.workloads: dict[str, DecodedResource[Workload]] = {
+            resource: DecodedResource(partial(read_workload, kind=kind)) for resource, kind in WORKLOAD_KINDS.items()
         }
-        self._by_resource: dict[str, Latest[Any]] = {
+        self._by_resource: dict[str, DecodedResource[Any]] = {
             "nodes": self.nodes,
             "pods": self.pods,
             "namespaces": self.namespaces,

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from berth.nodecache.decoded import KINDS_OF_WORKLOADS, DecodedObjects, Latest
+from berth.nodecache.decoded import WORKLOAD_KINDS, DecodedObjects, DecodedResource
 from berth.nodecache.feed.changes import Change, Key
 from berth.nodecache.feed.reader import View
 from berth.scheduling.objects import Namespace, NodeInfo, Pod, PodDisruptionBudget, PriorityClass, Workload, Workloads
@@ -91,7 +91,7 @@ class SnapshotView(View[CachedCluster]):
 
     def applied(self, state: CachedCluster, changes: Iterable[Change]) -> CachedCluster:
         if state is _EMPTY:
-            with _for_a_long_life():
+            with _garbage_collection_paused():
                 return _loaded(DecodedObjects(changes))
         return _changed(state, DecodedObjects(changes))
 
@@ -145,7 +145,7 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
     )
 
 
-def _counting(pods: Latest[Pod]) -> Iterator[tuple[str, Pod | None]]:
+def _counting(pods: DecodedResource[Pod]) -> Iterator[tuple[str, Pod | None]]:
     """By key the pods as they count: a finished one takes nothing, and is as good as gone."""
     for key, pod in pods.found.items():
         if pod is None or pod.finished:
@@ -168,7 +168,7 @@ def _is_new(node: NodeInfo, before: Snapshot) -> bool:
     return known is None or node.holding_pods_of(known) != known
 
 
-def _after(before: Mapping[str, T], latest: Latest[T]) -> Mapping[str, T]:
+def _after(before: Mapping[str, T], latest: DecodedResource[T]) -> Mapping[str, T]:
     """By key, in the order of keys; what was before where nothing changed."""
     found = dict(before)
     for key, reading in latest.found.items():
@@ -179,7 +179,7 @@ def _after(before: Mapping[str, T], latest: Latest[T]) -> Mapping[str, T]:
     return before if found == before else {key: found[key] for key in sorted(found)}
 
 
-def _workloads_after(before: Workloads, by_resource: Mapping[str, Latest[Workload]]) -> Workloads:
+def _workloads_after(before: Workloads, by_resource: Mapping[str, DecodedResource[Workload]]) -> Workloads:
     come: list[Workload] = []
     gone: list[tuple[str, str, str]] = []
     for resource, latest in by_resource.items():
@@ -187,7 +187,7 @@ def _workloads_after(before: Workloads, by_resource: Mapping[str, Latest[Workloa
         for key, reading in latest.found.items():
             if reading is None:
                 namespace, _, name = key.rpartition("/")
-                gone.append((KINDS_OF_WORKLOADS[resource], namespace, name))
+                gone.append((WORKLOAD_KINDS[resource], namespace, name))
     if not come and not gone:
         return before
     after = before.changed(come, gone)
@@ -195,7 +195,7 @@ def _workloads_after(before: Workloads, by_resource: Mapping[str, Latest[Workloa
 
 
 @contextmanager
-def _for_a_long_life() -> Iterator[None]:
+def _garbage_collection_paused() -> Iterator[None]:
     """Make objects without looking for garbage among them, which would take as long as making them does.
 
     Nothing of a state refers back, so there is none. When many were made they are not searched later on either: that

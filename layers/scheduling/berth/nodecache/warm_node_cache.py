@@ -30,7 +30,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class HeadRead:
     """What one look at the tables found. reservations: None where nobody asked."""
 
     at: Instant
@@ -47,7 +47,7 @@ class Seen:
     lag: int | None
 
 
-def _nobody(_: Seen) -> None:
+def _do_nothing(_: Seen) -> None:
     return None
 
 
@@ -62,7 +62,7 @@ class WarmNodeCache(NodeCache):
         clock: Clock,
         warn: Callable[[str], None],
         ledger: LedgerTable | None = None,
-        seen: Callable[[Seen], None] = _nobody,
+        seen: Callable[[Seen], None] = _do_nothing,
     ) -> None:
         """`warn` is told of troubles that the call survived. ledger: where reservations lie, if there are any.
         seen: told by every call that reads what is published; it is to raise nothing."""
@@ -73,7 +73,7 @@ class WarmNodeCache(NodeCache):
         self._warn = warn
         self._ledger = ledger
         self._seen = seen
-        self._last: _Look | None = None
+        self._last: HeadRead | None = None
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
 
     def current(self) -> DecisionContext:
@@ -101,13 +101,13 @@ class WarmNodeCache(NodeCache):
         self.current()
         return self._reader.version
 
-    def _configured(self, look: _Look) -> Configured:
+    def _configured(self, look: HeadRead) -> Configured:
         return self._configurations.at("" if look.head is None else look.head.configuration_hash)
 
     def _counts(self, configured: Configured) -> bool:
         return self._ledger is not None and configured.policy.counting.counts
 
-    def _cluster(self, look: _Look, configured: Configured) -> Snapshot | CacheUnavailable:
+    def _cluster(self, look: HeadRead, configured: Configured) -> Snapshot | CacheUnavailable:
         rules, head = configured.node_cache, look.head
         before = self._reader.version
         try:
@@ -119,9 +119,9 @@ class WarmNodeCache(NodeCache):
         self._seen(Seen(age, max(0, self._reader.version - before) if before else None))
         if age > rules.max_staleness:
             return CacheUnavailable(_stale(observed_at, rules.max_staleness), rules.when_stale)
-        return self._assuming(snapshot, look.reservations) if look.reservations else snapshot
+        return self._with_assumed_pods(snapshot, look.reservations) if look.reservations else snapshot
 
-    def _assuming(self, snapshot: Snapshot, reservations: Sequence[OpenReservation]) -> Snapshot:
+    def _with_assumed_pods(self, snapshot: Snapshot, reservations: Sequence[OpenReservation]) -> Snapshot:
         known = self._assumed
         if known is not None and known[0] is snapshot and known[1] == reservations:
             return known[2]
@@ -133,7 +133,7 @@ class WarmNodeCache(NodeCache):
         self._assumed = snapshot, reservations, found
         return found
 
-    def _look(self, *, reservations: bool) -> _Look:
+    def _look(self, *, reservations: bool) -> HeadRead:
         """As of now or, where the configuration allows it, as of a moment ago."""
         last, rules = self._last, self._configurations.last.node_cache
         now = self._clock.now()
@@ -152,13 +152,13 @@ class WarmNodeCache(NodeCache):
             if last is None:
                 raise
             self._warn(f"{error}; what is in memory counts until it is {rules.max_staleness:g} s old")
-            return _Look(now, last.head, found)
-        look = _Look(now, head, found)
+            return HeadRead(now, last.head, found)
+        look = HeadRead(now, head, found)
         if head is not None:
             self._last = look
         return look
 
-    def _open_reservations(self, last: _Look | None) -> Sequence[OpenReservation]:
+    def _open_reservations(self, last: HeadRead | None) -> Sequence[OpenReservation]:
         if self._ledger is None:
             return ()
         try:

@@ -11,7 +11,7 @@ from uuid import uuid4
 import boto3
 from botocore.config import Config
 
-from berth.configuration.counting import CountedInForce
+from berth.configuration.counting import CountingConfiguration
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations
 from berth.lease.clock import SystemClock
@@ -33,7 +33,7 @@ MOST_SECONDS = 0.5
 """For a connection, and for each read from it."""
 
 
-def counted_in_force(settings: BindSettings) -> CountedInForce | None:
+def counting_configuration(settings: BindSettings) -> CountingConfiguration | None:
     """None where the function has no ledger. Building it reads nothing."""
     if not settings.ledger_table:
         return None
@@ -44,7 +44,7 @@ def counted_in_force(settings: BindSettings) -> CountedInForce | None:
     adapters = cache_adapters(settings.policy, calls)
     table = DynamoDBLedgerTable(boto3.client("dynamodb", config=calls), settings.ledger_table)
     reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
-    return CountedInForce(adapters.table, adapters.configurations, reservations, SystemClock(), log.warning)
+    return CountingConfiguration(adapters.table, adapters.configurations, reservations, SystemClock(), log.warning)
 
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.

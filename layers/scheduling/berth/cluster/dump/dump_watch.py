@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from berth.cluster.dump.dump_file import Contents
-from berth.cluster.field_projection import EVERY_ANNOTATION, Needs, resources, trims
+from berth.cluster.field_projection import ALL_ANNOTATIONS, Needs, resources, trims
 from berth.cluster.watch.resources import (
     NAMESPACES,
     NODES,
@@ -37,7 +37,7 @@ from berth.nodecache.feed.cluster import (
 POLL_SECONDS = 0.2
 """How often the file is looked at while somebody waits for a change."""
 
-ALL = Needs(spreading=True, images=True, pod_annotations=EVERY_ANNOTATION, node_annotations=EVERY_ANNOTATION)
+ALL = Needs(spreading=True, images=True, pod_annotations=ALL_ANNOTATIONS, node_annotations=ALL_ANNOTATIONS)
 """A file is small: what any profile needs is kept."""
 
 _RESOURCES: Mapping[str, Resource] = {

@@ -13,7 +13,7 @@ from berth.nodecache.feed.cluster import Added, Bookmark, Deleted, KubernetesObj
 GONE = 410
 OVERLOADED = (429, 503, 504)
 
-Trim: TypeAlias = Callable[[KubernetesObject], KubernetesObject]
+Projection: TypeAlias = Callable[[KubernetesObject], KubernetesObject]
 """Keeps of an object what is needed. Called as soon as one is decoded, so that a long list never is in memory whole."""
 
 _CHANGES: Mapping[str, type[Added | Modified | Deleted]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
@@ -67,7 +67,7 @@ def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
     return found
 
 
-def trimmed(found: object, trim: Trim) -> KubernetesObject:
+def projected(found: object, trim: Projection) -> KubernetesObject:
     """Raises Malformed, also for whatever `trim` stumbles over: one object must not end a watch."""
     if not isinstance(found, dict):
         raise Malformed("not an object")
@@ -77,7 +77,7 @@ def trimmed(found: object, trim: Trim) -> KubernetesObject:
         raise Malformed(f"cannot be read ({error!r})") from error
 
 
-def decode(line: bytes, trim: Trim) -> WatchEvent | Status:
+def decode(line: bytes, trim: Projection) -> WatchEvent | Status:
     """One line of a watch. Raises Malformed."""
     try:
         event = orjson.loads(line)
@@ -97,4 +97,4 @@ def decode(line: bytes, trim: Trim) -> WatchEvent | Status:
     change = _CHANGES.get(str(event.get("type")))
     if change is None:
         raise Malformed("of an unknown type")
-    return change(trimmed(found, trim), version)
+    return change(projected(found, trim), version)

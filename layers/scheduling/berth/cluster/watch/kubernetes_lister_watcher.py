@@ -10,11 +10,11 @@ from berth.cluster.watch.decoding import (
     GONE,
     OVERLOADED,
     Malformed,
+    Projection,
     Status,
-    Trim,
     decode,
+    projected,
     read_status,
-    trimmed,
     without_managed_fields,
 )
 from berth.cluster.watch.lister_watcher import ListerWatcher, ResourceExpired, WatchRefused
@@ -50,7 +50,7 @@ class KubernetesListerWatcher(ListerWatcher):
         api: ApiServer,
         resource: Resource,
         options: WatchOptions,
-        trim: Trim = without_managed_fields,
+        trim: Projection = without_managed_fields,
     ) -> None:
         self._api = api
         self._resource = resource
@@ -129,7 +129,7 @@ class KubernetesListerWatcher(ListerWatcher):
     def _readable(self, items: object) -> Iterator[KubernetesObject]:
         for item in items if isinstance(items, list) else ():
             try:
-                yield trimmed(item, self._trim)
+                yield projected(item, self._trim)
             except Malformed:
                 self._malformed += 1
 

@@ -19,7 +19,7 @@ from berth.nodecache.feed.cluster import (
     Interrupted,
     Position,
     Received,
-    advanced,
+    next_position,
 )
 
 
@@ -101,7 +101,7 @@ class Reflector:
         # The time before the list: what changes while its pages come is not in it.
         at = self._clock()
         received = Received(self._source.resource, at, self._source.list_all())
-        self._position = advanced(self._position, received)
+        self._position = next_position(self._position, received)
         self._suspect = False
         self._just_listed = True
         self._refusals = 0
@@ -149,5 +149,5 @@ class Reflector:
 
     def _received(self, event: Event) -> Received:
         received = Received(self._source.resource, self._clock(), event)
-        self._position = advanced(self._position, received)
+        self._position = next_position(self._position, received)
         return received

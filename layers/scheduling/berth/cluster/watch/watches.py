@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.watch.decoding import Trim, without_managed_fields
+from berth.cluster.watch.decoding import Projection, without_managed_fields
 from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
 from berth.cluster.watch.reflector import Backoff, Reflector
 from berth.cluster.watch.resources import Resource
@@ -19,7 +19,7 @@ from berth.nodecache.feed.cluster import ClusterWatch, Failed, Position, Progres
 Item = TypeVar("Item")
 
 
-class Mailbox(Generic[Item]):
+class BoundedQueue(Generic[Item]):
     """Keeps the order in which each thread put its items."""
 
     def __init__(self, capacity: int) -> None:
@@ -81,7 +81,7 @@ class Watches(ClusterWatch):
         self._stop = stop
         self._interrupt = interrupt
         self._clock = clock
-        self._mailbox: Mailbox[Received] = Mailbox(CAPACITY)
+        self._mailbox: BoundedQueue[Received] = BoundedQueue(CAPACITY)
         self._progress = Progress(reflectors, positions)
         self._threads = [
             Thread(target=self._follow, args=(name, positions.get(name)), name=f"watch-{name}", daemon=True)
@@ -157,7 +157,7 @@ def watch(
     positions: Mapping[str, Position] | None = None,
     options: WatchOptions | None = None,
     relist_seconds: float | None = None,
-    trims: Mapping[Resource, Trim] | None = None,
+    trims: Mapping[Resource, Projection] | None = None,
 ) -> Watches:
     """Watches of an API server, over connections of their own, not started yet.
 

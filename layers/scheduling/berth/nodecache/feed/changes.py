@@ -41,7 +41,7 @@ class CorruptItem(Exception):
     """An item does not hold what a writer of this schema version puts there."""
 
 
-class Unfit(StrEnum):
+class OmissionReason(StrEnum):
     """Why an object is in no item."""
 
     TOO_LARGE = "too large for an item"
@@ -50,11 +50,11 @@ class Unfit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """`items` are to be stored in this order. `unfit`: objects that fit into no item and are published as gone,
+    """`items` are to be stored in this order. `omissions`: objects that fit into no item and are published as gone,
     because readers must not go on with an older state of them."""
 
     items: Sequence[bytes]
-    unfit: Mapping[Key, Unfit]
+    omissions: Mapping[Key, OmissionReason]
 
 
 class _Row(NamedTuple):
@@ -65,36 +65,36 @@ class _Row(NamedTuple):
 def pack(changes: Iterable[Change]) -> Packed:
     """Changes in as few items as they fit into, none above MAX_ITEM_BYTES; no item where there is no change."""
     items: list[bytes] = []
-    unfit: dict[Key, Unfit] = {}
+    omissions: dict[Key, OmissionReason] = {}
     rows: list[_Row] = []
     size = 0
     for change in changes:
-        row = _row(change, unfit)
+        row = _row(change, omissions)
         if row is None:
             continue
         if rows and size + len(row.data) > _RAW_BYTES:
-            items += _compressed(rows, unfit)
+            items += _compressed(rows, omissions)
             rows, size = [], 0
         rows.append(row)
         size += len(row.data) + 1
     if rows:
-        items += _compressed(rows, unfit)
-    return Packed(items, unfit)
+        items += _compressed(rows, omissions)
+    return Packed(items, omissions)
 
 
-def _row(change: Change, unfit: dict[Key, Unfit]) -> _Row | None:
+def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
     """None where not even the key can be written: then no reader has ever had the object."""
     data = _dumped(change)
     if data is None:
-        return _gone(change, Unfit.NOT_JSON, unfit)
+        return _gone(change, OmissionReason.NOT_JSON, omissions)
     if len(data) + len(b"[]") > MAX_RAW_BYTES:
-        return _gone(change, Unfit.TOO_LARGE, unfit)
+        return _gone(change, OmissionReason.TOO_LARGE, omissions)
     return _Row(change, data)
 
 
-def _gone(change: Change, cause: Unfit, unfit: dict[Key, Unfit]) -> _Row | None:
+def _gone(change: Change, cause: OmissionReason, omissions: dict[Key, OmissionReason]) -> _Row | None:
     """In the place of an object that fits into no item."""
-    unfit[change.resource, change.key] = cause
+    omissions[change.resource, change.key] = cause
     change = change._replace(object=None)
     data = _dumped(change)
     return None if data is None or len(data) > _LONGEST_KEY else _Row(change, data)
@@ -108,15 +108,15 @@ def _dumped(change: Change) -> bytes | None:
         return None
 
 
-def _compressed(rows: list[_Row], unfit: dict[Key, Unfit]) -> list[bytes]:
+def _compressed(rows: list[_Row], omissions: dict[Key, OmissionReason]) -> list[bytes]:
     item = zlib.compress(b"[" + b",".join(row.data for row in rows) + b"]", _FASTEST)
     if len(item) <= MAX_ITEM_BYTES:
         return [item]
     if len(rows) > 1:
         middle = len(rows) // 2
-        return _compressed(rows[:middle], unfit) + _compressed(rows[middle:], unfit)
-    gone = _gone(rows[0].change, Unfit.TOO_LARGE, unfit)
-    return [] if gone is None else _compressed([gone], unfit)
+        return _compressed(rows[:middle], omissions) + _compressed(rows[middle:], omissions)
+    gone = _gone(rows[0].change, OmissionReason.TOO_LARGE, omissions)
+    return [] if gone is None else _compressed([gone], omissions)
 
 
 def unpack(items: Iterable[bytes]) -> Iterable[Change]:

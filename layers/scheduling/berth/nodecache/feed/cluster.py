@@ -102,7 +102,7 @@ class Position:
     listed_at: float
 
 
-def advanced(position: Position | None, received: Received) -> Position | None:
+def next_position(position: Position | None, received: Received) -> Position | None:
     """The position after an event, which need not differ from the one before."""
     match received.event:
         case Listed(resource_version=version):
@@ -128,7 +128,7 @@ class Progress:
 
     def advance(self, received: Received) -> None:
         """Count an event as known."""
-        self._positions[received.resource] = advanced(self._positions[received.resource], received)
+        self._positions[received.resource] = next_position(self._positions[received.resource], received)
 
     @property
     def positions(self) -> Mapping[str, Position]:

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.dynamodb_errors import TableErrors, TableUnavailable
-from berth.lease.dynamodb_item import HEAD_KEY, renewal
+from berth.lease.dynamodb_item import HEAD_KEY, fenced_update
 from berth.lease.record import Fence
 from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
-from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
+from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Item = Mapping[str, AttributeValueTypeDef]
 
 
-def told(table: str) -> AbstractContextManager[None]:
+def table_errors(table: str) -> AbstractContextManager[None]:
     """Errors of the block as TableUnavailable."""
     return _cache(table).errors()
 
@@ -63,7 +63,7 @@ class DynamoDBCacheTable(CacheTable):
         return self._head(consistent=False)
 
     def _head(self, *, consistent: bool) -> Head | None:
-        with told(self._table):
+        with table_errors(self._table):
             answer = self._client.get_item(TableName=self._table, Key=HEAD_KEY, ConsistentRead=consistent)
         item = answer.get("Item")
         try:
@@ -78,7 +78,7 @@ class DynamoDBCacheTable(CacheTable):
         items: list[LogItem] = []
         start: dict[str, UniversalAttributeValueTypeDef] | None = None
         while True:
-            with told(self._table):
+            with table_errors(self._table):
                 page = self._client.query(
                     TableName=self._table,
                     KeyConditionExpression="pk = :log AND sk BETWEEN :first AND :last",
@@ -121,7 +121,7 @@ class DynamoDBCacheTable(CacheTable):
             )
         except ClientError as error:
             found = self._failed_on(error)
-            return LogWrite.WRITTEN if _nonce(found) == nonce else LogWrite.OUTRANKED
+            return LogWrite.WRITTEN if _nonce(found) == nonce else LogWrite.STALE_EPOCH
         except BotoCoreError as error:
             raise unavailable(self._table, error) from error
         return LogWrite.WRITTEN
@@ -132,14 +132,14 @@ class DynamoDBCacheTable(CacheTable):
                 "data": {"B": chunks[index]},
                 "expiresAt": {"N": str(int(expires_at))},
             }
-            with told(self._table):
+            with table_errors(self._table):
                 self._client.put_item(TableName=self._table, Item=item)
 
         with ThreadPoolExecutor(_PARALLEL) as pool:
             list(pool.map(put, range(len(chunks))))
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
-        fenced = renewal(fence, renew_time=renew_time, nonce=nonce)
+        fenced = fenced_update(fence, renew_time=renew_time, nonce=nonce)
         update = pointer_update(pointer)
         try:
             self._client.update_item(
@@ -153,12 +153,12 @@ class DynamoDBCacheTable(CacheTable):
             )
         except ClientError as error:
             if _nonce(self._failed_on(error)) != nonce:
-                raise Deposed from error
+                raise StaleFence from error
         except BotoCoreError as error:
             raise unavailable(self._table, error) from error
 
     def _chunk(self, snapshot_id: str, index: int) -> bytes | None:
-        with told(self._table):
+        with table_errors(self._table):
             answer = self._client.get_item(TableName=self._table, Key=_chunk_key(snapshot_id, index))
         item = answer.get("Item")
         return None if item is None else item.get("data", {}).get("B", b"")

@@ -26,7 +26,7 @@ FUTURE_SCHEMA = (
 )
 
 
-class Published(NamedTuple):
+class PublishedVersion(NamedTuple):
     """A published version, and the epoch of the leader that packed it: within one head item they name one content.
 
     Before the first version there is version 0 of epoch 0.
@@ -49,9 +49,9 @@ class SnapshotPointer:
     written_at: float
 
     @property
-    def published(self) -> Published:
+    def published(self) -> PublishedVersion:
         """What it holds the state of."""
-        return Published(self.version, self.epoch)
+        return PublishedVersion(self.version, self.epoch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,9 @@ class Pointer:
         return self.oldest_reader <= SCHEMA_VERSION
 
     @property
-    def published(self) -> Published:
+    def published(self) -> PublishedVersion:
         """The latest version."""
-        return Published(self.version, self.last_epoch)
+        return PublishedVersion(self.version, self.last_epoch)
 
 
 @dataclass(frozen=True, slots=True)

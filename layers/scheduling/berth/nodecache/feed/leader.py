@@ -2,7 +2,7 @@
 
 Guarantees. What is published is what the API server told, resource by resource, up to the positions published with it:
 a successor that resumes there misses nothing. Nothing is published before every resource has been listed once. One
-object that cannot be kept is left out and counted (`unfit`, `nameless`), and stops nothing.
+object that cannot be kept is left out and counted (`omissions`, `events_without_name`), and stops nothing.
 
 Not guaranteed: that a leader which holds the lease publishes. While the table refuses, or before the first list is
 there, the head's `heartbeat` and `observed_at` grow old, and say so.
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from berth.lease.clock import Clock
-from berth.nodecache.feed.changes import Change, Key, Object, Unfit
+from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason
 from berth.nodecache.feed.cluster import (
     Added,
     Cluster,
@@ -52,7 +52,7 @@ class Publication:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class PublishIntervals:
     """Seconds. `flush`: how long a change may wait for others. `heartbeat`: between publications when nothing changes,
     below the lease's retryPeriod, so that publishing is all the renewal there is."""
 
@@ -74,7 +74,7 @@ class Leader:
         *,
         clock: Clock,
         new_id: Callable[[], str],
-        pace: Pace,
+        pace: PublishIntervals,
         on_published: Callable[[Publication], None],
         retention: Retention | None = None,
     ) -> None:
@@ -102,14 +102,14 @@ class Leader:
         self.publications = 0
 
     @property
-    def unfit(self) -> Mapping[Key, Unfit]:
+    def omissions(self) -> Mapping[Key, OmissionReason]:
         """Objects that no item can hold; for readers they are gone."""
-        return self._writer.unfit
+        return self._writer.omissions
 
     @property
-    def nameless(self) -> int:
+    def events_without_name(self) -> int:
         """How many events told of an object without a name."""
-        return self._state.nameless
+        return self._state.events_without_name
 
     @property
     def objects(self) -> Mapping[Key, Object]:
@@ -119,7 +119,7 @@ class Leader:
     def work(self, seconds: float) -> None:
         """Take what the watches tell, for so long at the most, and publish if it is time to.
 
-        Raises NotLeading, TableUnavailable, Deposed, and what a watch failed of.
+        Raises NotLeading, TableUnavailable, StaleFence, and what a watch failed of.
         """
         for received in self._watch.take(min(seconds, self._until_publication())):
             self._apply(received)
@@ -130,7 +130,7 @@ class Leader:
 
     def finish(self) -> None:
         """Publish what is left, and find out what became of a publication in doubt: the last act before a release."""
-        if self._watch.observed_at is not None and (self._state.has_changes or not self._writer.is_settled):
+        if self._watch.observed_at is not None and (self._state.has_changes or not self._writer.is_fully_published):
             self._publish()
 
     def stop(self) -> None:
@@ -149,9 +149,9 @@ class Leader:
 
     def _publish(self) -> None:
         observation = Observation(self._cluster_uid, self._watch.positions)
-        overdue = self._writer.is_overdue
+        overdue = self._writer.is_backlog_expiring
         if not overdue:
-            self._writer.settle()
+            self._writer.retry_unconfirmed()
         changes = self._state.take_changes()
         if self._continues and not overdue:
             self._writer.flush(changes, observation)
@@ -164,7 +164,7 @@ class Leader:
         self._continues = True
         self._published_at = self._clock.monotonic()
         self.publications += 1
-        is_complete = self._writer.is_settled and not self._state.has_changes
+        is_complete = self._writer.is_fully_published and not self._state.has_changes
         self._on_published(Publication(self._epoch, changes, self._state.objects, is_complete, pointer.observation))
 
     def _apply(self, received: Received) -> None:

@@ -28,7 +28,7 @@ class ObservedState:
     def __init__(self, objects: Mapping[Key, Object]) -> None:
         """`objects`: what is published."""
         self.objects = dict(objects)
-        self.nameless = 0
+        self.events_without_name = 0
         """How many events told of an object without a name, which nothing can be kept or decided under."""
         self._changed: dict[Key, Object | None] = {}
 
@@ -36,7 +36,7 @@ class ObservedState:
         """An object as it now is. Unchanged in what is kept is unchanged: a kubelet's heartbeat costs nothing."""
         name = key_of(kept)
         if name is None:
-            self.nameless += 1
+            self.events_without_name += 1
             return
         key = resource, name
         if self.objects.get(key) != kept:
@@ -46,7 +46,7 @@ class ObservedState:
         """An object that is gone; it need not be known."""
         name = key_of(kept)
         if name is None:
-            self.nameless += 1
+            self.events_without_name += 1
         else:
             self._drop((resource, name))
 

@@ -19,11 +19,11 @@ from threading import Lock
 from typing import Generic, Protocol, TypeVar
 
 from berth.nodecache.feed.changes import Change, CorruptItem, unpack
-from berth.nodecache.feed.head import FUTURE_SCHEMA, Head, Pointer, Published
+from berth.nodecache.feed.head import FUTURE_SCHEMA, Head, Pointer, PublishedVersion
 from berth.nodecache.feed.table import CacheTable, LogItem
 
 
-def leads(items: Sequence[LogItem], after: Published, through: Published) -> bool:
+def leads(items: Sequence[LogItem], after: PublishedVersion, through: PublishedVersion) -> bool:
     """Whether these items, in ascending order, are all that was published between the two, and nothing else is."""
     if len(items) != through.version - after.version:
         return False
@@ -39,7 +39,7 @@ ATTEMPTS = 5
 RETRY_SECONDS = 0.05
 """Chunks are read eventually consistent: one just written may be absent for some tens of milliseconds."""
 
-ATTEMPTS_AT_THE_LOG = 3
+LOG_ATTEMPTS = 3
 """The log is read consistently: what is missing there, twice under a head just read, will not come."""
 
 NOTHING_PUBLISHED = "the node cache is empty: no watcher has published yet; is its schedule enabled?"
@@ -69,7 +69,7 @@ class _Cursor(Generic[S]):
     """Up to where this reader has come, in the head item of that uid."""
 
     uid: str
-    published: Published
+    published: PublishedVersion
     state: S
 
     @property
@@ -129,7 +129,7 @@ class NodeCacheReader(Generic[S]):
                 if isinstance(found, _Cursor):
                     self._cursor = found
                     return found.state
-                if found is _Missing.LOG_ITEM and attempt + 1 >= ATTEMPTS_AT_THE_LOG:
+                if found is _Missing.LOG_ITEM and attempt + 1 >= LOG_ATTEMPTS:
                     break
         raise NothingPublished(INCOMPLETE)
 
@@ -140,22 +140,22 @@ class NodeCacheReader(Generic[S]):
         """
         cursor = self._cursor
         if cursor is None:
-            return self._from_snapshot(uid, pointer)
+            return self._load_snapshot(uid, pointer)
         if cursor.uid != uid:
             # Which of the two items is the older one is not to be seen.
-            return self._from_snapshot(uid, pointer) if is_current else _Missing.NEWER_HEAD
+            return self._load_snapshot(uid, pointer) if is_current else _Missing.NEWER_HEAD
         if cursor.version > pointer.version or cursor.published == pointer.published:
             return cursor
         # Below compactedVersion the log may have been cleaned, and an old orphan may stand in the gap.
         if cursor.version < pointer.compacted_version:
-            return self._from_snapshot(uid, pointer)
-        return self._along_the_log(cursor, pointer) or self._from_snapshot(uid, pointer)
+            return self._load_snapshot(uid, pointer)
+        return self._replay_log(cursor, pointer) or self._load_snapshot(uid, pointer)
 
-    def _from_snapshot(self, uid: str, pointer: Pointer) -> _Cursor[S] | _Missing:
+    def _load_snapshot(self, uid: str, pointer: Pointer) -> _Cursor[S] | _Missing:
         snapshot = pointer.snapshot
         if snapshot is None:
-            start = _Cursor(uid, Published(0, 0), self._view.empty())
-            return self._along_the_log(start, pointer) or _Missing.LOG_ITEM
+            start = _Cursor(uid, PublishedVersion(0, 0), self._view.empty())
+            return self._replay_log(start, pointer) or _Missing.LOG_ITEM
         chunks = [chunk for chunk in self._table.chunks(snapshot) if chunk is not None]
         if len(chunks) != snapshot.chunks:
             return _Missing.CHUNK
@@ -163,9 +163,9 @@ class NodeCacheReader(Generic[S]):
             state = self._view.applied(self._view.empty(), unpack(chunks))
         except CorruptItem as error:
             raise NothingPublished(MALFORMED) from error
-        return self._along_the_log(_Cursor(uid, snapshot.published, state), pointer) or _Missing.LOG_ITEM
+        return self._replay_log(_Cursor(uid, snapshot.published, state), pointer) or _Missing.LOG_ITEM
 
-    def _along_the_log(self, cursor: _Cursor[S], pointer: Pointer) -> _Cursor[S] | None:
+    def _replay_log(self, cursor: _Cursor[S], pointer: Pointer) -> _Cursor[S] | None:
         """All changes up to the pointer, or None where one is missing or malformed."""
         if cursor.published == pointer.published:
             return cursor

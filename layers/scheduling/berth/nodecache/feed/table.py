@@ -14,7 +14,7 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 
-__all__ = ["CacheTable", "Deposed", "LogItem", "LogWrite", "TableUnavailable"]
+__all__ = ["CacheTable", "LogItem", "LogWrite", "StaleFence", "TableUnavailable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class LogItem:
 
 
 class LogWrite(StrEnum):
-    """What became of a log item. OUTRANKED: another's stands there, of this epoch or a later one; it stays."""
+    """What became of a log item. STALE_EPOCH: another's stands there, of this epoch or a later one; it stays."""
 
     WRITTEN = "written"
-    OUTRANKED = "outranked"
+    STALE_EPOCH = "stale-epoch"
 
 
-class Deposed(Exception):
+class StaleFence(Exception):
     """The head is no longer held under this fence: another leads, or the item was made anew. Nothing was published."""
 
 
@@ -90,5 +90,5 @@ class CacheTable(ABC):
         """Replace the pointer and renew the lease, if the head is still as the fence saw it.
 
         One conditional write: it is what makes a deposed leader harmless. `nonce` belongs to this publication: where
-        the head bears it, an earlier attempt has succeeded. Raises Deposed.
+        the head bears it, an earlier attempt has succeeded. Raises StaleFence.
         """

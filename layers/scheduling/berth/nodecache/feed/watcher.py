@@ -20,14 +20,14 @@ from enum import StrEnum
 from berth.lease.clock import Clock
 from berth.lease.elector import LeaderElector, run
 from berth.lease.outcomes import ElectionOutcome, Step
-from berth.nodecache.feed.changes import Key, Object, Unfit
+from berth.nodecache.feed.changes import Key, Object, OmissionReason
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.nodecache.feed.head import Pointer
-from berth.nodecache.feed.leader import Leader, Pace, Publication
+from berth.nodecache.feed.leader import Leader, Publication, PublishIntervals
 from berth.nodecache.feed.observed_state import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
-from berth.nodecache.feed.table import CacheTable, Deposed, TableUnavailable
-from berth.nodecache.feed.writer import NotLeading, Outranked, Retention
+from berth.nodecache.feed.table import CacheTable, StaleFence, TableUnavailable
+from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
 
 
 class WatcherOutcome(StrEnum):
@@ -47,7 +47,7 @@ class RunResult:
     """What one run did. `reason`: of a failure, or the last trouble overcome.
 
     Left out of what is published: `oversized` and `unencodable` objects, the first few of them named in `left_out` with
-    the reason, and `nameless` ones (how often one was told of).
+    the reason, and `events_without_name` ones (how often one was told of).
     """
 
     outcome: WatcherOutcome
@@ -56,14 +56,14 @@ class RunResult:
     oversized: int = 0
     reason: str = ""
     unencodable: int = 0
-    nameless: int = 0
-    left_out: tuple[str, ...] = ()
+    events_without_name: int = 0
+    omissions: tuple[str, ...] = ()
     nodes: int = 0
 
     @property
     def failed(self) -> bool:
         """Whether somebody should look at it."""
-        return self.outcome.startswith("failure-") or bool(self.left_out or self.nameless)
+        return self.outcome.startswith("failure-") or bool(self.omissions or self.events_without_name)
 
     @property
     def summary(self) -> str:
@@ -71,9 +71,9 @@ class RunResult:
         parts = [self.reason] if self.reason else []
         if self.publications:
             parts.append(f"{self.publications} publications, {self.objects} objects of them {self.nodes} nodes")
-        if self.nameless:
-            parts.append(f"left out {self.nameless} without a name")
-        return "; ".join((*parts, *(f"left out {each}" for each in self.left_out)))
+        if self.events_without_name:
+            parts.append(f"left out {self.events_without_name} without a name")
+        return "; ".join((*parts, *(f"left out {each}" for each in self.omissions)))
 
 
 _PUNCTUAL = 0.01
@@ -95,7 +95,7 @@ class Watcher:
         new_id: Callable[[], str],
         on_published: Callable[[Publication], None],
         once: bool = False,
-        pace: Pace | None = None,
+        pace: PublishIntervals | None = None,
         retention: Retention | None = None,
     ) -> None:
         """`on_published`: see Leader. `once`: end after the first publication or the first trouble.
@@ -112,7 +112,7 @@ class Watcher:
         self._new_id = new_id
         self._on_published = on_published
         self._once = once
-        self._pace = pace or Pace()
+        self._pace = pace or PublishIntervals()
         self._retention = retention
         self._leader: Leader | None = None
         self._trouble: tuple[WatcherOutcome, str] | None = None
@@ -133,11 +133,11 @@ class Watcher:
             self._work(seconds)
             if self._trouble is not None:
                 self._overcome, self._trouble = self._trouble[1], None
-        except Outranked as error:
+        except StaleEpoch as error:
             # The elector may not know it yet, or there is a writer in this epoch that it cannot know of.
             self._trouble = WatcherOutcome.DEPOSED, str(error)
             return True
-        except (NotLeading, Deposed):
+        except (NotLeading, StaleFence):
             pass  # the elector's next step finds out why
         except TableUnavailable as error:
             self._trouble = WatcherOutcome.TABLE_UNAVAILABLE, str(error)
@@ -200,17 +200,19 @@ class Watcher:
             return RunResult(outcome, reason=reason or self._overcome)
         if not leader.publications and leader.interrupted:
             outcome = WatcherOutcome.CLUSTER_UNAVAILABLE
-        unfit = leader.unfit
+        omissions = leader.omissions
         return RunResult(
             outcome,
             publications=leader.publications,
             objects=len(leader.objects),
             nodes=sum(resource == "nodes" for resource, _ in leader.objects),
-            oversized=sum(cause is Unfit.TOO_LARGE for cause in unfit.values()),
+            oversized=sum(cause is OmissionReason.TOO_LARGE for cause in omissions.values()),
             reason=reason or self._overcome or leader.interrupted,
-            unencodable=sum(cause is Unfit.NOT_JSON for cause in unfit.values()),
-            nameless=leader.nameless,
-            left_out=tuple(f"{resource} {key}: {cause}" for (resource, key), cause in list(unfit.items())[:_NAMED]),
+            unencodable=sum(cause is OmissionReason.NOT_JSON for cause in omissions.values()),
+            events_without_name=leader.events_without_name,
+            omissions=tuple(
+                f"{resource} {key}: {cause}" for (resource, key), cause in list(omissions.items())[:_NAMED]
+            ),
         )
 
 

@@ -19,9 +19,9 @@ from typing import Protocol
 from berth import __version__
 from berth.lease.clock import Clock, Instant
 from berth.lease.record import Fence
-from berth.nodecache.feed.changes import Change, Key, Object, Packed, Unfit, pack
+from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason, Packed, pack
 from berth.nodecache.feed.head import OLDEST_READER, SCHEMA_VERSION, Observation, Pointer, SnapshotPointer
-from berth.nodecache.feed.table import CacheTable, Deposed, LogItem, LogWrite
+from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 
 
 class Leadership(Protocol):
@@ -69,7 +69,7 @@ class Retention:
         return outgrown or age > self.compaction_age
 
 
-class Outranked(Deposed):
+class StaleEpoch(StaleFence):
     """A version of this writer's is taken by another, of this epoch or a later one: it can never publish again."""
 
 
@@ -79,7 +79,7 @@ class _Batch:
 
     item: LogItem
     nonce: str
-    cut_at: Instant
+    packed_at: Instant
     written: bool = False
 
 
@@ -94,7 +94,7 @@ class _Attempt:
 
 
 class Writer:
-    """One per leadership; for one thread. Every method may raise NotLeading, TableUnavailable and Deposed."""
+    """One per leadership; for one thread. Every method may raise NotLeading, TableUnavailable and StaleFence."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Writer:
         visible, which may be none, and with the pointer it wrote; the caller gets what it raises.
         """
         self.pointer = pointer
-        self.unfit: dict[Key, Unfit] = {}
+        self.omissions: dict[Key, OmissionReason] = {}
         """Objects that no item can hold; for readers they are gone."""
         self._table = table
         self._leadership = leadership
@@ -125,7 +125,7 @@ class Writer:
         self._unpublished: list[Change] = []
         self._cut = 0  # so many of them are in the batches
         self._batches: list[_Batch] = []
-        self._in_doubt: _Attempt | None = None
+        self._unconfirmed: _Attempt | None = None
         self._compacted_at: float | None = None
 
     def flush(self, changes: Iterable[Change], observation: Observation) -> None:
@@ -134,8 +134,8 @@ class Writer:
         Without changes it is the heartbeat. The caller hands every change over once, whatever came of the flush.
         """
         self._unpublished.extend(changes)
-        self.settle()
-        self._cut_batches()
+        self.retry_unconfirmed()
+        self._pack_batches()
         for batch in self._batches:
             self._put(batch)
         following = self._following(observation)
@@ -157,7 +157,7 @@ class Writer:
         """
         self._unpublished.extend(changes)
         following = self._following(observation)
-        latest = self._in_doubt.pointer.version if self._in_doubt else following.version
+        latest = self._unconfirmed.pointer.version if self._unconfirmed else following.version
         version = max([latest, *(batch.item.version for batch in self._batches)]) + 1
         following = replace(following, version=version, last_epoch=self._epoch, compacted_version=version)
         self._publish(self._with_snapshot(objects, following))
@@ -168,7 +168,7 @@ class Writer:
         `objects` is the published state: call it after a flush that published all, and before the next change.
         """
         pointer = self.pointer
-        if pointer is None or not self.is_settled:
+        if pointer is None or not self.is_fully_published:
             return False
         if not self._retention.is_compaction_due(pointer, self._clock.wall()) or not self._may_compact_again():
             return False
@@ -179,21 +179,21 @@ class Writer:
         self._publish(self._with_snapshot(objects, following))
         return True
 
-    def settle(self) -> None:
+    def retry_unconfirmed(self) -> None:
         """Repeat a publication whose answer was lost, before anything else is published."""
-        if self._in_doubt is not None:
-            self._send(self._in_doubt)
+        if self._unconfirmed is not None:
+            self._send(self._unconfirmed)
 
     @property
-    def is_overdue(self) -> bool:
+    def is_backlog_expiring(self) -> bool:
         """Whether what is not published yet may expire before it is: then only `replace` is of use."""
-        oldest = self._in_doubt.since if self._in_doubt else self._batches[0].cut_at if self._batches else None
+        oldest = self._unconfirmed.since if self._unconfirmed else self._batches[0].packed_at if self._batches else None
         return oldest is not None and self._clock.now().longest_since(oldest) > self._retention.compaction_age
 
     @property
-    def is_settled(self) -> bool:
+    def is_fully_published(self) -> bool:
         """Whether all changes that were handed over are published, and known to be."""
-        return not self._unpublished and self._in_doubt is None
+        return not self._unpublished and self._unconfirmed is None
 
     def _may_compact_again(self) -> bool:
         now = self._clock.monotonic()
@@ -202,11 +202,11 @@ class Writer:
         self._compacted_at = now
         return True
 
-    def _cut_batches(self) -> None:
+    def _pack_batches(self) -> None:
         """New changes become log items, with the versions after those of the batches that wait already."""
         changes = self._unpublished[self._cut :]
         packed = pack(changes)
-        self._note_unfit(changes, packed)
+        self._note_omissions(changes, packed)
         version, previous = (self.pointer.version, self.pointer.last_epoch) if self.pointer else (0, 0)
         if self._batches:
             version, previous = self._batches[-1].item.version, self._epoch
@@ -217,25 +217,25 @@ class Writer:
             previous = self._epoch
         self._cut = len(self._unpublished)
 
-    def _note_unfit(self, changes: Iterable[Change], packed: Packed) -> None:
+    def _note_omissions(self, changes: Iterable[Change], packed: Packed) -> None:
         for resource, key, _ in changes:
-            self.unfit.pop((resource, key), None)
-        self.unfit |= packed.unfit
+            self.omissions.pop((resource, key), None)
+        self.omissions |= packed.omissions
 
     def _put(self, batch: _Batch) -> None:
         if batch.written:
             return
         fence = self._fence()
         expires_at = self._clock.wall() + self._retention.lifetime
-        if self._table.put_log(fence.uid, batch.item, batch.nonce, expires_at) is LogWrite.OUTRANKED:
+        if self._table.put_log(fence.uid, batch.item, batch.nonce, expires_at) is LogWrite.STALE_EPOCH:
             self._leadership.refused(fence)
-            raise Outranked(f"version {batch.item.version} has been written in this epoch or a later one")
+            raise StaleEpoch(f"version {batch.item.version} has been written in this epoch or a later one")
         batch.written = True
 
     def _with_snapshot(self, objects: Mapping[Key, Object], pointer: Pointer) -> Pointer:
         self._fence()
         packed = pack(Change(resource, key, kept) for (resource, key), kept in objects.items())
-        self.unfit = dict(packed.unfit)
+        self.omissions = dict(packed.omissions)
         now = self._clock.wall()
         snapshot = SnapshotPointer(
             id=self._new_id(),
@@ -273,20 +273,20 @@ class Writer:
     def _publish(self, pointer: Pointer) -> None:
         """Publish this, which says all that is unpublished."""
         self._fence()
-        self._in_doubt = _Attempt(pointer, self._new_id(), len(self._unpublished), self._clock.now())
-        self._send(self._in_doubt)
+        self._unconfirmed = _Attempt(pointer, self._new_id(), len(self._unpublished), self._clock.now())
+        self._send(self._unconfirmed)
 
     def _send(self, attempt: _Attempt) -> None:
         fence = self._fence()
         sent = self._clock.now()
         try:
             self._table.publish(attempt.pointer, fence, sent.wall, attempt.nonce)
-        except Deposed:
+        except StaleFence:
             self._leadership.refused(fence)
             raise
         self._leadership.renewed(fence, sent)
         self.pointer = attempt.pointer
         visible = self._unpublished[: attempt.changes]
         del self._unpublished[: attempt.changes]
-        self._in_doubt, self._batches, self._cut = None, [], 0
+        self._unconfirmed, self._batches, self._cut = None, [], 0
         self._announce(visible, attempt.pointer)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 
-from berth.configuration.counting import CountedInForce
+from berth.configuration.counting import CountingConfiguration
 from berth.configuration.store import ConfigurationInvalid
 from berth.extender.bind import Deadline, answer_bind, failed
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.reply import Reply
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
-from berth.runtime.adapters import counted_in_force
+from berth.runtime.adapters import counting_configuration
 from berth.runtime.cluster import connect
 from berth.runtime.http.endpoint import Endpoint
 from berth.runtime.settings import BindSettings
@@ -22,13 +22,13 @@ RESERVE_SECONDS = 1.0
 
 def bind_endpoint(settings: BindSettings) -> Endpoint:
     """The endpoint that these settings describe. Building it reads nothing."""
-    return Endpoint("bind", BindHandler(settings, counted_in_force(settings)).answer, failed)
+    return Endpoint("bind", BindHandler(settings, counting_configuration(settings)).answer, failed)
 
 
 class BindHandler:
     """Binds in the cluster that the settings name. `counted`: None where the function has no ledger."""
 
-    def __init__(self, settings: BindSettings, counted: CountedInForce | None) -> None:
+    def __init__(self, settings: BindSettings, counted: CountingConfiguration | None) -> None:
         self._settings = settings
         self._counted = counted
 

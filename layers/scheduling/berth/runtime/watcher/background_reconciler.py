@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from threading import Condition, Thread
 from typing import TypeVar
 
-from berth.nodecache.decoded import DecodedObjects, Latest
+from berth.nodecache.decoded import DecodedObjects, DecodedResource
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.leader import Publication
 from berth.reservations.reconciler.reconciler import Reconciler
@@ -96,6 +96,6 @@ def _observed_at(publication: Publication) -> float:
     return 0.0 if pods is None else pods.observed_at
 
 
-def _readable(latest: Latest[T]) -> dict[str, T | None]:
+def _readable(latest: DecodedResource[T]) -> dict[str, T | None]:
     """What cannot be read counts as gone for decisions; here it stays what it was, and nothing of it is given back."""
     return {key: found for key, found in latest.found.items() if key not in latest.unreadable}
