@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 
 import orjson
 
-from berth.cluster.field_projection import Needs, trims
+from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS, Resource
 from berth.nodecache.feed.changes import Change, Key, Object, pack, unpack
 from berth.nodecache.feed.observed_state import key_of
@@ -72,7 +72,7 @@ def figures() -> Iterator[Figure]:
 
 def kept() -> Iterator[Change]:
     """All objects of the cluster as the watcher keeps them."""
-    by_resource = trims(Needs())
+    by_resource = projections(RequiredFields())
 
     def of(resource: Resource, manifests: Iterator[large_cluster.Manifest]) -> Iterator[Change]:
         trim = by_resource[resource]

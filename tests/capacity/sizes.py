@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from functools import cache
 
-from berth.cluster.field_projection import Needs, trims
+from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES, PODS
 from berth.nodecache.feed.changes import Change, Object, pack
 from berth.nodecache.feed.observed_state import key_of
@@ -46,13 +46,13 @@ MOST_MEASURED = 500
 
 @cache
 def pod_changes() -> tuple[Change, ...]:
-    trim = trims(Needs())[PODS]
+    trim = projections(RequiredFields())[PODS]
     kept = (trim(pod) for pod in large_cluster.pods(MEASURED_NODES, PODS_PER_NODE))
     return tuple(_change("pods", pod) for pod in kept)
 
 
 def _all_objects() -> Iterator[Change]:
-    trim = trims(Needs())[NODES]
+    trim = projections(RequiredFields())[NODES]
     for node in map(trim, large_cluster.nodes(MEASURED_NODES)):
         yield _change("nodes", node)
     yield from pod_changes()

@@ -14,9 +14,9 @@ import pytest
 
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.dump.dump_cluster import DumpCluster
-from berth.cluster.field_projection import Needs
+from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import KubernetesCluster
-from berth.cluster.watch.resources import ALWAYS, NODES, PODS
+from berth.cluster.watch.resources import BASE_RESOURCES, NODES, PODS
 from berth.nodecache.feed.cluster import Added, Cluster, ClusterUnavailable, ClusterWatch, Deleted, Listed, Modified
 from berth.nodecache.feed.observed_state import ObservedState
 from tests.builders.nodes import node_object
@@ -82,7 +82,7 @@ class KubernetesSetting(Setting):
         super().__init__(clock)
         self._server = server
         self._streams: dict[str, Exchange] = {}
-        self.cluster = KubernetesCluster(ApiServer(server.configuration(), clock), Needs(), clock, at_once)
+        self.cluster = KubernetesCluster(ApiServer(server.configuration(), clock), RequiredFields(), clock, at_once)
 
     def uid(self) -> str:
         with ThreadPoolExecutor(1) as thread:
@@ -92,10 +92,10 @@ class KubernetesSetting(Setting):
 
     def watched(self) -> ClusterWatch:
         watch = self.cluster.watch({})
-        for resource in ALWAYS:
+        for resource in BASE_RESOURCES:
             found = [node_object("n1")] if resource is NODES else []
             self._server.next(resource.path).page(*found, version="5")
-        for resource in ALWAYS:
+        for resource in BASE_RESOURCES:
             self._streams[resource.name] = self._server.next(resource.path).stream()
         return watch
 
@@ -103,7 +103,7 @@ class KubernetesSetting(Setting):
         pod = pod_object("p", "ml")
         pod["metadata"]["resourceVersion"] = "6"  # type: ignore[index]
         self._streams[PODS.name].tell("ADDED", pod)
-        for resource in ALWAYS:
+        for resource in BASE_RESOURCES:
             if resource is not PODS:
                 self._streams[resource.name].tell("BOOKMARK", {"metadata": {"resourceVersion": "6"}})
 
@@ -158,7 +158,7 @@ def test_everything_has_been_listed_once_the_data_has_an_age(
     assert watch.observed_at is None
     follow(watch, state, lambda: watch.observed_at is not None)
     assert state.objects.keys() == {("nodes", "n1")}
-    assert watch.positions.keys() >= {resource.name for resource in ALWAYS}
+    assert watch.positions.keys() >= {resource.name for resource in BASE_RESOURCES}
     assert {(position.observed_at, position.listed_at) for position in watch.positions.values()} == {(clock(), clock())}
 
 

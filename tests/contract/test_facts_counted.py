@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from berth.cluster.field_projection import Needs, trims
+from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES, PODS
 from berth.reservations.ledger.entry import OpenReservation, PodKey
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
@@ -33,7 +33,7 @@ Object = dict[str, object]
 def verbs(pods: Iterable[Object] = (), ledger: InMemoryLedgerTable | None = None) -> Verbs:
     """Three nodes: a with two licences and two devices, b with one licence, c with nothing."""
     found = Verbs(configuration=configuration(), ledger=ledger)
-    kept = trims(Needs.of(configuration().policy()))
+    kept = projections(RequiredFields.of(configuration().policy()))
     nodes = [
         counted_node_object("a", "2", "8000,4000"),
         counted_node_object("b", "1"),

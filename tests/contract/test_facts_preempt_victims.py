@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.cluster.field_projection import Needs, trims
+from berth.cluster.field_projection import RequiredFields, projections
 from berth.cluster.watch.resources import NODES, POD_DISRUPTION_BUDGETS, PODS
 from berth.extender.filter import answer_filter, answer_filter_onlyone
 from berth.extender.outcomes import PreemptOutcome
@@ -272,7 +272,7 @@ def test_fact_15_a_scheduler_that_has_changed_is_told_what_the_plugins_say() -> 
 def through_the_cache(*objects: Object) -> Verbs:
     """Everything as the watcher keeps it, published and read again."""
     verbs = Verbs(configuration=FULL)
-    for resource, trim in trims(Needs.of(FULL.policy())).items():
+    for resource, trim in projections(RequiredFields.of(FULL.policy())).items():
         verbs.cluster.publish(resource.name, [trim(each) for each in objects if each["kind"] == KINDS.get(resource)])
     return verbs
 

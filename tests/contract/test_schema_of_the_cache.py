@@ -12,7 +12,7 @@ import orjson
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from berth.cluster.field_projection import Needs, trims
+from berth.cluster.field_projection import RequiredFields, projections
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations
 from berth.extender.ports import CacheUnavailable
@@ -119,7 +119,7 @@ def cold(cache: Cache) -> NodeCacheReader[CachedCluster]:
 
 def kept(policy: Policy) -> list[Change]:
     """What a watcher keeps of a small cluster."""
-    reduced = {resource.name: trim for resource, trim in trims(Needs.of(policy)).items()}
+    reduced = {resource.name: trim for resource, trim in projections(RequiredFields.of(policy)).items()}
     running = pod_object("web-0", "shop", "uid-web-0", node_name="gpu-1", requests={"cpu": "2"})
     pending = pod_object("web-1", "shop", "uid-web-1", requests={"cpu": "3"})
     objects: list[tuple[str, str, dict[str, object]]] = [

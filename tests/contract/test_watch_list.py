@@ -11,11 +11,11 @@ import pytest
 from berth.cluster.api_server.client import CREDENTIALS_REFUSED
 from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
 from berth.cluster.watch.resources import (
-    ALWAYS,
+    BASE_RESOURCES,
     NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
-    SPREADING,
+    SPREAD_RESOURCES,
     Resource,
 )
 from berth.nodecache.feed.cluster import ClusterUnavailable, Listed
@@ -195,7 +195,7 @@ def test_an_overloaded_server_has_not_forgotten_a_version(server: DrivenApiServe
 
 
 def test_resources_are_asked_for_where_kubernetes_has_them() -> None:
-    assert [(str(resource), resource.path) for resource in ALWAYS + SPREADING] == [
+    assert [(str(resource), resource.path) for resource in BASE_RESOURCES + SPREAD_RESOURCES] == [
         ("nodes", "/api/v1/nodes"),
         ("pods", "/api/v1/pods"),
         ("poddisruptionbudgets.policy", "/apis/policy/v1/poddisruptionbudgets"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from berth.cluster.api_server.client import ApiServer, ApiServerUnreachable
-from berth.cluster.watch.resources import ALWAYS, NODES, PODS
+from berth.cluster.watch.resources import BASE_RESOURCES, NODES, PODS
 from berth.cluster.watch.watches import Watches, watch
 from berth.nodecache.feed.cluster import Added, Bookmark, Interrupted, Listed, Position
 from tests.builders.certificates import self_signed
@@ -58,14 +58,14 @@ def watches(api: ApiServer, clock: HandDrivenClock) -> Iterator[Watches]:
 
 
 def test_every_resource_is_listed_and_watched_at_the_same_time(server: DrivenApiServer, api: ApiServer) -> None:
-    with watch(api, ALWAYS, clock=HandDrivenClock(), jitter=at_once) as watches:
-        for resource in ALWAYS:
+    with watch(api, BASE_RESOURCES, clock=HandDrivenClock(), jitter=at_once) as watches:
+        for resource in BASE_RESOURCES:
             server.next(resource.path).page(versioned(f"a-{resource.name}", "1"), version="5")
-        streams = {resource: server.next(resource.path).stream() for resource in ALWAYS}
-        for resource in reversed(ALWAYS):
+        streams = {resource: server.next(resource.path).stream() for resource in BASE_RESOURCES}
+        for resource in reversed(BASE_RESOURCES):
             streams[resource].tell("ADDED", versioned(f"b-{resource.name}", "6"))
-        received = Consumer(watches).take(2 * len(ALWAYS))
-    for resource in ALWAYS:
+        received = Consumer(watches).take(2 * len(BASE_RESOURCES))
+    for resource in BASE_RESOURCES:
         assert [each.event for each in received if each.resource == resource.name] == [
             Listed((versioned(f"a-{resource.name}", "1"),), "5"),
             Added(versioned(f"b-{resource.name}", "6"), "6"),

@@ -21,7 +21,7 @@ from berth.nodecache.feed.cluster import (
     Listed,
     Modified,
     Position,
-    Received,
+    ResourceEvent,
 )
 from tests.fakes.clock import HandDrivenClock
 from tests.unit.cluster.driven_api_server import DrivenApiServer, Exchange, driven_api_server, status_object
@@ -85,15 +85,15 @@ def test_a_watch_begins_where_the_list_ended(server: DrivenApiServer, consumer: 
 def test_each_event_arrives_when_it_is_sent(consumer: Consumer, stream: Exchange, clock: HandDrivenClock) -> None:
     start = clock.now
     stream.tell("ADDED", node("a", "11", managedFields=[{"manager": "kubelet"}]))
-    assert consumer.take(1) == [Received("nodes", start, Added(node("a", "11"), "11"))]
+    assert consumer.take(1) == [ResourceEvent("nodes", start, Added(node("a", "11"), "11"))]
     clock.advance(1)
     stream.tell("MODIFIED", node("a", "12"))
-    assert consumer.take(1) == [Received("nodes", start + 1, Modified(node("a", "12"), "12"))]
+    assert consumer.take(1) == [ResourceEvent("nodes", start + 1, Modified(node("a", "12"), "12"))]
     clock.advance(1)
     stream.tell("DELETED", node("a", "13")).tell("BOOKMARK", bookmark("14"))
     assert consumer.take(2) == [
-        Received("nodes", start + 2, Deleted(node("a", "13"), "13")),
-        Received("nodes", start + 2, Bookmark("14")),
+        ResourceEvent("nodes", start + 2, Deleted(node("a", "13"), "13")),
+        ResourceEvent("nodes", start + 2, Bookmark("14")),
     ]
 
 

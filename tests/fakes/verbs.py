@@ -14,7 +14,7 @@ from berth.extender import filter as filtering
 from berth.extender import preempt, prioritize
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
-from berth.nodecache.warm_node_cache import Seen, WarmNodeCache
+from berth.nodecache.warm_node_cache import Freshness, WarmNodeCache
 from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.http.endpoint import Endpoint
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -75,7 +75,7 @@ class Verbs:
             self.cluster.publish_nodes(nodes)
         reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
         configurations = Configurations(self.store, lambda: configuration or BerthConfiguration())
-        self.seen: list[Seen] = []
+        self.seen: list[Freshness] = []
         self.cache = WarmNodeCache(
             self.table, reader, configurations, self.clock, self.warnings.append, ledger, self.seen.append
         )

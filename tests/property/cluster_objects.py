@@ -6,14 +6,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from berth.cluster.field_projection import Needs, trims
-from berth.cluster.watch.resources import ALWAYS, SPREADING
+from berth.cluster.field_projection import RequiredFields, projections
+from berth.cluster.watch.resources import BASE_RESOURCES, SPREAD_RESOURCES
 from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.observed_state import key_of
 
 NODES = ["n0", "n1", "n2"]
-TRIMS = {resource.name: trim for resource, trim in trims(Needs(spreading=True, images=True)).items()}
-RESOURCES = [resource.name for resource in (*ALWAYS, *SPREADING)]
+TRIMS = {resource.name: trim for resource, trim in projections(RequiredFields(spreading=True, images=True)).items()}
+RESOURCES = [resource.name for resource in (*BASE_RESOURCES, *SPREAD_RESOURCES)]
 
 _APPS = [{}, {"app": "web"}, {"app": "db"}, {"app": "web", "tier": "1"}]
 _SELECTORS = [None, {}, {"matchLabels": {"app": "web"}}, {"matchExpressions": [{"key": "app", "operator": "Exists"}]}]

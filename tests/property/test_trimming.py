@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.cluster.field_projection import Needs, trims
-from berth.cluster.watch.resources import ALWAYS, SPREADING
+from berth.cluster.field_projection import RequiredFields, projections
+from berth.cluster.watch.resources import BASE_RESOURCES, SPREAD_RESOURCES
 from berth.nodecache.feed.changes import Change, pack, unpack
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.scheduling.objects import Pod, PodSpec, read_node, read_pods, trimmed_node, trimmed_pod
@@ -37,7 +37,7 @@ RESOURCE_OF = {
     "ReplicaSet": "replicasets",
     "StatefulSet": "statefulsets",
 }
-TRIMS = {resource.name: trim for resource, trim in trims(Needs(spreading=True, images=True)).items()}
+TRIMS = {resource.name: trim for resource, trim in projections(RequiredFields(spreading=True, images=True)).items()}
 
 Manifest = dict[str, Any]
 
@@ -162,7 +162,9 @@ def test_a_damaged_node_that_is_kept_reads_as_the_damaged_one(node: Any) -> None
         assert read_node(stored(trimmed_node(node))) == read_node(node)
 
 
-@given(st.sampled_from([resource.name for resource in (*ALWAYS, *SPREADING)]), json_values.filter(is_json))
+@given(
+    st.sampled_from([resource.name for resource in (*BASE_RESOURCES, *SPREAD_RESOURCES)]), json_values.filter(is_json)
+)
 def test_nothing_that_may_stand_in_the_cache_or_come_from_an_api_server_is_fatal(resource: str, found: Any) -> None:
     view = SnapshotView()
     if isinstance(found, dict):

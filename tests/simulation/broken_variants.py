@@ -51,18 +51,20 @@ def cursor_is_the_last_version_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def log_without_the_chain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever stands in the log at the right versions counts as published."""
-    monkeypatch.setattr(reader, "leads", lambda items, after, through: len(items) == through.version - after.version)
+    monkeypatch.setattr(
+        reader, "is_unbroken_chain", lambda items, after, through: len(items) == through.version - after.version
+    )
 
 
 def log_without_the_chain_and_compacted_version(monkeypatch: pytest.MonkeyPatch) -> None:
     """And also where the log may have been cleaned."""
-    following = NodeCacheReader._following
+    following = NodeCacheReader._cursor_for
 
     def below(self, uid, pointer, *, is_current):
         return following(self, uid, replace(pointer, compacted_version=0), is_current=is_current)
 
     log_without_the_chain(monkeypatch)
-    monkeypatch.setattr(NodeCacheReader, "_following", below)
+    monkeypatch.setattr(NodeCacheReader, "_cursor_for", below)
 
 
 def log_key_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,19 +76,19 @@ def log_key_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def cursor_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader does not notice that the head was made anew, at version 0."""
-    following = NodeCacheReader._following
+    following = NodeCacheReader._cursor_for
 
     def same(self, uid, pointer, *, is_current):
         if self._cursor is not None:
             self._cursor = replace(self._cursor, uid=uid)
         return following(self, uid, pointer, is_current=is_current)
 
-    monkeypatch.setattr(NodeCacheReader, "_following", same)
+    monkeypatch.setattr(NodeCacheReader, "_cursor_for", same)
 
 
 def old_head_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow thread takes its environment back to the head that it has read."""
-    following = NodeCacheReader._following
+    following = NodeCacheReader._cursor_for
 
     def whatever(self, uid, pointer, *, is_current):
         cursor = self._cursor
@@ -94,7 +96,7 @@ def old_head_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
             return self._load_snapshot(uid, pointer)
         return following(self, uid, pointer, is_current=is_current)
 
-    monkeypatch.setattr(NodeCacheReader, "_following", whatever)
+    monkeypatch.setattr(NodeCacheReader, "_cursor_for", whatever)
 
 
 def release_without_a_look_at_the_holder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +219,7 @@ def changes_cut_anew_after_a_lost_answer(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def flush_anew(self: Writer, changes: Iterable[Change], observation: Observation) -> None:
         if self._unconfirmed is None:
-            self._batches, self._cut = [], 0
+            self._batches, self._packed_count = [], 0
         flush(self, changes, observation)
 
     monkeypatch.setattr(InMemoryCacheTable, "put_log", put_log)
@@ -230,7 +232,7 @@ def changes_of_a_failed_flush_forgotten(monkeypatch: pytest.MonkeyPatch) -> None
 
     def flush_once(self: Writer, changes: Iterable[Change], observation: Observation) -> None:
         if self._unconfirmed is None:
-            self._batches, self._cut, self._unpublished = [], 0, []
+            self._batches, self._packed_count, self._unpublished = [], 0, []
         flush(self, changes, observation)
 
     monkeypatch.setattr(Writer, "flush", flush_once)
@@ -242,7 +244,7 @@ def publication_in_doubt_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def flush_on(self: Writer, changes: Iterable[Change], observation: Observation) -> None:
         if self._unconfirmed is not None:
-            self._unconfirmed, self._batches, self._cut = None, [], 0
+            self._unconfirmed, self._batches, self._packed_count = None, [], 0
         flush(self, changes, observation)
 
     monkeypatch.setattr(Writer, "flush", flush_on)

@@ -22,7 +22,7 @@ from berth.nodecache.feed.cluster import (
     Modified,
     Position,
     Progress,
-    Received,
+    ResourceEvent,
 )
 from tests.simulation.world import EPOCH, Actor, World
 
@@ -154,7 +154,7 @@ class _Watch(ClusterWatch):
     def stop(self) -> None:
         return None
 
-    def take(self, timeout: float) -> Sequence[Received]:
+    def take(self, timeout: float) -> Sequence[ResourceEvent]:
         world = self._world
         deadline = world.now + timeout
         while True:
@@ -165,15 +165,15 @@ class _Watch(ClusterWatch):
                 return received
             self._server.await_change(max(0.0, min(deadline, *self._ends_at.values()) - world.now))
 
-    def _received(self) -> list[Received]:
+    def _received(self) -> list[ResourceEvent]:
         now = EPOCH + self._world.now
         if self._server.down:
             told, self._told_down = self._told_down, True
             # A watch that broke starts anew.
             self._ends_at = dict.fromkeys(RESOURCES, self._world.now + RETRY_SECONDS + WATCH_SECONDS)
-            return [] if told else [Received(resource, now, Interrupted("down")) for resource in RESOURCES]
+            return [] if told else [ResourceEvent(resource, now, Interrupted("down")) for resource in RESOURCES]
         self._told_down = False
-        return [Received(resource, now, event) for resource in RESOURCES for event in self._events(resource)]
+        return [ResourceEvent(resource, now, event) for resource in RESOURCES for event in self._events(resource)]
 
     def _events(self, resource: str) -> list[Event]:
         server, at = self._server, self._at[resource]

@@ -41,7 +41,7 @@ def schema_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def schema_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """A watcher says of what it writes what its predecessor said."""
-    following = Writer._following
+    following = Writer._next_pointer
 
     def as_before(self: Writer, observation: Observation) -> Pointer:
         found = following(self, observation)
@@ -49,7 +49,7 @@ def schema_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
             return found
         return replace(found, oldest_reader=self.pointer.oldest_reader)
 
-    monkeypatch.setattr(Writer, "_following", as_before)
+    monkeypatch.setattr(Writer, "_next_pointer", as_before)
 
 
 @pytest.mark.parametrize("broken", [schema_is_not_looked_at, schema_is_handed_on])

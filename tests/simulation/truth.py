@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from berth.lease.record import Fence, Lease, read_lease
 from berth.nodecache.feed.changes import Change, Key, Object, unpack
 from berth.nodecache.feed.head import Head, Pointer, PublishedVersion
-from berth.nodecache.feed.reader import leads
+from berth.nodecache.feed.reader import is_unbroken_chain
 from berth.nodecache.feed.table import LogItem, LogWrite
 from tests.simulation.cluster import RESOURCES, ApiServer
 from tests.simulation.storage import RecordedItem, RecordedTable, Witness
@@ -101,7 +101,7 @@ class Truth(Witness):
         assert versions == list(range(known.version + 1, pointer.version + 1)), (
             "a log item of the publication is missing"
         )
-        assert leads(items, known, pointer.published), "a log item of the publication is another's"
+        assert is_unbroken_chain(items, known, pointer.published), "a log item of the publication is another's"
         for each in items:
             self._items.setdefault(each.version, []).append(each)
         state = self._states.get((uid, known.version), {})

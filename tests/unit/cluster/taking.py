@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from berth.cluster.watch.watches import Watches
-from berth.nodecache.feed.cluster import Event, Received
+from berth.nodecache.feed.cluster import Event, ResourceEvent
 from tests.unit.cluster.driven_api_server import PATIENCE_SECONDS
 
 
@@ -19,9 +19,9 @@ class Consumer:
 
     def __init__(self, watches: Watches) -> None:
         self._watches = watches
-        self._taken: list[Received] = []
+        self._taken: list[ResourceEvent] = []
 
-    def take(self, count: int) -> list[Received]:
+    def take(self, count: int) -> list[ResourceEvent]:
         """The next events; waits for them."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while len(self._taken) < count:

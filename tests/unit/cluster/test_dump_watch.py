@@ -13,7 +13,7 @@ import pytest
 from berth.cluster.dump import dump_watch
 from berth.cluster.dump.dump_cluster import DumpCluster
 from berth.extender.ports import Binding, Created
-from berth.nodecache.feed.cluster import ClusterWatch, Event, Interrupted, Listed, Modified, Position, Received
+from berth.nodecache.feed.cluster import ClusterWatch, Event, Interrupted, Listed, Modified, Position, ResourceEvent
 from tests.fakes.clock import HandDrivenClock
 
 NODES = "- {kind: Node, metadata: {name: n1}}\n- {kind: Node, metadata: {name: n2}}\n"
@@ -59,7 +59,7 @@ def dumped(tmp_path: Path) -> Dumped:
     return Dumped(tmp_path)
 
 
-def names(received: Sequence[Received]) -> dict[str, list[str]]:
+def names(received: Sequence[ResourceEvent]) -> dict[str, list[str]]:
     """Of a list of every resource, the names."""
     found = {}
     for each in received:

@@ -11,17 +11,24 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.cluster.berth_reasons import IN_TREE, OWN_REASONS, reasons_of
-from berth.cluster.field_projection import FORM, Needs, projection_id, rejected_by_berth, resources, trims
+from berth.cluster.berth_reasons import BERTH_REASONS, IN_TREE, reasons_of
+from berth.cluster.field_projection import (
+    PROJECTION_VERSION,
+    RequiredFields,
+    projection_id,
+    projections,
+    rejected_by_berth,
+    resources,
+)
 from berth.cluster.watch.resources import (
-    ALWAYS,
+    BASE_RESOURCES,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
     SERVICES,
-    SPREADING,
+    SPREAD_RESOURCES,
     STATEFUL_SETS,
     Resource,
 )
@@ -44,8 +51,8 @@ from tests.builders.counted import (
     on_device,
 )
 
-LITTLE = Needs()
-EVERYTHING = Needs(spreading=True, images=True)
+LITTLE = RequiredFields()
+EVERYTHING = RequiredFields(spreading=True, images=True)
 
 REASON_OF_A_PLUGIN_OF_THE_USERS = "node(s) were not to my liking"
 
@@ -103,9 +110,9 @@ def running(pod: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def kept(resource: Resource, found: Mapping[str, Any], needs: Needs = LITTLE) -> dict[str, Any]:
+def kept(resource: Resource, found: Mapping[str, Any], needs: RequiredFields = LITTLE) -> dict[str, Any]:
     """What is kept; a compact pod's shared part decoded."""
-    trimmed = dict(trims(needs)[resource](orjson.loads(orjson.dumps(found))))
+    trimmed = dict(projections(needs)[resource](orjson.loads(orjson.dumps(found))))
     if "shared" in trimmed:
         trimmed["shared"] = decoded_shared_part(str(trimmed["shared"]))
     return trimmed
@@ -212,7 +219,7 @@ def test_this_and_no_more_is_kept(resource: Resource, found: dict[str, Any], wan
     assert kept(resource, found) == wanted
 
 
-@pytest.mark.parametrize("resource", SPREADING, ids=str)
+@pytest.mark.parametrize("resource", SPREAD_RESOURCES, ids=str)
 def test_services_and_controllers_are_kept_for_those_who_spread_by_default(resource: Resource) -> None:
     found = {
         "metadata": {"name": "web", "namespace": "shop", "labels": {"a": "b"}},
@@ -221,7 +228,7 @@ def test_services_and_controllers_are_kept_for_those_who_spread_by_default(resou
     }
     wanted = {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"selector": {"app": "web"}}}
     assert kept(resource, found, EVERYTHING) == wanted
-    assert resource not in trims(LITTLE)
+    assert resource not in projections(LITTLE)
 
 
 def test_images_are_kept_for_those_who_score_them() -> None:
@@ -233,8 +240,8 @@ def test_images_are_kept_for_those_who_score_them() -> None:
 
 
 def test_everything_that_is_watched_has_a_trim() -> None:
-    assert set(resources(LITTLE)) == set(trims(LITTLE)) == set(ALWAYS)
-    assert set(resources(EVERYTHING)) == set(trims(EVERYTHING)) == {*ALWAYS, *SPREADING}
+    assert set(resources(LITTLE)) == set(projections(LITTLE)) == set(BASE_RESOURCES)
+    assert set(resources(EVERYTHING)) == set(projections(EVERYTHING)) == {*BASE_RESOURCES, *SPREAD_RESOURCES}
 
 
 def test_what_is_kept_of_a_running_pod_does_not_change_with_what_its_kubelet_reports() -> None:
@@ -257,14 +264,14 @@ def test_a_heartbeat_of_a_kubelet_changes_nothing_that_is_kept() -> None:
 
 
 def test_pods_of_a_controller_share_one_text() -> None:
-    trim = trims(LITTLE)[PODS]
+    trim = projections(LITTLE)[PODS]
     other = running(WHOLE_POD) | {"metadata": WHOLE_POD["metadata"] | {"name": "web-1", "uid": "v"}}
     one, another = trim(running(WHOLE_POD)), trim(orjson.loads(orjson.dumps(other)))
     assert one["shared"] is another["shared"]
 
 
 def test_a_pod_of_a_deployment_is_well_below_a_kilobyte() -> None:
-    trim = trims(LITTLE)[PODS]
+    trim = projections(LITTLE)[PODS]
     of_deployments = [
         pod for pod in large_cluster.pods(40) if pod["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"
     ]
@@ -281,7 +288,7 @@ def rejected(message: object, *, scheduled: str = "False", **parts: Any) -> bool
     return rejected_by_berth(trimmed)
 
 
-@pytest.mark.parametrize("reason", sorted(OWN_REASONS))
+@pytest.mark.parametrize("reason", sorted(BERTH_REASONS))
 def test_a_pod_that_berth_rejected_is_marked(reason: str) -> None:
     assert rejected(f"0/20 nodes are available: 20 {reason}. no new claims to deallocate, preemption: 0/20 nodes are …")
     assert rejected(f"0/20 nodes are available: 3 Insufficient cpu, 17 {reason}. preemption: not helpful.")
@@ -305,7 +312,7 @@ def test_a_pod_that_others_rejected_is_not(message: object) -> None:
 
 
 def test_only_the_condition_of_a_pod_that_waits_counts() -> None:
-    message = f"0/1 nodes are available: 1 {min(OWN_REASONS)}."
+    message = f"0/1 nodes are available: 1 {min(BERTH_REASONS)}."
     assert rejected(message)
     assert not rejected(message, scheduled="True")
     assert not rejected(message, spec=WHOLE_POD["spec"] | {"nodeName": "n1"})
@@ -321,9 +328,9 @@ def test_every_filter_of_berths_own_has_reasons_and_no_in_tree_one_counts() -> N
     assert REGISTRY.keys() > IN_TREE
     for name, registered in REGISTRY.items():
         if name in IN_TREE:
-            assert not reasons_of(registered.plugin) & OWN_REASONS
+            assert not reasons_of(registered.plugin) & BERTH_REASONS
         elif issubclass(registered.plugin, FilterPlugin):  # type: ignore[arg-type]
-            assert reasons_of(registered.plugin) <= OWN_REASONS
+            assert reasons_of(registered.plugin) <= BERTH_REASONS
             assert reasons_of(registered.plugin)
 
 
@@ -343,7 +350,7 @@ def test_a_policy_needs_what_one_of_its_profiles_reads(profile: str, spreading: 
         BerthConfiguration(profile=profile),
         BerthConfiguration(profile="label-priority", profiles={"other-scheduler": profile}),
     ):
-        needs = Needs.of(document.policy())
+        needs = RequiredFields.of(document.policy())
         assert (needs.spreading, needs.images) == (spreading, images)
 
 
@@ -367,7 +374,7 @@ def test_a_policy_needs_what_one_of_its_profiles_reads(profile: str, spreading: 
 def test_in_tree_reasons_count_where_a_profile_filters_by_the_rule_itself(
     profile: str, message: str, is_own: bool
 ) -> None:
-    needs = Needs.of(BerthConfiguration(profile=profile).policy())
+    needs = RequiredFields.of(BerthConfiguration(profile=profile).policy())
     pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
     assert rejected_by_berth(kept(PODS, pod, needs)) is is_own
 
@@ -377,11 +384,11 @@ def test_reasons_of_a_plugin_of_the_users_own_count_too() -> None:
     message = f"0/1 nodes are available: 1 {REASON_OF_A_PLUGIN_OF_THE_USERS}."
     pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
     assert not rejected_by_berth(kept(PODS, pod))
-    assert rejected_by_berth(kept(PODS, pod, Needs(own_reasons=OWN_REASONS | reasons_of(Picky()))))
+    assert rejected_by_berth(kept(PODS, pod, RequiredFields(berth_reasons=BERTH_REASONS | reasons_of(Picky()))))
 
 
 def test_of_annotations_those_are_kept_that_resources_are_counted_by() -> None:
-    needs = Needs.of(configuration().policy())
+    needs = RequiredFields.of(configuration().policy())
     bound = asking_object(node="n", annotations={**on_device(1), "example.com/other": "x"}, gpumem="1")
     assert kept(NODES, counted_node_object(sizes="8000"), needs)["metadata"]["annotations"] == {SIZES: "8000"}
     assert kept(PODS, bound, needs)["metadata"]["annotations"] == on_device(1)
@@ -390,9 +397,9 @@ def test_of_annotations_those_are_kept_that_resources_are_counted_by() -> None:
 
 
 def test_what_is_kept_is_read_as_it_was() -> None:
-    needs = Needs.of(configuration().policy())
+    needs = RequiredFields.of(configuration().policy())
     asks = asking_object(node="n", annotations=on_device(1), gpumem="1")
-    assert PodReader().read(dict(trims(needs)[PODS](asks))) == PodReader().read(asks)
+    assert PodReader().read(dict(projections(needs)[PODS](asks))) == PodReader().read(asks)
     found = read_node(kept(NODES, counted_node_object(sizes="8000"), needs))
     assert isinstance(found, NodeInfo)
     assert found.annotations == {SIZES: "8000"}
@@ -418,7 +425,7 @@ def test_what_is_kept_is_read_as_it_was() -> None:
 def test_shortages_of_what_is_counted_are_berths_own(
     resources: list[Mapping[str, object]], message: str, is_own: bool
 ) -> None:
-    needs = Needs.of(configuration(*resources).policy())
+    needs = RequiredFields.of(configuration(*resources).policy())
     condition = {"type": "PodScheduled", "status": "False", "message": f"0/1 nodes are available: 1 {message}. no new"}
     assert rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": [condition]}}, needs)) is is_own
 
@@ -427,13 +434,15 @@ def test_another_configuration_of_what_is_counted_is_another_form() -> None:
     """A watcher that goes on from what another one kept would not see what that one left out."""
     by_annotation = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
     policies = [configuration(*each).policy() for each in ([LICENCES], [SLICES], [by_annotation])]
-    forms = {projection_id(Needs.of(policy)) for policy in policies}
-    assert len({*forms, projection_id(Needs.of(BerthConfiguration().policy()))}) == 4
+    forms = {projection_id(RequiredFields.of(policy)) for policy in policies}
+    assert len({*forms, projection_id(RequiredFields.of(BerthConfiguration().policy()))}) == 4
 
 
 def test_the_form_tells_what_was_kept_from_what_is_needed() -> None:
-    forms = {projection_id(Needs(spreading, images)) for spreading in (False, True) for images in (False, True)}
-    forms.add(projection_id(Needs(own_reasons=OWN_REASONS | {"another reason"})))
+    forms = {
+        projection_id(RequiredFields(spreading, images)) for spreading in (False, True) for images in (False, True)
+    }
+    forms.add(projection_id(RequiredFields(berth_reasons=BERTH_REASONS | {"another reason"})))
     assert len(forms) == 5
-    assert all(form.startswith(str(FORM)) for form in forms)
-    assert (SERVICES in trims(EVERYTHING)) is (STATEFUL_SETS in trims(EVERYTHING)) is True
+    assert all(form.startswith(str(PROJECTION_VERSION)) for form in forms)
+    assert (SERVICES in projections(EVERYTHING)) is (STATEFUL_SETS in projections(EVERYTHING)) is True

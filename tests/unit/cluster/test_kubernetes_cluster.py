@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from berth.cluster.api_server.client import ApiServer
-from berth.cluster.field_projection import Needs
+from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_cluster import RELIST_SECONDS, KubernetesCluster
-from berth.cluster.watch.resources import ALWAYS, NODES, SPREADING, Resource
+from berth.cluster.watch.resources import BASE_RESOURCES, NODES, SPREAD_RESOURCES, Resource
 from berth.cluster.watch.watches import Watches
 from berth.nodecache.feed.cluster import Added, ClusterUnavailable, ClusterWatch, Listed, Position
 from tests.fakes.clock import HandDrivenClock
@@ -18,7 +18,7 @@ from tests.unit.cluster.driven_api_server import DrivenApiServer, driven_api_ser
 from tests.unit.cluster.taking import Consumer, at_once
 
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
-EVERYTHING = Needs(spreading=True, images=True)
+EVERYTHING = RequiredFields(spreading=True, images=True)
 
 
 @pytest.fixture
@@ -28,13 +28,13 @@ def server() -> Iterator[DrivenApiServer]:
 
 
 def cluster(
-    server: DrivenApiServer, needs: Needs | None = None, clock: HandDrivenClock | None = None
+    server: DrivenApiServer, needs: RequiredFields | None = None, clock: HandDrivenClock | None = None
 ) -> KubernetesCluster:
     clock = clock or HandDrivenClock()
-    return KubernetesCluster(ApiServer(server.configuration(), clock), needs or Needs(), clock, at_once)
+    return KubernetesCluster(ApiServer(server.configuration(), clock), needs or RequiredFields(), clock, at_once)
 
 
-def uid_of(server: DrivenApiServer, needs: Needs) -> str:
+def uid_of(server: DrivenApiServer, needs: RequiredFields) -> str:
     with ThreadPoolExecutor(1) as thread:
         uid = thread.submit(cluster(server, needs).uid)
         server.next(KUBE_SYSTEM).answer(200, {"metadata": {"name": "kube-system", "uid": "u-1"}})
@@ -48,10 +48,10 @@ def consumer(watch: ClusterWatch) -> Consumer:
 
 def test_another_form_of_what_is_kept_is_as_good_as_another_cluster(server: DrivenApiServer) -> None:
     """Its objects lack what is needed now: who went on from them would decide without it."""
-    little = uid_of(server, Needs())
+    little = uid_of(server, RequiredFields())
     assert little.startswith("u-1/")
-    assert uid_of(server, Needs()) == little
-    assert len({little, uid_of(server, Needs(images=True)), uid_of(server, EVERYTHING)}) == 3
+    assert uid_of(server, RequiredFields()) == little
+    assert len({little, uid_of(server, RequiredFields(images=True)), uid_of(server, EVERYTHING)}) == 3
 
 
 def test_a_cluster_that_does_not_answer_is_unavailable() -> None:
@@ -64,12 +64,12 @@ def test_a_cluster_that_does_not_answer_is_unavailable() -> None:
 @pytest.mark.parametrize(
     ("needs", "resources"),
     [
-        pytest.param(Needs(), ALWAYS, id="what every profile needs"),
-        pytest.param(EVERYTHING, (*ALWAYS, *SPREADING), id="what spreading by default needs as well"),
+        pytest.param(RequiredFields(), BASE_RESOURCES, id="what every profile needs"),
+        pytest.param(EVERYTHING, (*BASE_RESOURCES, *SPREAD_RESOURCES), id="what spreading by default needs as well"),
     ],
 )
 def test_what_is_needed_is_listed_and_watched_for_half_a_minute(
-    server: DrivenApiServer, needs: Needs, resources: tuple[Resource, ...]
+    server: DrivenApiServer, needs: RequiredFields, resources: tuple[Resource, ...]
 ) -> None:
     watch = cluster(server, needs).watch({})
     try:
@@ -96,12 +96,12 @@ def test_objects_come_as_they_are_kept(server: DrivenApiServer) -> None:
 
     watch = cluster(server).watch({})
     try:
-        for resource in ALWAYS:
+        for resource in BASE_RESOURCES:
             items = [node("4")] if resource is NODES else []
             server.next(resource.path).page(*items, version="5")
-        streams = {resource: server.next(resource.path).stream() for resource in ALWAYS}
+        streams = {resource: server.next(resource.path).stream() for resource in BASE_RESOURCES}
         streams[NODES].tell("ADDED", node("6"))
-        nodes = [each.event for each in consumer(watch).take(len(ALWAYS) + 1) if each.resource == NODES.name]
+        nodes = [each.event for each in consumer(watch).take(len(BASE_RESOURCES) + 1) if each.resource == NODES.name]
     finally:
         watch.stop()
 
@@ -114,11 +114,11 @@ def test_objects_come_as_they_are_kept(server: DrivenApiServer) -> None:
 def test_a_predecessors_positions_are_resumed_until_its_list_is_old(server: DrivenApiServer) -> None:
     clock = HandDrivenClock()
     now = clock()
-    positions = {resource.name: Position("7", now, now - 60) for resource in ALWAYS}
+    positions = {resource.name: Position("7", now, now - 60) for resource in BASE_RESOURCES}
     positions[NODES.name] = Position("7", now, now - RELIST_SECONDS)
     watch = cluster(server, clock=clock).watch(positions)
     try:
-        for resource in ALWAYS:
+        for resource in BASE_RESOURCES:
             first = server.next(resource.path)
             if resource is NODES:
                 assert "resourceVersion" not in first.query

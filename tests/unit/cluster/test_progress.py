@@ -17,7 +17,7 @@ from berth.nodecache.feed.cluster import (
     Modified,
     Position,
     Progress,
-    Received,
+    ResourceEvent,
 )
 
 BEFORE = Position("7", observed_at=100.0, listed_at=40.0)
@@ -39,21 +39,21 @@ BEFORE = Position("7", observed_at=100.0, listed_at=40.0)
 )
 def test_position(event: Event, wanted: Position) -> None:
     progress = Progress(["pods"], {"pods": BEFORE})
-    progress.advance(Received("pods", 160.0, event))
+    progress.advance(ResourceEvent("pods", 160.0, event))
     assert progress.positions == {"pods": wanted}
 
 
 def test_the_data_is_as_old_as_its_oldest_part() -> None:
     progress = Progress(["pods", "nodes"], {"pods": BEFORE, "nodes": Position("3", 90.0, 90.0)})
     assert progress.observed_at == 90.0
-    progress.advance(Received("nodes", 150.0, Bookmark("4")))
+    progress.advance(ResourceEvent("nodes", 150.0, Bookmark("4")))
     assert progress.observed_at == 100.0
 
 
 def test_without_a_list_of_each_resource_there_is_no_age() -> None:
     progress = Progress(["pods", "nodes"], {})
-    progress.advance(Received("pods", 150.0, Listed((), "4")))
+    progress.advance(ResourceEvent("pods", 150.0, Listed((), "4")))
     assert progress.observed_at is None
     assert list(progress.positions) == ["pods"]
-    progress.advance(Received("nodes", 151.0, Listed((), "5")))
+    progress.advance(ResourceEvent("nodes", 151.0, Listed((), "5")))
     assert progress.observed_at == 150.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.nodecache.feed.head import PublishedVersion
-from berth.nodecache.feed.reader import leads
+from berth.nodecache.feed.reader import is_unbroken_chain
 from berth.nodecache.feed.table import LogItem
 
 
@@ -33,4 +33,4 @@ def item(version: int, epoch: int, previous: int) -> LogItem:
 def test_only_what_was_published_leads_there(
     items: list[LogItem], after: tuple[int, int], through: tuple[int, int], expected: bool
 ) -> None:
-    assert leads(items, PublishedVersion(*after), PublishedVersion(*through)) is expected
+    assert is_unbroken_chain(items, PublishedVersion(*after), PublishedVersion(*through)) is expected

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from berth.nodecache.feed.changes import Change, OmissionReason
 from berth.nodecache.feed.head import Pointer, PublishedVersion
-from berth.nodecache.feed.reader import NodeCacheReader, leads
+from berth.nodecache.feed.reader import NodeCacheReader, is_unbroken_chain
 from berth.nodecache.feed.table import LogItem, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
 from tests.unit.nodecache.feeds import FailingTable, InPlaceView, State, Store, Writing, node, state_of
@@ -62,13 +62,13 @@ def test_the_chain_goes_on_over_leaders_and_snapshots(store: Store, leader: Writ
     second.flush(THREE)
     second.flush(ONE, TWO)
     assert store.pointer.published == PublishedVersion(4, 1)
-    assert leads(store.log(store.uid, 1, 4), PublishedVersion(1, 0), store.pointer.published)
+    assert is_unbroken_chain(store.log(store.uid, 1, 4), PublishedVersion(1, 0), store.pointer.published)
     second.replace(state_of(ONE))
     assert store.pointer.snapshot is not None
     assert store.pointer.snapshot.published == store.pointer.published == PublishedVersion(5, 1)
     third = Writing(store)
     third.flush(TWO)
-    assert leads(store.log(store.uid, 5, 6), PublishedVersion(5, 1), store.pointer.published)
+    assert is_unbroken_chain(store.log(store.uid, 5, 6), PublishedVersion(5, 1), store.pointer.published)
 
 
 def test_a_leader_that_publishes_anew_makes_every_reader_load_it(store: Store, leader: Writing) -> None:
@@ -156,7 +156,7 @@ def test_a_request_in_doubt_is_repeated_as_it_was(store: Store, leader: Writing,
     leader.flush(THREE)
     leader.table.arrive()
     assert read(store) == state_of(ONE, TWO, THREE)
-    assert leads(store.log(store.uid, 1, 3), PublishedVersion(1, 0), store.pointer.published)
+    assert is_unbroken_chain(store.log(store.uid, 1, 3), PublishedVersion(1, 0), store.pointer.published)
 
 
 def test_a_version_is_packed_once(store: Store, leader: Writing) -> None:

@@ -127,6 +127,6 @@ def test_while_the_ledger_cannot_be_read_what_was_read_last_counts() -> None:
 @pytest.mark.parametrize("outage", ["throttled"])
 def test_where_it_was_never_read_nobody_is_assumed_and_bind_decides(outage: str) -> None:
     reading = Reading(COUNTS)
-    reading.cache._last = None
+    reading.cache._last_read = None
     reading.ledger.outage = outage
     assert not reading.current().assumed

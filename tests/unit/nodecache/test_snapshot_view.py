@@ -231,7 +231,7 @@ def test_a_garbage_collector_that_is_off_stays_off() -> None:
 
 
 def test_what_a_large_load_made_is_not_searched_for_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot_view, "_MANY", 100)
+    monkeypatch.setattr(snapshot_view, "_FREEZE_THRESHOLD", 100)
     frozen = gc.get_freeze_count()
     try:
         loaded(*(pod(f"p{number}", "n1") for number in range(200)))

@@ -8,7 +8,7 @@ import pytest
 
 from berth.extender.ports import CacheUnavailable
 from berth.nodecache.feed.table import TableUnavailable
-from berth.nodecache.warm_node_cache import Seen
+from berth.nodecache.warm_node_cache import Freshness
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -61,7 +61,7 @@ def test_a_call_tells_how_old_the_data_is_and_how_far_it_was_behind() -> None:
     verbs.clock.advance(3)
     snapshot_of(verbs)
     snapshot_of(verbs)
-    assert verbs.seen == [Seen(age=0.0, lag=None), Seen(age=3.0, lag=2), Seen(age=3.0, lag=0)]
+    assert verbs.seen == [Freshness(age=0.0, lag=None), Freshness(age=3.0, lag=2), Freshness(age=3.0, lag=0)]
 
 
 def test_how_old_it_is_is_told_of_what_is_too_old_to_decide_on_too() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from berth.nodecache.warm_node_cache import Seen
+from berth.nodecache.warm_node_cache import Freshness
 from berth.runtime.telemetry.metrics import CacheMetrics
 from tests.unit.runtime.metric_lines import described, printed
 
 
 def test_age_and_lag_are_metrics_of_the_verb_and_the_age_of_the_stack(metrics: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter").seen(Seen(age=1.5, lag=3))
+    CacheMetrics("filter").record(Freshness(age=1.5, lag=3))
     [line] = printed(metrics)
     assert described(line) == {
         "CacheAge": ("Seconds", [["stack", "verb"], ["stack"]]),
@@ -20,6 +20,6 @@ def test_age_and_lag_are_metrics_of_the_verb_and_the_age_of_the_stack(metrics: p
 
 
 def test_an_environment_s_first_look_is_behind_nothing(metrics: pytest.CaptureFixture[str]) -> None:
-    CacheMetrics("filter").seen(Seen(age=1.5, lag=None))
+    CacheMetrics("filter").record(Freshness(age=1.5, lag=None))
     [line] = printed(metrics)
     assert "VersionLag" not in described(line)

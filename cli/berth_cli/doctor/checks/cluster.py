@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from berth.cluster.field_projection import Needs, resources
+from berth.cluster.field_projection import RequiredFields, resources
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
@@ -29,7 +29,7 @@ BINDER_PERMISSIONS = (Permission("get", "pods"), Permission("create", "pods", su
 
 def watcher_permissions(configuration: BerthConfiguration) -> list[Permission]:
     """The part of examples/rbac.yaml and rbac-counted-resources.yaml that this configuration needs."""
-    watched = resources(Needs.of(configuration.policy()))
+    watched = resources(RequiredFields.of(configuration.policy()))
     counted = managed_resources_of(configuration)
     permissions = [Permission(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
     permissions.append(Permission("get", "namespaces", name="kube-system"))

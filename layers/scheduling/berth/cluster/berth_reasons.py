@@ -52,7 +52,7 @@ def reasons_of(plugin: object) -> frozenset[str]:
     )
 
 
-OWN_REASONS = frozenset().union(
+BERTH_REASONS = frozenset().union(
     NOT_IN_CACHE.reasons,
     (LABELS_NOT_STRINGS, SPEC_UNREADABLE, STATUS_UNREADABLE),
     *(reasons_of(each.plugin) for name, each in REGISTRY.items() if name not in IN_TREE),

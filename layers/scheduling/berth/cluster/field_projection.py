@@ -24,16 +24,16 @@ from functools import partial
 from typing import Self
 from zlib import crc32
 
-from berth.cluster.berth_reasons import OWN_REASONS, has_any_reason, reasons_of
+from berth.cluster.berth_reasons import BERTH_REASONS, has_any_reason, reasons_of
 from berth.cluster.watch.decoding import Projection
 from berth.cluster.watch.resources import (
-    ALWAYS,
+    BASE_RESOURCES,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
     PODS,
     PRIORITY_CLASSES,
-    SPREADING,
+    SPREAD_RESOURCES,
     Resource,
 )
 from berth.nodecache.feed.cluster import KubernetesObject
@@ -41,7 +41,7 @@ from berth.scheduling.objects import trimmed_node
 from berth.scheduling.objects.projection import compact_pod, is_placed, picked, without_images
 from berth.scheduling.policy import Policy
 
-FORM = 1
+PROJECTION_VERSION = 1
 """Raised when more is kept than before, or in another shape: what a predecessor kept cannot be gone on from then."""
 
 REJECTED = "rejectedByBerth"
@@ -63,7 +63,7 @@ ALL_ANNOTATIONS = Annotations(None)
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class RequiredFields:
     """What a policy reads besides what every policy does.
 
     spreading: services and controllers, for the default constraints of PodTopologySpread. images: their names, in nodes
@@ -73,7 +73,7 @@ class Needs:
 
     spreading: bool = False
     images: bool = False
-    own_reasons: frozenset[str] = OWN_REASONS
+    berth_reasons: frozenset[str] = BERTH_REASONS
     pod_annotations: Annotations = NO_ANNOTATIONS
     node_annotations: Annotations = NO_ANNOTATIONS
 
@@ -83,7 +83,7 @@ class Needs:
         filters = [plugin for profile in policy.all_profiles for plugin in profile.filters]
         scores = [plugin for profile in policy.all_profiles for plugin, _ in profile.scores]
         names = {plugin.name for plugin in (*filters, *scores)}
-        own = OWN_REASONS.union(*map(reasons_of, filters))
+        own = BERTH_REASONS.union(*map(reasons_of, filters))
         counting = policy.counting
         return cls(
             "PodTopologySpread" in names,
@@ -94,31 +94,33 @@ class Needs:
         )
 
 
-def projection_id(needs: Needs) -> str:
+def projection_id(required: RequiredFields) -> str:
     """A name for what is kept: what was kept under another one lacks something, or has another shape."""
-    reasons = crc32("".join(sorted(needs.own_reasons)).encode())
+    reasons = crc32("".join(sorted(required.berth_reasons)).encode())
     counted = "".join(
         f"+{kind}:{crc32(' '.join(sorted(annotations.names)).encode()):x}"
-        for kind, annotations in (("pods", needs.pod_annotations), ("nodes", needs.node_annotations))
+        for kind, annotations in (("pods", required.pod_annotations), ("nodes", required.node_annotations))
         if annotations.names
     )
-    return f"{FORM}{'+spreading' if needs.spreading else ''}{'+images' if needs.images else ''}{counted}+{reasons:x}"
+    spreading = "+spreading" if required.spreading else ""
+    images = "+images" if required.images else ""
+    return f"{PROJECTION_VERSION}{spreading}{images}{counted}+{reasons:x}"
 
 
-def resources(needs: Needs) -> tuple[Resource, ...]:
+def resources(required: RequiredFields) -> tuple[Resource, ...]:
     """What has to be watched."""
-    return ALWAYS + SPREADING if needs.spreading else ALWAYS
+    return BASE_RESOURCES + SPREAD_RESOURCES if required.spreading else BASE_RESOURCES
 
 
-def trims(needs: Needs) -> Mapping[Resource, Projection]:
+def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
     """How the objects of each resource that is watched are reduced to what is kept."""
     return {
-        NODES: partial(_node, needs=needs),
-        PODS: partial(_pod, needs=needs),
+        NODES: partial(_node, required=required),
+        PODS: partial(_pod, required=required),
         POD_DISRUPTION_BUDGETS: partial(_only, spec=("selector",), status=("disruptionsAllowed", "disruptedPods")),
         PRIORITY_CLASSES: partial(_only, top=("value", "globalDefault", "preemptionPolicy")),
         NAMESPACES: partial(_only, metadata=("labels",)),
-        **(dict.fromkeys(SPREADING, partial(_only, spec=("selector",))) if needs.spreading else {}),
+        **(dict.fromkeys(SPREAD_RESOURCES, partial(_only, spec=("selector",))) if required.spreading else {}),
     }
 
 
@@ -128,37 +130,37 @@ def rejected_by_berth(pod: Mapping[str, object]) -> bool:
 
 
 def _only(
-    found: KubernetesObject,
+    obj: KubernetesObject,
     metadata: tuple[str, ...] = (),
     spec: tuple[str, ...] = (),
     status: tuple[str, ...] = (),
     top: tuple[str, ...] = (),
 ) -> KubernetesObject:
-    kept = picked(found, top)
+    projected = picked(obj, top)
     for part, names in (("metadata", ("name", "namespace", *metadata)), ("spec", spec), ("status", status)):
-        value = found.get(part)
+        value = obj.get(part)
         some = picked(value, names) if isinstance(value, dict) else value
         # A part of the wrong type stays, for the reading to name.
         if names and some not in (None, {}):
-            kept[part] = some
-    return kept
+            projected[part] = some
+    return projected
 
 
-def _node(found: KubernetesObject, needs: Needs) -> KubernetesObject:
-    status = found.get("status")
-    if not needs.images and isinstance(status, dict):
-        found = found | {"status": {name: status[name] for name in status if name != "images"}}
-    return trimmed_node(found, needs.node_annotations)
+def _node(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
+    status = obj.get("status")
+    if not required.images and isinstance(status, dict):
+        obj = obj | {"status": {name: status[name] for name in status if name != "images"}}
+    return trimmed_node(obj, required.node_annotations)
 
 
-def _pod(found: KubernetesObject, needs: Needs) -> KubernetesObject:
-    status = found.get("status")
+def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
+    status = obj.get("status")
     if isinstance(status, dict) and status.get("phase") in _FINISHED:
-        return _only(found, metadata=("uid",), status=("phase",))
-    kept = compact_pod(found if needs.images or is_placed(found) else without_images(found), needs.pod_annotations)
-    if isinstance(status, dict) and not is_placed(found) and _is_rejected(status, needs.own_reasons):
-        kept[REJECTED] = True
-    return kept
+        return _only(obj, metadata=("uid",), status=("phase",))
+    projected = compact_pod(obj if required.images or is_placed(obj) else without_images(obj), required.pod_annotations)
+    if isinstance(status, dict) and not is_placed(obj) and _is_rejected(status, required.berth_reasons):
+        projected[REJECTED] = True
+    return projected
 
 
 def _is_rejected(status: KubernetesObject, reasons: frozenset[str]) -> bool:

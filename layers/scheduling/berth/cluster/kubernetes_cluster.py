@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from berth.cluster.api_server.client import CREDENTIALS_REFUSED, UNAUTHORIZED, ApiServer, ApiServerUnreachable
-from berth.cluster.field_projection import Needs, projection_id, resources, trims
+from berth.cluster.field_projection import RequiredFields, projection_id, projections, resources
 from berth.cluster.watch.kubernetes_lister_watcher import WatchOptions
 from berth.cluster.watch.watches import watch
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWatch, Position
@@ -52,14 +52,14 @@ class KubernetesCluster(Cluster):
     def __init__(
         self,
         api: ApiServer,
-        needs: Needs,
+        required: RequiredFields,
         clock: Callable[[], float],
         jitter: Callable[[], float],
         relist_seconds: float = RELIST_SECONDS,
     ) -> None:
         """`clock`: seconds since the epoch. `jitter`: a share between 0 and 1 (see backoff)."""
         self._api = api
-        self._needs = needs
+        self._required = required
         self._clock = clock
         self._jitter = jitter
         self._relist_seconds = relist_seconds
@@ -70,19 +70,19 @@ class KubernetesCluster(Cluster):
         Who resumes where another left off has that one's objects, too. After an upgrade or another configuration they
         may lack what is needed now: then they are as good as another cluster's, and everything is listed anew.
         """
-        return f"{cluster_uid(self._api)}/{projection_id(self._needs)}"
+        return f"{cluster_uid(self._api)}/{projection_id(self._required)}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
         """Started."""
         watches = watch(
             self._api,
-            resources(self._needs),
+            resources(self._required),
             clock=self._clock,
             jitter=self._jitter,
             positions=positions,
             options=OPTIONS,
             relist_seconds=self._relist_seconds,
-            trims=trims(self._needs),
+            projections=projections(self._required),
         )
         watches.start()
         return watches

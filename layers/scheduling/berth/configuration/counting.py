@@ -10,7 +10,7 @@ from berth.extender.ports import Reservations
 from berth.lease.clock import Clock, Instant
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 
-LOOK_SECONDS = 10.0
+REFRESH_SECONDS = 10.0
 """A head that was read so long ago still counts: a warm bind reads no configuration."""
 
 
@@ -31,7 +31,7 @@ class CountingConfiguration:
         self._reservations = reservations
         self._clock = clock
         self._warn = warn
-        self._known: tuple[CountedResources | None, Instant] | None = None
+        self._last: tuple[CountedResources | None, Instant] | None = None
 
     def current(self) -> CountedResources | None:
         """None where nothing is counted. What was known last counts for as long as nobody can say what is now.
@@ -39,17 +39,17 @@ class CountingConfiguration:
         Raises TableUnavailable and ConfigurationInvalid where nothing is known yet: to bind without counting what is
         counted would give it away twice.
         """
-        now, known = self._clock.now(), self._known
-        if known is not None and now.longest_since(known[1]) < LOOK_SECONDS:
-            return known[0]
+        now, last = self._clock.now(), self._last
+        if last is not None and now.longest_since(last[1]) < REFRESH_SECONDS:
+            return last[0]
         try:
             counted = self._read()
         except (TableUnavailable, ConfigurationInvalid) as error:
-            if known is None:
+            if last is None:
                 raise
             self._warn(f"{error}; what was counted before is counted")
-            counted = known[0]
-        self._known = counted, now
+            counted = last[0]
+        self._last = counted, now
         return counted
 
     def _read(self) -> CountedResources | None:

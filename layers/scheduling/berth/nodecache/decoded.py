@@ -46,19 +46,19 @@ class DecodedResource(Generic[T]):
         self.unreadable: set[str] = set()
         self._read = read
 
-    def put(self, key: str, kept: Object | None) -> None:
+    def put(self, key: str, obj: Object | None) -> None:
         """The object as it now is; of several the last one counts."""
-        reading = None if kept is None else self._read(kept)
-        if isinstance(reading, Unreadable):
+        decoded_object = None if obj is None else self._read(obj)
+        if isinstance(decoded_object, Unreadable):
             self.unreadable.add(key)
             self.found[key] = None
         else:
             self.unreadable.discard(key)
-            self.found[key] = reading
+            self.found[key] = decoded_object
 
-    def present(self) -> Iterator[T]:
+    def existing(self) -> Iterator[T]:
         """Those that are there."""
-        return (reading for reading in self.found.values() if reading is not None)
+        return (decoded_object for decoded_object in self.found.values() if decoded_object is not None)
 
 
 class DecodedObjects:
@@ -82,13 +82,13 @@ class DecodedObjects:
             "priorityclasses": self.priority_classes,
             **self.workloads,
         }
-        for resource, key, kept in changes:
+        for resource, key, obj in changes:
             latest = self._by_resource.get(resource)
             if latest is not None:  # what a later release keeps besides is none of our business
-                latest.put(key, kept)
+                latest.put(key, obj)
 
     def unreadable_after(self, before: frozenset[Key]) -> frozenset[Key]:
         """Which objects cannot be read, when before it were these."""
         now = {(resource, key) for resource, latest in self._by_resource.items() for key in latest.unreadable}
-        kept = {(resource, key) for resource, key in before if key not in self._by_resource[resource].found}
-        return frozenset(now | kept) if now or len(kept) < len(before) else before
+        obj = {(resource, key) for resource, key in before if key not in self._by_resource[resource].found}
+        return frozenset(now | obj) if now or len(obj) < len(before) else before

@@ -77,7 +77,7 @@ class CachedCluster:
     priority_classes: Mapping[str, PriorityClass] = field(default_factory=dict, repr=False)
 
 
-_MANY = 50_000
+_FREEZE_THRESHOLD = 50_000
 """Objects that the garbage collector keeps an eye on."""
 
 _EMPTY = CachedCluster(Snapshot.of(()))
@@ -92,23 +92,23 @@ class SnapshotView(View[CachedCluster]):
     def applied(self, state: CachedCluster, changes: Iterable[Change]) -> CachedCluster:
         if state is _EMPTY:
             with _garbage_collection_paused():
-                return _loaded(DecodedObjects(changes))
+                return _initial_state(DecodedObjects(changes))
         return _changed(state, DecodedObjects(changes))
 
 
-def _loaded(found: DecodedObjects) -> CachedCluster:
+def _initial_state(found: DecodedObjects) -> CachedCluster:
     """All at once: several times faster than as changes of nothing."""
-    pods = {key: pod for key, pod in _counting(found.pods) if pod is not None}
-    namespaces = _after({}, found.namespaces)
-    disruption_budgets = _after({}, found.disruption_budgets)
-    priority_classes = _after({}, found.priority_classes)
+    pods = {key: pod for key, pod in _active_pods(found.pods) if pod is not None}
+    namespaces = _merged({}, found.namespaces)
+    disruption_budgets = _merged({}, found.disruption_budgets)
+    priority_classes = _merged({}, found.priority_classes)
     snapshot = Snapshot.of(
-        found.nodes.present(),
+        found.nodes.existing(),
         pods.values(),
         namespaces=namespaces.values(),
         disruption_budgets=disruption_budgets.values(),
         priority_classes=priority_classes.values(),
-        workloads=_workloads_after(Workloads(), found.workloads),
+        workloads=_merged_workloads(Workloads(), found.workloads),
     )
     unreadable = found.unreadable_after(frozenset())
     return CachedCluster(snapshot, unreadable, LayeredMap(pods), namespaces, disruption_budgets, priority_classes)
@@ -116,16 +116,16 @@ def _loaded(found: DecodedObjects) -> CachedCluster:
 
 def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
     before = state.snapshot
-    pods = {key: pod for key, pod in _counting(found.pods) if pod != state.pods.get(key)}
-    namespaces = _after(state.namespaces, found.namespaces)
-    disruption_budgets = _after(state.disruption_budgets, found.disruption_budgets)
-    priority_classes = _after(state.priority_classes, found.priority_classes)
-    workloads = _workloads_after(before.workloads, found.workloads)
+    pods = {key: pod for key, pod in _active_pods(found.pods) if pod != state.pods.get(key)}
+    namespaces = _merged(state.namespaces, found.namespaces)
+    disruption_budgets = _merged(state.disruption_budgets, found.disruption_budgets)
+    priority_classes = _merged(state.priority_classes, found.priority_classes)
+    workloads = _merged_workloads(before.workloads, found.workloads)
     changes = Changes(
-        nodes=tuple(node for node in found.nodes.present() if _is_new(node, before)),
+        nodes=tuple(node for node in found.nodes.existing() if _is_new(node, before)),
         nodes_gone=tuple(key for key, node in found.nodes.found.items() if node is None and key in before.nodes),
         pods=tuple(pod for pod in pods.values() if pod is not None),
-        pods_gone=tuple(_gone(state.pods, pods)),
+        pods_gone=tuple(_removed_pods(state.pods, pods)),
         namespaces=None if namespaces is state.namespaces else tuple(namespaces.values()),
         disruption_budgets=(
             None if disruption_budgets is state.disruption_budgets else tuple(disruption_budgets.values())
@@ -145,7 +145,7 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
     )
 
 
-def _counting(pods: DecodedResource[Pod]) -> Iterator[tuple[str, Pod | None]]:
+def _active_pods(pods: DecodedResource[Pod]) -> Iterator[tuple[str, Pod | None]]:
     """By key the pods as they count: a finished one takes nothing, and is as good as gone."""
     for key, pod in pods.found.items():
         if pod is None or pod.finished:
@@ -155,7 +155,7 @@ def _counting(pods: DecodedResource[Pod]) -> Iterator[tuple[str, Pod | None]]:
             yield key, pod if pod.uid else replace(pod, uid=key)
 
 
-def _gone(before: LayeredMap[Pod], pods: Mapping[str, Pod | None]) -> Iterator[tuple[str, str]]:
+def _removed_pods(before: LayeredMap[Pod], pods: Mapping[str, Pod | None]) -> Iterator[tuple[str, str]]:
     """Node and UID of the pods that are no more what they were: gone, or another one under their name."""
     for key, pod in pods.items():
         known = before.get(key)
@@ -168,24 +168,24 @@ def _is_new(node: NodeInfo, before: Snapshot) -> bool:
     return known is None or node.holding_pods_of(known) != known
 
 
-def _after(before: Mapping[str, T], latest: DecodedResource[T]) -> Mapping[str, T]:
+def _merged(before: Mapping[str, T], latest: DecodedResource[T]) -> Mapping[str, T]:
     """By key, in the order of keys; what was before where nothing changed."""
     found = dict(before)
-    for key, reading in latest.found.items():
-        if reading is None:
+    for key, decoded_object in latest.found.items():
+        if decoded_object is None:
             found.pop(key, None)
         else:
-            found[key] = reading
+            found[key] = decoded_object
     return before if found == before else {key: found[key] for key in sorted(found)}
 
 
-def _workloads_after(before: Workloads, by_resource: Mapping[str, DecodedResource[Workload]]) -> Workloads:
+def _merged_workloads(before: Workloads, by_resource: Mapping[str, DecodedResource[Workload]]) -> Workloads:
     come: list[Workload] = []
     gone: list[tuple[str, str, str]] = []
     for resource, latest in by_resource.items():
-        come += latest.present()
-        for key, reading in latest.found.items():
-            if reading is None:
+        come += latest.existing()
+        for key, decoded_object in latest.found.items():
+            if decoded_object is None:
                 namespace, _, name = key.rpartition("/")
                 gone.append((WORKLOAD_KINDS[resource], namespace, name))
     if not come and not gone:
@@ -205,7 +205,7 @@ def _garbage_collection_paused() -> Iterator[None]:
     gc.disable()
     try:
         yield
-        if gc.get_count()[0] > _MANY:
+        if gc.get_count()[0] > _FREEZE_THRESHOLD:
             gc.freeze()
     finally:
         if enabled:

@@ -39,7 +39,7 @@ class HeadRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Freshness:
     """How fresh a call found the cache. age: of the data, in seconds. lag: how many versions had been published since
     this environment looked last; None for its first look, which loads all there is."""
 
@@ -47,7 +47,7 @@ class Seen:
     lag: int | None
 
 
-def _do_nothing(_: Seen) -> None:
+def _do_nothing(_: Freshness) -> None:
     return None
 
 
@@ -62,7 +62,7 @@ class WarmNodeCache(NodeCache):
         clock: Clock,
         warn: Callable[[str], None],
         ledger: LedgerTable | None = None,
-        seen: Callable[[Seen], None] = _do_nothing,
+        on_read: Callable[[Freshness], None] = _do_nothing,
     ) -> None:
         """`warn` is told of troubles that the call survived. ledger: where reservations lie, if there are any.
         seen: told by every call that reads what is published; it is to raise nothing."""
@@ -72,26 +72,26 @@ class WarmNodeCache(NodeCache):
         self._clock = clock
         self._warn = warn
         self._ledger = ledger
-        self._seen = seen
-        self._last: HeadRead | None = None
+        self._on_read = on_read
+        self._last_read: HeadRead | None = None
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
 
     def current(self) -> DecisionContext:
         try:
-            look = self._look(reservations=self._counts(self._configurations.last))
-            configured = self._configured(look)
-            if self._counts(configured) and look.reservations is None:
+            read = self._read_tables(reservations=self._counts(self._configurations.last))
+            configured = self._configured(read)
+            if self._counts(configured) and read.reservations is None:
                 # Another configuration than before, which counts: the reservations have to be older than the head.
-                look = self._look(reservations=True)
-                configured = self._configured(look)
-            return DecisionContext(configured.policy, self._cluster(look, configured))
+                read = self._read_tables(reservations=True)
+                configured = self._configured(read)
+            return DecisionContext(configured.policy, self._cluster(read, configured))
         except (TableUnavailable, ConfigurationInvalid) as error:
             configured = self._configurations.last
             return DecisionContext(configured.policy, CacheUnavailable(str(error), configured.node_cache.when_stale))
 
     def policy(self) -> Policy:
         try:
-            return self._configured(self._look(reservations=False)).policy
+            return self._configured(self._read_tables(reservations=False)).policy
         except (TableUnavailable, ConfigurationInvalid) as error:
             self._warn(str(error))
             return self._configurations.last.policy
@@ -101,14 +101,14 @@ class WarmNodeCache(NodeCache):
         self.current()
         return self._reader.version
 
-    def _configured(self, look: HeadRead) -> Configured:
-        return self._configurations.at("" if look.head is None else look.head.configuration_hash)
+    def _configured(self, read: HeadRead) -> Configured:
+        return self._configurations.at("" if read.head is None else read.head.configuration_hash)
 
     def _counts(self, configured: Configured) -> bool:
         return self._ledger is not None and configured.policy.counting.counts
 
-    def _cluster(self, look: HeadRead, configured: Configured) -> Snapshot | CacheUnavailable:
-        rules, head = configured.node_cache, look.head
+    def _cluster(self, read: HeadRead, configured: Configured) -> Snapshot | CacheUnavailable:
+        rules, head = configured.node_cache, read.head
         before = self._reader.version
         try:
             snapshot = self._reader.at(head).snapshot
@@ -116,15 +116,15 @@ class WarmNodeCache(NodeCache):
             return CacheUnavailable(str(error), rules.when_stale)
         observed_at = head.pointer.observation.observed_at if head and head.pointer else 0.0
         age = self._clock.wall() - observed_at
-        self._seen(Seen(age, max(0, self._reader.version - before) if before else None))
+        self._on_read(Freshness(age, max(0, self._reader.version - before) if before else None))
         if age > rules.max_staleness:
             return CacheUnavailable(_stale(observed_at, rules.max_staleness), rules.when_stale)
-        return self._with_assumed_pods(snapshot, look.reservations) if look.reservations else snapshot
+        return self._with_assumed_pods(snapshot, read.reservations) if read.reservations else snapshot
 
     def _with_assumed_pods(self, snapshot: Snapshot, reservations: Sequence[OpenReservation]) -> Snapshot:
-        known = self._assumed
-        if known is not None and known[0] is snapshot and known[1] == reservations:
-            return known[2]
+        cached = self._assumed
+        if cached is not None and cached[0] is snapshot and cached[1] == reservations:
+            return cached[2]
         # A pod that two attempts are bringing to a node holds what the later one has.
         latest = {(each.pod.uid, each.node): each for each in sorted(reservations, key=lambda each: each.since)}
         found = snapshot.assuming(
@@ -133,9 +133,9 @@ class WarmNodeCache(NodeCache):
         self._assumed = snapshot, reservations, found
         return found
 
-    def _look(self, *, reservations: bool) -> HeadRead:
+    def _read_tables(self, *, reservations: bool) -> HeadRead:
         """As of now or, where the configuration allows it, as of a moment ago."""
-        last, rules = self._last, self._configurations.last.node_cache
+        last, rules = self._last_read, self._configurations.last.node_cache
         now = self._clock.now()
         if (
             last is not None
@@ -153,10 +153,10 @@ class WarmNodeCache(NodeCache):
                 raise
             self._warn(f"{error}; what is in memory counts until it is {rules.max_staleness:g} s old")
             return HeadRead(now, last.head, found)
-        look = HeadRead(now, head, found)
+        read = HeadRead(now, head, found)
         if head is not None:
-            self._last = look
-        return look
+            self._last_read = read
+        return read
 
     def _open_reservations(self, last: HeadRead | None) -> Sequence[OpenReservation]:
         if self._ledger is None:

@@ -77,7 +77,7 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
     reader = NodeCacheReader(adapters.table, SnapshotView(), time.sleep)
     ledger = ledger_table(settings, adapters.client)
     return WarmNodeCache(
-        adapters.table, reader, adapters.configurations, SystemClock(), log.warning, ledger, CacheMetrics(verb).seen
+        adapters.table, reader, adapters.configurations, SystemClock(), log.warning, ledger, CacheMetrics(verb).record
     )
 
 

@@ -19,7 +19,7 @@ from berth.cluster.api_server.client import ApiServer
 from berth.cluster.api_server.eks import EksSettings, from_eks
 from berth.cluster.api_server.service_account import from_service_account
 from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
-from berth.cluster.field_projection import Needs
+from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
@@ -64,7 +64,7 @@ class KubernetesConnection(Connection):
         return self._binder
 
     def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
-        cluster = KubernetesCluster(self._api, Needs.of(policy), time.time, random.random)
+        cluster = KubernetesCluster(self._api, RequiredFields.of(policy), time.time, random.random)
         return ListedCluster(cluster) if mode is WatcherMode.PERIODIC else cluster
 
     def queue(self, wake_up: WakeUp) -> SchedulingQueue:

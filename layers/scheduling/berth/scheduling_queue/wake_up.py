@@ -35,32 +35,32 @@ class WakeUp:
         self._queue = queue
         self._rejected = rejected
         self._monotonic = monotonic
-        self._knows_the_cluster = False
+        self._is_initialized = False
         self._waiting: set[str] = set()
         self._bound: set[str] = set()
         self._changed_at = -math.inf
         self._woken_at = -math.inf
         self._due = False
-        self._room_made = False
+        self._is_capacity_freed = False
 
     def capacity_freed(self) -> None:
         """Something was given back that may let a rejected pod fit. May be called by any thread."""
-        self._room_made = True
+        self._is_capacity_freed = True
 
     def published(self, changes: Iterable[Change], objects: Mapping[Key, Object]) -> None:
         """These changes are visible now; `objects` is all that is published."""
         now = self._monotonic()
-        if not self._knows_the_cluster:
+        if not self._is_initialized:
             # A new leader does not know what its predecessor has published without waking anybody for it.
-            self._knows_the_cluster = True
-            self._learn(Change(*key, kept) for key, kept in objects.items())
-            makes_room, newly_rejected = True, False
+            self._is_initialized = True
+            self._learn(Change(*key, obj) for key, obj in objects.items())
+            frees_capacity, newly_rejected = True, False
         else:
-            makes_room, newly_rejected = self._learn(changes)
-        if self._room_made:
-            self._room_made = False
-            makes_room = True
-        if makes_room:
+            frees_capacity, newly_rejected = self._learn(changes)
+        if self._is_capacity_freed:
+            self._is_capacity_freed = False
+            frees_capacity = True
+        if frees_capacity:
             self._changed_at = now
             self._due = True
         elif newly_rejected and now - self._changed_at <= LATE_REJECTION_SECONDS:
@@ -75,23 +75,23 @@ class WakeUp:
     def _learn(self, changes: Iterable[Change]) -> tuple[bool, bool]:
         """Whether a node or the end of a pod may let a rejected pod fit, and whether a pod is newly rejected."""
         waiting, bound = self._waiting, self._bound
-        makes_room = newly_rejected = False
-        for resource, key, kept in changes:
+        frees_capacity = newly_rejected = False
+        for resource, key, obj in changes:
             if resource == _NODES:
-                makes_room = makes_room or kept is not None
+                frees_capacity = frees_capacity or obj is not None
             elif resource == _PODS:
-                holds_room = kept is not None and _holds_room(kept)
-                makes_room = makes_room or (key in bound and not holds_room)
-                (bound.add if holds_room else bound.discard)(key)
-                if kept is not None and self._rejected(kept):
+                occupies_node = obj is not None and _occupies_node(obj)
+                frees_capacity = frees_capacity or (key in bound and not occupies_node)
+                (bound.add if occupies_node else bound.discard)(key)
+                if obj is not None and self._rejected(obj):
                     newly_rejected = newly_rejected or key not in waiting
                     waiting.add(key)
                 else:
                     waiting.discard(key)
-        return makes_room, newly_rejected
+        return frees_capacity, newly_rejected
 
 
-def _holds_room(pod: Object) -> bool:
+def _occupies_node(pod: Object) -> bool:
     spec, status = pod.get("spec"), pod.get("status")
     node = spec.get("nodeName") if isinstance(spec, Mapping) else None
     phase = status.get("phase") if isinstance(status, Mapping) else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from berth.cluster.dump.dump_file import Contents
-from berth.cluster.field_projection import ALL_ANNOTATIONS, Needs, resources, trims
+from berth.cluster.field_projection import ALL_ANNOTATIONS, RequiredFields, projections, resources
 from berth.cluster.watch.resources import (
     NAMESPACES,
     NODES,
@@ -31,13 +31,13 @@ from berth.nodecache.feed.cluster import (
     Modified,
     Position,
     Progress,
-    Received,
+    ResourceEvent,
 )
 
 POLL_SECONDS = 0.2
 """How often the file is looked at while somebody waits for a change."""
 
-ALL = Needs(spreading=True, images=True, pod_annotations=ALL_ANNOTATIONS, node_annotations=ALL_ANNOTATIONS)
+ALL = RequiredFields(spreading=True, images=True, pod_annotations=ALL_ANNOTATIONS, node_annotations=ALL_ANNOTATIONS)
 """A file is small: what any profile needs is kept."""
 
 _RESOURCES: Mapping[str, Resource] = {
@@ -51,7 +51,7 @@ _RESOURCES: Mapping[str, Resource] = {
     "ReplicaSet": REPLICA_SETS,
     "StatefulSet": STATEFUL_SETS,
 }
-_TRIMS = trims(ALL)
+_PROJECTIONS = projections(ALL)
 _NAMES = [resource.name for resource in resources(ALL)]
 
 
@@ -74,7 +74,7 @@ class Dump(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _DumpVersion:
     """Up to where the consumer knows the dump."""
 
     contents: Contents
@@ -92,15 +92,15 @@ class DumpWatch(ClusterWatch):
         self._dump = dump
         self._clock = clock
         self._progress = Progress(_NAMES, {})
-        self._seen: _Seen | None = None
-        self._trouble = ""
+        self._last_version: _DumpVersion | None = None
+        self._last_error = ""
         self._stopped = False
 
-    def take(self, timeout: float) -> Sequence[Received]:
+    def take(self, timeout: float) -> Sequence[ResourceEvent]:
         left = timeout
-        while not (received := self._look()) and left > 0 and not self._stopped:
+        while not (received := self._read_changes()) and left > 0 and not self._stopped:
             nap = min(left, POLL_SECONDS)
-            self._dump.await_binding(self._seen.bindings if self._seen else 0, nap)
+            self._dump.await_binding(self._last_version.bindings if self._last_version else 0, nap)
             left -= nap
         return received
 
@@ -115,46 +115,48 @@ class DumpWatch(ClusterWatch):
     def stop(self) -> None:
         self._stopped = True
 
-    def _look(self) -> list[Received]:
+    def _read_changes(self) -> list[ResourceEvent]:
         at = self._clock()
         try:
             contents, bound = self._dump.read()
         except ClusterUnavailable as error:
             return self._interrupted(str(error), at)
-        self._trouble = ""
-        before, now = self._seen, _Seen(contents, len(bound))
-        self._seen = now
+        self._last_error = ""
+        before, now = self._last_version, _DumpVersion(contents, len(bound))
+        self._last_version = now
         if before is None or before.contents is not contents:
-            return self._told([(name, Listed(found, now.version)) for name, found in _kept(contents, bound)], at)
+            return self._apply(
+                [(name, Listed(found, now.version)) for name, found in _listed_objects(contents, bound)], at
+            )
         new = dict(list(bound.items())[before.bindings :])
-        received = self._told(
-            [(PODS.name, Modified(_TRIMS[PODS](pod), now.version)) for pod in _bound_pods(contents, new)], at
+        received = self._apply(
+            [(PODS.name, Modified(_PROJECTIONS[PODS](pod), now.version)) for pod in _bound_pods(contents, new)], at
         )
         for name in _NAMES:
-            self._progress.advance(Received(name, at, Ended()))
+            self._progress.advance(ResourceEvent(name, at, Ended()))
         return received
 
-    def _interrupted(self, cause: str, at: float) -> list[Received]:
+    def _interrupted(self, cause: str, at: float) -> list[ResourceEvent]:
         """The same trouble is told once."""
-        if cause == self._trouble:
+        if cause == self._last_error:
             return []
-        self._trouble = cause
-        return self._told([(name, Interrupted(cause)) for name in _NAMES], at)
+        self._last_error = cause
+        return self._apply([(name, Interrupted(cause)) for name in _NAMES], at)
 
-    def _told(self, events: Sequence[tuple[str, Event]], at: float) -> list[Received]:
-        told = [Received(name, at, event) for name, event in events]
-        for received in told:
+    def _apply(self, events: Sequence[tuple[str, Event]], at: float) -> list[ResourceEvent]:
+        events_at = [ResourceEvent(name, at, event) for name, event in events]
+        for received in events_at:
             self._progress.advance(received)
-        return told
+        return events_at
 
 
-def _kept(contents: Contents, bound: Mapping[str, Placed]) -> list[tuple[str, tuple[KubernetesObject, ...]]]:
+def _listed_objects(contents: Contents, bound: Mapping[str, Placed]) -> list[tuple[str, tuple[KubernetesObject, ...]]]:
     found: dict[str, list[KubernetesObject]] = {name: [] for name in _NAMES}
     for item in contents.objects:
         resource = _RESOURCES.get(str(item.get("kind")))
         if resource is not None:
             kept = _on_its_node(item, bound) if resource is PODS else item
-            found[resource.name].append(_TRIMS[resource](kept))
+            found[resource.name].append(_PROJECTIONS[resource](kept))
     return [(name, tuple(objects)) for name, objects in found.items()]
 
 

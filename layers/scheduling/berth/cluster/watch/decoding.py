@@ -67,17 +67,17 @@ def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
     return found
 
 
-def projected(found: object, trim: Projection) -> KubernetesObject:
+def project(found: object, projection: Projection) -> KubernetesObject:
     """Raises Malformed, also for whatever `trim` stumbles over: one object must not end a watch."""
     if not isinstance(found, dict):
         raise Malformed("not an object")
     try:
-        return trim(found)
+        return projection(found)
     except Exception as error:
         raise Malformed(f"cannot be read ({error!r})") from error
 
 
-def decode(line: bytes, trim: Projection) -> WatchEvent | Status:
+def decode(line: bytes, projection: Projection) -> WatchEvent | Status:
     """One line of a watch. Raises Malformed."""
     try:
         event = orjson.loads(line)
@@ -97,4 +97,4 @@ def decode(line: bytes, trim: Projection) -> WatchEvent | Status:
     change = _CHANGES.get(str(event.get("type")))
     if change is None:
         raise Malformed("of an unknown type")
-    return change(projected(found, trim), version)
+    return change(project(found, projection), version)

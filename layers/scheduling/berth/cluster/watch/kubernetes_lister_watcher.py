@@ -13,7 +13,7 @@ from berth.cluster.watch.decoding import (
     Projection,
     Status,
     decode,
-    projected,
+    project,
     read_status,
     without_managed_fields,
 )
@@ -50,12 +50,12 @@ class KubernetesListerWatcher(ListerWatcher):
         api: ApiServer,
         resource: Resource,
         options: WatchOptions,
-        trim: Projection = without_managed_fields,
+        projection: Projection = without_managed_fields,
     ) -> None:
         self._api = api
         self._resource = resource
         self._options = options
-        self._trim = trim
+        self._projection = projection
         self._malformed = 0
 
     @property
@@ -129,13 +129,13 @@ class KubernetesListerWatcher(ListerWatcher):
     def _readable(self, items: object) -> Iterator[KubernetesObject]:
         for item in items if isinstance(items, list) else ():
             try:
-                yield projected(item, self._trim)
+                yield project(item, self._projection)
             except Malformed:
                 self._malformed += 1
 
     def _decoded(self, line: bytes) -> Iterator[WatchEvent]:
         try:
-            decoded = decode(line, self._trim)
+            decoded = decode(line, self._projection)
         except Malformed:
             self._malformed += 1
             return

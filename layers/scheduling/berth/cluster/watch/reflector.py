@@ -18,7 +18,7 @@ from berth.nodecache.feed.cluster import (
     Expired,
     Interrupted,
     Position,
-    Received,
+    ResourceEvent,
     next_position,
 )
 
@@ -69,7 +69,7 @@ class Reflector:
         self._backoff = backoff
         self._relist_seconds = relist_seconds
         self._position: Position | None = None
-        self._suspect = True
+        self._is_unverified = True
         self._just_listed = False
         self._refusals = 0
 
@@ -78,10 +78,10 @@ class Reflector:
         """How many objects and lines could not be read and were skipped."""
         return self._source.malformed
 
-    def events(self, resume: Position | None = None) -> Iterator[Received]:
+    def events(self, resume: Position | None = None) -> Iterator[ResourceEvent]:
         """Everything, until `stop` is set. With a position to resume from there is no list as long as it is valid."""
         self._position = resume
-        self._suspect = True
+        self._is_unverified = True
         while not self._stop.is_set():
             try:
                 if self._position is None or self._list_is_due(self._position):
@@ -97,20 +97,20 @@ class Reflector:
     def _list_is_due(self, position: Position) -> bool:
         return self._relist_seconds is not None and self._clock() - position.listed_at >= self._relist_seconds
 
-    def _listed(self) -> Received:
+    def _listed(self) -> ResourceEvent:
         # The time before the list: what changes while its pages come is not in it.
         at = self._clock()
-        received = Received(self._source.resource, at, self._source.list_all())
+        received = ResourceEvent(self._source.resource, at, self._source.list_all())
         self._position = next_position(self._position, received)
-        self._suspect = False
+        self._is_unverified = False
         self._just_listed = True
         self._refusals = 0
         return received
 
-    def _watched(self, resource_version: str) -> Iterator[Received]:
-        if self._suspect and not self._source.has_reached(resource_version):
+    def _watched(self, resource_version: str) -> Iterator[ResourceEvent]:
+        if self._is_unverified and not self._source.has_reached(resource_version):
             raise ResourceExpired
-        self._suspect = False
+        self._is_unverified = False
         started, silent = self._clock(), True
         for event in self._source.watch(resource_version):
             if self._stop.is_set():
@@ -125,17 +125,17 @@ class Reflector:
         self._succeeded()
         yield self._received(Ended())
 
-    def _expired(self) -> Iterator[Received]:
+    def _expired(self) -> Iterator[ResourceEvent]:
         yield self._received(Expired())
         self._position = None
         if self._just_listed:
             # A list that is out of date before its watch began: another one at once would fare no better.
             self._stop.wait(self._backoff.next())
 
-    def _interrupted(self, error: ClusterUnavailable | WatchRefused) -> Iterator[Received]:
+    def _interrupted(self, error: ClusterUnavailable | WatchRefused) -> Iterator[ResourceEvent]:
         yield self._received(Interrupted(str(error)))
         # Between then and the next answer the server may have been restarted on other data.
-        self._suspect = True
+        self._is_unverified = True
         if isinstance(error, WatchRefused):
             self._refusals += 1
             if self._refusals >= REFUSALS_BEFORE_LIST:
@@ -147,7 +147,7 @@ class Reflector:
         self._just_listed = False
         self._refusals = 0
 
-    def _received(self, event: Event) -> Received:
-        received = Received(self._source.resource, self._clock(), event)
+    def _received(self, event: Event) -> ResourceEvent:
+        received = ResourceEvent(self._source.resource, self._clock(), event)
         self._position = next_position(self._position, received)
         return received

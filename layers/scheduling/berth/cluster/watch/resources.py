@@ -32,8 +32,8 @@ REPLICATION_CONTROLLERS = Resource("replicationcontrollers")
 REPLICA_SETS = Resource("replicasets", group="apps")
 STATEFUL_SETS = Resource("statefulsets", group="apps")
 
-ALWAYS = (NODES, PODS, POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, NAMESPACES)
+BASE_RESOURCES = (NODES, PODS, POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, NAMESPACES)
 """What every profile needs."""
 
-SPREADING = (SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
+SPREAD_RESOURCES = (SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
 """What a profile that scores PodTopologySpread needs as well, for its default constraints."""

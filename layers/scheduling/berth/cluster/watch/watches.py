@@ -14,7 +14,7 @@ from berth.cluster.watch.decoding import Projection, without_managed_fields
 from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
 from berth.cluster.watch.reflector import Backoff, Reflector
 from berth.cluster.watch.resources import Resource
-from berth.nodecache.feed.cluster import ClusterWatch, Failed, Position, Progress, Received
+from berth.nodecache.feed.cluster import ClusterWatch, Failed, Position, Progress, ResourceEvent
 
 Item = TypeVar("Item")
 
@@ -81,7 +81,7 @@ class Watches(ClusterWatch):
         self._stop = stop
         self._interrupt = interrupt
         self._clock = clock
-        self._mailbox: BoundedQueue[Received] = BoundedQueue(CAPACITY)
+        self._mailbox: BoundedQueue[ResourceEvent] = BoundedQueue(CAPACITY)
         self._progress = Progress(reflectors, positions)
         self._threads = [
             Thread(target=self._follow, args=(name, positions.get(name)), name=f"watch-{name}", daemon=True)
@@ -93,7 +93,7 @@ class Watches(ClusterWatch):
         for thread in self._threads:
             thread.start()
 
-    def take(self, timeout: float) -> Sequence[Received]:
+    def take(self, timeout: float) -> Sequence[ResourceEvent]:
         """All that has come since the last call; waits up to `timeout` seconds for the first. Empty when none came."""
         taken = self._mailbox.take(timeout)
         for received in taken:
@@ -145,7 +145,7 @@ class Watches(ClusterWatch):
                     return
         except Exception as error:
             # A defect. The thread ends, and must not end unseen: the data would grow old without a cause.
-            self._mailbox.put(Received(name, self._clock(), Failed(error)))
+            self._mailbox.put(ResourceEvent(name, self._clock(), Failed(error)))
 
 
 def watch(
@@ -157,7 +157,7 @@ def watch(
     positions: Mapping[str, Position] | None = None,
     options: WatchOptions | None = None,
     relist_seconds: float | None = None,
-    trims: Mapping[Resource, Projection] | None = None,
+    projections: Mapping[Resource, Projection] | None = None,
 ) -> Watches:
     """Watches of an API server, over connections of their own, not started yet.
 
@@ -168,7 +168,7 @@ def watch(
     reflectors = {
         resource.name: Reflector(
             KubernetesListerWatcher(
-                own, resource, options or WatchOptions(), (trims or {}).get(resource, without_managed_fields)
+                own, resource, options or WatchOptions(), (projections or {}).get(resource, without_managed_fields)
             ),
             stop=stop,
             clock=clock,

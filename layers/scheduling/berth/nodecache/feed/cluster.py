@@ -82,7 +82,7 @@ Event: TypeAlias = Listed | WatchEvent | Ended | Expired | Interrupted | Failed
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ResourceEvent:
     """`at` is in seconds since the epoch: when the event came; of a list, when it was asked for."""
 
     resource: str
@@ -102,7 +102,7 @@ class Position:
     listed_at: float
 
 
-def next_position(position: Position | None, received: Received) -> Position | None:
+def next_position(position: Position | None, received: ResourceEvent) -> Position | None:
     """The position after an event, which need not differ from the one before."""
     match received.event:
         case Listed(resource_version=version):
@@ -126,7 +126,7 @@ class Progress:
     def __init__(self, resources: Iterable[str], positions: Mapping[str, Position]) -> None:
         self._positions = {name: positions.get(name) for name in resources}
 
-    def advance(self, received: Received) -> None:
+    def advance(self, received: ResourceEvent) -> None:
         """Count an event as known."""
         self._positions[received.resource] = next_position(self._positions[received.resource], received)
 
@@ -154,7 +154,7 @@ class ClusterWatch(ABC):
     """Watches of all resources that are kept, for one consumer. Objects are reduced to what is kept."""
 
     @abstractmethod
-    def take(self, timeout: float) -> Sequence[Received]:
+    def take(self, timeout: float) -> Sequence[ResourceEvent]:
         """All that has come since the last call; waits up to `timeout` seconds for the first. Empty when none came."""
 
     @property

@@ -25,7 +25,7 @@ from berth.nodecache.feed.cluster import (
     Listed,
     Modified,
     Position,
-    Received,
+    ResourceEvent,
 )
 from berth.nodecache.feed.head import Observation, Pointer
 from berth.nodecache.feed.observed_state import ObservedState
@@ -167,15 +167,15 @@ class Leader:
         is_complete = self._writer.is_fully_published and not self._state.has_changes
         self._on_published(Publication(self._epoch, changes, self._state.objects, is_complete, pointer.observation))
 
-    def _apply(self, received: Received) -> None:
+    def _apply(self, received: ResourceEvent) -> None:
         resource = received.resource
         match received.event:
             case Listed(objects=objects):
                 self._state.relist(resource, objects)
-            case Added(object=kept) | Modified(object=kept):
-                self._state.put(resource, kept)
-            case Deleted(object=kept):
-                self._state.remove(resource, kept)
+            case Added(object=obj) | Modified(object=obj):
+                self._state.put(resource, obj)
+            case Deleted(object=obj):
+                self._state.remove(resource, obj)
             case Interrupted(cause=cause):
                 self.interrupted = f"{resource}: {cause}"
             case Failed(cause=error):

@@ -14,11 +14,11 @@ class ObjectsView:
         return {}
 
     def applied(self, state: dict[Key, Object], changes: Iterable[Change]) -> dict[Key, Object]:
-        for resource, key, kept in changes:
-            if kept is None:
+        for resource, key, obj in changes:
+            if obj is None:
                 state.pop((resource, key), None)
             else:
-                state[resource, key] = kept
+                state[resource, key] = obj
         return state
 
 
@@ -32,19 +32,19 @@ class ObservedState:
         """How many events told of an object without a name, which nothing can be kept or decided under."""
         self._changed: dict[Key, Object | None] = {}
 
-    def put(self, resource: str, kept: Object) -> None:
+    def put(self, resource: str, obj: Object) -> None:
         """An object as it now is. Unchanged in what is kept is unchanged: a kubelet's heartbeat costs nothing."""
-        name = key_of(kept)
+        name = key_of(obj)
         if name is None:
             self.events_without_name += 1
             return
         key = resource, name
-        if self.objects.get(key) != kept:
-            self.objects[key] = self._changed[key] = kept
+        if self.objects.get(key) != obj:
+            self.objects[key] = self._changed[key] = obj
 
-    def remove(self, resource: str, kept: Object) -> None:
+    def remove(self, resource: str, obj: Object) -> None:
         """An object that is gone; it need not be known."""
-        name = key_of(kept)
+        name = key_of(obj)
         if name is None:
             self.events_without_name += 1
         else:
@@ -52,15 +52,15 @@ class ObservedState:
 
     def relist(self, resource: str, listed: Sequence[Object]) -> None:
         """All objects there are of a resource: what is known and not among them is gone."""
-        names = {key_of(kept) for kept in listed}
+        names = {key_of(obj) for obj in listed}
         for key in [key for key in self.objects if key[0] == resource and key[1] not in names]:
             self._drop(key)
-        for kept in listed:
-            self.put(resource, kept)
+        for obj in listed:
+            self.put(resource, obj)
 
     def take_changes(self) -> list[Change]:
         """What changed since the last call."""
-        changes = [Change(resource, key, kept) for (resource, key), kept in self._changed.items()]
+        changes = [Change(resource, key, obj) for (resource, key), obj in self._changed.items()]
         self._changed = {}
         return changes
 
@@ -74,9 +74,9 @@ class ObservedState:
             self._changed[key] = None
 
 
-def key_of(kept: Object) -> str | None:
+def key_of(obj: Object) -> str | None:
     """`name`, or `namespace/name`; None where it has no name."""
-    metadata = kept.get("metadata")
+    metadata = obj.get("metadata")
     if not isinstance(metadata, Mapping):
         return None
     namespace, name = metadata.get("namespace"), metadata.get("name")

@@ -23,7 +23,7 @@ from berth.nodecache.feed.head import FUTURE_SCHEMA, Head, Pointer, PublishedVer
 from berth.nodecache.feed.table import CacheTable, LogItem
 
 
-def leads(items: Sequence[LogItem], after: PublishedVersion, through: PublishedVersion) -> bool:
+def is_unbroken_chain(items: Sequence[LogItem], after: PublishedVersion, through: PublishedVersion) -> bool:
     """Whether these items, in ascending order, are all that was published between the two, and nothing else is."""
     if len(items) != through.version - after.version:
         return False
@@ -125,7 +125,7 @@ class NodeCacheReader(Generic[S]):
                     self._sleep(RETRY_SECONDS * attempt)
                     head = self._table.head()
                 uid, pointer = _readable(head)
-                found = self._following(uid, pointer, is_current=attempt > 0)
+                found = self._cursor_for(uid, pointer, is_current=attempt > 0)
                 if isinstance(found, _Cursor):
                     self._cursor = found
                     return found.state
@@ -133,7 +133,7 @@ class NodeCacheReader(Generic[S]):
                     break
         raise NothingPublished(INCOMPLETE)
 
-    def _following(self, uid: str, pointer: Pointer, *, is_current: bool) -> _Cursor[S] | _Missing:
+    def _cursor_for(self, uid: str, pointer: Pointer, *, is_current: bool) -> _Cursor[S] | _Missing:
         """The cursor at this pointer or, where another thread has been there, beyond.
 
         `is_current`: the head was read after the cursor was set.
@@ -170,7 +170,7 @@ class NodeCacheReader(Generic[S]):
         if cursor.published == pointer.published:
             return cursor
         items = self._table.log(cursor.uid, cursor.version, pointer.version)
-        if not leads(items, cursor.published, pointer.published):
+        if not is_unbroken_chain(items, cursor.published, pointer.published):
             return None
         changes = _all_changes([item.data for item in items])
         if changes is None:

@@ -123,7 +123,7 @@ class Writer:
         self._announce = announce
         self._retention = retention or Retention()
         self._unpublished: list[Change] = []
-        self._cut = 0  # so many of them are in the batches
+        self._packed_count = 0  # so many of them are in the batches
         self._batches: list[_Batch] = []
         self._unconfirmed: _Attempt | None = None
         self._compacted_at: float | None = None
@@ -138,7 +138,7 @@ class Writer:
         self._pack_batches()
         for batch in self._batches:
             self._put(batch)
-        following = self._following(observation)
+        following = self._next_pointer(observation)
         if self._batches:
             following = replace(
                 following,
@@ -156,7 +156,7 @@ class Writer:
         doubt: its version is one that was never written.
         """
         self._unpublished.extend(changes)
-        following = self._following(observation)
+        following = self._next_pointer(observation)
         latest = self._unconfirmed.pointer.version if self._unconfirmed else following.version
         version = max([latest, *(batch.item.version for batch in self._batches)]) + 1
         following = replace(following, version=version, last_epoch=self._epoch, compacted_version=version)
@@ -174,7 +174,7 @@ class Writer:
             return False
         # Readers that have come to the last snapshot go on with the log: it is still there for a grace period.
         following = replace(
-            self._following(observation), compacted_version=pointer.snapshot.version if pointer.snapshot else 0
+            self._next_pointer(observation), compacted_version=pointer.snapshot.version if pointer.snapshot else 0
         )
         self._publish(self._with_snapshot(objects, following))
         return True
@@ -204,7 +204,7 @@ class Writer:
 
     def _pack_batches(self) -> None:
         """New changes become log items, with the versions after those of the batches that wait already."""
-        changes = self._unpublished[self._cut :]
+        changes = self._unpublished[self._packed_count :]
         packed = pack(changes)
         self._note_omissions(changes, packed)
         version, previous = (self.pointer.version, self.pointer.last_epoch) if self.pointer else (0, 0)
@@ -215,7 +215,7 @@ class Writer:
             version += 1
             self._batches.append(_Batch(LogItem(version, self._epoch, previous, data), self._new_id(), now))
             previous = self._epoch
-        self._cut = len(self._unpublished)
+        self._packed_count = len(self._unpublished)
 
     def _note_omissions(self, changes: Iterable[Change], packed: Packed) -> None:
         for resource, key, _ in changes:
@@ -234,7 +234,7 @@ class Writer:
 
     def _with_snapshot(self, objects: Mapping[Key, Object], pointer: Pointer) -> Pointer:
         self._fence()
-        packed = pack(Change(resource, key, kept) for (resource, key), kept in objects.items())
+        packed = pack(Change(resource, key, obj) for (resource, key), obj in objects.items())
         self.omissions = dict(packed.omissions)
         now = self._clock.wall()
         snapshot = SnapshotPointer(
@@ -248,7 +248,7 @@ class Writer:
         self._table.put_chunks(snapshot.id, packed.items, now + self._retention.lifetime)
         return replace(pointer, snapshot=snapshot, log_bytes=0)
 
-    def _following(self, observation: Observation) -> Pointer:
+    def _next_pointer(self, observation: Observation) -> Pointer:
         """The pointer as it is, with this writer's signs of life."""
         now = self._clock.wall()
         if self.pointer is None:
@@ -288,5 +288,5 @@ class Writer:
         self.pointer = attempt.pointer
         visible = self._unpublished[: attempt.changes]
         del self._unpublished[: attempt.changes]
-        self._unconfirmed, self._batches, self._cut = None, [], 0
+        self._unconfirmed, self._batches, self._packed_count = None, [], 0
         self._announce(visible, attempt.pointer)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 if TYPE_CHECKING:
-    from berth.nodecache.warm_node_cache import Seen
+    from berth.nodecache.warm_node_cache import Freshness
 
 NAMESPACE = "Berth"
 STACK = "stack"
@@ -77,10 +77,10 @@ class CacheMetrics:
         self._verb = verb
         self._metrics = Metrics()
 
-    def seen(self, seen: Seen) -> None:
+    def record(self, record: Freshness) -> None:
         """A call has read what is published. Without a lag where there was nothing to compare with."""
-        groups, values = [CACHE_AGE], {"CacheAge": [seen.age]}
-        if seen.lag is not None:
+        groups, values = [CACHE_AGE], {"CacheAge": [record.age]}
+        if record.lag is not None:
             groups.append(CACHE_LAG)
-            values["VersionLag"] = [float(seen.lag)]
+            values["VersionLag"] = [float(record.lag)]
         self._metrics.emit(groups, {VERB: self._verb}, values, time.time())

@@ -25,7 +25,7 @@ PAUSE_SECONDS = 5.0
 
 T = TypeVar("T")
 
-_CONCERN = ("nodes", "pods")
+_RESOURCES = ("nodes", "pods")
 _Published = tuple[tuple[Change, ...], float]
 
 
@@ -35,54 +35,54 @@ class BackgroundReconciler:
     def __init__(self, begin: Callable[[int], Reconciler]) -> None:
         """begin: makes a reconciler for a leadership of this epoch; called once, in the thread."""
         self._begin = begin
-        self._waiting: deque[_Published] = deque()
-        self._changed = Condition()
-        self._ends = False
+        self._queue: deque[_Published] = deque()
+        self._wake = Condition()
+        self._is_closed = False
         self._thread: Thread | None = None
 
     def published(self, publication: Publication) -> None:
         """Learn from this publication. The thread starts with all objects, once all of them are published."""
         if self._thread is not None:
-            self._tell(publication.changes, _observed_at(publication))
+            self._enqueue(publication.changes, _observed_at(publication))
         elif publication.is_complete:
-            self._tell((Change(*key, kept) for key, kept in publication.objects.items()), _observed_at(publication))
+            self._enqueue((Change(*key, obj) for key, obj in publication.objects.items()), _observed_at(publication))
             self._thread = Thread(target=self._run, args=(publication.epoch,), name="reservations", daemon=True)
             self._thread.start()
 
     def close(self) -> None:
         """End the thread, after what is under way."""
-        with self._changed:
-            self._ends = True
-            self._changed.notify()
+        with self._wake:
+            self._is_closed = True
+            self._wake.notify()
         if self._thread is not None:
             self._thread.join(STOP_SECONDS)
 
-    def _tell(self, changes: Iterable[Change], observed_at: float) -> None:
-        concerning = tuple(change for change in changes if change.resource in _CONCERN)
-        with self._changed:
-            if not concerning and self._waiting and not self._waiting[-1][0]:
-                self._waiting.pop()
-            self._waiting.append((concerning, observed_at))
-            self._changed.notify()
+    def _enqueue(self, changes: Iterable[Change], observed_at: float) -> None:
+        relevant = tuple(change for change in changes if change.resource in _RESOURCES)
+        with self._wake:
+            if not relevant and self._queue and not self._queue[-1][0]:
+                self._queue.pop()
+            self._queue.append((relevant, observed_at))
+            self._wake.notify()
 
     def _run(self, epoch: int) -> None:
         reconciler = self._begin(epoch)
         seconds = 0.0
-        while self._take(reconciler, seconds):
+        while self._learn_published(reconciler, seconds):
             try:
                 seconds = reconciler.work()
             except Exception:
                 log.exception("the reservations were not reconciled; it is tried again in %g s", PAUSE_SECONDS)
                 seconds = PAUSE_SECONDS
 
-    def _take(self, reconciler: Reconciler, seconds: float) -> bool:
+    def _learn_published(self, reconciler: Reconciler, seconds: float) -> bool:
         """Wait for so long, or until something is published, and learn it. False: the end."""
-        with self._changed:
-            if not self._waiting and not self._ends and seconds > 0:
-                self._changed.wait(seconds)
-            if self._ends:
+        with self._wake:
+            if not self._queue and not self._is_closed and seconds > 0:
+                self._wake.wait(seconds)
+            if self._is_closed:
                 return False
-            published = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            published = [self._queue.popleft() for _ in range(len(self._queue))]
         for changes, observed_at in published:
             found = DecodedObjects(changes)
             nodes, pods = _readable(found.nodes), _readable(found.pods)
