@@ -18,7 +18,7 @@ from berth.runtime.watcher.watcher_run import MARGIN_SECONDS
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 from tests.builders.tables import create_cache_table
 from tests.fakes.log_lines import LogLines
-from tests.unit.runtime.metric_lines import printed
+from tests.unit.runtime.telemetry.metric_lines import printed
 
 EVENT = {"mode": "periodic"}
 SECONDS = 20.0

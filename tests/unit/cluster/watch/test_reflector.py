@@ -20,7 +20,7 @@ from berth.nodecache.feed.cluster import (
     Position,
 )
 from tests.fakes.clock import HandDrivenClock
-from tests.unit.cluster.scripted_source import (
+from tests.unit.cluster.watch.scripted_source import (
     List,
     Reached,
     RecordingFlag,

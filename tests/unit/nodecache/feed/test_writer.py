@@ -13,7 +13,7 @@ from berth.nodecache.feed.head import Pointer, PublishedVersion
 from berth.nodecache.feed.reader import NodeCacheReader, is_unbroken_chain
 from berth.nodecache.feed.table import LogItem, StaleFence, TableUnavailable
 from berth.nodecache.feed.writer import NotLeading, Retention, StaleEpoch
-from tests.unit.nodecache.feeds import FailingTable, InPlaceView, State, Store, Writing, node, state_of
+from tests.unit.nodecache.feed.feeds import FailingTable, InPlaceView, State, Store, Writing, node, state_of
 
 ONE, TWO, THREE = (node(f"n{number}") for number in (1, 2, 3))
 DAY = 24 * 3600.0

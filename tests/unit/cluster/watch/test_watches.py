@@ -8,8 +8,8 @@ from berth.cluster.watch.reflector import Backoff, Reflector
 from berth.cluster.watch.watches import Watches
 from berth.nodecache.feed.cluster import Bookmark, Event, Failed
 from tests.fakes.clock import HandDrivenClock
-from tests.unit.cluster.scripted_source import List, ScriptedSource, Step, Watch, listed
 from tests.unit.cluster.taking import Consumer
+from tests.unit.cluster.watch.scripted_source import List, ScriptedSource, Step, Watch, listed
 
 DEFECT = ZeroDivisionError("a defect")
 

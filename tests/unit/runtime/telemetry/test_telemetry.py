@@ -14,7 +14,7 @@ from berth.authentication.outcomes import AuthorizerOutcome
 from berth.extender.outcomes import BindOutcome, FailureOutcome, FilterOutcome
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from tests.fakes.log_lines import LogLines
-from tests.unit.runtime.metric_lines import described, printed
+from tests.unit.runtime.telemetry.metric_lines import described, printed
 
 
 def test_a_decision_is_one_line_of_information_with_constant_keys(log_lines: LogLines) -> None:

@@ -20,7 +20,7 @@ from berth.nodecache.feed.reader import (
 )
 from berth.nodecache.feed.table import LogItem, TableUnavailable
 from tests.fakes.cache_tables import InterruptedCacheTable, Once, outage
-from tests.unit.nodecache.feeds import InPlaceView, State, Store, Writing, node, state_of
+from tests.unit.nodecache.feed.feeds import InPlaceView, State, Store, Writing, node, state_of
 
 ONE, TWO, THREE, FOUR = (node(f"n{number}") for number in (1, 2, 3, 4))
 

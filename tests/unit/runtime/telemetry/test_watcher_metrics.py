@@ -9,7 +9,7 @@ import pytest
 from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 from berth.runtime.telemetry.watcher_metrics import INTERVAL_SECONDS, WatcherMetrics
 from tests.unit.lease.clocks import EnvironmentClock
-from tests.unit.runtime.metric_lines import described, printed
+from tests.unit.runtime.telemetry.metric_lines import described, printed
 
 BY_STACK = [["stack"]]
 

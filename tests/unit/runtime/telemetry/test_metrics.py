@@ -6,7 +6,7 @@ import pytest
 
 from berth.nodecache.warm_node_cache import Freshness
 from berth.runtime.telemetry.metrics import CacheMetrics
-from tests.unit.runtime.metric_lines import described, printed
+from tests.unit.runtime.telemetry.metric_lines import described, printed
 
 
 def test_age_and_lag_are_metrics_of_the_verb_and_the_age_of_the_stack(metrics: pytest.CaptureFixture[str]) -> None:
