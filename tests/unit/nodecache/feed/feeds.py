@@ -114,7 +114,7 @@ class HeldLease(Leadership):
     """A lease that was taken from whoever had it. `step` is the elector's: it reads the record, and renews."""
 
     def __init__(self, store: Store, holder: str) -> None:
-        self._lock = InMemoryLeaseLock(store.item, _new_id)
+        self._lock = InMemoryLeaseLock(store.item, new_id)
         self._fence: Fence | None = None
         self._last = Fence("", 0, "", 0)
         self.refusals = 0
@@ -168,7 +168,7 @@ class Writing:
         self.table = FailingTable(store)
         self.clock = clock or EnvironmentClock()
         head = store.head()
-        self.lease = HeldLease(store, _new_id())
+        self.lease = HeldLease(store, new_id())
         self.announced: list[list[Change]] = []
         self.writer = Writer(
             self.table,
@@ -176,7 +176,7 @@ class Writing:
             None if head is None else head.pointer,
             self.lease.epoch,
             self.clock,
-            _new_id,
+            new_id,
             lambda changes, _: self.announced.append(list(changes)),
             retention,
         )
@@ -223,5 +223,5 @@ class InPlaceView:
 _IDS = count(1)
 
 
-def _new_id() -> str:
+def new_id() -> str:
     return f"id-{next(_IDS)}"

@@ -74,7 +74,7 @@ class Leader:
         *,
         clock: Clock,
         new_id: Callable[[], str],
-        pace: PublishIntervals,
+        intervals: PublishIntervals,
         on_published: Callable[[Publication], None],
         retention: Retention | None = None,
     ) -> None:
@@ -93,11 +93,11 @@ class Leader:
         self._watch = cluster.watch(positions)
         self._writer = Writer(table, leadership, pointer, epoch, clock, new_id, self._announce, retention)
         self._clock = clock
-        self._pace = pace
+        self._intervals = intervals
         self._epoch = epoch
         self._on_published = on_published
         self._changed_at: float | None = None
-        self._published_at = clock.monotonic() - pace.heartbeat
+        self._published_at = clock.monotonic() - intervals.heartbeat
         self.interrupted = ""
         self.publications = 0
 
@@ -142,9 +142,9 @@ class Leader:
         if self._watch.observed_at is None:
             return math.inf
         now = self._clock.monotonic()
-        due = self._published_at + self._pace.heartbeat
+        due = self._published_at + self._intervals.heartbeat
         if self._changed_at is not None:
-            due = min(due, self._changed_at + self._pace.flush)
+            due = min(due, self._changed_at + self._intervals.flush)
         return due - now if due - now > _PUNCTUAL else 0.0
 
     def _publish(self) -> None:

@@ -95,7 +95,7 @@ class Watcher:
         new_id: Callable[[], str],
         on_published: Callable[[Publication], None],
         once: bool = False,
-        pace: PublishIntervals | None = None,
+        intervals: PublishIntervals | None = None,
         retention: Retention | None = None,
     ) -> None:
         """`on_published`: see Leader. `once`: end after the first publication or the first trouble.
@@ -112,7 +112,7 @@ class Watcher:
         self._new_id = new_id
         self._on_published = on_published
         self._once = once
-        self._pace = pace or PublishIntervals()
+        self._intervals = intervals or PublishIntervals()
         self._retention = retention
         self._leader: Leader | None = None
         self._trouble: tuple[WatcherOutcome, str] | None = None
@@ -141,7 +141,7 @@ class Watcher:
             pass  # the elector's next step finds out why
         except TableUnavailable as error:
             self._trouble = WatcherOutcome.TABLE_UNAVAILABLE, str(error)
-            self._sleep(min(seconds, self._pace.flush))
+            self._sleep(min(seconds, self._intervals.flush))
         except ClusterUnavailable as error:
             self._trouble = WatcherOutcome.CLUSTER_UNAVAILABLE, str(error)
             self._sleep(seconds)
@@ -177,7 +177,7 @@ class Watcher:
             objects,
             clock=self._clock,
             new_id=self._new_id,
-            pace=self._pace,
+            intervals=self._intervals,
             on_published=self._on_published,
             retention=self._retention,
         )

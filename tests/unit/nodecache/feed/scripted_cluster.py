@@ -1,0 +1,98 @@
+"""A cluster whose watch yields the events that a test hands to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from berth.nodecache.feed.cluster import (
+    Added,
+    Cluster,
+    ClusterUnavailable,
+    ClusterWatch,
+    Event,
+    Listed,
+    Position,
+    Progress,
+    ResourceEvent,
+)
+from tests.unit.lease.clocks import EnvironmentClock
+
+RESOURCES = ("nodes", "pods")
+
+
+class ScriptedCluster(Cluster):
+    """One cluster. `watched_from`: the positions of each watch that was started."""
+
+    def __init__(self, clock: EnvironmentClock, uid: str = "cluster") -> None:
+        self.clock = clock
+        self.uid_now = uid
+        self.unavailable = ""
+        self.watched_from: list[Mapping[str, Position]] = []
+        self.stopped = 0
+        self._coming: list[ResourceEvent] = []
+        self._later: list[tuple[float, str, Event]] = []
+
+    def uid(self) -> str:
+        if self.unavailable:
+            raise ClusterUnavailable(self.unavailable)
+        return self.uid_now
+
+    def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
+        self.watched_from.append(dict(positions))
+        return ScriptedWatch(self, positions)
+
+    def send(self, resource: str, event: Event) -> None:
+        """The event comes now."""
+        self._coming.append(ResourceEvent(resource, self.clock.wall(), event))
+
+    def send_later(self, seconds: float, resource: str, event: Event) -> None:
+        """The event comes in so many seconds."""
+        self._later.append((self.clock.monotonic() + seconds, resource, event))
+
+    def list_all(self, *nodes: str) -> None:
+        """Every resource is listed: these nodes, and no pods."""
+        self.send("nodes", Listed(tuple({"metadata": {"name": name}} for name in nodes), "1"))
+        self.send("pods", Listed((), "1"))
+
+    def add_node(self, name: str, **fields: object) -> None:
+        """A node is added, or another than before."""
+        self.send("nodes", Added({"metadata": {"name": name}, **fields}, "2"))
+
+    def wait(self, timeout: float) -> list[ResourceEvent]:
+        """What has come; else time passes until the next event comes, for so long at most."""
+        if not self._coming:
+            now = self.clock.monotonic()
+            due = min([now + timeout, *(at for at, _, _ in self._later)])
+            self.clock.advance(max(0.0, due - now))
+        now = self.clock.monotonic()
+        for at, resource, event in list(self._later):
+            if at <= now:
+                self._later.remove((at, resource, event))
+                self.send(resource, event)
+        coming, self._coming = self._coming, []
+        return coming
+
+
+class ScriptedWatch(ClusterWatch):
+    """Waits by advancing the clock."""
+
+    def __init__(self, cluster: ScriptedCluster, positions: Mapping[str, Position]) -> None:
+        self._cluster = cluster
+        self._progress = Progress(RESOURCES, positions)
+
+    def take(self, timeout: float) -> Sequence[ResourceEvent]:
+        taken = self._cluster.wait(timeout)
+        for event in taken:
+            self._progress.advance(event)
+        return taken
+
+    @property
+    def positions(self) -> Mapping[str, Position]:
+        return self._progress.positions
+
+    @property
+    def observed_at(self) -> float | None:
+        return self._progress.observed_at
+
+    def stop(self) -> None:
+        self._cluster.stopped += 1

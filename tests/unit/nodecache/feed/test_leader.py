@@ -1,0 +1,287 @@
+"""The leader: when it publishes, what a publication contains, and what it does about events that are not changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.cluster import Bookmark, ClusterUnavailable, Deleted, Ended, Failed, Interrupted, Modified
+from berth.nodecache.feed.leader import Leader, Publication, PublishIntervals
+from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.feed.writer import Retention
+from tests.unit.lease.clocks import AT, EnvironmentClock
+from tests.unit.nodecache.feed.feeds import FailingTable, HeldLease, Store, new_id
+from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
+
+INTERVALS = PublishIntervals(flush=0.5, heartbeat=1.5)
+STEP = 2.0
+
+
+class Leading:
+    """A leader of a scripted cluster. `publications`: what it handed on."""
+
+    def __init__(
+        self, store: Store | None = None, *, uid: str = "cluster", objects: Mapping[Key, Object] | None = None
+    ) -> None:
+        self.store = store or Store()
+        self.clock = EnvironmentClock()
+        self.cluster = ScriptedCluster(self.clock, uid)
+        self.table = FailingTable(self.store)
+        self.publications: list[Publication] = []
+        head = self.store.head()
+        self.lease = HeldLease(self.store, new_id())
+        self.leader = Leader(
+            self.cluster,
+            self.table,
+            self.lease,
+            self.lease.epoch,
+            None if head is None else head.pointer,
+            objects,
+            clock=self.clock,
+            new_id=new_id,
+            intervals=INTERVALS,
+            on_published=self.publications.append,
+            retention=Retention(),
+        )
+
+    def listed(self, *nodes: str) -> Leading:
+        """It has published these nodes. Forgets what it took."""
+        self.cluster.list_all(*nodes)
+        self.leader.work(STEP)
+        self.publications.clear()
+        self.table.calls.clear()
+        return self
+
+    def work(self, seconds: float) -> None:
+        """Work for so long."""
+        until = self.clock.monotonic() + seconds
+        while self.clock.monotonic() < until - 1e-9:
+            self.leader.work(until - self.clock.monotonic())
+
+    def nodes(self) -> list[list[str]]:
+        """Of each publication the nodes that changed."""
+        return [[change.key for change in each.changes] for each in self.publications]
+
+
+# ---------------------------------------------------------------------------------------------------- when it publishes
+def test_publishes_nothing_before_every_resource_was_listed() -> None:
+    leading = Leading()
+    leading.cluster.add_node("n1")
+    leading.work(10.0)
+    assert leading.table.calls == []
+
+
+def test_publishes_all_objects_at_once_when_every_resource_was_listed() -> None:
+    leading = Leading()
+    leading.cluster.list_all("n1", "n2")
+    leading.leader.work(STEP)
+    assert leading.nodes() == [["n1", "n2"]]
+    assert leading.clock.wall() == AT
+
+
+def test_publishes_a_change_after_the_flush_interval() -> None:
+    leading = Leading().listed("n1")
+    leading.cluster.add_node("n2")
+    leading.leader.work(STEP)
+    leading.work(0.4)
+    assert leading.nodes() == []
+    leading.work(0.1)
+    assert leading.nodes() == [["n2"]]
+
+
+def test_publishes_changes_of_one_flush_interval_together() -> None:
+    leading = Leading().listed("n1")
+    leading.cluster.add_node("n2")
+    leading.leader.work(STEP)
+    leading.work(0.3)
+    leading.cluster.add_node("n3")
+    leading.leader.work(STEP)
+    leading.work(0.2)
+    assert leading.nodes() == [["n2", "n3"]]
+
+
+def test_a_quiet_leader_writes_the_head_once_per_heartbeat_interval_and_nothing_else() -> None:
+    leading = Leading().listed("n1")
+    leading.work(15.0)
+    assert leading.table.calls == ["publish"] * 10
+    assert leading.nodes() == [[]] * 10
+
+
+def test_finish_publishes_what_waits_for_the_flush() -> None:
+    leading = Leading().listed("n1")
+    leading.cluster.add_node("n2")
+    leading.leader.work(STEP)
+    leading.leader.finish()
+    assert leading.nodes() == [["n2"]]
+
+
+def test_finish_writes_nothing_where_all_is_published() -> None:
+    leading = Leading().listed("n1")
+    leading.leader.finish()
+    assert leading.table.calls == []
+
+
+# ------------------------------------------------------------------------------------------ what a publication contains
+def test_a_publication_contains_epoch_changes_objects_and_observation() -> None:
+    store = Store()
+    Leading(store).listed("n1")
+    leading = Leading(store, objects={("nodes", "n1"): {"metadata": {"name": "n1"}}})
+    leading.cluster.add_node("n2", spec={})
+    leading.leader.work(STEP)
+    leading.work(0.5)
+    [publication] = leading.publications
+    node = {"metadata": {"name": "n2"}, "spec": {}}
+    assert publication.epoch == 1
+    assert publication.changes == [Change("nodes", "n2", node)]
+    assert publication.objects == {("nodes", "n1"): {"metadata": {"name": "n1"}}, ("nodes", "n2"): node}
+    assert publication.is_complete
+    assert publication.observation == store.pointer.observation
+    assert publication.observation.positions["nodes"].resource_version == "2"
+
+
+def test_a_publication_is_incomplete_while_other_changes_wait() -> None:
+    """A publication whose answer was lost is repeated first, and the changes since are in the next one."""
+    leading = Leading().listed("n1")
+    leading.table.faults = {"publish": ["refused"]}
+    leading.cluster.add_node("n2")
+    leading.leader.work(STEP)
+    with pytest.raises(TableUnavailable):
+        leading.work(0.5)
+    leading.cluster.add_node("n3")
+    leading.leader.work(STEP)
+    assert leading.nodes() == [["n2"], ["n3"]]
+    assert [each.is_complete for each in leading.publications] == [False, True]
+
+
+def test_a_publication_is_as_old_as_its_oldest_resource() -> None:
+    leading = Leading().listed("n1")
+    leading.cluster.send("pods", Ended())
+    leading.work(1.5)
+    [publication] = leading.publications
+    assert publication.observation.positions["pods"].observed_at == AT
+    leading.cluster.send("pods", Bookmark("5"))
+    leading.work(1.5)
+    publication = leading.publications[-1]
+    assert publication.observation.positions["pods"].observed_at == AT + 1.5
+    assert publication.observation.observed_at == AT
+
+
+# ----------------------------------------------------------------------------------------------- what it continues from
+def test_resumes_the_watches_of_its_predecessor_and_writes_no_snapshot() -> None:
+    store = Store()
+    Leading(store).listed("n1")
+    leading = Leading(store, objects={("nodes", "n1"): {"metadata": {"name": "n1"}}})
+    [positions] = leading.cluster.watched_from
+    assert {name: position.resource_version for name, position in positions.items()} == {"nodes": "1", "pods": "1"}
+    leading.cluster.add_node("n2")
+    leading.leader.work(STEP)
+    leading.work(0.5)
+    assert leading.table.calls == ["put_log", "publish"]
+
+
+@pytest.mark.parametrize(
+    ("uid", "objects"),
+    [
+        pytest.param("another", {}, id="another cluster behind the table"),
+        pytest.param("cluster", None, id="a state that cannot be read"),
+    ],
+)
+def test_begins_anew_with_a_list_and_a_snapshot(uid: str, objects: Mapping[Key, Object] | None) -> None:
+    store = Store()
+    Leading(store).listed("n1")
+    leading = Leading(store, uid=uid, objects=objects)
+    assert leading.cluster.watched_from == [{}]
+    leading.cluster.list_all("n2")
+    leading.leader.work(STEP)
+    assert leading.table.calls == ["put_chunks", "publish"]
+    assert leading.nodes() == [["n2"]]
+
+
+def test_a_first_publication_whose_answer_was_lost_costs_no_second_snapshot() -> None:
+    leading = Leading()
+    leading.table.faults = {"publish": ["lost"]}
+    leading.cluster.list_all("n1")
+    with pytest.raises(TableUnavailable):
+        leading.leader.work(STEP)
+    leading.leader.work(STEP)
+    assert leading.table.calls.count("put_chunks") == 1
+    assert leading.nodes()[0] == ["n1"]
+
+
+def test_a_backlog_that_may_expire_is_replaced_by_a_snapshot_and_not_repeated() -> None:
+    leading = Leading().listed("n1")
+    leading.table.faults = {"publish": ["refused"]}
+    leading.cluster.add_node("n2")
+    leading.leader.work(STEP)
+    with pytest.raises(TableUnavailable):
+        leading.work(0.5)
+    leading.clock.advance(Retention().compaction_age + 1)
+    leading.table.calls.clear()
+    leading.leader.work(STEP)
+    assert leading.table.calls == ["put_chunks", "publish"]
+    assert leading.nodes() == [["n2"]]
+
+
+def test_a_cluster_that_is_unavailable_is_raised_when_the_leader_is_made() -> None:
+    clock = EnvironmentClock()
+    cluster = ScriptedCluster(clock)
+    cluster.unavailable = "no route to host"
+    store = Store()
+    lease = HeldLease(store, new_id())
+    with pytest.raises(ClusterUnavailable, match="no route to host"):
+        Leader(
+            cluster,
+            FailingTable(store),
+            lease,
+            lease.epoch,
+            None,
+            None,
+            clock=clock,
+            new_id=new_id,
+            intervals=INTERVALS,
+            on_published=lambda publication: None,
+        )
+
+
+# -------------------------------------------------------------------------------------------------- events of the watch
+def test_raises_the_cause_of_a_watch_that_failed_for_good() -> None:
+    leading = Leading().listed("n1")
+    leading.cluster.send("pods", Failed(KeyError("metadata")))
+    with pytest.raises(KeyError, match="metadata"):
+        leading.leader.work(STEP)
+
+
+def test_an_interruption_is_noted_by_resource_and_stops_nothing() -> None:
+    leading = Leading().listed("n1")
+    leading.cluster.send("pods", Interrupted("connection reset"))
+    leading.cluster.add_node("n2")
+    leading.leader.work(STEP)
+    leading.work(0.5)
+    assert leading.leader.interrupted == "pods: connection reset"
+    assert leading.nodes() == [["n2"]]
+
+
+def test_publishes_modified_and_deleted_objects() -> None:
+    leading = Leading().listed("n1", "n2")
+    modified = {"metadata": {"name": "n1"}, "spec": {"unschedulable": True}}
+    leading.cluster.send("nodes", Modified(modified, "3"))
+    leading.cluster.send("nodes", Deleted({"metadata": {"name": "n2"}}, "4"))
+    leading.leader.work(STEP)
+    leading.work(0.5)
+    [publication] = leading.publications
+    assert publication.changes == [Change("nodes", "n1", modified), Change("nodes", "n2", None)]
+
+
+def test_counts_events_without_a_name() -> None:
+    leading = Leading().listed("n1")
+    leading.cluster.send("nodes", Modified({"metadata": {}}, "3"))
+    leading.leader.work(STEP)
+    assert leading.leader.events_without_name == 1
+
+
+def test_stop_ends_the_watches() -> None:
+    leading = Leading().listed("n1")
+    leading.leader.stop()
+    assert leading.cluster.stopped == 1

@@ -1,0 +1,239 @@
+"""The watcher: how a run ends, what its result says, and how it gets over failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from berth.lease.config import Handover, LeaderElectionConfig
+from berth.lease.elector import LeaderElector
+from berth.nodecache.feed.cluster import Added, Interrupted, Modified
+from berth.nodecache.feed.leader import Publication, PublishIntervals
+from berth.nodecache.feed.table import LogItem, LogWrite
+from berth.nodecache.feed.watcher import RunResult, Watcher, WatcherOutcome
+from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
+from tests.fakes.cache_tables import InterruptedCacheTable, outage
+from tests.unit.lease.clocks import EnvironmentClock
+from tests.unit.nodecache.feed.feeds import HeldLease, Store, new_id
+from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
+
+RUN_SECONDS = 20.0
+HORIZON_SECONDS = 60.0
+
+
+class Running:
+    """A run of the watcher over a scripted cluster. `at`: what happens so many seconds after its start."""
+
+    def __init__(self, store: Store | None = None, *, once: bool = False, run_seconds: float = RUN_SECONDS) -> None:
+        self.store = store or Store()
+        self.clock = EnvironmentClock()
+        self.cluster = ScriptedCluster(self.clock)
+        self.table = InterruptedCacheTable(self.store, {})
+        self.publications: list[Publication] = []
+        self.slept: list[float] = []
+        self.stops = False
+        self._at: list[tuple[float, Callable[[], object]]] = []
+        self.watcher = Watcher(
+            LeaderElector(
+                InMemoryLeaseLock(self.store.item, new_id),
+                LeaderElectionConfig(),
+                "watcher-1",
+                self.clock,
+                lambda: 0.0,
+                handover=Handover(self.clock.wall() + run_seconds, HORIZON_SECONDS),
+            ),
+            self.cluster,
+            self.table,
+            clock=self.clock,
+            sleep=self._sleep,
+            stopped=self._stopped,
+            new_id=new_id,
+            on_published=self.publications.append,
+            once=once,
+        )
+
+    def at(self, seconds: float, happening: Callable[[], object]) -> None:
+        self._at.append((self.clock.monotonic() + seconds, happening))
+
+    def run(self) -> RunResult:
+        return self.watcher.run()
+
+    def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.clock.advance(seconds)
+
+    def _stopped(self) -> bool:
+        now = self.clock.monotonic()
+        due, self._at = [each for each in self._at if each[0] <= now], [each for each in self._at if each[0] > now]
+        for _, happening in due:
+            happening()
+        return self.stops
+
+
+def test_a_run_publishes_and_hands_over() -> None:
+    running = Running()
+    running.cluster.list_all("n1", "n2")
+    result = running.run()
+    assert result.outcome is WatcherOutcome.HANDED_OVER
+    assert (result.objects, result.nodes, result.reason) == (2, 2, "")
+    assert result.publications == len(running.publications) > 10
+    assert not result.failed
+    assert running.cluster.stopped == 1
+    item = running.store.item.get()
+    assert item is not None
+    assert item["holderIdentity"] == ""
+
+
+def test_publishes_what_waits_before_it_hands_over() -> None:
+    running = Running()
+    running.cluster.list_all("n1")
+    running.cluster.send_later(RUN_SECONDS - 0.2, "nodes", Added({"metadata": {"name": "n2"}}, "2"))
+    running.run()
+    assert [change.key for each in running.publications for change in each.changes] == ["n1", "n2"]
+
+
+def test_a_run_that_lists_once_ends_after_its_first_publication() -> None:
+    running = Running(once=True)
+    running.cluster.list_all("n1")
+    result = running.run()
+    assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 1)
+
+
+def test_a_run_that_lists_once_ends_after_its_first_failure() -> None:
+    running = Running(once=True)
+    running.cluster.unavailable = "no route to host"
+    assert running.run() == RunResult(WatcherOutcome.CLUSTER_UNAVAILABLE, reason="no route to host")
+
+
+def test_ends_when_it_is_stopped() -> None:
+    running = Running(run_seconds=3600.0)
+    running.cluster.list_all("n1")
+    running.at(5.0, lambda: setattr(running, "stops", True))
+    started = running.clock.monotonic()
+    assert running.run().outcome is WatcherOutcome.HANDED_OVER
+    assert running.clock.monotonic() - started < 10.0
+
+
+def test_is_not_needed_beside_a_healthy_leader() -> None:
+    store = Store()
+    running = Running(store)
+    LeaderElector(
+        InMemoryLeaseLock(store.item, new_id), LeaderElectionConfig(), "leader", running.clock, lambda: 0.0
+    ).step()
+    assert running.run().outcome is WatcherOutcome.NOT_NEEDED
+    assert running.table.calls == []
+
+
+def test_is_deposed_by_a_log_item_of_a_later_epoch() -> None:
+    running = Running()
+    running.cluster.list_all("n1")
+
+    def overtake() -> None:
+        item = LogItem(running.store.pointer.version + 1, 7, 0, b"")
+        assert running.store.put_log(running.store.uid, item, "another", 0.0) is LogWrite.WRITTEN
+        running.cluster.add_node("n2")
+
+    running.at(5.0, overtake)
+    result = running.run()
+    assert result.outcome is WatcherOutcome.DEPOSED
+    assert "this epoch or a later one" in result.reason
+
+
+def test_is_deposed_when_another_takes_the_lease() -> None:
+    running = Running()
+    running.cluster.list_all("n1")
+    running.at(5.0, lambda: HeldLease(running.store, "another"))
+    result = running.run()
+    assert result.outcome is WatcherOutcome.DEPOSED
+    assert result.reason.startswith("another holds item")
+
+
+# ----------------------------------------------------------------------------------------------------------- failures
+def test_waits_at_most_a_flush_interval_while_the_table_is_unavailable() -> None:
+    running = Running()
+    running.cluster.list_all("n1")
+    running.table.before["head"] = outage
+    running.at(3.0, running.table.before.clear)
+    result = running.run()
+    assert max(running.slept) == PublishIntervals().flush
+    assert result.outcome is WatcherOutcome.HANDED_OVER
+    assert "throttled" in result.reason
+
+
+def test_a_table_that_stays_unavailable_is_the_outcome() -> None:
+    running = Running()
+    running.cluster.list_all("n1")
+    running.table.before["head"] = outage
+    result = running.run()
+    assert result.outcome is WatcherOutcome.TABLE_UNAVAILABLE
+    assert result.failed
+
+
+def test_a_cluster_that_stays_unavailable_is_the_outcome() -> None:
+    running = Running()
+    running.cluster.unavailable = "no route to host"
+    assert running.run() == RunResult(WatcherOutcome.CLUSTER_UNAVAILABLE, reason="no route to host")
+
+
+def test_a_cluster_that_is_available_again_is_watched() -> None:
+    running = Running()
+    running.cluster.unavailable = "no route to host"
+    running.at(5.0, lambda: setattr(running.cluster, "unavailable", ""))
+    running.cluster.list_all("n1")
+    result = running.run()
+    assert (result.outcome, result.reason) == (WatcherOutcome.HANDED_OVER, "no route to host")
+
+
+def test_a_watch_that_only_fails_is_an_unavailable_cluster() -> None:
+    running = Running()
+    running.cluster.send("nodes", Interrupted("forbidden"))
+    result = running.run()
+    assert (result.outcome, result.reason) == (WatcherOutcome.CLUSTER_UNAVAILABLE, "nodes: forbidden")
+
+
+def test_an_interrupted_watch_of_a_leader_that_published_is_no_failure() -> None:
+    running = Running()
+    running.cluster.list_all("n1")
+    running.cluster.send("nodes", Interrupted("connection reset"))
+    result = running.run()
+    assert (result.outcome, result.reason) == (WatcherOutcome.HANDED_OVER, "nodes: connection reset")
+
+
+def test_a_leader_without_a_list_and_without_a_failure_has_handed_over() -> None:
+    running = Running(run_seconds=2.0)
+    running.at(1.0, lambda: running.cluster.send("nodes", Modified({"metadata": {"name": "n1"}}, "2")))
+    result = running.run()
+    assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 0)
+
+
+# ------------------------------------------------------------------------------------------------------------- result
+def test_a_result_counts_nothing_by_default() -> None:
+    result = RunResult(WatcherOutcome.NOT_NEEDED)
+    counts = (result.publications, result.objects, result.nodes)
+    assert counts == (0, 0, 0)
+    assert (result.oversized, result.unencodable, result.events_without_name) == (0, 0, 0)
+    assert (result.failed, result.summary) == (False, "")
+
+
+def test_a_result_counts_omitted_objects_by_reason_and_names_them() -> None:
+    running = Running(once=True)
+    running.cluster.list_all("n1")
+    running.cluster.add_node("bad", spec={"taints": ["\ud800"]})
+    running.cluster.send("nodes", Modified({"metadata": {}}, "3"))
+    result = running.run()
+    assert (result.oversized, result.unencodable, result.events_without_name) == (0, 1, 1)
+    assert result.omissions == ("nodes bad: not to be written as JSON",)
+    assert result.failed
+    assert result.summary == (
+        "1 publications, 2 objects of them 2 nodes; left out 1 without a name; "
+        "left out nodes bad: not to be written as JSON"
+    )
+
+
+@pytest.mark.parametrize(
+    ("outcome", "failed"),
+    [(outcome, outcome.value.startswith("failure-")) for outcome in WatcherOutcome],
+)
+def test_a_failure_outcome_is_a_failed_run(outcome: WatcherOutcome, failed: bool) -> None:
+    assert RunResult(outcome).failed is failed

@@ -1,0 +1,189 @@
+"""A run of the watcher function: its time limit, and the parts that act on its publications."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import Configurations
+from berth.extender.ports import PodBinder
+from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
+from berth.nodecache.feed.cluster import Added, Cluster
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.feed.watcher import WatcherOutcome
+from berth.reservations.reconciler.reserved_pods import ReservedPods
+from berth.runtime.adapters import CacheAdapters
+from berth.runtime.cluster import Connection
+from berth.runtime.settings import WatcherMode, WatcherSettings
+from berth.runtime.watcher.watcher_run import (
+    HORIZON_SECONDS,
+    LONGEST_SLEEP_SECONDS,
+    MARGIN_SECONDS,
+    Invocation,
+    TimeLimit,
+    WatcherRun,
+)
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling.policy import Policy
+from berth.scheduling_queue.queue import SchedulingQueue
+from tests.builders.counted import configuration
+from tests.builders.tables import create_cache_table
+from tests.fakes.clock import HandDrivenClock
+from tests.fakes.cluster import RecordingQueue
+from tests.unit.lease.clocks import EnvironmentClock
+from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
+
+TABLE = "watcher-run"
+
+
+class LimitedRun:
+    """A time limit, and the clocks it looks at. remaining: seconds until Lambda ends the invocation."""
+
+    def __init__(self, remaining: float) -> None:
+        self.clock = HandDrivenClock()
+        ends_at = self.clock.now + remaining
+        self.limit = TimeLimit(lambda: ends_at - self.clock.now, self.clock, self.clock.sleep)
+
+
+@pytest.mark.parametrize(
+    ("remaining", "seconds", "slept"),
+    [
+        pytest.param(100.0, 0.2, 0.2, id="as long as it is asked to"),
+        pytest.param(100.0, 2.0, LONGEST_SLEEP_SECONDS, id="never longer than half a second"),
+        pytest.param(MARGIN_SECONDS + 0.3, 2.0, 0.3, id="not beyond the handover"),
+        pytest.param(MARGIN_SECONDS - 1.0, 2.0, 0.0, id="not at all after the handover"),
+    ],
+)
+def test_sleeps(remaining: float, seconds: float, slept: float) -> None:
+    run = LimitedRun(remaining)
+    run.limit.sleep(seconds)
+    assert run.clock.slept == [pytest.approx(slept)]
+
+
+@pytest.mark.parametrize(
+    ("remaining", "is_over"),
+    [(MARGIN_SECONDS + 0.1, False), (MARGIN_SECONDS, True), (MARGIN_SECONDS - 0.1, True), (0.0, True)],
+)
+def test_is_over_when_the_margin_begins(remaining: float, is_over: bool) -> None:
+    assert LimitedRun(remaining).limit.is_over() is is_over
+
+
+def test_announces_the_handover_at_the_beginning_of_the_margin() -> None:
+    run = LimitedRun(900.0)
+    before = run.limit.handover(HORIZON_SECONDS)
+    assert (before.at, before.horizon) == (run.clock.now + 892.0, HORIZON_SECONDS)
+    run.clock.advance(60.0)
+    assert run.limit.handover(HORIZON_SECONDS) == before
+
+
+class ScriptedConnection(Connection):
+    """One scripted cluster, listed, and a queue that remembers who was woken."""
+
+    def __init__(self, *nodes: str) -> None:
+        self.scripted = ScriptedCluster(EnvironmentClock())
+        self.scripted.list_all(*nodes)
+        self.recorded = RecordingQueue()
+        self.asked: list[object] = []
+
+    @property
+    def binder(self) -> PodBinder:
+        raise AssertionError("the watcher binds nothing")
+
+    @property
+    def reserved_pods(self) -> ReservedPods:
+        raise AssertionError("no reconciler runs")
+
+    def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
+        self.asked.append(mode)
+        return self.scripted
+
+    def queue(self, wake_up: WakeUp) -> SchedulingQueue:
+        self.asked.append(wake_up)
+        return self.recorded
+
+
+@pytest.fixture
+def adapters(dynamodb: DynamoDBClient) -> Iterator[CacheAdapters]:
+    create_cache_table(dynamodb, TABLE)
+    store = DynamoDBConfigurationStore(dynamodb, TABLE)
+    configurations = Configurations(store, BerthConfiguration)
+    yield CacheAdapters(dynamodb, DynamoDBCacheTable(dynamodb, TABLE), store, configurations)
+    dynamodb.delete_table(TableName=TABLE)
+
+
+def invocation(mode: WatcherMode = WatcherMode.PERIODIC, standby: bool = False, remaining: float = 60.0) -> Invocation:
+    environ = {"BERTH_CACHE_TABLE": TABLE, "BERTH_KUBECONFIG": "unused", "BERTH_WATCHER_MODE": mode.value}
+    if standby:
+        environ["BERTH_WATCHER_STANDBY"] = "true"
+    settings = WatcherSettings.from_environ(environ)
+    return Invocation(settings, settings.mode, TimeLimit(lambda: remaining))
+
+
+def test_a_periodic_run_publishes_once_and_releases_both_leases(
+    adapters: CacheAdapters, dynamodb: DynamoDBClient
+) -> None:
+    connection = ScriptedConnection("n1", "n2")
+    run = WatcherRun(invocation(standby=True), adapters, connection)
+    result = run.execute(adapters.configurations.at(""), lambda: False)
+    assert (result.outcome, result.publications, result.nodes) == (WatcherOutcome.HANDED_OVER, 1, 2)
+    assert connection.asked == [WakeUp.OBJECT, WatcherMode.PERIODIC]
+    for key in (HEAD_KEY, STANDBY_KEY):
+        item = dynamodb.get_item(TableName=TABLE, Key=key)["Item"]
+        assert item["holderIdentity"] == {"S": ""}
+
+
+def test_each_publication_is_handed_to_the_wake_up_of_waiting_pods(adapters: CacheAdapters) -> None:
+    connection = ScriptedConnection("n1")
+    pod = {"metadata": {"namespace": "ml", "name": "train-0"}, "rejectedByBerth": True}
+    connection.scripted.send("pods", Added(pod, "2"))
+    WatcherRun(invocation(), adapters, connection).execute(adapters.configurations.at(""), lambda: False)
+    assert connection.recorded.woken == [("ml/train-0",)]
+
+
+def test_ends_when_the_configuration_is_outdated(adapters: CacheAdapters) -> None:
+    connection = ScriptedConnection("n1")
+    run = WatcherRun(invocation(WatcherMode.CONTINUOUS, remaining=900.0), adapters, connection)
+    result = run.execute(adapters.configurations.at(""), lambda: True)
+    assert result.outcome is WatcherOutcome.HANDED_OVER
+    assert result.publications <= 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "warning"),
+    [
+        pytest.param(WatcherMode.PERIODIC, "managedResources need WatcherMode continuous", id="a periodic watcher"),
+        pytest.param(WatcherMode.CONTINUOUS, "BERTH_LEDGER_TABLE is not set", id="a watcher without a ledger"),
+    ],
+)
+def test_warns_where_counted_resources_are_not_reconciled(
+    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture, mode: WatcherMode, warning: str
+) -> None:
+    counting = Configurations(adapters.store, configuration)
+    with caplog.at_level(logging.WARNING, logger="berth"):
+        run = WatcherRun(invocation(mode), adapters, ScriptedConnection("n1"))
+        run.execute(counting.at(""), lambda: True)
+    assert warning in caplog.text
+
+
+def test_logs_a_failure_to_restore_the_configuration_and_leads_on(
+    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Unavailable(DynamoDBConfigurationStore):
+        def restore(self) -> None:
+            raise TableUnavailable("throttled")
+
+    broken = CacheAdapters(
+        adapters.client, adapters.table, Unavailable(adapters.client, TABLE), adapters.configurations
+    )
+    with caplog.at_level(logging.WARNING, logger="berth"):
+        result = WatcherRun(invocation(), broken, ScriptedConnection("n1")).execute(
+            adapters.configurations.at(""), lambda: False
+        )
+    assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 1)
+    assert "cannot tell whether a configuration was applied: throttled" in caplog.text
