@@ -33,6 +33,7 @@ class Running:
         self.publications: list[Publication] = []
         self.slept: list[float] = []
         self.stops = False
+        self._asked = 0
         self._at: list[tuple[float, Callable[[], object]]] = []
         self.watcher = Watcher(
             LeaderElector(
@@ -64,6 +65,8 @@ class Running:
         self.clock.advance(seconds)
 
     def _stopped(self) -> bool:
+        self._asked += 1
+        assert self._asked < 1000, "the watcher works without waiting"
         now = self.clock.monotonic()
         due, self._at = [each for each in self._at if each[0] <= now], [each for each in self._at if each[0] > now]
         for _, happening in due:
