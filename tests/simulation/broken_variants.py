@@ -253,13 +253,13 @@ def publication_in_doubt_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def going_on_from_what_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The new leader takes an unreadable state for an empty one, and only adds to it."""
-    published = Watcher._published
+    published = Watcher._load_published
 
     def or_empty(self):
         pointer, objects = published(self)
         return pointer, {} if objects is None else objects
 
-    monkeypatch.setattr(Watcher, "_published", or_empty)
+    monkeypatch.setattr(Watcher, "_load_published", or_empty)
 
 
 def full_snapshot_without_compacted_version(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The candidate's part: one try to acquire the lease."""
+"""The candidate: one attempt to acquire the lease."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from berth.lease.validity import Observation, Term
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An identity that nobody had before and nobody will have again, and the rules by which it stands."""
+    """A unique identity, never used again, and the configuration of its election."""
 
     identity: str
     config: LeaderElectionConfig
@@ -23,10 +23,10 @@ class Candidate:
 
     def __post_init__(self) -> None:
         if not self.identity:
-            raise ValueError("a candidate's identity must not be empty: an empty holder stands for nobody")
+            raise ValueError("a candidate's identity must not be empty: an empty holder means that the lease is free")
 
     def spec(self, now: Instant, lease_transitions: int, acquire_time: float | None = None) -> LeaseSpec:
-        """The record with this candidate as holder, renewed now; acquired now too unless it says when."""
+        """The record with this candidate as holder, renewed now. `acquire_time`: by default now."""
         return LeaseSpec(
             holder_identity=self.identity,
             lease_duration_seconds=int(self.config.lease_duration),
@@ -48,11 +48,11 @@ class ObservedRecord:
 
     @property
     def holder(self) -> str:
-        """Empty before the first look, and after a release."""
+        """Empty before the first read, and after a release."""
         return "" if self._last is None else self._last.lease.spec.holder_identity
 
     def observe(self, lease: Lease) -> Observation:
-        """Note a record that was just read or written."""
+        """Keep a record that was just read or written."""
         now = self._clock.now()
         self._last = Observation(lease, now) if self._last is None else self._last.then(lease, now)
         return self._last
@@ -65,19 +65,19 @@ class ObservedRecord:
 
 
 HANDOVER_POLL = 0.5
-"""Seconds between two looks of a candidate while a release is to be expected at any moment."""
+"""Seconds between two reads of a candidate while a release is expected at any moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Acquired:
-    """The lease is held. `previous`: whose record it was; empty: nobody's."""
+    """The lease is held. `previous`: the holder before; empty if there was none."""
 
     term: Term
     previous: str
 
 
 class Acquisition:
-    """`claimed`: a claim was sent and not refused; so the record may name this candidate, or may yet."""
+    """`claimed`: a claim was sent and not refused, so the record may name this candidate now or later."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class Acquisition:
         self.claimed = False
 
     def attempt(self) -> Acquired | Step:
-        """A get, and a create or an update if the lease is to be had."""
+        """Read the record, and create or update it if the lease is free."""
         now = self._clock.now()
         found = self._lock.get()
         if isinstance(found, Unavailable):
@@ -118,8 +118,8 @@ class Acquisition:
             return Step(ElectionOutcome.NOT_NEEDED, detail=f"{holder} leads and will not hand over soon", ended=True)
         step = self._retry(ElectionOutcome.HELD, f"{holder} leads")
         if ahead < -seen.lease.spec.lease_duration_seconds:
-            return step  # it has not kept its word: no use in watching it closely
-        # The record may have been as old as a retry when it was seen; the release is that much closer.
+            return step  # the announced handover is overdue: polling faster does not help
+        # The record may have been one retry period old when it was read; the release is that much closer.
         soon = max(0.0, ahead - self._candidate.config.longest_retry) + HANDOVER_POLL
         return replace(step, again_in=min(step.again_in, soon))
 

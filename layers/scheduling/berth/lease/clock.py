@@ -1,7 +1,7 @@
-"""Two clocks, since neither can be believed alone.
+"""Two clocks, because each alone can be wrong.
 
-The monotonic clock stands still while a Lambda environment is frozen; the wall clock can be set. How long ago something
-was is therefore a range, and every rule takes the end of it at which a mistake does no harm.
+The monotonic clock stands still while a Lambda environment is frozen; the wall clock can be set. So the time since an
+instant is a range, and every rule uses the end of the range at which an error does no harm.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Instant:
     wall: float
 
     def longest_since(self, earlier: Instant) -> float:
-        """For what is mine and must end in time. Too short only if a freeze and a clock set back come together."""
+        """For this process's own lease, which must end in time. Too short only if a freeze and a clock set back coincide."""
         return max(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
 
     def shortest_since(self, earlier: Instant) -> float:
-        """For what is another's and must not be taken too early. Never more than the time that has passed."""
+        """For another's lease, which must not be acquired too early. Never more than the time that has passed."""
         return min(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
 
 
@@ -44,7 +44,7 @@ class Clock(ABC):
 
 
 class SystemClock(Clock):
-    """This process's."""
+    """The clocks of this process."""
 
     def monotonic(self) -> float:
         return time.monotonic()

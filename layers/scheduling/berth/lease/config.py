@@ -1,4 +1,4 @@
-"""How an election is held. What cannot work is refused here, one message per rule."""
+"""The configuration of an election, validated: one message per broken rule."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 JITTER_FACTOR = 1.2
-"""A candidate waits between one retryPeriod and this much of it more, so that candidates do not march in step."""
+"""A candidate waits between one retryPeriod and this much of it more, so that candidates do not retry at the same time."""
 
 
 class LeaderElectionConfigInvalid(ValueError):
@@ -63,11 +63,11 @@ class LeaderElectionConfig:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """For runs whose time is limited: what a leader announces, and what a candidate waits for.
+    """The handover of a leader whose run has an end.
 
-    at: the wall clock time at which this candidate, once it leads, will release; None: it announces nothing.
-    horizon: how many seconds ahead an announced release may be for a candidate to wait for it. While a healthy leader
-    announces a later one, or none, the candidate is not needed. Infinite: it always waits (a standby).
+    at: the wall clock time at which this candidate releases the lease once it leads. None: it announces no handover.
+    horizon: a candidate waits for a handover that is announced within so many seconds. With a healthy leader whose
+    handover is later, or not announced, the candidate is not needed. Infinite: it always waits (a standby).
     """
 
     at: float | None = None

@@ -1,4 +1,16 @@
-"""The loop around an elector, for use in earnest: it blocks."""
+"""Leader election with a lease in one DynamoDB item, and the loop that runs it.
+
+Guarantees:
+- At most one elector holds a fence that the table accepts. The fence contains holder, epoch (leaseTransitions), uid and
+  resourceVersion of the record, and each leadership has an epoch of its own.
+- An elector gives out no fence after its lease has expired by its own clocks.
+- A publication under the fence renews the lease.
+- Two clocks are read, monotonic and wall. Each rule uses the one that errs on the safe side (see clock).
+
+Not guaranteed:
+- That a leader exists. After a crash the next candidate waits until the lease has expired.
+- That a deposed leader knows it at once. Its requests are rejected by the condition on the fence.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +32,7 @@ def release(lock: LeaseLock, candidate: Candidate, observed: ObservedRecord, clo
     found = lock.get()
     if isinstance(found, Unavailable):
         return ReleaseOutcome.UNKNOWN
-    # The holder that was fetched and not the one remembered: a successor may have taken over during a pause.
+    # The holder of the record as read now: a successor may have acquired it during a pause.
     if found is None or found.spec.holder_identity != candidate.identity:
         return ReleaseOutcome.NOT_HELD
     now = clock.wall()
@@ -33,7 +45,7 @@ def release(lock: LeaseLock, candidate: Candidate, observed: ObservedRecord, clo
             return ReleaseOutcome.UNKNOWN
 
 
-_PUNCTUAL = 0.001  # a step this many seconds early is on time: sums of floats are not exact
+_TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 
 class LeaderElector:
@@ -68,7 +80,7 @@ class LeaderElector:
 
     @property
     def leader(self) -> str:
-        """The holder that was seen last; empty if there was none. For information only."""
+        """The holder of the record as last read; empty if there was none. For information only."""
         return self._observed.holder
 
     @property
@@ -79,12 +91,12 @@ class LeaderElector:
         return max(0.0, self._candidate.handover.at - self._clock.wall())
 
     def step(self) -> Step:
-        """Do what is due: a candidate's get and write, or a leader's update, with a get and another if that fails."""
+        """Do what is due: a candidate reads and writes; a leader updates, and reads and updates again if that fails."""
         if self._ending is not None:
             return self._ending
         since, delay = self._due
         early = delay - self._clock.now().longest_since(since)
-        if early > _PUNCTUAL:
+        if early > _TOLERANCE_SECONDS:
             return Step(ElectionOutcome.IDLE, early)
         step = self._acquire() if self._leadership is None else self._leadership.renew()
         self._due = (self._clock.now(), step.again_in)
@@ -94,27 +106,27 @@ class LeaderElector:
         return step
 
     def fence(self) -> Fence | None:
-        """What a publication now is to be conditional on; None: not to be published before the next step."""
+        """The fence for a publication that is sent now. None: publish nothing before the next step."""
         return None if self._leadership is None else self._leadership.fence()
 
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
         """A publication under `fence` was written; `at` is before it was sent. Returns the next fence.
 
-        It is a renewal: the next is due a retryPeriod after it. A fence that is not the current one changes nothing.
+        It renews the lease: the next renewal is due a retryPeriod later. An outdated fence changes nothing.
         """
         if self._leadership is not None and self._leadership.published(fence, at):
             self._due = (at, self._candidate.config.retry_period)
         return self.fence()
 
     def refused(self, fence: Fence) -> None:
-        """A publication under `fence` was refused: no fence until the next step, due at once, has read the record."""
+        """A publication under `fence` was refused: no fence before the next step, due at once, has read the record."""
         if self._leadership is not None and self._leadership.require_read(fence):
             self._due = (self._clock.now(), 0.0)
 
     def release(self) -> ReleaseOutcome:
-        """Stop, and make the record nobody's if it still names this candidate: a get and an update.
+        """Stop, and clear the holder if the record still names this candidate: a get and an update.
 
-        No call if no claim was ever sent. Also for an elector that has ended by itself, and once more after UNKNOWN.
+        No request if no claim was ever sent. Valid after the elector has ended, and again after UNKNOWN.
         """
         if self._ending is None:
             self._end(Step(ElectionOutcome.RELEASED, ended=True))
@@ -152,16 +164,15 @@ _RELEASES = 2
 
 
 def new_identity(name: str) -> str:
-    """An identity for one candidacy: `name`, for people, and what makes it unique. Call it in the handler."""
+    """A unique identity for one candidate: `name` and a UUID. Call it in the handler."""
     return f"{name}_{uuid4()}"
 
 
 def run(elector: LeaderElector, wait: Callable[[float], bool]) -> Step:
-    """Step until the candidacy ends, the announced hand-over is due, or `wait` says so; release in any case.
+    """Step until the elector ends, the announced handover is due, or `wait` returns True. Then release the lease.
 
-    `wait(seconds)` returns after that time at the latest; True: stop. It is where a leader works: look at the fence,
-    publish, say `renewed`. A step that is not due costs nothing, so it may return as early as it likes. Returns how the
-    candidacy ended.
+    `wait(seconds)` returns within that time. The leader works in it: it reads the fence, publishes, and reports
+    `renewed`. It may return early: a step that is not due costs nothing. Returns the last step.
     """
     try:
         while True:

@@ -1,4 +1,4 @@
-"""The leader's part: one term, its renewals, and the fence that publications are conditional on."""
+"""The leader: one term, its renewals, and its fence for publications."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from berth.lease.validity import Term
 
 
 class Leadership:
-    """From the write that acquired the lease to the read that shows that it is another's, or to the deadline.
+    """From the write that acquired the lease to the read that shows another holder, or to the renew deadline.
 
-    Unlike client-go's, a leader that finds the record gone, blank or another's does not stand again: what it knows of
-    the published state belongs to its epoch.
+    Unlike client-go's leader, this one does not become a candidate again when the record is gone, blank or another's:
+    its knowledge of the published state belongs to its epoch.
     """
 
     def __init__(
@@ -26,28 +26,28 @@ class Leadership:
         self._observed = observed
         self._clock = clock
         self._term = term
-        self._must_read = False  # what I saw last is not what stands there: read before writing
+        self._must_read = False  # the record has changed since it was read: read it before writing
 
     def fence(self) -> Fence | None:
-        """None if the lease has run out by this process's clocks, or if a publication was refused since."""
+        """None if the lease has expired by this process's clocks, or if a publication was refused since."""
         return None if self._must_read or not self._is_valid(self._clock.now()) else self._term.fence
 
     def published(self, fence: Fence, at: Instant) -> bool:
-        """Count a publication as a renewal. False: the fence is not the current one, and nothing changes."""
+        """Count a publication as a renewal. False: the fence is outdated, and nothing changes."""
         if fence != self._term.fence:
             return False
         self._term = self._term.published(at)
         return True
 
     def require_read(self, fence: Fence) -> bool:
-        """Read the record before it is written again. False: the fence is not the current one, and nothing changes."""
+        """Read the record before the next write. False: the fence is outdated, and nothing changes."""
         if fence != self._term.fence:
             return False
         self._must_read = True
         return True
 
     def renew(self) -> Step:
-        """An update by the fast path; where that is not to be had, a get and an update."""
+        """One update; if that fails, a get and an update."""
         now = self._clock.now()
         if not self._must_read and self._is_valid(now):
             written = self._lock.update(self._term.lease, self._renewed_spec(now))
@@ -60,7 +60,7 @@ class Leadership:
         if found is None or not self._term.is_continued_by(found):
             return self._deposed(found)
         now = self._clock.now()
-        # Even if it has run out: nobody has taken it, so the term goes on, in its epoch.
+        # Even if it has expired: no one has acquired it, so the term continues in its epoch.
         written = self._lock.update(found, self._renewed_spec(now))
         match written:
             case Written(lease):

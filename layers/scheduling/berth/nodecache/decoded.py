@@ -1,4 +1,4 @@
-"""Changes of the feed, read: of each object what it now is, as scheduling sees it."""
+"""The feed's changes decoded: each changed object as scheduling reads it."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ WORKLOAD_KINDS: Mapping[str, str] = {
 class DecodedResource(Generic[T]):
     """The objects of one resource that changed.
 
-    `found` has by key what each now is, None where it is gone or `unreadable`. What cannot be read counts as gone: the
-    state it had before would be decided on for ever.
+    `found`: the objects by key; None where one is deleted or `unreadable`. An unreadable object counts as deleted:
+    else its previous state would be used for ever.
     """
 
     def __init__(self, read: Callable[[object], T | Unreadable]) -> None:
@@ -47,7 +47,7 @@ class DecodedResource(Generic[T]):
         self._read = read
 
     def put(self, key: str, obj: Object | None) -> None:
-        """The object as it now is; of several the last one counts."""
+        """Add a changed object; the last one of a key counts."""
         decoded_object = None if obj is None else self._read(obj)
         if isinstance(decoded_object, Unreadable):
             self.unreadable.add(key)
@@ -57,12 +57,12 @@ class DecodedResource(Generic[T]):
             self.found[key] = decoded_object
 
     def existing(self) -> Iterator[T]:
-        """Those that are there."""
+        """The objects that exist."""
         return (decoded_object for decoded_object in self.found.values() if decoded_object is not None)
 
 
 class DecodedObjects:
-    """Each object is read as soon as it comes: the JSON of a large cluster is never in memory whole."""
+    """Each object is decoded as it comes, so that the JSON of a large cluster is never in memory as a whole."""
 
     def __init__(self, changes: Iterable[Change]) -> None:
         """Raises what `changes` raises."""
@@ -84,11 +84,11 @@ class DecodedObjects:
         }
         for resource, key, obj in changes:
             latest = self._by_resource.get(resource)
-            if latest is not None:  # what a later release keeps besides is none of our business
+            if latest is not None:  # a later release may publish more resources
                 latest.put(key, obj)
 
     def unreadable_after(self, before: frozenset[Key]) -> frozenset[Key]:
-        """Which objects cannot be read, when before it were these."""
+        """The unreadable objects after these changes. before: those until now."""
         now = {(resource, key) for resource, latest in self._by_resource.items() for key in latest.unreadable}
         obj = {(resource, key) for resource, key in before if key not in self._by_resource[resource].found}
         return frozenset(now | obj) if now or len(obj) < len(before) else before

@@ -1,4 +1,4 @@
-"""Whether the cache can be decided on, and how old its data is."""
+"""Whether the verbs can decide on the cache, and how old its data is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from berth.nodecache.feed.table import CacheTable, TableUnavailable
 
 
 class HealthOutcome(StrEnum):
-    """What a health check found. STALE: the data is older than maxStaleness; verbs do as `whenStale` says."""
+    """The result of a health check. STALE: the data is older than maxStaleness; verbs do as `whenStale` says."""
 
     OK = "ok"
     STALE = "failure-cache-stale"

@@ -1,8 +1,10 @@
-"""What the reader of the feed makes of it: the scheduling Snapshot, brought on by what changed.
+"""Builds the scheduling Snapshot from the feed's changes.
 
-Guarantees. A state is never changed: a call that holds an older one goes on with it. The same objects make the same
-state, however the changes that led there were batched. A change of a pod takes time for that pod and its node, one of a
-node for that node; what is copied besides are dictionaries.
+Guarantees:
+- A state is never changed: a call that holds an older one continues with it.
+- The same objects make the same state, however their changes were batched.
+- A changed pod costs the work for that pod and its node, a changed node the work for that node, plus copies of
+  dictionaries.
 """
 
 from __future__ import annotations
@@ -27,16 +29,15 @@ _LEAST = 64
 
 
 class LayeredMap(Generic[V]):
-    """A large dictionary and a small one that overrules it, None where an entry is gone.
+    """A large dictionary and a small one that overrides it; None marks a deleted entry.
 
-    The small one is copied with every change. When it has grown to a 32nd of the large one they become one: so a change
-    costs that copy, and now and then one of everything.
+    Every change copies the small dictionary. At a 32nd of the large one's size both are merged.
     """
 
     __slots__ = ("_base", "_over")
 
     def __init__(self, base: dict[str, V], over: dict[str, V | None] | None = None) -> None:
-        """`base` belongs to the map from now on."""
+        """The map takes ownership of `base`."""
         self._base = base
         self._over: dict[str, V | None] = {} if over is None else over
 
@@ -63,10 +64,10 @@ T = TypeVar("T", Namespace, PodDisruptionBudget, PriorityClass)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CachedCluster:
-    """The cluster as it is published.
+    """The published cluster.
 
-    snapshot: what decisions are made on. unreadable: resource and key of the objects that are not what they should be;
-    the snapshot is without them. The rest tells, by key, what a later change concerns.
+    snapshot: for decisions. unreadable: resource and key of the malformed objects, which the snapshot omits. The other
+    fields find, by key, the objects that a later change replaces.
     """
 
     snapshot: Snapshot
@@ -78,7 +79,7 @@ class CachedCluster:
 
 
 _FREEZE_THRESHOLD = 50_000
-"""Objects that the garbage collector keeps an eye on."""
+"""With more tracked objects than this, a new state is excluded from garbage collection."""
 
 _EMPTY = CachedCluster(Snapshot.of(()))
 
@@ -97,7 +98,7 @@ class SnapshotView(View[CachedCluster]):
 
 
 def _initial_state(found: DecodedObjects) -> CachedCluster:
-    """All at once: several times faster than as changes of nothing."""
+    """Build the first state at once: several times faster than as changes of an empty one."""
     pods = {key: pod for key, pod in _active_pods(found.pods) if pod is not None}
     namespaces = _merged({}, found.namespaces)
     disruption_budgets = _merged({}, found.disruption_budgets)
@@ -133,7 +134,7 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
         priority_classes=None if priority_classes is state.priority_classes else tuple(priority_classes.values()),
         workloads=None if workloads is before.workloads else workloads,
     )
-    # The same snapshot where nothing changed that decisions depend on: then all that was worked out on it holds.
+    # The same snapshot if no decision depends on the change: then everything cached for it stays valid.
     return replace(
         state,
         snapshot=before if changes == Changes() else before.with_changes(changes),
@@ -146,17 +147,17 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
 
 
 def _active_pods(pods: DecodedResource[Pod]) -> Iterator[tuple[str, Pod | None]]:
-    """By key the pods as they count: a finished one takes nothing, and is as good as gone."""
+    """The pods by key; None for deleted and for finished ones, which use no resources."""
     for key, pod in pods.found.items():
         if pod is None or pod.finished:
             yield key, None
         else:
-            # Only in a dump that was written by hand a pod has no UID.
+            # Only a pod in a dump that was written by hand has no UID.
             yield key, pod if pod.uid else replace(pod, uid=key)
 
 
 def _removed_pods(before: LayeredMap[Pod], pods: Mapping[str, Pod | None]) -> Iterator[tuple[str, str]]:
-    """Node and UID of the pods that are no more what they were: gone, or another one under their name."""
+    """Node and UID of the pods that are deleted, moved, or replaced by another pod of that name."""
     for key, pod in pods.items():
         known = before.get(key)
         if known is not None and (pod is None or (pod.uid, pod.node_name) != (known.uid, known.node_name)):
@@ -169,7 +170,7 @@ def _is_new(node: NodeInfo, before: Snapshot) -> bool:
 
 
 def _merged(before: Mapping[str, T], latest: DecodedResource[T]) -> Mapping[str, T]:
-    """By key, in the order of keys; what was before where nothing changed."""
+    """By key, sorted; `before` itself if nothing changed."""
     found = dict(before)
     for key, decoded_object in latest.found.items():
         if decoded_object is None:
@@ -196,10 +197,10 @@ def _merged_workloads(before: Workloads, by_resource: Mapping[str, DecodedResour
 
 @contextmanager
 def _garbage_collection_paused() -> Iterator[None]:
-    """Make objects without looking for garbage among them, which would take as long as making them does.
+    """Create objects without garbage collection, which would take as long as creating them.
 
-    Nothing of a state refers back, so there is none. When many were made they are not searched later on either: that
-    would hold up one call in so many for a sixth of a second.
+    States contain no reference cycles, so there is no garbage among them. Many objects are also frozen for later
+    collections: scanning them would delay some calls by a sixth of a second.
     """
     enabled = gc.isenabled()
     gc.disable()

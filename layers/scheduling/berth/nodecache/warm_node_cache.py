@@ -1,12 +1,16 @@
-"""The node cache of a warm environment: what every call of a verb decides by, and the contract on its freshness.
+"""The node cache of a warm environment: the snapshot that every call of a verb decides on.
 
-Guarantees. A call decides on what was published when it read the head, or later, and never on data older than
-`maxStaleness`. While the head cannot be read, what is in memory counts until it is that old.
+Guarantees:
+- A call decides on the state that was published when it read the head, or on a later one.
+- A call never decides on data older than `maxStaleness`. While the head cannot be read, the snapshot in memory is used
+  until it is that old.
+- Where resources are counted, a pod that is being bound is counted exactly once after its bind has written its
+  reservation: by the open reservation or by the cache. Reservations are read before the head, and a reservation is
+  closed only after its pod was published.
 
-Where resources are counted, a pod that is being bound is counted once from the moment when its bind has written it
-down, by its open reservation or by the cache: the reservations are read before the head, and one is closed only after
-its pod was published. That is as fresh as the head is read: eventually consistent, or kept for a moment, it may miss
-binds of that moment, which then find out themselves.
+Not guaranteed:
+- That a verb sees binds of the last moment, where the head is read eventually consistent or at intervals. The ledger
+  then refuses the bind itself.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class HeadRead:
-    """What one look at the tables found. reservations: None where nobody asked."""
+    """One read of the tables. reservations: None where they were not read."""
 
     at: Instant
     head: Head | None
@@ -40,8 +44,11 @@ class HeadRead:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How fresh a call found the cache. age: of the data, in seconds. lag: how many versions had been published since
-    this environment looked last; None for its first look, which loads all there is."""
+    """The freshness of the cache in one call.
+
+    age: of the data, in seconds. lag: how many versions were published since this environment's last read; None for
+    its first read, which loads everything.
+    """
 
     age: float
     lag: int | None
@@ -64,8 +71,8 @@ class WarmNodeCache(NodeCache):
         ledger: LedgerTable | None = None,
         on_read: Callable[[Freshness], None] = _do_nothing,
     ) -> None:
-        """`warn` is told of troubles that the call survived. ledger: where reservations lie, if there are any.
-        seen: told by every call that reads what is published; it is to raise nothing."""
+        """`warn`: called with failures that the call survived. `ledger`: the table of reservations, if there is one.
+        `on_read`: called by every call that reads the published state; it must not raise."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
@@ -81,7 +88,7 @@ class WarmNodeCache(NodeCache):
             read = self._read_tables(reservations=self._counts(self._configurations.last))
             configured = self._configured(read)
             if self._counts(configured) and read.reservations is None:
-                # Another configuration than before, which counts: the reservations have to be older than the head.
+                # A new configuration counts resources: the reservations must be read before the head.
                 read = self._read_tables(reservations=True)
                 configured = self._configured(read)
             return DecisionContext(configured.policy, self._cluster(read, configured))
@@ -97,7 +104,7 @@ class WarmNodeCache(NodeCache):
             return self._configurations.last.policy
 
     def catch_up(self) -> int:
-        """Fetch what is new, for nobody's sake but the next call's. The version reached; 0 for none."""
+        """Load the latest snapshot for the next call. Returns its version; 0 if there is none."""
         self.current()
         return self._reader.version
 
@@ -125,7 +132,7 @@ class WarmNodeCache(NodeCache):
         cached = self._assumed
         if cached is not None and cached[0] is snapshot and cached[1] == reservations:
             return cached[2]
-        # A pod that two attempts are bringing to a node holds what the later one has.
+        # If two attempts bind a pod to a node, the later reservation counts.
         latest = {(each.pod.uid, each.node): each for each in sorted(reservations, key=lambda each: each.since)}
         found = snapshot.assuming(
             Assumed(each.pod.namespace, each.pod.name, each.pod.uid, each.node, each.shares) for each in latest.values()
@@ -134,7 +141,7 @@ class WarmNodeCache(NodeCache):
         return found
 
     def _read_tables(self, *, reservations: bool) -> HeadRead:
-        """As of now or, where the configuration allows it, as of a moment ago."""
+        """The tables as of now or, where the configuration allows it, as last read."""
         last, rules = self._last_read, self._configurations.last.node_cache
         now = self._clock.now()
         if (
@@ -164,7 +171,7 @@ class WarmNodeCache(NodeCache):
         try:
             return tuple(self._ledger.open_reservations())
         except TableUnavailable as error:
-            # Filter may then let a pod pass that bind refuses: bind asks the ledger itself.
+            # Filter may then pass a node that bind refuses: bind reads the ledger itself.
             self._warn(f"{error}; pods that are being bound are not counted")
             return () if last is None or last.reservations is None else last.reservations
 

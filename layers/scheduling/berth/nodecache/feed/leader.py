@@ -1,11 +1,14 @@
-"""The leader's work: what the watches tell becomes changes, and changes are published every half second.
+"""The leader: turns watch events into changes and publishes them every half second.
 
-Guarantees. What is published is what the API server told, resource by resource, up to the positions published with it:
-a successor that resumes there misses nothing. Nothing is published before every resource has been listed once. One
-object that cannot be kept is left out and counted (`omissions`, `events_without_name`), and stops nothing.
+Guarantees:
+- What is published is the state of the API server, per resource, up to the positions published with it. A successor
+  that resumes at these positions misses no event.
+- Nothing is published before every resource was listed once.
+- An object that cannot be stored is omitted and counted (`omissions`, `events_without_name`). It stops nothing.
 
-Not guaranteed: that a leader which holds the lease publishes. While the table refuses, or before the first list is
-there, the head's `heartbeat` and `observed_at` grow old, and say so.
+Not guaranteed:
+- That a leader that holds the lease publishes. While the table refuses, or before the first list, `heartbeat` and
+  `observed_at` of the head grow old.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from berth.nodecache.feed.observed_state import ObservedState
 from berth.nodecache.feed.table import CacheTable
 from berth.nodecache.feed.writer import Leadership, Retention, Writer
 
-_PUNCTUAL = 0.001  # so many seconds early is on time: sums of floats are not exact
+_TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +56,17 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class PublishIntervals:
-    """Seconds. `flush`: how long a change may wait for others. `heartbeat`: between publications when nothing changes,
-    below the lease's retryPeriod, so that publishing is all the renewal there is."""
+    """Seconds. `flush`: how long a change may wait for others. `heartbeat`: between publications while nothing changes.
+
+    The heartbeat is shorter than the lease's retryPeriod, so that publications alone renew the lease.
+    """
 
     flush: float = 0.5
     heartbeat: float = 1.5
 
 
 class Leader:
-    """From the election to the release; for one thread. Raises ClusterUnavailable when made."""
+    """From the election to the release; for one thread. The constructor raises ClusterUnavailable."""
 
     def __init__(
         self,
@@ -78,14 +83,14 @@ class Leader:
         on_published: Callable[[Publication], None],
         retention: Retention | None = None,
     ) -> None:
-        """`pointer`: what is published, `objects`: the state behind it; None where it cannot be read.
+        """`pointer`: the published pointer. `objects`: the state it points to; None where it cannot be read.
 
         `on_published`: called after every publication. Each change is in one of them; where the leader had to begin
         anew, the first one has all objects. It must not raise.
         """
         self._cluster_uid = cluster.uid()
         positions: Mapping[str, Position] = {}
-        # Another cluster behind the same table: nothing of the old one holds, least of all its resourceVersions.
+        # Another cluster behind the same table: no object and no resourceVersion of the old one is valid.
         if pointer is not None and pointer.observation.cluster_uid == self._cluster_uid and objects is not None:
             positions = pointer.observation.positions
         self._continues = bool(positions)
@@ -103,23 +108,23 @@ class Leader:
 
     @property
     def omissions(self) -> Mapping[Key, OmissionReason]:
-        """Objects that no item can hold; for readers they are gone."""
+        """Objects that no item can hold. Readers see them as deleted."""
         return self._writer.omissions
 
     @property
     def events_without_name(self) -> int:
-        """How many events told of an object without a name."""
+        """How many events had an object without a name."""
         return self._state.events_without_name
 
     @property
     def objects(self) -> Mapping[Key, Object]:
-        """What is known of the cluster."""
+        """All objects of the cluster that the leader knows."""
         return self._state.objects
 
     def work(self, seconds: float) -> None:
-        """Take what the watches tell, for so long at the most, and publish if it is time to.
+        """Take watch events for at most so many seconds, and publish if a publication is due.
 
-        Raises NotLeading, TableUnavailable, StaleFence, and what a watch failed of.
+        Raises NotLeading, TableUnavailable, StaleFence, and the cause of a watch that failed for good.
         """
         for received in self._watch.take(min(seconds, self._until_publication())):
             self._apply(received)
@@ -129,7 +134,7 @@ class Leader:
             self._publish()
 
     def finish(self) -> None:
-        """Publish what is left, and find out what became of a publication in doubt: the last act before a release."""
+        """Publish pending changes and confirm the last publication. Call it before the release."""
         if self._watch.observed_at is not None and (self._state.has_changes or not self._writer.is_fully_published):
             self._publish()
 
@@ -138,14 +143,14 @@ class Leader:
         self._watch.stop()
 
     def _until_publication(self) -> float:
-        """Seconds; endless before every resource was listed, for until then there is nothing to publish."""
+        """Seconds until the next publication is due; infinite before every resource was listed."""
         if self._watch.observed_at is None:
             return math.inf
         now = self._clock.monotonic()
         due = self._published_at + self._intervals.heartbeat
         if self._changed_at is not None:
             due = min(due, self._changed_at + self._intervals.flush)
-        return due - now if due - now > _PUNCTUAL else 0.0
+        return due - now if due - now > _TOLERANCE_SECONDS else 0.0
 
     def _publish(self) -> None:
         observation = Observation(self._cluster_uid, self._watch.positions)
@@ -181,4 +186,4 @@ class Leader:
             case Failed(cause=error):
                 raise error
             case _:
-                pass  # bookmarks and ends move positions only
+                pass  # bookmarks and ends only move positions

@@ -1,13 +1,17 @@
-"""The reader in every warm environment: one consistent read of the head a call, and of the rest only what is new.
+"""The reader in every warm environment: one read of the head per call, and only the log items that are new.
 
-Guarantees. A call decides on what was published when it read the head, or later. Changes are applied all or none, in
-order; within one head item the state never goes back, and never misses a change at or below its version: the chain
-tells what was published from everything else that may stand in the log, whatever the clocks say. A log item that is
-missing or malformed costs a snapshot. States are immutable and shared. Whatever made a call fail, the next one begins
-with the head, so a reader recovers when the table does.
+Guarantees:
+- A call decides on the state that was published when it read the head, or on a later one.
+- Changes are applied together and in order. Within one head item the state never goes back.
+- The state never misses a change at or below its version. The chain of epochs tells published log items from orphans,
+  whatever the clocks say.
+- A missing or malformed log item costs a load of the snapshot.
+- States are immutable and shared.
+- Every call begins with the head, so the reader recovers when the table does.
 
-Not guaranteed: that the data is fresh. The head's `observed_at` says how old it is; see freshness. Nor that a table
-restored from a backup under the same name is noticed before its version has passed this reader's.
+Not guaranteed:
+- That the data is fresh. The head's `observed_at` says how old it is.
+- That a table restored from a backup under the same name is noticed before its version exceeds this reader's.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from berth.nodecache.feed.table import CacheTable, LogItem
 
 
 def is_unbroken_chain(items: Sequence[LogItem], after: PublishedVersion, through: PublishedVersion) -> bool:
-    """Whether these items, in ascending order, are all that was published between the two, and nothing else is."""
+    """Whether these items, in ascending order, are exactly the published ones between the two versions."""
     if len(items) != through.version - after.version:
         return False
     version, epoch = through
@@ -40,7 +44,7 @@ RETRY_SECONDS = 0.05
 """Chunks are read eventually consistent: one just written may be absent for some tens of milliseconds."""
 
 LOG_ATTEMPTS = 3
-"""The log is read consistently: what is missing there, twice under a head just read, will not come."""
+"""The log is read consistently: an item that is missing twice under a fresh head will not appear."""
 
 NOTHING_PUBLISHED = "the node cache is empty: no watcher has published yet; is its schedule enabled?"
 INCOMPLETE = "a part of the node cache is missing; the watcher's next snapshot replaces it"
@@ -50,23 +54,24 @@ S = TypeVar("S")
 
 
 class View(Protocol[S]):
-    """What a reader makes of the changes: values, never changed in place. Raises nothing, whatever an object is like:
-    one object must not end everybody's reading."""
+    """Builds states from changes. States are values, never changed in place.
+
+    It must not raise, whatever an object contains: one object must not stop all readers.
+    """
 
     def empty(self) -> S:
         """The state before the first change."""
 
     def applied(self, state: S, changes: Iterable[Change]) -> S:
-        """The state after these changes, sharing what they did not touch.
+        """The state after these changes. It shares everything that they did not change.
 
-        What iterating over `changes` raises must be let through; then the result is not used. It raises only where
-        `state` is `empty()`.
+        An exception of the iterator `changes` must pass through. That happens only where `state` is `empty()`.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class _Cursor(Generic[S]):
-    """Up to where this reader has come, in the head item of that uid."""
+    """The last version that this reader has applied, within the head item of that uid."""
 
     uid: str
     published: PublishedVersion
@@ -77,7 +82,7 @@ class _Cursor(Generic[S]):
         return self.published.version
 
     def is_at(self, head: Head | None) -> bool:
-        """Whether there is nothing to do: the steady state of a verb."""
+        """Whether this head points to the cursor's version: the steady state of a verb."""
         return (
             head is not None
             and head.pointer is not None
@@ -95,7 +100,7 @@ class _Missing(Enum):
 
 
 class NothingPublished(Exception):
-    """There is no state to read. The message names cause and remedy."""
+    """There is no state to read. The message has cause and remedy."""
 
 
 class NodeCacheReader(Generic[S]):
@@ -110,7 +115,7 @@ class NodeCacheReader(Generic[S]):
 
     @property
     def version(self) -> int:
-        """Up to where this reader has come; 0 before it has read anything."""
+        """The last version that was applied; 0 before the first."""
         return 0 if self._cursor is None else self._cursor.version
 
     def at(self, head: Head | None) -> S:
@@ -121,7 +126,7 @@ class NodeCacheReader(Generic[S]):
         with self._catching_up:
             for attempt in range(ATTEMPTS):
                 if attempt:
-                    # What was missing is on its way, or has been replaced by something newer: look again.
+                    # The missing part may appear, or a newer head may replace it.
                     self._sleep(RETRY_SECONDS * attempt)
                     head = self._table.head()
                 uid, pointer = _readable(head)
@@ -134,7 +139,7 @@ class NodeCacheReader(Generic[S]):
         raise NothingPublished(INCOMPLETE)
 
     def _cursor_for(self, uid: str, pointer: Pointer, *, is_current: bool) -> _Cursor[S] | _Missing:
-        """The cursor at this pointer or, where another thread has been there, beyond.
+        """The cursor at this pointer, or beyond it where another thread was faster.
 
         `is_current`: the head was read after the cursor was set.
         """
@@ -142,11 +147,11 @@ class NodeCacheReader(Generic[S]):
         if cursor is None:
             return self._load_snapshot(uid, pointer)
         if cursor.uid != uid:
-            # Which of the two items is the older one is not to be seen.
+            # Nothing shows which of the two items is older.
             return self._load_snapshot(uid, pointer) if is_current else _Missing.NEWER_HEAD
         if cursor.version > pointer.version or cursor.published == pointer.published:
             return cursor
-        # Below compactedVersion the log may have been cleaned, and an old orphan may stand in the gap.
+        # Below compactedVersion log items may be gone, and an old orphan may be in the gap.
         if cursor.version < pointer.compacted_version:
             return self._load_snapshot(uid, pointer)
         return self._replay_log(cursor, pointer) or self._load_snapshot(uid, pointer)
@@ -166,7 +171,7 @@ class NodeCacheReader(Generic[S]):
         return self._replay_log(_Cursor(uid, snapshot.published, state), pointer) or _Missing.LOG_ITEM
 
     def _replay_log(self, cursor: _Cursor[S], pointer: Pointer) -> _Cursor[S] | None:
-        """All changes up to the pointer, or None where one is missing or malformed."""
+        """Apply all changes up to the pointer. None where one is missing or malformed."""
         if cursor.published == pointer.published:
             return cursor
         items = self._table.log(cursor.uid, cursor.version, pointer.version)
@@ -187,7 +192,7 @@ def _readable(head: Head | None) -> tuple[str, Pointer]:
 
 
 def _all_changes(items: Sequence[bytes]) -> list[Change] | None:
-    """All of them before the first is applied, for a view may not be able to go back."""
+    """Decode all changes before the first is applied: a view may be unable to go back."""
     try:
         return list(unpack(items))
     except CorruptItem:

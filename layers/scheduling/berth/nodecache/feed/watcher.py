@@ -1,14 +1,16 @@
-"""The watcher: one run of it, from standing for election to the hand-over.
+"""The watcher: one run of it, from the election to the handover.
 
-A candidate that is not needed ends after one read. One that waits keeps up with what is published, so that it can go on
-at once. The leader resumes the watches where its predecessor left them, publishes what changes, and releases the lease
-when its time is over.
+A candidate that is not needed ends after one read. A candidate that waits follows the published state, so that it can
+continue at once. The leader resumes the watches at its predecessor's positions, publishes changes, and releases the
+lease when its time is over.
 
-Guarantees. Who is deposed stops, and has published nothing that its successor does not know of. What cannot be loaded
-of the predecessor's is published anew. Troubles of the table or of the cluster are told and outlasted, for as long as
-the run lasts.
+Guarantees:
+- A deposed leader stops. It has published nothing that its successor does not know.
+- If the published state cannot be loaded, it is published again from a list.
+- The run continues while the table or the cluster is unavailable. The result names the last failure.
 
-Not guaranteed: that somebody leads. After a crash nobody does until the next candidate has waited the lease out.
+Not guaranteed:
+- That some process leads. After a crash the next candidate first waits until the lease has expired.
 """
 
 from __future__ import annotations
@@ -44,10 +46,10 @@ class WatcherOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What one run did. `reason`: of a failure, or the last trouble overcome.
+    """The result of one run. `reason`: of the failure that ended it, or of the last one that it survived.
 
-    Left out of what is published: `oversized` and `unencodable` objects, the first few of them named in `left_out` with
-    the reason, and `events_without_name` ones (how often one was told of).
+    Objects that are not published: `oversized` and `unencodable` ones, the first ten of which `omissions` names with
+    their reason. `events_without_name`: watch events whose object has no name.
     """
 
     outcome: WatcherOutcome
@@ -62,12 +64,12 @@ class RunResult:
 
     @property
     def failed(self) -> bool:
-        """Whether somebody should look at it."""
+        """Whether an operator should look at it."""
         return self.outcome.startswith("failure-") or bool(self.omissions or self.events_without_name)
 
     @property
     def summary(self) -> str:
-        """All of it in one line, for a log."""
+        """One line for the log."""
         parts = [self.reason] if self.reason else []
         if self.publications:
             parts.append(f"{self.publications} publications, {self.objects} objects of them {self.nodes} nodes")
@@ -76,12 +78,12 @@ class RunResult:
         return "; ".join((*parts, *(f"left out {each}" for each in self.omissions)))
 
 
-_PUNCTUAL = 0.01
-_NAMED = 10
+_TOLERANCE_SECONDS = 0.01
+_NAMED_OMISSIONS = 10
 
 
 class Watcher:
-    """One candidacy and what follows from it; for one thread. `sleep` may return early; `stopped` is asked after it."""
+    """One candidate, and the leader if it is elected; for one thread. `sleep` may return early."""
 
     def __init__(
         self,
@@ -115,8 +117,8 @@ class Watcher:
         self._intervals = intervals or PublishIntervals()
         self._retention = retention
         self._leader: Leader | None = None
-        self._trouble: tuple[WatcherOutcome, str] | None = None
-        self._overcome = ""
+        self._failure: tuple[WatcherOutcome, str] | None = None
+        self._survived_failure = ""
 
     def run(self) -> RunResult:
         """Until the hand-over, or until there is nothing to do."""
@@ -125,25 +127,25 @@ class Watcher:
         finally:
             if self._leader is not None:
                 self._leader.stop()
-        return self._summary(ended)
+        return self._result(ended)
 
     def _wait(self, seconds: float) -> bool:
-        """What is done between two steps of the elector. True: the run is over."""
+        """Work between two steps of the elector. True: the run is over."""
         try:
             self._work(seconds)
-            if self._trouble is not None:
-                self._overcome, self._trouble = self._trouble[1], None
+            if self._failure is not None:
+                self._survived_failure, self._failure = self._failure[1], None
         except StaleEpoch as error:
-            # The elector may not know it yet, or there is a writer in this epoch that it cannot know of.
-            self._trouble = WatcherOutcome.DEPOSED, str(error)
+            # The elector may not know yet, or cannot know of another writer in this epoch.
+            self._failure = WatcherOutcome.DEPOSED, str(error)
             return True
         except (NotLeading, StaleFence):
-            pass  # the elector's next step finds out why
+            pass  # the elector's next step finds the cause
         except TableUnavailable as error:
-            self._trouble = WatcherOutcome.TABLE_UNAVAILABLE, str(error)
+            self._failure = WatcherOutcome.TABLE_UNAVAILABLE, str(error)
             self._sleep(min(seconds, self._intervals.flush))
         except ClusterUnavailable as error:
-            self._trouble = WatcherOutcome.CLUSTER_UNAVAILABLE, str(error)
+            self._failure = WatcherOutcome.CLUSTER_UNAVAILABLE, str(error)
             self._sleep(seconds)
         return self._is_over()
 
@@ -152,22 +154,22 @@ class Watcher:
 
     def _has_published_or_failed(self) -> bool:
         leader = self._leader
-        return self._trouble is not None or (leader is not None and bool(leader.publications or leader.interrupted))
+        return self._failure is not None or (leader is not None and bool(leader.publications or leader.interrupted))
 
     def _work(self, seconds: float) -> None:
         fence = self._elector.fence()
         if fence is None:
             if self._leader is None:
-                self._published()
+                self._load_published()
             self._sleep(seconds)
             return
         leader = self._leader or self._begin(fence.lease_transitions)
         leader.work(seconds)
-        if self._elector.handover_in <= _PUNCTUAL or self._is_over():
+        if self._elector.handover_in <= _TOLERANCE_SECONDS or self._is_over():
             leader.finish()
 
     def _begin(self, epoch: int) -> Leader:
-        pointer, objects = self._published()
+        pointer, objects = self._load_published()
         self._leader = Leader(
             self._cluster,
             self._table,
@@ -183,8 +185,8 @@ class Watcher:
         )
         return self._leader
 
-    def _published(self) -> tuple[Pointer | None, dict[Key, Object] | None]:
-        """What is published, and the state behind it where this release can read it."""
+    def _load_published(self) -> tuple[Pointer | None, dict[Key, Object] | None]:
+        """The published pointer, and its state where this release can read it."""
         head = self._table.head()
         if head is None or head.pointer is None:
             return None, None
@@ -193,11 +195,11 @@ class Watcher:
         except NothingPublished:
             return head.pointer, None
 
-    def _summary(self, ended: Step) -> RunResult:
+    def _result(self, ended: Step) -> RunResult:
         leader = self._leader
-        outcome, reason = self._trouble or (_OUTCOMES.get(ended.outcome, WatcherOutcome.NEVER_LED), ended.detail)
+        outcome, reason = self._failure or (_OUTCOMES.get(ended.outcome, WatcherOutcome.NEVER_LED), ended.detail)
         if leader is None:
-            return RunResult(outcome, reason=reason or self._overcome)
+            return RunResult(outcome, reason=reason or self._survived_failure)
         if not leader.publications and leader.interrupted:
             outcome = WatcherOutcome.CLUSTER_UNAVAILABLE
         omissions = leader.omissions
@@ -207,11 +209,11 @@ class Watcher:
             objects=len(leader.objects),
             nodes=sum(resource == "nodes" for resource, _ in leader.objects),
             oversized=sum(cause is OmissionReason.TOO_LARGE for cause in omissions.values()),
-            reason=reason or self._overcome or leader.interrupted,
+            reason=reason or self._survived_failure or leader.interrupted,
             unencodable=sum(cause is OmissionReason.NOT_JSON for cause in omissions.values()),
             events_without_name=leader.events_without_name,
             omissions=tuple(
-                f"{resource} {key}: {cause}" for (resource, key), cause in list(omissions.items())[:_NAMED]
+                f"{resource} {key}: {cause}" for (resource, key), cause in list(omissions.items())[:_NAMED_OMISSIONS]
             ),
         )
 

@@ -1,13 +1,15 @@
-"""The writer: what the leader publishes, and how.
+"""The writer: publishes changes as log items and snapshots, and moves the head's pointer to them.
 
-Guarantees. Changes become visible all or none, in order, and only while the head is held under this writer's fence: a
-deposed leader publishes nothing, whatever it still sends. An attempt whose answer was lost is repeated with the same
-bytes and the same nonce, so that it is found to have succeeded, or succeeds now; never twice with different content. So
-a version and its epoch name one content, on which the chain rests. Every change that was handed over is announced once,
-after the publication that made it visible.
+Guarantees:
+- All changes of a publication become visible together, and publications become visible in order.
+- A writer publishes only while the head is held under its fence. A deposed leader's requests have no effect.
+- A version and its epoch name one content. An attempt whose answer was lost is repeated with the same bytes and the
+  same nonce: it is found to have succeeded, or it succeeds now.
+- Every change is announced once, after the publication that made it visible.
 
-Not guaranteed: that a publication happens. TableUnavailable and NotLeading leave the changes pending; the next flush
-takes them up. What was published last before this process ends may stay unannounced, if its answer was lost.
+Not guaranteed:
+- That a publication happens. After TableUnavailable or NotLeading the changes stay pending; the next flush sends them.
+- That the last publication before the process ends is announced, if its answer was lost.
 """
 
 from __future__ import annotations
@@ -25,30 +27,28 @@ from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 
 
 class Leadership(Protocol):
-    """What the elector knows, as far as a publication needs it."""
+    """The elector's state, as far as a publication needs it."""
 
     def fence(self) -> Fence | None:
-        """What a publication now is conditional on; None: nothing may be published now."""
+        """The fence of a publication that is sent now. None: nothing may be published now."""
 
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
-        """A publication under this fence, sent at that time, was written: it is a renewal."""
+        """A publication under this fence, sent at that time, was written. It renews the lease."""
 
     def refused(self, fence: Fence) -> None:
         """A publication under this fence was refused."""
 
 
 class NotLeading(Exception):
-    """Nothing may be published now: the lease has run out, or its record has to be read first."""
+    """Nothing may be published now: the lease has expired, or its record must be read first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Seconds and bytes.
+    """How long data stays in the table, and when a snapshot is written. Seconds and bytes.
 
-    `lifetime`: after that the table may drop a log item or a chunk. `compaction_age`: so old a snapshot may become, and
-    so old what is not published yet; the rest of the lifetime is for readers and for times without a watcher.
-    `least_log_bytes`: below that a log is not worth a snapshot, however small the cluster. `retry`: between two
-    attempts to write one.
+    `lifetime`: the table may drop a log item or a chunk after this time. `least_log_bytes`: a smaller log is not
+    compacted. `retry`: between two attempts to write a snapshot.
     """
 
     lifetime: float = 24 * 3600.0
@@ -57,25 +57,27 @@ class Retention:
 
     @property
     def compaction_age(self) -> float:
+        """The oldest that a snapshot, or an unpublished log item, may be. Readers, and times without a watcher, have
+        the rest of the lifetime."""
         return self.lifetime / 4
 
     def is_compaction_due(self, pointer: Pointer, wall: float) -> bool:
-        """Whether the log has outgrown the last snapshot, or that one has grown old. wall: seconds since the epoch."""
+        """Whether the log is larger than the last snapshot, or that is too old. wall: seconds since the epoch."""
         if pointer.snapshot is None:
             return pointer.version > 0
         outgrown = pointer.log_bytes > max(pointer.snapshot.size, self.least_log_bytes)
-        # By a clock that is off either way: a snapshot of the future is as good as an old one.
+        # Clocks may be off either way: a snapshot from the future counts as old.
         age = abs(wall - pointer.snapshot.written_at)
         return outgrown or age > self.compaction_age
 
 
 class StaleEpoch(StaleFence):
-    """A version of this writer's is taken by another, of this epoch or a later one: it can never publish again."""
+    """Another writer of this epoch or a later one has written this version. This writer can never publish again."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """A log item that an attempt was made to write. Its bytes are settled (see the module's guarantees)."""
+    """A log item that was sent, or is about to be. Its bytes never change (see the module's guarantees)."""
 
     item: LogItem
     nonce: str
@@ -85,7 +87,7 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A publication whose answer has not come. `changes`: how many of the unpublished ones become visible by it."""
+    """A publication without an answer yet. `changes`: how many of the unpublished changes it makes visible."""
 
     pointer: Pointer
     nonce: str
@@ -114,7 +116,7 @@ class Writer:
         """
         self.pointer = pointer
         self.omissions: dict[Key, OmissionReason] = {}
-        """Objects that no item can hold; for readers they are gone."""
+        """Objects that no item can hold. Readers see them as deleted."""
         self._table = table
         self._leadership = leadership
         self._epoch = epoch
@@ -123,15 +125,15 @@ class Writer:
         self._announce = announce
         self._retention = retention or Retention()
         self._unpublished: list[Change] = []
-        self._packed_count = 0  # so many of them are in the batches
+        self._packed_count = 0  # of them, those in the batches
         self._batches: list[_Batch] = []
         self._unconfirmed: _Attempt | None = None
         self._compacted_at: float | None = None
 
     def flush(self, changes: Iterable[Change], observation: Observation) -> None:
-        """Publish these changes, those that an earlier flush could not, and what was observed.
+        """Publish these changes, the pending changes of earlier flushes, and the observation.
 
-        Without changes it is the heartbeat. The caller hands every change over once, whatever came of the flush.
+        Without changes it is a heartbeat. The caller passes each change once, whether or not the flush succeeds.
         """
         self._unpublished.extend(changes)
         self.retry_unconfirmed()
@@ -149,11 +151,11 @@ class Writer:
         self._publish(following)
 
     def replace(self, changes: Iterable[Change], objects: Mapping[Key, Object], observation: Observation) -> None:
-        """Publish all there is as a snapshot, and no log: where a leadership cannot go on from what is published.
+        """Publish all objects as a snapshot, without log items: for a leader that cannot continue the published log.
 
-        `changes` are those not handed over before, and are contained in `objects`. Every reader has to load it
-        (`compacted_version`), so no orphan in the log is taken for the way there. It also overtakes whatever is in
-        doubt: its version is one that was never written.
+        `changes`: those that no earlier call had; `objects` contains them. Every reader has to load the snapshot
+        (`compacted_version`), so that no reader takes an orphan in the log for a change. Its version was never written,
+        so it also supersedes an unconfirmed publication.
         """
         self._unpublished.extend(changes)
         following = self._next_pointer(observation)
@@ -163,16 +165,16 @@ class Writer:
         self._publish(self._with_snapshot(objects, following))
 
     def compact_if_due(self, objects: Mapping[Key, Object], observation: Observation) -> bool:
-        """Write a snapshot when the log has outgrown the last one, or that one has grown old. True when it did.
+        """Write a snapshot if one is due. Returns whether it did.
 
-        `objects` is the published state: call it after a flush that published all, and before the next change.
+        `objects`: the published state. Call it after a flush that published everything, before the next change.
         """
         pointer = self.pointer
         if pointer is None or not self.is_fully_published:
             return False
         if not self._retention.is_compaction_due(pointer, self._clock.wall()) or not self._may_compact_again():
             return False
-        # Readers that have come to the last snapshot go on with the log: it is still there for a grace period.
+        # Readers at or above the last snapshot can still follow the log: it stays for a grace period.
         following = replace(
             self._next_pointer(observation), compacted_version=pointer.snapshot.version if pointer.snapshot else 0
         )
@@ -186,13 +188,13 @@ class Writer:
 
     @property
     def is_backlog_expiring(self) -> bool:
-        """Whether what is not published yet may expire before it is: then only `replace` is of use."""
+        """Whether pending log items may expire before they are published. Then only `replace` helps."""
         oldest = self._unconfirmed.since if self._unconfirmed else self._batches[0].packed_at if self._batches else None
         return oldest is not None and self._clock.now().longest_since(oldest) > self._retention.compaction_age
 
     @property
     def is_fully_published(self) -> bool:
-        """Whether all changes that were handed over are published, and known to be."""
+        """Whether all changes are published and confirmed."""
         return not self._unpublished and self._unconfirmed is None
 
     def _may_compact_again(self) -> bool:
@@ -203,7 +205,7 @@ class Writer:
         return True
 
     def _pack_batches(self) -> None:
-        """New changes become log items, with the versions after those of the batches that wait already."""
+        """Pack new changes into log items, with the versions after those of the pending batches."""
         changes = self._unpublished[self._packed_count :]
         packed = pack(changes)
         self._note_omissions(changes, packed)
@@ -249,7 +251,7 @@ class Writer:
         return replace(pointer, snapshot=snapshot, log_bytes=0)
 
     def _next_pointer(self, observation: Observation) -> Pointer:
-        """The pointer as it is, with this writer's signs of life."""
+        """The current pointer with this writer's heartbeat, version and schema."""
         now = self._clock.wall()
         if self.pointer is None:
             return Pointer(0, 0, None, 0, 0, observation, now, __version__)
@@ -258,20 +260,20 @@ class Writer:
             observation=observation,
             heartbeat=now,
             writer_version=__version__,
-            # What another release knew of besides is not kept up by this one.
+            # This release does not maintain what another release added.
             schema_version=SCHEMA_VERSION,
             oldest_reader=OLDEST_READER,
         )
 
     def _fence(self) -> Fence:
-        """Asked before every request: what was sent under a lease that has run out might expire unpublished."""
+        """The fence for the next request. Items sent after the lease has expired might never be published."""
         fence = self._leadership.fence()
         if fence is None:
             raise NotLeading
         return fence
 
     def _publish(self, pointer: Pointer) -> None:
-        """Publish this, which says all that is unpublished."""
+        """Publish this pointer, which covers all unpublished changes."""
         self._fence()
         self._unconfirmed = _Attempt(pointer, self._new_id(), len(self._unpublished), self._clock.now())
         self._send(self._unconfirmed)
