@@ -1,8 +1,8 @@
-"""What is kept of each resource, from the API server's answer to the cache. This is the list; nothing else is kept.
+"""The fields of each resource that Berth keeps, from the API server's answer to the cache. All others are dropped.
 
 - nodes: name, labels, taints, unschedulable, phase, whether Ready, allocatable; images where they are scored.
 - pods: name, namespace, UID, labels, node, phase, start time, marks of deletion and disruption, nominated node; and
-  what `scheduling/objects/pod_fields` calls the shared part, as text, since the pods of a controller have it in common:
+  the part that the pods of a controller have in common, as text (see `scheduling/objects/projection`):
   scheduler, priority, controller, requests, host ports, pod affinity, a resize under way. Of pending pods also what
   their own placement depends on, and whether it was Berth that rejected them.
 - finished pods: name, namespace, UID, phase. They take nothing.
@@ -42,7 +42,7 @@ from berth.scheduling.objects.projection import compact_pod, is_placed, picked, 
 from berth.scheduling.policy import Policy
 
 PROJECTION_VERSION = 1
-"""Raised when more is kept than before, or in another shape: what a predecessor kept cannot be gone on from then."""
+"""Raised when more fields are kept, or in another form. The watcher then lists everything again."""
 
 REJECTED = "rejectedByBerth"
 _FINISHED = ("Succeeded", "Failed")
@@ -50,7 +50,7 @@ _FINISHED = ("Succeeded", "Failed")
 
 @dataclass(frozen=True, slots=True)
 class Annotations(Container[str]):
-    """Those that are kept; without names to go by, all of them (`names` None)."""
+    """The names of the annotations that are kept; `names` None: all of them."""
 
     names: frozenset[str] | None = frozenset()
 
@@ -64,10 +64,10 @@ ALL_ANNOTATIONS = Annotations(None)
 
 @dataclass(frozen=True, slots=True)
 class RequiredFields:
-    """What a policy reads besides what every policy does.
+    """The fields that a policy reads in addition to those of every policy.
 
     spreading: services and controllers, for the default constraints of PodTopologySpread. images: their names, in nodes
-    and pods, for ImageLocality. own_reasons: by which it is told that Berth rejected a pod. pod_annotations,
+    and pods, for ImageLocality. berth_reasons: the reasons of a rejection by Berth. pod_annotations,
     node_annotations: those that resources are counted by.
     """
 
@@ -79,7 +79,7 @@ class RequiredFields:
 
     @classmethod
     def of(cls, policy: Policy) -> Self:
-        """What any of its profiles needs."""
+        """The fields that any profile of the policy reads."""
         filters = [plugin for profile in policy.all_profiles for plugin in profile.filters]
         scores = [plugin for profile in policy.all_profiles for plugin, _ in profile.scores]
         names = {plugin.name for plugin in (*filters, *scores)}
@@ -95,7 +95,7 @@ class RequiredFields:
 
 
 def projection_id(required: RequiredFields) -> str:
-    """A name for what is kept: what was kept under another one lacks something, or has another shape."""
+    """The identity of a projection. Objects of another projection lack fields, or have another form."""
     reasons = crc32("".join(sorted(required.berth_reasons)).encode())
     counted = "".join(
         f"+{kind}:{crc32(' '.join(sorted(annotations.names)).encode()):x}"
@@ -108,12 +108,12 @@ def projection_id(required: RequiredFields) -> str:
 
 
 def resources(required: RequiredFields) -> tuple[Resource, ...]:
-    """What has to be watched."""
+    """The resources to watch."""
     return BASE_RESOURCES + SPREAD_RESOURCES if required.spreading else BASE_RESOURCES
 
 
 def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
-    """How the objects of each resource that is watched are reduced to what is kept."""
+    """The projection of each watched resource's objects."""
     return {
         NODES: partial(_node, required=required),
         PODS: partial(_pod, required=required),
@@ -125,7 +125,7 @@ def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
 
 
 def rejected_by_berth(pod: Mapping[str, object]) -> bool:
-    """Whether a pod, as it is kept, is pending for a reason of Berth's."""
+    """Whether Berth rejected this projected, pending pod."""
     return pod.get(REJECTED) is True
 
 
@@ -140,7 +140,7 @@ def _only(
     for part, names in (("metadata", ("name", "namespace", *metadata)), ("spec", spec), ("status", status)):
         value = obj.get(part)
         some = picked(value, names) if isinstance(value, dict) else value
-        # A part of the wrong type stays, for the reading to name.
+        # A part of the wrong type is kept, so that the decoding can name it.
         if names and some not in (None, {}):
             projected[part] = some
     return projected

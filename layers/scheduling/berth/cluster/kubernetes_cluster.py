@@ -1,4 +1,4 @@
-"""A cluster that is listed anew by every watcher, for a watcher that does not stay to watch (mode `periodic`)."""
+"""A cluster behind an API server: its identity and its watches; and the same, listed anew, for a periodic watcher."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def cluster_uid(api: ApiServer) -> str:
 
 
 OPTIONS = WatchOptions(watch_seconds=30)
-"""In a cluster where nothing is written no bookmark comes, and the end of a watch is what shows that the data is
+"""In a cluster without writes no bookmark comes, and only the end of a watch shows that the data is
 current. So its age comes up to 30 s; and to 60 s and a little at a hand-over, which cuts one watch short and begins
 another: below 75 s."""
 
 RELIST_SECONDS = 6 * 3600.0
-"""A list mends what nobody notices, such as a resourceVersion from before etcd was restored from a backup. It bounds
-how long that lasts, and it costs: 150,000 pods are 300 pages and a gigabyte of JSON. Counted over hand-overs, from when
-a resource was listed last."""
+"""A list repairs what no event shows, such as a resourceVersion from before etcd was restored from a backup. The
+interval bounds how long such data lasts, over handovers too, and a list costs: 150,000 pods are 300 pages and a
+gigabyte of JSON."""
 
 
 class KubernetesCluster(Cluster):
-    """Needs `get` on the namespace kube-system, and `list` and `watch` on what is kept (see kept_fields)."""
+    """Needs `get` on the namespace kube-system, and `list` and `watch` on the resources (see field_projection)."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class KubernetesCluster(Cluster):
         jitter: Callable[[], float],
         relist_seconds: float = RELIST_SECONDS,
     ) -> None:
-        """`clock`: seconds since the epoch. `jitter`: a share between 0 and 1 (see backoff)."""
+        """`clock`: seconds since the epoch. `jitter`: a number between 0 and 1 (see Backoff)."""
         self._api = api
         self._required = required
         self._clock = clock
@@ -65,15 +65,15 @@ class KubernetesCluster(Cluster):
         self._relist_seconds = relist_seconds
 
     def uid(self) -> str:
-        """The cluster's, and in which form its objects are kept.
+        """The cluster's UID, and the projection of its objects.
 
-        Who resumes where another left off has that one's objects, too. After an upgrade or another configuration they
-        may lack what is needed now: then they are as good as another cluster's, and everything is listed anew.
+        A watcher that resumes at its predecessor's positions also takes over its objects. After an upgrade or a change
+        of the configuration these may lack fields. Then the UID differs, and everything is listed anew.
         """
         return f"{cluster_uid(self._api)}/{projection_id(self._required)}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
-        """Started."""
+        """The watches, started."""
         watches = watch(
             self._api,
             resources(self._required),
@@ -89,7 +89,7 @@ class KubernetesCluster(Cluster):
 
 
 class ListedCluster(Cluster):
-    """Where a predecessor left off does not matter: a watch that is resumed does not say when it has caught up."""
+    """Ignores the predecessor's positions: a resumed watch does not show when it has caught up."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster

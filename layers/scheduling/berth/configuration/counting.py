@@ -1,4 +1,4 @@
-"""What bind counts: the configuration in force says it, and is looked at from time to time only."""
+"""The counted resources of the applied configuration, for bind. It reads the configuration at intervals only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from berth.lease.clock import Clock, Instant
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 
 REFRESH_SECONDS = 10.0
-"""A head that was read so long ago still counts: a warm bind reads no configuration."""
+"""The age at which the configuration is read again; a warm bind reads none before."""
 
 
 class CountingConfiguration:
@@ -25,7 +25,7 @@ class CountingConfiguration:
         clock: Clock,
         warn: Callable[[str], None],
     ) -> None:
-        """`warn` is told of troubles that the call survived."""
+        """`warn`: called with failures that the call survived."""
         self._table = table
         self._configurations = configurations
         self._reservations = reservations
@@ -34,10 +34,10 @@ class CountingConfiguration:
         self._last: tuple[CountedResources | None, Instant] | None = None
 
     def current(self) -> CountedResources | None:
-        """None where nothing is counted. What was known last counts for as long as nobody can say what is now.
+        """None where nothing is counted. While the table is unavailable, the last known configuration counts.
 
-        Raises TableUnavailable and ConfigurationInvalid where nothing is known yet: to bind without counting what is
-        counted would give it away twice.
+        Raises TableUnavailable and ConfigurationInvalid where none is known yet: a bind that does not count could
+        assign a resource twice.
         """
         now, last = self._clock.now(), self._last
         if last is not None and now.longest_since(last[1]) < REFRESH_SECONDS:

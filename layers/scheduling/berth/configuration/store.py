@@ -1,6 +1,6 @@
-"""Which configuration is in force: the one that was applied to the cluster, or else the one that was deployed.
+"""The effective configuration: the one that was applied to the cluster, or else the deployed one.
 
-The head carries the hash of the applied document, the document lies beside it: a reader fetches it once for each hash.
+The head has the hash of the applied document. A reader reads the document itself once for each hash.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from berth.scheduling.policy import Policy
 
 
 class ConfigurationStore(ABC):
-    """Where the applied document lies. Every method may raise TableUnavailable."""
+    """The store of the applied document. Every method may raise TableUnavailable."""
 
     @abstractmethod
     def read(self) -> str | None:
@@ -28,25 +28,25 @@ class ConfigurationStore(ABC):
 
     @abstractmethod
     def apply(self, document: str) -> None:
-        """Store the document, then let the head point to it. An older release's readers may follow at any time."""
+        """Store the document, then let the head point to it. Readers of older releases may read it at any time."""
 
     @abstractmethod
     def restore(self) -> None:
-        """Let a head that was made anew point to the applied document again, if there is one."""
+        """Let a new head item point to the applied document again, if there is one."""
 
 
 class ConfigurationInvalid(Exception):
-    """A document does not validate, or is not there. The message names the fields, one after the other."""
+    """The document is invalid or missing. The message names the fields, one after the other."""
 
 
 def hash_of(document: str) -> str:
-    """What the head carries: it changes whenever the document does."""
+    """The hash of a document, as the head has it."""
     return hashlib.sha256(document.encode()).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """What follows from a configuration for a verb."""
+    """A configuration as a verb uses it."""
 
     policy: Policy
     node_cache: NodeCacheConfiguration
@@ -61,7 +61,7 @@ class Configurations:
     """For one warm environment. Safe to share between threads."""
 
     def __init__(self, store: ConfigurationStore, deployed: Callable[[], BerthConfiguration]) -> None:
-        """`deployed` is asked when it is needed first; it may raise ConfigurationInvalid."""
+        """`deployed`: called on first use; it may raise ConfigurationInvalid."""
         self._store = store
         self._deployed = deployed
         self._lock = Lock()
@@ -69,11 +69,11 @@ class Configurations:
 
     @property
     def last(self) -> Configured:
-        """What was in force last: for as long as nobody can say what is now."""
+        """The last effective configuration, for use while the table is unavailable."""
         return self._unconfigured if self._known is None else self._known[1]
 
     def at(self, configuration_hash: str) -> Configured:
-        """What this hash stands for; empty is the deployed one. Raises ConfigurationInvalid and TableUnavailable."""
+        """The configuration of this hash; empty: the deployed one. Raises ConfigurationInvalid and TableUnavailable."""
         known = self._known
         if known is not None and known[0] == configuration_hash:
             return known[1]
@@ -92,7 +92,7 @@ class Configurations:
         document = self._store.read()
         if document is None:
             raise ConfigurationInvalid("the applied configuration is not in the cache table; apply it again")
-        # A document of another hash is newer than the head that was read: the next head will say so.
+        # A document with another hash is newer than the head that was read; the next head has its hash.
         return parsed(document, "the applied configuration")
 
 

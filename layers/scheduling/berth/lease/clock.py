@@ -19,7 +19,7 @@ class Instant:
     wall: float
 
     def longest_since(self, earlier: Instant) -> float:
-        """For this process's own lease, which must end in time. Too short only if a freeze and a clock set back coincide."""
+        """For this process's own lease. Too short only if the process freezes and the clock is set back."""
         return max(self.monotonic - earlier.monotonic, self.wall - earlier.wall)
 
     def shortest_since(self, earlier: Instant) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 JITTER_FACTOR = 1.2
-"""A candidate waits between one retryPeriod and this much of it more, so that candidates do not retry at the same time."""
+"""A candidate waits between one retryPeriod and this much more, so that not all retry at the same time."""
 
 
 class LeaderElectionConfigInvalid(ValueError):

@@ -1,4 +1,4 @@
-"""The head item in DynamoDB's terms: the lease's attributes, and the renewal that a publication carries with it."""
+"""The lease's attributes of the head item, and the fenced update that publishes and renews in one write."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ FENCE_MATCHES = f"{VERSION_MATCHES} AND #holderIdentity = :holderIdentity AND #l
 
 @dataclass(frozen=True, slots=True)
 class FencedUpdate:
-    """What an UpdateItem on the head needs in order to be a publication under a fence, and thereby a renewal.
+    """The lease's part of an UpdateItem that publishes under a fence. The update also renews the lease.
 
-    The writer joins `assignments` with its own after SET, adds its names and values, and takes `condition` as it is.
+    The writer adds its own assignments, names and values, and uses `condition` as it is.
     """
 
     condition: str
@@ -37,8 +37,8 @@ class FencedUpdate:
 
 
 def fenced_update(fence: Fence, *, renew_time: float, nonce: str) -> FencedUpdate:
-    """`nonce`: one per publication and the same in each repetition of it, so that a lost answer can be told apart."""
-    # Version and uid alone would do; holder and epoch stand there so that a mistake in one is caught by the other.
+    """`nonce`: one per publication, the same in each repetition, so that a write without an answer is recognized."""
+    # Version and uid alone are sufficient; holder and epoch catch a mistake in them.
     return FencedUpdate(
         FENCE_MATCHES,
         "#resourceVersion = :next, #renewTime = :renewTime, #nonce = :nonce",

@@ -2,7 +2,7 @@
 
 The client decides how long a call may take. It must be short, one or two attempts of a second: botocore's own retries
 outlive the renew deadline. A second attempt of a write whose first was committed meets its own trace, a nonce that is
-different for every call; so it is told apart from a lost race, which it would look like otherwise.
+different for every call; so it is not mistaken for a lost race.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 
-# What each error means for an operator; anything else is told in DynamoDB's own words.
+# The remedy for each error; other errors keep DynamoDB's own message.
 _REMEDIES = {
     "ResourceNotFoundException": "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE to its table",
     "AccessDeniedException": "the function's role lacks a permission on the table",
@@ -47,7 +47,7 @@ def _random_id() -> str:
 
 
 class DynamoDBLeaseLock(LeaseLock):
-    """Without state of its own; the client may be shared between threads."""
+    """Stateless; the client may be shared between threads."""
 
     def __init__(
         self,

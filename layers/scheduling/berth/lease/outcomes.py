@@ -1,4 +1,4 @@
-"""What an elector tells: how a step and a release ended, and whom it calls back."""
+"""The outcomes of an elector's steps and of its release, and its callbacks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class ElectionOutcome(StrEnum):
-    """How a step ended. From the ones of the last group there is no way back: a new candidate is a new elector."""
+    """How a step ended. The outcomes of the last group are final: a new candidate is a new elector."""
 
     IDLE = "idle"  # nothing was due; no call
 

@@ -1,7 +1,7 @@
-"""How long a lease counts, as seen by a candidate and as seen by its holder. Only this process's clocks are asked.
+"""How long a lease is valid, for a candidate and for its holder, by this process's clocks only.
 
-What the record says about times is information: a clock elsewhere may be a year off. It decides no more than whether it
-is worth waiting, and that in a way that is corrected by the next change of the record.
+Times in the record are information only: another clock may be wrong by a year. They decide no more than whether a
+candidate waits, and the next change of the record corrects that decision.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from berth.lease.record import Fence, Lease
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A record, and when this candidate saw it for the first time. `changed`: it has seen an earlier one before."""
+    """A record, and when this candidate first read it. `changed`: it has read an earlier record before."""
 
     lease: Lease
     since: Instant
     changed: bool = False
 
     def then(self, lease: Lease, now: Instant) -> Observation:
-        """The observation after another look. Any difference counts as a sign of life and starts the wait anew."""
+        """The observation after another read. Any difference shows that the holder is alive, and restarts the wait."""
         if lease != self.lease:
             return Observation(lease, now, changed=True)
         if now.wall < self.since.wall:
@@ -37,7 +37,7 @@ class Observation:
         return now.shortest_since(self.since) < self.lease.spec.lease_duration_seconds
 
     def looks_healthy(self, config: LeaderElectionConfig) -> bool:
-        """Whether the holder renews: either before my eyes or, at first sight, a moment ago if our clocks agree."""
+        """Whether the holder renews: the record changed, or its first read has a recent renewTime."""
         return self.changed or abs(self.since.wall - self.lease.spec.renew_time) <= 2 * config.retry_period
 
     def handover_in(self, now: Instant) -> float:
@@ -53,17 +53,17 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A lease of mine. `renewed_at` is before its last renewal was sent: no one can have seen that renewal earlier."""
+    """A lease that this process holds. `renewed_at`: just before its last renewal was sent."""
 
     lease: Lease
     renewed_at: Instant
 
     def is_valid(self, now: Instant) -> bool:
-        """Whether no one can have waited out the lease by now."""
+        """Whether no other process can have waited until the lease expired."""
         return now.longest_since(self.renewed_at) < self.lease.spec.lease_duration_seconds
 
     def is_continued_by(self, lease: Lease) -> bool:
-        """Whether this record is the same term's: the same item, and nobody else in between."""
+        """Whether this record belongs to the same term: the same item, holder and epoch."""
         mine, found = self.lease.spec, lease.spec
         return (self.lease.uid, mine.holder_identity, mine.lease_transitions) == (
             lease.uid,
@@ -73,7 +73,7 @@ class Term:
 
     @property
     def fence(self) -> Fence:
-        """What a publication in this term is conditional on."""
+        """The fence of a publication in this term."""
         spec = self.lease.spec
         return Fence(spec.holder_identity, spec.lease_transitions, self.lease.uid, self.lease.resource_version)
 

@@ -1,4 +1,4 @@
-"""Adapters as the settings ask for them, built once per warm environment. Building one reads nothing."""
+"""The adapters for a function's settings, built once per warm environment. Building one reads nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 MOST_SECONDS = 0.5
-"""For a connection, and for each read from it."""
+"""The timeout of connecting, and of each read."""
 
 
 def counting_configuration(settings: BindSettings) -> CountingConfiguration | None:
@@ -55,7 +55,7 @@ log = logging.getLogger("berth")
 
 @dataclass(frozen=True, slots=True)
 class CacheAdapters:
-    """What lies in the cache table: the head with log and snapshots, and the applied configuration."""
+    """The adapters of the cache table: head, log and snapshots, and the applied configuration."""
 
     client: DynamoDBClient
     table: DynamoDBCacheTable

@@ -1,6 +1,6 @@
-"""Settings out of a function's environment, whatever the function.
+"""The base of all settings: a model of environment variables.
 
-Apart from those of the verbs, for the authorizer's environment has no need of all that their types import.
+A module of its own, so that the authorizer does not import the types of the verbs' settings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 
 class SettingsInvalid(Exception):
-    """The environment does not say what the function needs; one line per variable."""
+    """A variable is missing or invalid; the message names each of them."""
 
 
 class Settings(BaseModel):

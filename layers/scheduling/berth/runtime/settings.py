@@ -1,4 +1,4 @@
-"""What a function is told by its environment: names of things. How Berth behaves is BerthConfiguration's matter.
+"""The settings of a function from its environment variables: names of resources. BerthConfiguration has the behaviour.
 
 Read once, when the environment starts. An error names the variable.
 """
@@ -34,7 +34,7 @@ class CacheSettings(Settings):
 
 
 class LedgerSettings(Settings):
-    """For every function that has to do with counted resources. Empty: there is no ledger, and nothing is counted."""
+    """For functions that use counted resources. Empty: there is no ledger, and nothing is counted."""
 
     ledger_table: str = Field(default="", alias="BERTH_LEDGER_TABLE")
 

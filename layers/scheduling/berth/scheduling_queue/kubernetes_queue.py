@@ -1,4 +1,4 @@
-"""Waking the scheduler's queue by touching something that the scheduler watches (fact 43)."""
+"""Wakes the scheduling queue by a change to an object that the scheduler watches (fact 43)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ NAME = "berth-wake"
 CONDITION = "berth.dev/CacheCurrent"
 TIMEOUT_SECONDS = 5.0
 MAX_PODS = 50
-"""Pods touched at once. Each that is woken lets the scheduler try the others, too: it empties its backoff queue."""
+"""Pods patched at once. Each of them makes the scheduler retry the others too: it empties its backoff queue."""
 
 _OBJECT = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{NAME}"
 
 
 class KubernetesObjectQueue(SchedulingQueue):
-    """Applies a CSIStorageCapacity of a storage class that nobody has; needs `patch` on that one name.
+    """Applies a CSIStorageCapacity of an unused storage class. Needs `patch` on that one name.
 
-    Where it does not exist yet, server-side apply creates it, which needs `create` once; the manifests in examples/
-    make it beforehand.
+    Server-side apply creates a missing object, which needs `create` once; the manifests in examples/ create it.
     """
 
     def __init__(self, api: ApiServer, clock: Callable[[], float]) -> None:
@@ -57,7 +56,7 @@ class KubernetesPodQueue(SchedulingQueue):
             namespace, _, name = key.rpartition("/")
             path = f"/api/v1/namespaces/{namespace}/pods/{name}/status"
             answer = _patch(self._api, path, {"status": {"conditions": [condition]}}, STRATEGIC_MERGE, {})
-            # Gone meanwhile: then it waits no more.
+            # A pod that was deleted meanwhile no longer waits.
             if not answer.ok and answer.status != 404:
                 raise ClusterUnavailable(
                     f"{answer.message}; give the watcher's user the verb patch on pods/status, or set wakeUp: object"

@@ -1,4 +1,4 @@
-"""The scheduler's queue as a port: rejected pods are retried when it is told of a change."""
+"""The port to the scheduling queue: waking it makes the scheduler retry rejected pods."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ class SchedulingQueue(ABC):
 
     @abstractmethod
     def wake(self, waiting: Sequence[str]) -> None:
-        """Make the scheduler try the pods again that an extender rejected (fact 43); `waiting`: `namespace/name`.
+        """Make the scheduler retry the pods that an extender rejected (fact 43). `waiting`: `namespace/name`.
 
         Raises ClusterUnavailable.
         """
 
 
 class NoSchedulingQueue(SchedulingQueue):
-    """Where there is no scheduler to wake: a dump, or a configuration with `wakeUp: none`."""
+    """No queue: for a dump, or a configuration with `wakeUp: none`."""
 
     def wake(self, waiting: Sequence[str]) -> None:
         return None
 
 
 class BackgroundQueue(SchedulingQueue):
-    """One call at a time; what is asked for meanwhile is done once, afterwards. Close it to wait for the last."""
+    """Wakes another queue in a thread, one call at a time. Calls in the meantime become one call afterwards."""
 
     def __init__(self, queue: SchedulingQueue, warn: Callable[[str], None]) -> None:
-        """`warn` is told why the queue could not be woken."""
+        """`warn`: called with the cause when the queue could not be woken."""
         self._queue = queue
         self._warn = warn
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="wake-up")
         self._next: Future[None] | None = None
 
     def wake(self, waiting: Sequence[str]) -> None:
-        # A call that has not begun yet will do for this one, too.
+        # The new call replaces one that has not started.
         if self._next is not None and not self._next.running() and not self._next.done():
             self._next.cancel()
         self._next = self._thread.submit(self._wake, tuple(waiting))
 
     def close(self) -> None:
-        """Wait for what is under way."""
+        """Wait for the running call."""
         self._thread.shutdown()
 
     def _wake(self, waiting: Sequence[str]) -> None:

@@ -1,13 +1,15 @@
-"""The lost wake-up, given back (facts 41 to 43).
+"""Wakes the scheduling queue after a publication, because the scheduler's own wake-up comes too early (facts 41 to 43).
 
 A pod that an extender rejected waits until an event of the cluster wakes it. The event that made it schedulable wakes
-it at once, before the cache has seen that event: it is rejected again, and then waits for minutes. So whoever brings
-the cache up to date wakes the queue, after publishing.
+it at once, before the cache has that event. The pod is rejected again, and then waits for minutes. So the watcher wakes
+the queue after it has published.
 
-Only while a pending pod carries a reason of Berth's, at most once a second, and once more where such a rejection
-becomes visible within two seconds of the publication: the pod was judged on what was published before. Room that no
-publication tells of (a reservation given back) wakes it with the next one, a heartbeat at the latest. What waking
-itself changes in the cluster is nothing that is kept, so it is no change, and there is no loop.
+Rules:
+- It wakes only while a pending pod has a reason of Berth's, and at most once a second.
+- It wakes once more if such a rejection appears within two seconds after a publication: the pod was judged on the state
+  before it.
+- Capacity that no publication shows (a released reservation) wakes with the next publication or heartbeat.
+- The wake-up changes no field that Berth keeps, so it causes no further change.
 """
 
 from __future__ import annotations
@@ -26,12 +28,12 @@ _FINISHED = ("Succeeded", "Failed")
 
 
 class WakeUp:
-    """Told of every publication, by the one thread that publishes; also of those without changes."""
+    """Called with every publication, heartbeats included, by the thread that publishes."""
 
     def __init__(
         self, queue: SchedulingQueue, rejected: Callable[[Object], bool], monotonic: Callable[[], float]
     ) -> None:
-        """`rejected`: whether a pending pod, as it is kept, carries a reason of Berth's."""
+        """`rejected`: whether Berth rejected a projected pending pod."""
         self._queue = queue
         self._rejected = rejected
         self._monotonic = monotonic
@@ -44,14 +46,14 @@ class WakeUp:
         self._is_capacity_freed = False
 
     def capacity_freed(self) -> None:
-        """Something was given back that may let a rejected pod fit. May be called by any thread."""
+        """A reservation was released, so a rejected pod may fit. Any thread may call it."""
         self._is_capacity_freed = True
 
     def published(self, changes: Iterable[Change], objects: Mapping[Key, Object]) -> None:
-        """These changes are visible now; `objects` is all that is published."""
+        """These changes are published. `objects`: all published objects."""
         now = self._monotonic()
         if not self._is_initialized:
-            # A new leader does not know what its predecessor has published without waking anybody for it.
+            # A predecessor may have published changes without a wake-up for them.
             self._is_initialized = True
             self._learn(Change(*key, obj) for key, obj in objects.items())
             frees_capacity, newly_rejected = True, False

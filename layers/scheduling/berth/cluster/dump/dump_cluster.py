@@ -1,4 +1,4 @@
-"""Pods that something is reserved for, in a dump."""
+"""A cluster in a dump file: watched, bound and patched as behind an API server, for tests and `berth serve`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A dump as a watch sees it: everything when the file changes, each pod when it is bound."""
+"""A watch of a dump file: all objects when the file changes, each pod when it is bound."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from berth.nodecache.feed.cluster import (
 )
 
 POLL_SECONDS = 0.2
-"""How often the file is looked at while somebody waits for a change."""
+"""How often the file is read while a consumer waits for a change."""
 
 ALL = RequiredFields(spreading=True, images=True, pod_annotations=ALL_ANNOTATIONS, node_annotations=ALL_ANNOTATIONS)
-"""A file is small: what any profile needs is kept."""
+"""A file is small, so all fields that any profile reads are kept."""
 
 _RESOURCES: Mapping[str, Resource] = {
     "Node": NODES,
@@ -57,25 +57,25 @@ _NAMES = [resource.name for resource in resources(ALL)]
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What a Binding made of a pod: it is on the node, and has these annotations."""
+    """The node and the annotations that a Binding gave to a pod."""
 
     node: str
     annotations: Mapping[str, str]
 
 
 class Dump(Protocol):
-    """What is watched."""
+    """The watched file and its bindings."""
 
     def read(self) -> tuple[Contents, Mapping[str, Placed]]:
-        """What the file holds, and the bindings so far. Raises ClusterUnavailable."""
+        """The contents of the file, and the bindings so far. Raises ClusterUnavailable."""
 
     def await_binding(self, known: int, seconds: float) -> None:
-        """Until there are more bindings than the known ones, or the time is over."""
+        """Wait until there are more than `known` bindings, or the time is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class _DumpVersion:
-    """Up to where the consumer knows the dump."""
+    """The version of the dump that the consumer knows."""
 
     contents: Contents
     bindings: int
@@ -86,7 +86,7 @@ class _DumpVersion:
 
 
 class DumpWatch(ClusterWatch):
-    """For one thread. The data is as old as the last look at the file; while that cannot be read, it grows old."""
+    """For one thread. `observed_at` is the last successful read of the file."""
 
     def __init__(self, dump: Dump, clock: Callable[[], float]) -> None:
         self._dump = dump
@@ -137,7 +137,7 @@ class DumpWatch(ClusterWatch):
         return received
 
     def _interrupted(self, cause: str, at: float) -> list[ResourceEvent]:
-        """The same trouble is told once."""
+        """Report a failure once, not with every read."""
         if cause == self._last_error:
             return []
         self._last_error = cause
@@ -161,7 +161,7 @@ def _listed_objects(contents: Contents, bound: Mapping[str, Placed]) -> list[tup
 
 
 def _bound_pods(contents: Contents, bound: Mapping[str, Placed]) -> list[KubernetesObject]:
-    """The pods that these bindings are of, on their nodes."""
+    """The pods of these bindings, on their nodes."""
     if not bound:
         return []
     pods = [item for item in contents.objects if item.get("kind") == "Pod"]

@@ -1,4 +1,4 @@
-"""Bytes of a watch to values, and the API server's refusals to what they mean for it."""
+"""Decodes the lines of a watch, and the API server's Status objects."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ GONE = 410
 OVERLOADED = (429, 503, 504)
 
 Projection: TypeAlias = Callable[[KubernetesObject], KubernetesObject]
-"""Keeps of an object what is needed. Called as soon as one is decoded, so that a long list never is in memory whole."""
+"""Reduces an object to the needed fields. Called for each decoded object, so that a long list never is in memory."""
 
 _CHANGES: Mapping[str, type[Added | Modified | Deleted]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
 
 
 class Malformed(Exception):
-    """A line or an object that is not what an API server sends."""
+    """A line or an object that no API server sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,16 @@ class Status:
 
     @property
     def expired(self) -> bool:
-        """Whether only a list can help.
+        """Whether only a new list helps.
 
-        A resourceVersion of the future counts as well: after a restore of etcd, a watch from it would be silent until
-        the server had come that far again.
+        A resourceVersion in the future counts too: after a restore of etcd a watch from it would be silent until the
+        server reaches it again.
         """
         return self.code == GONE or self.reason in ("Expired", "Gone") or "ResourceVersionTooLarge" in self.causes
 
 
 def read_status(content: Mapping[str, object], code: int) -> Status:
-    """A `Status` object; `code` is HTTP's, for where it does not say."""
+    """A `Status` object. `code`: the HTTP status, used where the object has no code."""
     details = content.get("details")
     causes = details.get("causes") if isinstance(details, dict) else None
     said = content.get("code")
@@ -60,7 +60,7 @@ def read_status(content: Mapping[str, object], code: int) -> Status:
 
 
 def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
-    """The object without its managedFields, which are up to half of it and tell nothing that scheduling asks."""
+    """The object without its managedFields: up to half of its size, and not read by scheduling."""
     metadata = found.get("metadata")
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)
@@ -68,7 +68,7 @@ def without_managed_fields(found: KubernetesObject) -> KubernetesObject:
 
 
 def project(found: object, projection: Projection) -> KubernetesObject:
-    """Raises Malformed, also for whatever `trim` stumbles over: one object must not end a watch."""
+    """Raises Malformed, also for any exception of the projection: one object must not end a watch."""
     if not isinstance(found, dict):
         raise Malformed("not an object")
     try:

@@ -1,4 +1,4 @@
-"""One resource of a real API server."""
+"""List and watch of one resource at an API server."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _FORBIDDEN = 403
 class WatchOptions:
     """Seconds, and objects a page.
 
-    `watch_seconds`: after so long the server ends a watch. Where nothing changes that end is all that shows that the
-    data is current, and the age of `observed_at` comes up to it. `grace_seconds`: how much longer a connection may be
-    silent before it counts as broken.
+    `watch_seconds`: the server ends a watch after this time. Without changes only that end shows that the data is
+    current, so `observed_at` becomes that old. `grace_seconds`: a connection that is silent for so much longer counts
+    as broken.
     """
 
     page_size: int = 500
@@ -116,7 +116,7 @@ class KubernetesListerWatcher(ListerWatcher):
             items, metadata = answer.content.get("items"), answer.content.get("metadata")
             version = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
             if not isinstance(metadata, dict) or not isinstance(version, str) or not version:
-                # Taken for an empty list, it would tell the consumer that all is gone.
+                # As an empty list it would delete all objects of the consumer.
                 raise ClusterUnavailable(
                     f"the answer to a list of {self._resource} is none; is the server in the kubeconfig an API server?"
                 )

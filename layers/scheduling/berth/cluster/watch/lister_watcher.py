@@ -17,17 +17,17 @@ class WatchRefused(Exception):
 
 
 class ListerWatcher(ABC):
-    """Every method may raise ClusterUnavailable, whose message names cause and remedy."""
+    """Every method may raise ClusterUnavailable; its message has cause and remedy."""
 
     @property
     @abstractmethod
     def resource(self) -> str:
-        """What is listed and watched."""
+        """The name of the resource."""
 
     @property
     @abstractmethod
     def malformed(self) -> int:
-        """How many objects and lines have been skipped so far since they could not be read."""
+        """How many malformed objects and lines were skipped so far."""
 
     @abstractmethod
     def list_all(self) -> Listed:
@@ -37,13 +37,13 @@ class ListerWatcher(ABC):
     def watch(self, resource_version: str) -> Iterator[WatchEvent]:
         """What changed after this resourceVersion and changes from now on, in order.
 
-        Ends where the server ended it on purpose, having told all it had. Raises ResourceExpired, WatchRefused.
+        Ends where the server ended it on time, after all its events. Raises ResourceExpired, WatchRefused.
         """
 
     @abstractmethod
     def has_reached(self, resource_version: str) -> bool:
-        """Whether the server has come as far as this resourceVersion.
+        """Whether the server has reached this resourceVersion.
 
-        If not, it is another one or was restored from a backup, and a watch would wait in silence. One small request;
-        a server that lags gets a few seconds.
+        If not, it is another server or was restored from a backup, and a watch would be silent. One small request; a
+        server that lags has a few seconds to answer.
         """

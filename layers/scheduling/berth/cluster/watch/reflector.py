@@ -1,8 +1,10 @@
-"""One resource followed for as long as it takes: list, watch, watch again, list again where nothing else helps.
+"""Follows one resource: list, watch, watch again, and list again where the watch cannot continue.
 
-Guarantees: events come in the order of the server; after a Listed nothing that followed it is left out, but for objects
-that could not be read (`malformed`). An event may come twice. Not guaranteed: that a resourceVersion which was kept
-while etcd was restored from a backup is noticed once the server has come past it; `relist_seconds` bounds that.
+Guarantees: events come in the order of the server. After a Listed no event is left out, except objects that could not
+be read (`malformed`). An event may come twice.
+
+Not guaranteed: that a resourceVersion from before a restore of etcd is noticed once the server has passed it again.
+`relist_seconds` bounds how long that lasts.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from berth.nodecache.feed.cluster import (
 
 
 class Backoff:
-    """`jitter` gives a share between 0 and 1 that is added to each wait. Seconds."""
+    """Exponential backoff in seconds. `jitter`: a number between 0 and 1; the wait grows by that share."""
 
     def __init__(
         self, jitter: Callable[[], float], *, first: float = 0.5, factor: float = 2.0, longest: float = 8.0
@@ -36,7 +38,7 @@ class Backoff:
         self._next = first
 
     def next(self) -> float:
-        """The wait before the attempt that comes now."""
+        """The wait before the next attempt."""
         wait, self._next = self._next, min(self._next * self._factor, self._longest)
         return wait * (1 + self._jitter())
 
@@ -46,13 +48,13 @@ class Backoff:
 
 
 SHORTEST_WATCH_SECONDS = 1.0
-"""A watch that ends sooner, and without an event, is a failure: watching again at once would be a hot loop."""
+"""A watch that ends sooner without an event is a failure: to retry it at once would be a hot loop."""
 
 REFUSALS_BEFORE_LIST = 3
 
 
 class Reflector:
-    """For one thread; `stop` may be set by any other, and ends waits. What it waits for is the server's to end."""
+    """For one thread. Another thread may set `stop`, which ends waits between requests, but no request."""
 
     def __init__(
         self,
@@ -79,7 +81,7 @@ class Reflector:
         return self._source.malformed
 
     def events(self, resume: Position | None = None) -> Iterator[ResourceEvent]:
-        """Everything, until `stop` is set. With a position to resume from there is no list as long as it is valid."""
+        """All events until `stop` is set. With a valid position to resume from there is no list first."""
         self._position = resume
         self._is_unverified = True
         while not self._stop.is_set():
@@ -98,7 +100,7 @@ class Reflector:
         return self._relist_seconds is not None and self._clock() - position.listed_at >= self._relist_seconds
 
     def _listed(self) -> ResourceEvent:
-        # The time before the list: what changes while its pages come is not in it.
+        # The time before the list: later changes may not be in its pages.
         at = self._clock()
         received = ResourceEvent(self._source.resource, at, self._source.list_all())
         self._position = next_position(self._position, received)
@@ -129,12 +131,12 @@ class Reflector:
         yield self._received(Expired())
         self._position = None
         if self._just_listed:
-            # A list that is out of date before its watch began: another one at once would fare no better.
+            # The list expired before its watch began: another list at once would expire too.
             self._stop.wait(self._backoff.next())
 
     def _interrupted(self, error: ClusterUnavailable | WatchRefused) -> Iterator[ResourceEvent]:
         yield self._received(Interrupted(str(error)))
-        # Between then and the next answer the server may have been restarted on other data.
+        # The server may restart with other data before the next answer.
         self._is_unverified = True
         if isinstance(error, WatchRefused):
             self._refusals += 1

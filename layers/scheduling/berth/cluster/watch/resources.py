@@ -33,7 +33,7 @@ REPLICA_SETS = Resource("replicasets", group="apps")
 STATEFUL_SETS = Resource("statefulsets", group="apps")
 
 BASE_RESOURCES = (NODES, PODS, POD_DISRUPTION_BUDGETS, PRIORITY_CLASSES, NAMESPACES)
-"""What every profile needs."""
+"""The resources that every profile needs."""
 
 SPREAD_RESOURCES = (SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SETS)
-"""What a profile that scores PodTopologySpread needs as well, for its default constraints."""
+"""Also needed by profiles that score PodTopologySpread, for its default constraints."""

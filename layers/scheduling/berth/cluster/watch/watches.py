@@ -1,4 +1,4 @@
-"""Several resources watched at once, one thread each, for one consumer: the thread that takes."""
+"""Watches of several resources at once, one thread each, and one consumer: the thread that takes the events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 
 
 class BoundedQueue(Generic[Item]):
-    """Keeps the order in which each thread put its items."""
+    """A bounded queue between threads. It keeps the order of each producer."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -29,7 +29,7 @@ class BoundedQueue(Generic[Item]):
         self._closed = False
 
     def put(self, item: Item) -> bool:
-        """Waits while the mailbox is full. False when it is closed; then the item is dropped."""
+        """Wait while the queue is full. False when it is closed; then the item is dropped."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or len(self._items) < self._capacity)
             if self._closed:
@@ -39,7 +39,7 @@ class BoundedQueue(Generic[Item]):
             return True
 
     def take(self, timeout: float) -> list[Item]:
-        """All there are, in order; waits up to `timeout` seconds for the first. Empty when none came."""
+        """All items in order. Waits up to `timeout` seconds for the first; empty if none came."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or bool(self._items), timeout)
             items = list(self._items)
@@ -48,23 +48,23 @@ class BoundedQueue(Generic[Item]):
             return items
 
     def close(self) -> None:
-        """Wake whoever waits. What has been put can still be taken."""
+        """Wake all waiting threads. Queued items can still be taken."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
 
 CAPACITY = 1000
-"""Events that wait for the consumer. When it falls behind, the server is made to wait, and not this memory to grow."""
+"""Events that wait for the consumer. If it falls behind, the server waits, and memory does not grow."""
 
 STOP_SECONDS = 6.0
-"""Longer than a connection may take to be made, which is all that cannot be cut short."""
+"""Longer than connecting may take, which is the only step that cannot be interrupted."""
 
 
 class Watches(ClusterWatch):
-    """Start it, take from it, stop it; a `with` block starts and stops. Once only.
+    """Start it, take events, stop it; a `with` block starts and stops it. Usable once.
 
-    What has been taken counts as known to the consumer: `positions` and `observed_at` speak of that.
+    `positions` and `observed_at` cover the events that were taken.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Watches(ClusterWatch):
         interrupt: Callable[[], None],
         clock: Callable[[], float],
     ) -> None:
-        """`stop` is the reflectors' own; `interrupt` ends what they wait for at the server."""
+        """`stop`: the reflectors' flag. `interrupt`: ends their requests to the server."""
         self._reflectors = reflectors
         self._stop = stop
         self._interrupt = interrupt
@@ -89,12 +89,12 @@ class Watches(ClusterWatch):
         ]
 
     def start(self) -> None:
-        """Begin to list and watch."""
+        """Start to list and watch."""
         for thread in self._threads:
             thread.start()
 
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
-        """All that has come since the last call; waits up to `timeout` seconds for the first. Empty when none came."""
+        """All events since the last call. Waits up to `timeout` seconds for the first; empty if none came."""
         taken = self._mailbox.take(timeout)
         for received in taken:
             self._progress.advance(received)
@@ -121,7 +121,7 @@ class Watches(ClusterWatch):
 
     @property
     def observed_at(self) -> float | None:
-        """How old what was taken is: of all resources the oldest; None while one of them was never listed."""
+        """The `observed_at` of the oldest resource; None while one of them was never listed."""
         return self._progress.observed_at
 
     @property
@@ -144,7 +144,7 @@ class Watches(ClusterWatch):
                 if not self._mailbox.put(received):
                     return
         except Exception as error:
-            # A defect. The thread ends, and must not end unseen: the data would grow old without a cause.
+            # A defect ends the thread. The consumer must know, or the data would grow old without a cause.
             self._mailbox.put(ResourceEvent(name, self._clock(), Failed(error)))
 
 
@@ -161,8 +161,8 @@ def watch(
 ) -> Watches:
     """Watches of an API server, over connections of their own, not started yet.
 
-    `positions`: where a predecessor left off. `relist_seconds`: list anew at that age even when nothing demands it.
-    `trims`: what to keep of a resource's objects; of the others all but managedFields.
+    `positions`: those of a predecessor. `relist_seconds`: list again at that age, even without a reason.
+    `projections`: by resource; other objects keep all but managedFields.
     """
     stop, own = Flag(), api.separate()
     reflectors = {

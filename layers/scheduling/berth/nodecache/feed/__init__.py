@@ -1,5 +1,4 @@
-"""The cache's protocol with a log: list and watch over DynamoDB, one leader, readers that miss nothing.
+"""The feed: list and watch over DynamoDB. One leader writes a log and snapshots; readers miss no change.
 
-Simulated (tests/simulation) and not wired yet: the functions still run the first form beside this folder, which lists
-and publishes whole snapshots. When they are switched over, this folder takes its place.
+Every rule of the protocol is also in spec/NodeCache.tla, and tests/simulation breaks the rules one by one.
 """

@@ -1,7 +1,7 @@
-"""What happened to the cluster between two versions of the cache, packed into log items.
+"""The changes between two versions of the cache, packed into log items.
 
-An object is the Kubernetes object reduced to what scheduling reads (see cluster/kept_fields). Its key is `name`, or
-`namespace/name`.
+An object is a Kubernetes object with only the fields that scheduling reads (see cluster/field_projection). Its key is
+`name`, or `namespace/name`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import NamedTuple
 import orjson
 
 MAX_ITEM_BYTES = 350_000
-"""A DynamoDB item holds 400 KB; what is left is room for its keys."""
+"""A DynamoDB item holds 400 KB; the rest is for its keys."""
 
 MAX_RAW_BYTES = 4_000_000
-"""What an item may grow to when it is decompressed. An API server takes requests of 1.5 MiB."""
+"""The largest decompressed size of an item. An API server accepts requests of 1.5 MiB."""
 
 _RAW_BYTES = 1_000_000
 _LONGEST_KEY = 10_000  # an API server accepts names and namespaces of 253 characters
@@ -30,7 +30,7 @@ Key = tuple[str, str]
 
 
 class Change(NamedTuple):
-    """An object as it now is, or (with None) gone. `resource` is the API's plural, such as `nodes`."""
+    """A changed object; None if it was deleted. `resource`: the API's plural, such as `nodes`."""
 
     resource: str
     key: str
@@ -38,11 +38,11 @@ class Change(NamedTuple):
 
 
 class CorruptItem(Exception):
-    """An item does not hold what a writer of this schema version puts there."""
+    """An item does not have the format of this schema version."""
 
 
 class OmissionReason(StrEnum):
-    """Why an object is in no item."""
+    """Why an object cannot be stored."""
 
     TOO_LARGE = "too large for an item"
     NOT_JSON = "not to be written as JSON"
@@ -50,8 +50,8 @@ class OmissionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """`items` are to be stored in this order. `omissions`: objects that fit into no item and are published as gone,
-    because readers must not go on with an older state of them."""
+    """`items`: in the order in which they are stored. `omissions`: objects that fit into no item. They are published
+    as deleted, because readers must not continue with an older state of them."""
 
     items: Sequence[bytes]
     omissions: Mapping[Key, OmissionReason]
@@ -83,7 +83,7 @@ def pack(changes: Iterable[Change]) -> Packed:
 
 
 def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
-    """None where not even the key can be written: then no reader has ever had the object."""
+    """None where not even the key can be encoded: then no reader has ever had the object."""
     data = _dumped(change)
     if data is None:
         return _gone(change, OmissionReason.NOT_JSON, omissions)
@@ -93,7 +93,7 @@ def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
 
 
 def _gone(change: Change, cause: OmissionReason, omissions: dict[Key, OmissionReason]) -> _Row | None:
-    """In the place of an object that fits into no item."""
+    """A deletion, in place of an object that fits into no item."""
     omissions[change.resource, change.key] = cause
     change = change._replace(object=None)
     data = _dumped(change)
@@ -101,7 +101,7 @@ def _gone(change: Change, cause: OmissionReason, omissions: dict[Key, OmissionRe
 
 
 def _dumped(change: Change) -> bytes | None:
-    """None where an object is no JSON: a lone surrogate, an integer of more than 64 bits, a depth beyond reason."""
+    """None where an object is not JSON: a lone surrogate, an integer of more than 64 bits, or nested too deeply."""
     try:
         return orjson.dumps(tuple(change))
     except orjson.JSONEncodeError:
@@ -136,7 +136,7 @@ def _changes(item: bytes) -> list[Change]:
 
 
 def _decompressed(item: bytes) -> bytes:
-    """Never more than a writer compresses: a few KB of zeros may stand for gigabytes."""
+    """At most MAX_RAW_BYTES: a few KB of zeros can decompress to gigabytes."""
     stream = zlib.decompressobj()
     raw = stream.decompress(item, MAX_RAW_BYTES + 1)
     if not stream.eof or stream.unused_data:

@@ -13,7 +13,7 @@ KubernetesObject: TypeAlias = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """All objects there are: what the consumer has and these do not contain is gone."""
+    """All objects of the resource. An object that is not among them is deleted."""
 
     objects: tuple[KubernetesObject, ...]
     resource_version: str
@@ -21,7 +21,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """An object that is new, or that the consumer knows already: then it counts as modified."""
+    """An added object. If the consumer knows it already, it counts as modified."""
 
     object: KubernetesObject
     resource_version: str
@@ -29,7 +29,7 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Modified:
-    """An object as it is now."""
+    """A modified object."""
 
     object: KubernetesObject
     resource_version: str
@@ -37,7 +37,7 @@ class Modified:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """An object as it last was. The consumer may not know it."""
+    """The last state of a deleted object. The consumer may not know it."""
 
     object: KubernetesObject
     resource_version: str
@@ -52,27 +52,27 @@ class Bookmark:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The server ended the watch in its own time: what had changed until then has been told. The next watch follows.
+    """The server ended the watch on time, after all events until then. The next watch follows.
 
-    In a cluster where nothing is written, this and no Bookmark is what shows that the data is current.
+    In a cluster without writes only this event, and no Bookmark, shows that the data is current.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Expired:
-    """The server no longer has, or does not have yet, what followed our resourceVersion. A Listed comes next."""
+    """The server cannot continue from the resourceVersion: it is too old, or not reached yet. A Listed comes next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """The watch could not go on, for this cause, and is tried again after a while. Nothing is lost by it."""
+    """The watch failed for this cause and is retried after a backoff. No event is lost."""
 
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The watch ended for good, by a defect of ours: nothing more comes of this resource."""
+    """The watch ended for good because of a defect in Berth. No more events of this resource come."""
 
     cause: Exception
 
@@ -83,7 +83,7 @@ Event: TypeAlias = Listed | WatchEvent | Ended | Expired | Interrupted | Failed
 
 @dataclass(frozen=True, slots=True)
 class ResourceEvent:
-    """`at` is in seconds since the epoch: when the event came; of a list, when it was asked for."""
+    """An event of one resource. `at`: when it came, or when a list was requested; seconds since the epoch."""
 
     resource: str
     at: float
@@ -94,7 +94,7 @@ class ResourceEvent:
 class Position:
     """Where a watch can be resumed. Times are seconds since the epoch.
 
-    `observed_at`: until when all that happened is known. `listed_at`: when all objects were last listed.
+    `observed_at`: all events until then are known. `listed_at`: when all objects were last listed.
     """
 
     resource_version: str
@@ -103,7 +103,7 @@ class Position:
 
 
 def next_position(position: Position | None, received: ResourceEvent) -> Position | None:
-    """The position after an event, which need not differ from the one before."""
+    """The position after an event; some events do not change it."""
     match received.event:
         case Listed(resource_version=version):
             return Position(version, received.at, received.at)
@@ -121,23 +121,23 @@ def next_position(position: Position | None, received: ResourceEvent) -> Positio
 
 
 class Progress:
-    """For one thread."""
+    """The positions of several resources; for one thread."""
 
     def __init__(self, resources: Iterable[str], positions: Mapping[str, Position]) -> None:
         self._positions = {name: positions.get(name) for name in resources}
 
     def advance(self, received: ResourceEvent) -> None:
-        """Count an event as known."""
+        """Advance the resource's position by an event that the consumer has taken."""
         self._positions[received.resource] = next_position(self._positions[received.resource], received)
 
     @property
     def positions(self) -> Mapping[str, Position]:
-        """Of the resources that have been listed; what a successor resumes from."""
+        """The positions of the resources that were listed; a successor resumes from them."""
         return MappingProxyType({name: known for name, known in self._positions.items() if known is not None})
 
     @property
     def observed_at(self) -> float | None:
-        """How old the data is: the oldest over all resources; None while one of them has not been listed."""
+        """The `observed_at` of the oldest resource; None while one of them was not listed."""
         known = self.positions.values()
         return min((position.observed_at for position in known), default=None) if self._complete else None
 
@@ -147,29 +147,29 @@ class Progress:
 
 
 class ClusterUnavailable(Exception):
-    """The cluster could not be read. The message names cause and remedy."""
+    """The cluster could not be read. The message has cause and remedy."""
 
 
 class ClusterWatch(ABC):
-    """Watches of all resources that are kept, for one consumer. Objects are reduced to what is kept."""
+    """Watches of all resources, for one consumer. Objects have only the fields that scheduling reads."""
 
     @abstractmethod
     def take(self, timeout: float) -> Sequence[ResourceEvent]:
-        """All that has come since the last call; waits up to `timeout` seconds for the first. Empty when none came."""
+        """All events since the last call. Waits up to `timeout` seconds for the first; empty if none came."""
 
     @property
     @abstractmethod
     def positions(self) -> Mapping[str, Position]:
-        """Where a successor resumes each resource, as far as it has been taken."""
+        """Where a successor resumes each resource, after the events that were taken."""
 
     @property
     @abstractmethod
     def observed_at(self) -> float | None:
-        """How old what was taken is; None while a resource has not been listed."""
+        """The `observed_at` of the events that were taken; None while a resource was not listed."""
 
     @abstractmethod
     def stop(self) -> None:
-        """End the watches. What has come can no longer be taken."""
+        """End the watches. Events that were not taken are dropped."""
 
 
 class Cluster(ABC):
@@ -177,7 +177,7 @@ class Cluster(ABC):
 
     @abstractmethod
     def uid(self) -> str:
-        """What tells it from every other: the UID of its namespace kube-system. Raises ClusterUnavailable."""
+        """The identity of the cluster: the UID of its namespace kube-system. Raises ClusterUnavailable."""
 
     @abstractmethod
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:

@@ -1,4 +1,4 @@
-"""The pointer in the head item, in DynamoDB's terms. The lease's attributes are lease/dynamodb_item's."""
+"""The pointer in the head item, as DynamoDB attributes. lease/dynamodb_item has those of the lease."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MOST_CHUNKS = 10_000
-"""More than any cluster's: 3.5 GB. What claims more is no pointer, and must not make a reader ask for them."""
+"""More than any cluster needs: 3.5 GB. A pointer with more is malformed; a reader must not request them."""
 
 
 class MalformedHead(Exception):
@@ -52,7 +52,7 @@ def _attributes(pointer: Pointer) -> dict[str, UniversalAttributeValueTypeDef]:
         "compactedVersion": _number(pointer.compacted_version),
         "logBytes": _number(pointer.log_bytes),
         "heartbeat": _time(pointer.heartbeat),
-        # Told for people and alarms; it follows from the positions.
+        # For operators and alarms; readers compute it from the positions.
         "observedAt": _time(observation.observed_at),
         "clusterUid": {"S": observation.cluster_uid},
         "positions": {"M": {name: {"M": _position(position)} for name, position in observation.positions.items()}},
@@ -80,7 +80,7 @@ def _position(position: Position) -> dict[str, UniversalAttributeValueTypeDef]:
 
 
 def read_head(item: Mapping[str, AttributeValueTypeDef]) -> Head:
-    """Raises MalformedHead. What a newer release wrote for its own readers only has a pointer that is not readable."""
+    """The head of an item. A newer release may write a pointer that is not readable here. Raises MalformedHead."""
     try:
         return Head(
             uid=item["uid"]["S"] if "uid" in item else "",
@@ -109,7 +109,7 @@ def _read_pointer(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
 
 
 def _outline(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
-    """What every release writes in the same way: a watcher that cannot read the rest goes on from there."""
+    """The attributes that all releases share: a watcher that cannot read the others continues from these."""
     version, schema = int(item["version"]["N"]), item["schemaVersion"]
     return Pointer(
         version=version,
@@ -121,7 +121,7 @@ def _outline(item: Mapping[str, AttributeValueTypeDef]) -> Pointer:
         heartbeat=0.0,
         writer_version=item.get("writerVersion", {}).get("S", ""),
         schema_version=int(schema["N"]),
-        # Where it is not said, nobody else reads it.
+        # Without this attribute only its own schema can read it.
         oldest_reader=int(item.get("oldestReader", schema)["N"]),
     )
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def table_errors(table: str) -> AbstractContextManager[None]:
-    """Errors of the block as TableUnavailable."""
+    """Raise the block's errors as TableUnavailable."""
     return _cache(table).errors()
 
 
@@ -50,7 +50,7 @@ _PARALLEL = 8
 
 
 class DynamoDBCacheTable(CacheTable):
-    """Without state of its own; the client may be shared between threads."""
+    """Stateless; the client may be shared between threads."""
 
     def __init__(self, client: DynamoDBClient, table_name: str) -> None:
         self._client = client
@@ -164,7 +164,7 @@ class DynamoDBCacheTable(CacheTable):
         return None if item is None else item.get("data", {}).get("B", b"")
 
     def _failed_on(self, error: ClientError) -> Item:
-        """The item that did not meet the condition; empty where there is none. Raises what any other error means."""
+        """The item that failed the condition; empty if there is none. Raises TableUnavailable for any other error."""
         if error.response["Error"]["Code"] != _CONDITION_FAILED:
             raise unavailable(self._table, error) from error
         found: Item = error.response.get("Item", {})  # type: ignore[assignment]
@@ -180,7 +180,7 @@ def _log_partition(uid: str) -> str:
 
 
 def _log_item(item: Item) -> LogItem | None:
-    """None where it is not what a writer puts there."""
+    """None if the item is malformed."""
     try:
         return LogItem(
             version=int(item["sk"]["N"]),
@@ -193,5 +193,5 @@ def _log_item(item: Item) -> LogItem | None:
 
 
 def _chunk_key(snapshot_id: str, index: int) -> dict[str, UniversalAttributeValueTypeDef]:
-    # Each chunk under a partition of its own, so that they can be read in parallel.
+    # One partition for each chunk, so that they can be read in parallel.
     return {"pk": {"S": f"snapshot#{snapshot_id}#{index}"}, "sk": {"N": "0"}}

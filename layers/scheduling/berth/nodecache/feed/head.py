@@ -13,12 +13,12 @@ from typing import NamedTuple
 from berth.nodecache.feed.cluster import Position
 
 SCHEMA_VERSION = 1
-"""Of what this release writes: the head, the log, the snapshots, and what is in them. Raised by every change of it, so
-that readers know whether an attribute is this writer's, or was left on the head by an earlier one."""
+"""The schema of head, log and snapshots that this release writes. Every change of the schema raises it, so that readers
+know whether the current writer or an earlier one wrote an attribute of the head."""
 
 OLDEST_READER = 1
-"""The oldest schema whose readers understand what this release writes: what they do not know they need not know.
-Raised where they would misread it, and not before the release after the one that has learned to read it."""
+"""The oldest schema whose readers can read what this release writes; they may ignore what they do not know. It is
+raised only where they would misread it, one release after the first one that can read the new schema."""
 
 FUTURE_SCHEMA = (
     "the node cache was written by a newer release, in a form that this one does not read; "
@@ -50,31 +50,31 @@ class SnapshotPointer:
 
     @property
     def published(self) -> PublishedVersion:
-        """What it holds the state of."""
+        """The version whose state it holds."""
         return PublishedVersion(self.version, self.epoch)
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the watcher has seen of the API server: of which cluster, and how far it has come with each resource."""
+    """The watcher's view of the API server: the cluster, and the position of each resource."""
 
     cluster_uid: str
     positions: Mapping[str, Position]
 
     @property
     def observed_at(self) -> float:
-        """How old the data is: of all resources the oldest. Seconds since the epoch, 0 when nothing was seen."""
+        """The `observed_at` of the oldest resource, in seconds since the epoch; 0 without any position."""
         return min((position.observed_at for position in self.positions.values()), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """What is published.
+    """The published version, and how to read it.
 
-    `version` grows by one with each log item; `last_epoch` is the epoch in which it was packed (see chain). A reader
-    whose cursor is below `compacted_version` must load the snapshot: log items up to there may be gone, and an old
-    orphan may stand where one was. `log_bytes`: written since the snapshot. `heartbeat` says that a watcher lives, and
-    nothing of the data.
+    `version` grows by one with each log item; `last_epoch` is the epoch of that item (see reader). A reader whose
+    cursor is below `compacted_version` must load the snapshot: log items up to there may be gone, with old orphans in
+    their place. `log_bytes`: written since the snapshot. `heartbeat`: when the watcher last published; it says nothing
+    about the data.
     """
 
     version: int
@@ -90,7 +90,7 @@ class Pointer:
 
     @property
     def is_readable(self) -> bool:
-        """Else only version, epoch and schema mean anything here: those are the same in every release."""
+        """Whether this release can read it. If not, only version, epoch and schema are valid."""
         return self.oldest_reader <= SCHEMA_VERSION
 
     @property

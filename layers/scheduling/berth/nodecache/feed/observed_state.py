@@ -1,4 +1,4 @@
-"""What the leader knows of the cluster, and which part of it is not published yet."""
+"""The objects that the leader knows, and the changes that it has not published yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from berth.nodecache.feed.changes import Change, Key, Object
 
 
 class ObjectsView:
-    """The reader's state for a watcher: the objects themselves. Nobody else reads it, so it is changed in place."""
+    """The reader's state in a watcher: the objects themselves. It has one reader, so it is changed in place."""
 
     def empty(self) -> dict[Key, Object]:
         return {}
@@ -23,17 +23,17 @@ class ObjectsView:
 
 
 class ObservedState:
-    """Objects by resource and key, and the changes since they were last taken, each object once. For one thread."""
+    """Objects by resource and key, and the pending changes, each object once. For one thread."""
 
     def __init__(self, objects: Mapping[Key, Object]) -> None:
-        """`objects`: what is published."""
+        """`objects`: the published ones."""
         self.objects = dict(objects)
         self.events_without_name = 0
-        """How many events told of an object without a name, which nothing can be kept or decided under."""
+        """How many events had an object without a name; such an object cannot be stored."""
         self._changed: dict[Key, Object | None] = {}
 
     def put(self, resource: str, obj: Object) -> None:
-        """An object as it now is. Unchanged in what is kept is unchanged: a kubelet's heartbeat costs nothing."""
+        """Add or replace an object. It is a change only if a field differs: a kubelet's heartbeat costs nothing."""
         name = key_of(obj)
         if name is None:
             self.events_without_name += 1
@@ -43,7 +43,7 @@ class ObservedState:
             self.objects[key] = self._changed[key] = obj
 
     def remove(self, resource: str, obj: Object) -> None:
-        """An object that is gone; it need not be known."""
+        """Remove an object; it need not be known."""
         name = key_of(obj)
         if name is None:
             self.events_without_name += 1
@@ -51,7 +51,7 @@ class ObservedState:
             self._drop((resource, name))
 
     def relist(self, resource: str, listed: Sequence[Object]) -> None:
-        """All objects there are of a resource: what is known and not among them is gone."""
+        """Replace all objects of a resource: known objects that are not in the list are removed."""
         names = {key_of(obj) for obj in listed}
         for key in [key for key in self.objects if key[0] == resource and key[1] not in names]:
             self._drop(key)
@@ -59,14 +59,14 @@ class ObservedState:
             self.put(resource, obj)
 
     def take_changes(self) -> list[Change]:
-        """What changed since the last call."""
+        """The changes since the last call."""
         changes = [Change(resource, key, obj) for (resource, key), obj in self._changed.items()]
         self._changed = {}
         return changes
 
     @property
     def has_changes(self) -> bool:
-        """Whether there is something to publish."""
+        """Whether changes are pending."""
         return bool(self._changed)
 
     def _drop(self, key: Key) -> None:
@@ -75,7 +75,7 @@ class ObservedState:
 
 
 def key_of(obj: Object) -> str | None:
-    """`name`, or `namespace/name`; None where it has no name."""
+    """`name`, or `namespace/name`; None if the object has no name."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, Mapping):
         return None

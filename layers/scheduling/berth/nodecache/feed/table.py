@@ -31,21 +31,21 @@ class LogItem:
 
 
 class LogWrite(StrEnum):
-    """What became of a log item. STALE_EPOCH: another's stands there, of this epoch or a later one; it stays."""
+    """The result of writing a log item. STALE_EPOCH: an item of this epoch or a later one is there, and stays."""
 
     WRITTEN = "written"
     STALE_EPOCH = "stale-epoch"
 
 
 class StaleFence(Exception):
-    """The head is no longer held under this fence: another leads, or the item was made anew. Nothing was published."""
+    """The head is no longer held under this fence: another leads, or the item is a new one. Nothing was published."""
 
 
 class CacheTable(ABC):
-    """What readers and the one writer need.
+    """The operations of the readers and of the one writer.
 
-    The log belongs to one head item: `uid` is part of its key. A head that was deleted and made anew begins with epoch
-    and version 0 again, and what the old one's leaders wrote must not be taken for its log.
+    The log belongs to one head item: `uid` is part of its key. A new head item begins with epoch and version 0 again,
+    and log items of the old one must not be read for it.
     """
 
     @abstractmethod
@@ -57,21 +57,21 @@ class CacheTable(ABC):
 
     @abstractmethod
     def head_eventually(self) -> Head | None:
-        """The head as it was a moment ago, for half a unit; it may be older than one that was read before."""
+        """The head, eventually consistent, for half a read unit. It may be older than one that was read before."""
 
     @abstractmethod
     def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         """The log items with after < version <= through, ascending, as of now (one consistent query, all its pages).
 
-        Versions may be missing, and an item may be an orphan: whoever asks follows the chain back from the head. A
-        malformed item is left out: it is as good as missing.
+        Versions may be missing, and an item may be an orphan: the caller follows the chain of epochs back from the
+        head. A malformed item is left out, as if it were missing.
         """
 
     @abstractmethod
     def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
-        """The snapshot's chunks in order, read in parallel and eventually consistent: one not seen yet is None.
+        """The snapshot's chunks in order, read in parallel and eventually consistent.
 
-        A malformed one is empty, as no writer leaves it.
+        A chunk that is not visible yet is None. A malformed one is empty; no writer writes an empty chunk.
         """
 
     @abstractmethod

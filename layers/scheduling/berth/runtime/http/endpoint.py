@@ -1,4 +1,4 @@
-"""The way of a request through a verb's function: event, body, verb, answer; and the one place where exceptions end."""
+"""The endpoint of a verb: event, body, verb, answer. Unexpected exceptions end here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INTERNAL_ERROR = "Berth failed unexpectedly; the function's log has the cause"
 
 
 class Endpoint:
-    """A verb behind the HTTP API. `failed` puts a failure into the verb's own form."""
+    """A verb behind the HTTP API. `failed`: encodes a failure in the verb's format."""
 
     def __init__(
         self,
@@ -26,14 +26,14 @@ class Endpoint:
         failed: Callable[[Failure], Reply],
         warm_up: Callable[[], int] | None = None,
     ) -> None:
-        """`warm_up` brings what the verb decides on up to date, for a call that has no request."""
+        """`warm_up`: loads the latest snapshot for a warm-up event, and returns its version."""
         self._answer = answer
         self._failed = failed
         self._warm_up = warm_up
         self._telemetry = Telemetry(verb)
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
-        """Never raises, and tells the caller nothing of a stack trace."""
+        """Never raises, and shows no stack trace to the caller."""
         if self._warm_up is not None and is_warm_up(event):
             return http_answer(200, orjson.dumps({"version": self._warm_up()}))
         with self._telemetry.traced():

@@ -28,7 +28,7 @@ SECONDS = "Seconds"
 BYTES = "Bytes"
 
 Group = Mapping[str, object]
-"""Metrics with the dimensions that they are seen by."""
+"""Metrics with their dimensions."""
 
 
 def group(dimensions: Sequence[Sequence[str]], units: Mapping[str, str]) -> Group:
@@ -78,7 +78,7 @@ class CacheMetrics:
         self._metrics = Metrics()
 
     def record(self, record: Freshness) -> None:
-        """A call has read what is published. Without a lag where there was nothing to compare with."""
+        """A call has read the published state. The first read of an environment has no lag."""
         groups, values = [CACHE_AGE], {"CacheAge": [record.age]}
         if record.lag is not None:
             groups.append(CACHE_LAG)

@@ -1,7 +1,6 @@
 """The leader's reconciler, in a thread beside the one that publishes: neither waits for the other.
 
-It takes what was published, in order, and works through it. It ends with the candidacy; what it leaves undone, its
-successor finds.
+It learns each publication in order. It ends with the run; the next leader's reconciler continues its work.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from berth.reservations.reconciler.reconciler import Reconciler
 from berth.runtime.adapters import log
 
 STOP_SECONDS = 4.0
-"""Of the candidacy's margin. What is under way then is a call that hangs; its answer changes nothing any more."""
+"""Part of the run's margin. After that only a hanging call is left, whose answer has no effect."""
 
 PAUSE_SECONDS = 5.0
-"""After a defect of ours."""
+"""Before the next attempt after a defect in Berth."""
 
 T = TypeVar("T")
 
@@ -30,10 +29,10 @@ _Published = tuple[tuple[Change, ...], float]
 
 
 class BackgroundReconciler:
-    """Told of every publication by the thread that publishes. Close it at the hand-over."""
+    """Called with every publication by the thread that publishes. Close it at the handover."""
 
     def __init__(self, begin: Callable[[int], Reconciler]) -> None:
-        """begin: makes a reconciler for a leadership of this epoch; called once, in the thread."""
+        """begin: creates the reconciler of a leadership's epoch; called once, in the thread."""
         self._begin = begin
         self._queue: deque[_Published] = deque()
         self._wake = Condition()
@@ -50,7 +49,7 @@ class BackgroundReconciler:
             self._thread.start()
 
     def close(self) -> None:
-        """End the thread, after what is under way."""
+        """End the thread after the running call."""
         with self._wake:
             self._is_closed = True
             self._wake.notify()
@@ -72,11 +71,11 @@ class BackgroundReconciler:
             try:
                 seconds = reconciler.work()
             except Exception:
-                log.exception("the reservations were not reconciled; it is tried again in %g s", PAUSE_SECONDS)
+                log.exception("the reservations were not reconciled; the next attempt is in %g s", PAUSE_SECONDS)
                 seconds = PAUSE_SECONDS
 
     def _learn_published(self, reconciler: Reconciler, seconds: float) -> bool:
-        """Wait for so long, or until something is published, and learn it. False: the end."""
+        """Wait so many seconds for a publication, and learn all that came. False: the reconciler is closed."""
         with self._wake:
             if not self._queue and not self._is_closed and seconds > 0:
                 self._wake.wait(seconds)
@@ -91,11 +90,11 @@ class BackgroundReconciler:
 
 
 def _observed_at(publication: Publication) -> float:
-    """How old what is published of pods is, in seconds since the epoch."""
+    """The `observed_at` of the published pods, in seconds since the epoch."""
     pods = publication.observation.positions.get("pods")
     return 0.0 if pods is None else pods.observed_at
 
 
 def _readable(latest: DecodedResource[T]) -> dict[str, T | None]:
-    """What cannot be read counts as gone for decisions; here it stays what it was, and nothing of it is given back."""
+    """Without unreadable objects. Decisions count these as deleted; here their reservations must be kept."""
     return {key: found for key, found in latest.found.items() if key not in latest.unreadable}

@@ -1,4 +1,4 @@
-"""Warm-up events: a verb that is rarely called (preempt!) holds a fresh snapshot all the same."""
+"""Warm-up events: they keep the snapshot of a rarely called verb (such as preempt) up to date."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from botocore.exceptions import BotoCoreError, ClientError
 from berth.runtime.http.events import WARM_UP_EVENT
 
 INTERVAL_SECONDS = 60.0
-"""Lambda keeps an environment that is called this often, and what it has to catch up with stays small."""
+"""Lambda keeps an environment that is invoked this often, and there are few changes to load."""
 
 
 class LambdaClient(Protocol):
-    """The one call of boto3's Lambda client that is needed."""
+    """The one method of boto3's Lambda client that is used."""
 
     def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> object:  # noqa: N803  boto3's names
         """Raises ClientError and BotoCoreError."""
 
 
 class WarmUp:
-    """Told of every publication; invokes the functions in a thread, without waiting for their answers."""
+    """Invokes the functions in a thread, without waiting for their answers."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class WarmUp:
         monotonic: Callable[[], float],
         warn: Callable[[str], None],
     ) -> None:
-        """`client` is asked for when the first event is sent."""
+        """`client`: called when the first event is sent. `warn`: called with the cause of a failed invocation."""
         self._client = client
         self._functions = functions
         self._monotonic = monotonic
@@ -41,14 +41,14 @@ class WarmUp:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warm-up")
 
     def published(self) -> None:
-        """Send the events if it is time to."""
+        """Call it after every publication: it sends the events once a minute."""
         now = self._monotonic()
         if self._functions and (self._sent_at is None or now - self._sent_at >= INTERVAL_SECONDS):
             self._sent_at = now
             self._thread.submit(self._send)
 
     def close(self) -> None:
-        """Wait for what is under way."""
+        """Wait for the running invocations."""
         self._thread.shutdown()
 
     def _send(self) -> None:
