@@ -11,5 +11,5 @@ hook = PreTrafficHook(settings.versions, boto3.client("lambda", config=CALLS), b
 
 
 def handler(event: object, context: object) -> PreTrafficReport:
-    """What CodeDeploy is told; whoever invokes it by hand gets it as the answer only."""
+    """Report to CodeDeploy. A manual invocation gets the report as its answer only."""
     return hook.handle(event)

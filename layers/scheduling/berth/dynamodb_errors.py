@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CONDITION_FAILED = "ConditionalCheckFailedException"
 
-# Anything else is told in DynamoDB's own words.
+# Other errors keep DynamoDB's own message.
 _REMEDIES = {
     "AccessDeniedException": "the function's role lacks a permission on the table",
     "ProvisionedThroughputExceededException": "the table is throttled",

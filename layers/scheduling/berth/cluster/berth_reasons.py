@@ -1,4 +1,4 @@
-"""The reasons that Berth gives: by them a rejected pod's condition tells whether the rejection may have been Berth's.
+"""Berth's reasons for a rejection: they show whether the condition of a rejected pod may be Berth's.
 
 They are those of its own plugins, which a module states as its constants `REASON` and `REASON_…`, and those that Berth
 gives for a node whatever the plugins. Reasons of in-tree rules are kube-scheduler's words, too. They count where a

@@ -37,7 +37,7 @@ def cluster_uid(api: ApiServer) -> str:
 
 OPTIONS = WatchOptions(watch_seconds=30)
 """In a cluster without writes no bookmark comes, and only the end of a watch shows that the data is
-current. So its age comes up to 30 s; and to 60 s and a little at a hand-over, which cuts one watch short and begins
+current. So its age comes up to 30 s; and to a little over 60 s at a handover, which cuts one watch short and begins
 another: below 75 s."""
 
 RELIST_SECONDS = 6 * 3600.0

@@ -23,7 +23,7 @@ class LeaderElectionConfig:
     renew_deadline: the leader stops when its last renewal is this old. client-go counts from the first failed try, but
     can cancel a call under way; here a call ends when the client's timeouts end it, and the lease's rest is for that.
     retry_period: between two renewals, and (with jitter) between two tries to acquire.
-    leader_elect: False: the record is claimed at once, whoever holds it, and failing renewals do not end leadership.
+    leader_elect: False: the record is claimed at once, whatever its holder, and failing renewals do not end leadership.
     For a process that nobody runs twice; publications stay fenced, so that a second one does no harm.
     """
 

@@ -26,7 +26,7 @@ class Conflict:
 class Unavailable:
     """No answer, or one that says nothing about the item; `reason` names cause and remedy.
 
-    A write may have been committed all the same, or may be yet: whoever sent it finds out by `get`.
+    A write may have been committed, or may be later: `get` shows it.
     """
 
     reason: str

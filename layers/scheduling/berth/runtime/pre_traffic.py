@@ -187,7 +187,7 @@ class PreTrafficHook:
         self._telemetry = Telemetry("pre_traffic")
 
     def handle(self, event: object) -> PreTrafficReport:
-        """Raises what keeps CodeDeploy from being told: it then ends the deployment itself, after an hour."""
+        """Raises the error of the report to CodeDeploy, which then ends the deployment itself, after an hour."""
         with self._telemetry.traced():
             started = perf_counter()
             defects = list(self._defects())

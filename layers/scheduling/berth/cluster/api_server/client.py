@@ -199,7 +199,7 @@ class ApiServer:
         return _answer(self._with_fresh_credentials(send))
 
     def stream(self, path: str, *, query: Mapping[str, str], silence: float) -> Answer | AnswerStream:
-        """GET what is told line by line; an Answer is a refusal. Raises ApiServerUnreachable.
+        """GET a stream of lines; an Answer is a refusal. Raises ApiServerUnreachable.
 
         `silence`: after so many seconds without a byte the connection counts as broken.
         """

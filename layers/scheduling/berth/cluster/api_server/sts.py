@@ -1,4 +1,4 @@
-"""A presigned GetCallerIdentity of AWS STS: proof of who holds the credentials, for whoever sends it on.
+"""A presigned GetCallerIdentity of AWS STS: it proves the identity of the credentials to the receiver.
 
 Signature Version 4 in query parameters. botocore signs too, but with its own clock.
 """
@@ -41,7 +41,7 @@ def regional_host(region: str) -> str:
 def presigned_get_caller_identity(
     credentials: ReadOnlyCredentials, region: str, headers: Mapping[str, str], *, at: float, expires: int
 ) -> str:
-    """The URL; whoever sends it has to send `headers` along (names in lower case), which are signed as well.
+    """The presigned URL. The request must have these `headers` (names in lower case), which are signed too.
 
     `at`: seconds since the epoch; `expires`: for how many seconds from then STS accepts it.
     """

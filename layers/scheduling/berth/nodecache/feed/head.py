@@ -101,7 +101,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The item as one read found it. `uid` identifies the item: one that was made anew has another.
+    """The item as of one read. `uid` identifies the item: a new item has another uid.
 
     Without a uid there is no pointer. `pointer` is None from the first lease to the first publication.
     `configuration_hash` is empty until a document was applied.

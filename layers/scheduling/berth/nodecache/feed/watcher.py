@@ -121,7 +121,7 @@ class Watcher:
         self._survived_failure = ""
 
     def run(self) -> RunResult:
-        """Until the hand-over, or until there is nothing to do."""
+        """Run until the handover, or until this candidate is not needed."""
         try:
             ended = run(self._elector, self._wait)
         finally:

@@ -81,7 +81,7 @@ class AuthorizerEndpoint:
             return Decision(AuthorizerOutcome.INTERNAL, type(error).__name__)
 
     def _warmed_up(self) -> SimpleAnswer:
-        with suppress(Exception):  # told when there is somebody to be denied for it
+        with suppress(Exception):  # the next request reports the failure
             self._authorizer.preload()
         return {"isAuthorized": False}
 

@@ -21,7 +21,7 @@ RESERVATIONS = group([[HAPPENING], []], {"Reservations": COUNT})
 
 
 class WatcherMetrics:
-    """Of one candidacy. Told by two threads: the one that publishes and the one that reconciles."""
+    """The metrics of one run. Two threads call it: the one that publishes and the one that reconciles."""
 
     def __init__(self, wall: Callable[[], float]) -> None:
         """wall: seconds since the epoch."""
