@@ -34,10 +34,10 @@ asking = st.lists(incoming.map(as_pod), min_size=1, max_size=3)
 def said_by(evaluation: Evaluation, pod: Pod) -> Found:
     """The statuses of all names, and the scores of those that pass, by name."""
     located = NodeRefs.of(NAMES, evaluation.snapshot.positions)
-    split = evaluation.statuses.split(located)
+    result = evaluation.statuses.filter_nodes(located)
     by_name = {name: evaluation.statuses[name] for name in NAMES}
-    assert {name: status for name, status in by_name.items() if status is not SUCCESS} == dict(split.dropped)
-    return by_name, evaluation.totals(pod, split.passed)
+    assert {name: status for name, status in by_name.items() if status is not SUCCESS} == dict(result.rejected)
+    return by_name, evaluation.totals(pod, result.feasible)
 
 
 def found_anew(profile: Profile, pod: Pod, cluster: Cluster) -> Found:
@@ -81,11 +81,12 @@ def test_nodes_that_a_full_list_shares_with_the_one_before_are_remembered_rightl
 def test_pods_of_one_shape_get_the_same_verdicts_and_scores(cluster: Cluster, one: Pod, other: Pod) -> None:
     """A shape is all that decides: else the verdicts of one pod would be served to another."""
     profile = PROFILES["full"]
-    if profile.local_shape(one) == profile.local_shape(other):
+    (local_shape, cluster_shape), other_shapes = profile.shapes(one), profile.shapes(other)
+    if local_shape == other_shapes[0]:
         snapshot = cluster.anew()
         local = [LocalEvaluation.of(profile, pod, snapshot).statuses for pod in (one, other)]
         assert [local[0][name] for name in NAMES] == [local[1][name] for name in NAMES]
-        if profile.cluster_shape(one) == profile.cluster_shape(other):
+        if cluster_shape == other_shapes[1]:
             assert found_anew(profile, one, cluster) == found_anew(profile, other, cluster)
 
 

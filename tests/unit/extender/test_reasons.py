@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from berth.extender.reply import reasons
-from berth.scheduling.evaluation.filter_result import NO_ONE, Rejected
+from berth.scheduling.evaluation.verdicts import NONE_REJECTED, Rejected
 from berth.scheduling.framework.status import unresolvable, unschedulable
 
 FULL = unschedulable("Fit", "Insufficient cpu", "Insufficient memory")
@@ -16,7 +16,7 @@ ODD = unresolvable("Odd", 'it says "no"\n', "née \\ ☃")
 @pytest.mark.parametrize(
     "dropped",
     [
-        pytest.param(NO_ONE, id="none"),
+        pytest.param(NONE_REJECTED, id="none"),
         pytest.param(Rejected.of({"a": FULL}), id="one"),
         pytest.param(Rejected.of({"b": FULL, "c": ODD, "a": FULL}), id="some, in the request's order"),
         pytest.param(Rejected(["b", "c", "a"], b"\1\2\1", [ODD, FULL, ODD]), id="by code"),

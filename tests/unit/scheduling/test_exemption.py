@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.scheduling.objects import Pod
-from berth.scheduling.policy_options import Exemption
+from berth.scheduling.policy import Exemption
 from tests.builders.pods import pod
 
 NONE = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())

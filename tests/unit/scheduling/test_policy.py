@@ -11,8 +11,7 @@ from berth.scheduling.framework.plugin import FilterPlugin, ScorePlugin
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.policy import Policy
-from berth.scheduling.policy_options import Exemption, Unresolvable
+from berth.scheduling.policy import Exemption, Policy, Unresolvable
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import asking, configuration, counted_node
 from tests.builders.nodes import node
@@ -136,9 +135,24 @@ def test_an_exempt_pod_passes_every_name_and_scores_nothing() -> None:
     assert plugin.asked == scorer.asked == []
 
 
+def test_asks_a_plugin_about_exempt_pods_when_it_applies_to_them() -> None:
+    always, other = Forbids("x", FIRST), Forbids("x", SECOND)
+    always.applies_to_exempt_pods = True  # type: ignore[misc]
+    snapshot, agent = Snapshot.of([node("a", {"x": ""}), node("b")]), pod(namespace="kube-system")
+    decides = policy(other, always)
+    for found in (decides.feasibility(agent, ["a", "b"], snapshot), decides.best(agent, ["a", "b"], snapshot)):
+        assert (found.feasible, found.rejected, found.exempt) == (["b"], {"a": FIRST}, False)
+    assert not decides.exempts(agent)
+    assert other.asked == []
+
+
 def resolvable(decides: Policy, snapshot: Snapshot) -> set[str]:
-    rejected = decides.feasibility(pod(), list(snapshot.nodes), snapshot).rejected
-    return decides.resolvable(pod(), rejected, snapshot)
+    """The nodes in FailedNodes. Every other rejected node is in FailedAndUnresolvableNodes."""
+    found = decides.feasibility(pod(), list(snapshot.nodes), snapshot)
+    assert found.failed.keys().isdisjoint(found.unresolvable)
+    assert found.rejected == {**found.failed, **found.unresolvable}
+    assert decides.resolvable(pod(), found.rejected, snapshot) == found.failed.keys()
+    return set(found.failed)
 
 
 def test_every_dropped_node_is_unresolvable_whatever_the_plugin_says() -> None:

@@ -44,11 +44,11 @@ def test_there_may_be_as_many_different_statuses_as_there_are_nodes(count: int) 
     evaluations = Evaluations()
     names = [f"n{index}" for index in range(count)]
     snapshot = Snapshot.of([node("passes"), *(labelled(name, name) for name in names)])
-    found = verdicts_on(snapshot, evaluations).split(NodeRefs.of(["new", *names, "passes"], snapshot.positions))
+    found = verdicts_on(snapshot, evaluations).filter_nodes(NodeRefs.of(["new", *names, "passes"], snapshot.positions))
     expected = {"new": NOT_IN_CACHE, **{name: unresolvable("Says", name) for name in names}}
-    assert found.dropped == expected
-    assert found.dropped.messages == {name: status.message for name, status in expected.items()}
-    assert (found.names, found.passed.names) == (["passes"], ["passes"])
+    assert found.rejected == expected
+    assert found.rejected.messages == {name: status.message for name, status in expected.items()}
+    assert (found.feasible_names, found.feasible.names) == (["passes"], ["passes"])
 
     later = snapshot.with_changes(Changes(nodes=[labelled(names[-1], "other"), node(names[0])]))
     verdicts = verdicts_on(later, evaluations)
@@ -65,18 +65,22 @@ def test_equal_statuses_are_one() -> None:
 def test_where_all_pass_the_requests_own_list_is_the_answer() -> None:
     snapshot = Snapshot.of([node("a"), node("b")])
     located = NodeRefs.of(["b", "a"], snapshot.positions)
-    found = verdicts_on(snapshot).split(located)
-    assert found.names is located.names
-    assert (found.passed, dict(found.dropped)) == (located, {})
+    found = verdicts_on(snapshot).filter_nodes(located)
+    assert found.feasible_names is located.names
+    assert (found.feasible, dict(found.rejected)) == (located, {})
 
 
 def test_a_verdict_may_be_amended_in_both_directions() -> None:
     snapshot = Snapshot.of([node("a"), labelled("b", "1"), node("c")])
-    split = verdicts_on(snapshot).split(NodeRefs.of(["a", "b", "c"], snapshot.positions))
+    result = verdicts_on(snapshot).filter_nodes(NodeRefs.of(["a", "b", "c"], snapshot.positions))
     no = unresolvable("Other", "no")
-    amended = split.amended({"a": no, "b": SUCCESS})
-    assert (amended.names, amended.passed.names, dict(amended.dropped)) == (["b", "c"], ["b", "c"], {"a": no})
-    assert tuple(amended.passed.positions) == (2, 3)
+    amended = result.with_statuses({"a": no, "b": SUCCESS})
+    assert (amended.feasible_names, amended.feasible.names, dict(amended.rejected)) == (
+        ["b", "c"],
+        ["b", "c"],
+        {"a": no},
+    )
+    assert tuple(amended.feasible.positions) == (2, 3)
 
 
 def test_a_node_that_takes_the_position_of_one_that_left_is_judged_by_itself() -> None:

@@ -76,7 +76,7 @@ def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | 
     cluster = basis.cluster
     if isinstance(cluster, Snapshot):
         # Twice the same name: answered once, or its scores would be added up (fact 18).
-        return Candidates(pod, NodeRefs.of(names, cluster.positions), basis.policy, cluster, None)
+        return Candidates(pod, NodeRefs.of(names, cluster.nodes.positions), basis.policy, cluster, None)
     # The cluster's own agents are not held up by a cache that they may be needed to repair.
     exempt = basis.policy.exempts(pod)
     if exempt or cluster.when_stale is WhenStale.PASS:
@@ -112,7 +112,7 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache) -> Candidates | Failur
         policy, snapshot = _with_cached_pods(infos.values(), pod, cache)
     if isinstance(snapshot, Failure):
         return snapshot
-    return Candidates(pod, NodeRefs.of(list(infos), snapshot.positions), policy, snapshot, items)
+    return Candidates(pod, NodeRefs.of(list(infos), snapshot.nodes.positions), policy, snapshot, items)
 
 
 def _with_cached_pods(nodes: Iterable[NodeInfo], pod: Pod, cache: NodeCache) -> tuple[Policy, Snapshot | Failure]:

@@ -47,12 +47,12 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache) -> Reply:
     )
 
 
-def _passed(undecided: Passthrough) -> Reply:
+def _passed(passthrough: Passthrough) -> Reply:
     return reply(
-        _result(list(undecided.names), None, {}),
-        FilterOutcome.EXEMPT if undecided.exempt else FilterOutcome.PASSED,
-        pod=f"{undecided.pod.namespace}/{undecided.pod.name}",
-        detail=undecided.reason,
+        _result(list(passthrough.names), None, {}),
+        FilterOutcome.EXEMPT if passthrough.exempt else FilterOutcome.PASSED,
+        pod=f"{passthrough.pod.namespace}/{passthrough.pod.name}",
+        detail=passthrough.reason,
     )
 
 
@@ -63,13 +63,8 @@ def _outcome(decision: Feasibility) -> FilterOutcome:
 
 
 def _encode(candidates: Candidates, decision: Feasibility) -> dict[str, object]:
-    rejected = decision.rejected
-    resolvable = candidates.policy.resolvable(candidates.pod, rejected, candidates.snapshot)
-    failed = {name: rejected[name].message for name in sorted(resolvable)}
-    if failed:
-        # A node in both maps would count as unresolvable (fact 15).
-        rejected = {name: status for name, status in rejected.items() if name not in failed}
-    unresolvable = reasons(rejected)
+    failed = {name: status.message for name, status in decision.failed.items()}
+    unresolvable = reasons(decision.unresolvable)
     if candidates.items is None:
         return _result(decision.feasible, None, unresolvable, failed)
     return _result(None, [candidates.items[name] for name in decision.feasible], unresolvable, failed)
@@ -82,7 +77,7 @@ def _result(
     failed: dict[str, str] | None = None,
     error: str = "",
 ) -> dict[str, object]:
-    """ExtenderFilterResult. Every dropped node is in one of the two maps, with a reason (facts 15 and 16)."""
+    """ExtenderFilterResult. Every rejected node is in one of the two maps, with a reason (facts 15 and 16)."""
     return {
         "Nodes": None if items is None else {"metadata": {}, "items": items},
         "NodeNames": names,

@@ -55,9 +55,9 @@ def _without_cache(
 
 def _reply(arguments: PreemptionArguments, found: PreemptResult, outcome: PreemptOutcome, why: str = "") -> Reply:
     asked = len(arguments.proposals) + len(arguments.unreadable)
-    left_out = Counter([*arguments.unreadable.values(), *found.left_out.values()])
+    rejected = Counter([*arguments.unreadable.values(), *found.rejected.values()])
     told = [why, arguments.note, f"{len(found.victims)} of {asked} nodes with victims"]
-    told += [f"{count} left out: {reason}" for reason, count in left_out.items()]
+    told += [f"{count} left out: {reason}" for reason, count in rejected.items()]
     return reply(_encode(found.victims), outcome, pod=arguments.pod_name, detail="; ".join(filter(None, told)))
 
 

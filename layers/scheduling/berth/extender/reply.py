@@ -6,15 +6,13 @@ takes to fill a dictionary and to encode it; the bytes are the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 import orjson
 
 from berth.extender.outcomes import Failure, FailureOutcome, Outcome
-from berth.scheduling.evaluation.filter_result import Rejected
-from berth.scheduling.framework.status import Status
+from berth.scheduling.evaluation.verdicts import Rejected
 
 OK = 200
 BAD_REQUEST = 400
@@ -54,16 +52,15 @@ def silent_reply(answer: object, failure: Failure) -> Reply:
     return Reply(orjson.dumps(answer), failure.outcome, pod=failure.pod, detail=failure.reason)
 
 
-def reasons(rejected: Mapping[str, Status]) -> object:
+def reasons(rejected: Rejected) -> object:
     """An object with a message for each name, for the encoder."""
-    dropped = rejected if isinstance(rejected, Rejected) else Rejected.of(rejected)
-    names = dropped.names
+    names = rejected.names
     if not names or b"\\" in orjson.dumps(names):
         # A name that has to be escaped is no node's. The encoder knows how.
-        return dropped.messages
+        return rejected.messages
     parts = [""] * (2 * len(names))
     parts[0::2] = names
-    parts[1::2] = dropped.texts(_after_name)
+    parts[1::2] = rejected.for_each_node([_after_name(status.message) for status in rejected.statuses])
     parts[0] = '{"' + parts[0]
     parts[-1] = parts[-1].removesuffix(_NEXT) + "}"
     return orjson.Fragment("".join(parts))
@@ -72,10 +69,6 @@ def reasons(rejected: Mapping[str, Status]) -> object:
 _NEXT = ',"'
 
 
-def _after_name(status: Status) -> str:
-    return _after_name_of(status.message)
-
-
 @lru_cache(maxsize=1024)
-def _after_name_of(message: str) -> str:
+def _after_name(message: str) -> str:
     return f'":{orjson.dumps(message).decode()}{_NEXT}'

@@ -3,24 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import Evaluations
-from berth.scheduling.evaluation.filter_result import NO_ONE, FilterResult
 from berth.scheduling.evaluation.nominated_pods import nodes_with_assumed, nominated_verdicts
+from berth.scheduling.evaluation.verdicts import NONE_REJECTED, FilterResult, Rejected
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import Code, Status
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
-from berth.scheduling.plugins.managed_resources import ManagedResources
-from berth.scheduling.policy_options import Choose, Exemption, PreemptionConfiguration, Unresolvable
-from berth.scheduling.preemption.eligibility import room_is_coming
-from berth.scheduling.preemption.victim_review import LeftOut, PreemptResult, Proposal, review_victims
-from berth.scheduling.preemption.victims import least_damage
+from berth.scheduling.preemption.eligibility import fits_without_preempted
+from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, Proposal, review_victims
+from berth.scheduling.preemption.victims import best_candidates
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
+
+SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
+"""The priority of `system-cluster-critical`; users' classes end at 1,000,000,000."""
+
+
+class Exemption(BaseModel):
+    """Which pods pass every node of the request, whatever the profile says.
+
+    daemonSets: those that a DaemonSet controls. systemCritical: those of a priority of 2,000,000,000 or more.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    daemon_sets: bool = Field(default=True, alias="daemonSets", strict=True)
+    system_critical: bool = Field(default=True, alias="systemCritical", strict=True)
+    namespaces: frozenset[str] = frozenset({"kube-system"})
+
+    def covers(self, pod: Pod) -> bool:
+        """Whether this pod is exempt."""
+        spec = pod.spec
+        return (
+            pod.label_set.namespace in self.namespaces
+            or (self.daemon_sets and spec.controller is not None and spec.controller.kind == "DaemonSet")
+            or (self.system_critical and (spec.priority or 0) >= SYSTEM_CRITICAL_PRIORITY)
+        )
+
+
+class Choose(StrEnum):
+    """ALL: every node that the policy agrees to, for the scheduler to choose from. ONE: the best of them alone."""
+
+    ONE = "one"
+    ALL = "all"
+
+
+class PreemptionConfiguration(BaseModel):
+    """choose: `one` or `all`. One where no other extender is asked after Berth: the scheduler has no choice left."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    choose: Choose = Choose.ALL
+
+
+class Unresolvable(StrEnum):
+    """ALWAYS: all of them, as kube-scheduler 1.36 needs it (fact 15). AS_PLUGINS_SAY: for a scheduler that asks
+    extenders in preemption, too; before that it brings a pod that is tried without end.
+    """
+
+    ALWAYS = "always"
+    AS_PLUGINS_SAY = "as-plugins-say"
+
 
 NO_PROFILES: Mapping[str, Profile] = {}
 NOTHING_COUNTED = Counting()
@@ -29,17 +80,27 @@ ALL_CANDIDATES = PreemptionConfiguration()
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """Which names of a request the pod may go to, in the request's order, and why not to the others."""
+    """Which nodes of a request the pod may go to, in the request's order, and why it may not go to the others.
+
+    failed: the rejected nodes on which preemption may help, by name (FailedNodes). unresolvable: the other rejected
+    nodes (FailedAndUnresolvableNodes). No node is in both (fact 15). exempt: no rule of the profile was applied.
+    """
 
     feasible: list[str]
-    rejected: Mapping[str, Status]
+    failed: Mapping[str, Status] = field(default_factory=dict)
+    unresolvable: Rejected = field(default_factory=lambda: NONE_REJECTED)
     exempt: bool = False
+
+    @property
+    def rejected(self) -> Mapping[str, Status]:
+        """All rejected nodes."""
+        return {**self.failed, **self.unresolvable} if self.failed else self.unresolvable
 
 
 class Policy:
-    """What one configuration decides. Holds remembered verdicts; otherwise without state, and safe between threads.
+    """The decisions of one configuration. It remembers verdicts and has no other state; threads may share it.
 
-    `profiles`: by schedulerName, for pods of schedulers that have one of their own; `profile` is for the others.
+    `profiles`: by schedulerName, for pods of schedulers that have a profile of their own; `profile` is for the others.
     """
 
     def __init__(
@@ -58,7 +119,7 @@ class Policy:
         self._preemption, self._unresolvable = preemption, unresolvable
         self._profiles = profiles
         self._exemption = exemption
-        self._counting_alone = {each.name: _counting_alone(each) for each in (profile, *profiles.values())}
+        self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in (profile, *profiles.values())}
         self._evaluations = Evaluations()
 
     @property
@@ -67,110 +128,138 @@ class Policy:
         return (self.profile, *self._profiles.values())
 
     def profile_of(self, pod: Pod) -> Profile:
-        """The profile that decides for this pod; of an exempt one, what counts in it."""
-        profile = self._profiles.get(pod.scheduler_name, self.profile)
-        return self._counting_alone[profile.name] if self._exemption.covers(pod) else profile
+        """The profile that decides for this pod. For an exempt pod it has only the plugins that apply to such pods."""
+        profile = self._profiles.get(pod.spec.scheduler_name, self.profile)
+        return self._for_exempt_pods[profile.name] if self._exemption.covers(pod) else profile
 
     def exempts(self, pod: Pod) -> bool:
-        """Whether this pod passes every node, whatever the profile.
+        """Whether this pod passes every node, whatever the profile says.
 
-        What is counted is not there for an exempt pod either: bind would refuse it, again and again.
+        A plugin with `applies_to_exempt_pods` may still filter an exempt pod: bind refuses a pod whose counted
+        resources are not there, exempt or not.
         """
-        return self._exemption.covers(pod) and not (self.profile_of(pod).filters and self.counting.demands(pod))
+        return self._deciding_profile(pod) is None
 
     def counts(self, pod: Pod) -> bool:
-        """Whether the pod asks for what is counted: then what is used has to be known."""
+        """Whether the pod requests counted resources. Then the decision needs to know what is used."""
         return bool(self.counting.demands(pod))
 
     def feasibility(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
-        """A verdict for every name, once where one is repeated. An exempt pod passes them all."""
-        located = NodeRefs.of(names, snapshot.positions)
-        if self.exempts(pod):
-            return Feasibility(located.names, NO_ONE, exempt=True)
-        split = self._split(pod, located, snapshot)
-        return Feasibility(split.names, split.dropped)
+        """A verdict for every name, once where one is repeated. An exempt pod passes all of them."""
+        nodes = _resolved(names, snapshot)
+        profile = self._deciding_profile(pod)
+        if profile is None:
+            return Feasibility(nodes.names, exempt=True)
+        result = self._filter(profile, pod, nodes, snapshot)
+        return self._feasibility(result.feasible_names, result.rejected, pod, snapshot)
+
+    def best(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
+        """Like `feasibility`, but only the feasible node with the highest score is left; of equal ones the first name.
+
+        The other feasible nodes have no entry: they are no failure (fact 47). An exempt pod keeps all names.
+        """
+        nodes = _resolved(names, snapshot)
+        profile = self._deciding_profile(pod)
+        if profile is None:
+            return Feasibility(nodes.names, exempt=True)
+        result = self._filter(profile, pod, nodes, snapshot)
+        feasible = result.feasible
+        chosen: list[str] = []
+        if feasible:
+            totals = self._totals(profile, pod, feasible, snapshot)
+            highest = max(totals)
+            chosen = [min(name for name, total in zip(feasible, totals, strict=True) if total == highest)]
+        return self._feasibility(chosen, result.rejected, pod, snapshot)
 
     def scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int]:
-        """One integer per name, in the same order. For an exempt pod, and for nodes that are not feasible, 0."""
+        """One integer per name, in the same order. It is 0 for an exempt pod and for nodes that are not feasible."""
         if self._exemption.covers(pod):
             return [0] * len(names)
-        located = NodeRefs.of(names, snapshot.positions)
-        split = self._evaluation(pod, snapshot).statuses.split(located)
-        totals = self._totals(pod, split.passed, snapshot)
-        if self.profile_of(pod).scale is Scale.EXTENDER:
+        nodes = _resolved(names, snapshot)
+        profile = self._profiles.get(pod.spec.scheduler_name, self.profile)
+        result = self._evaluation(profile, pod, snapshot).statuses.filter_nodes(nodes)
+        totals = self._totals(profile, pod, result.feasible, snapshot)
+        if profile.scale is Scale.EXTENDER:
             totals = extender_scale(totals)
         if len(totals) == len(names):
             return totals
-        scores = dict(zip(split.names, totals, strict=True))
+        scores = dict(zip(result.feasible_names, totals, strict=True))
         return [scores.get(name, 0) for name in names]
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
-        """Which of the nodes that were rejected the scheduler is told that preemption may help on (facts 15, 15a)."""
+        """The rejected nodes on which preemption may help, as the scheduler is told (facts 15 and 15a)."""
         found: set[str] = set()
         if self._unresolvable is Unresolvable.AS_PLUGINS_SAY:
             found = {name for name, status in rejected.items() if status.code is Code.UNSCHEDULABLE}
         name = pod.nominated_node
         if name and name in rejected:
-            settled = snapshot.settled
-            if room_is_coming(self._evaluation_of(pod, settled, snapshot), pod):
+            with_assumed = snapshot.with_assumed
+            evaluation = self._evaluation_with_assumed(self.profile_of(pod), pod, snapshot, with_assumed)
+            if fits_without_preempted(evaluation, pod):
                 found.add(name)
         return found
 
     def review_victims(self, pod: Pod, proposals: Mapping[str, Proposal], snapshot: Snapshot) -> PreemptResult:
-        """What is left of the scheduler's candidates for preemption, see `agreement`. An exempt pod may go anywhere.
+        """Which of the scheduler's candidates for preemption are left. An exempt pod fits anywhere.
 
-        With `choose: one` it is the best of them, the first by name where several are.
+        With `choose: one` only the best of them is left; of equal ones the first name.
         """
-        settled = snapshot.settled
-        evaluation = None if self.exempts(pod) else self._evaluation_of(pod, settled, snapshot)
-        found = review_victims(evaluation, pod, proposals, settled.nodes)
+        profile = self._deciding_profile(pod)
+        with_assumed = snapshot.with_assumed
+        evaluation = None
+        if profile is not None:
+            evaluation = self._evaluation_with_assumed(profile, pod, snapshot, with_assumed)
+        result = review_victims(evaluation, pod, proposals, with_assumed.nodes)
         if self._preemption.choose is Choose.ALL:
-            return found
-        best = {name: found.victims[name] for name in least_damage(found.victims)[:1]}
-        others = {name: LeftOut.NOT_BEST for name in found.victims if name not in best}
-        return PreemptResult(best, {**found.left_out, **others})
+            return result
+        best = {name: result.victims[name] for name in best_candidates(result.victims)[:1]}
+        others = {name: NodeRejection.NOT_BEST for name in result.victims if name not in best}
+        return PreemptResult(best, {**result.rejected, **others})
 
-    def best(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
-        """Like `feasibility`, with only the highest scored feasible name left; equal scores go by name.
+    def _deciding_profile(self, pod: Pod) -> Profile | None:
+        """The profile that filters this pod; None for a pod that passes every node."""
+        profile = self._profiles.get(pod.spec.scheduler_name, self.profile)
+        if not self._exemption.covers(pod):
+            return profile
+        remaining = self._for_exempt_pods[profile.name]
+        return None if remaining.skips(pod) else remaining
 
-        Feasible names that were not chosen have no entry: they are no failure (fact 47). An exempt pod keeps them all.
-        """
-        located = NodeRefs.of(names, snapshot.positions)
-        if self.exempts(pod):
-            return Feasibility(located.names, NO_ONE, exempt=True)
-        split = self._split(pod, located, snapshot)
-        passed = split.passed
-        if not passed:
-            return Feasibility([], split.dropped)
-        totals = self._totals(pod, passed, snapshot)
-        highest = max(totals)
-        chosen = min(name for name, total in zip(passed, totals, strict=True) if total == highest)
-        return Feasibility([chosen], split.dropped)
+    def _feasibility(self, feasible: list[str], rejected: Rejected, pod: Pod, snapshot: Snapshot) -> Feasibility:
+        resolvable = self.resolvable(pod, rejected, snapshot)
+        if not resolvable:
+            return Feasibility(feasible, unresolvable=rejected)
+        unresolvable = {name: status for name, status in rejected.items() if name not in resolvable}
+        return Feasibility(feasible, {name: rejected[name] for name in sorted(resolvable)}, Rejected.of(unresolvable))
 
-    def _evaluation(self, pod: Pod, snapshot: Snapshot) -> Evaluation:
-        return self._evaluations.of(self.profile_of(pod), pod, snapshot.unassumed)
+    def _evaluation(self, profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:
+        return self._evaluations.of(profile, pod, snapshot.base)
 
-    def _evaluation_of(self, pod: Pod, settled: Snapshot, snapshot: Snapshot) -> Evaluation:
-        """Preemption is rare, and so are pods being bound at the time: it is worked out anew then."""
-        if settled is snapshot:
-            return self._evaluation(pod, snapshot)
-        profile = self.profile_of(pod)
-        return Evaluation.of(profile, pod, settled, LocalEvaluation.of(profile, pod, settled))
+    def _evaluation_with_assumed(
+        self, profile: Profile, pod: Pod, snapshot: Snapshot, with_assumed: Snapshot
+    ) -> Evaluation:
+        """It is not remembered where pods are assumed: both preemption and assumed pods are rare."""
+        if with_assumed is snapshot:
+            return self._evaluation(profile, pod, snapshot)
+        return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed))
 
-    def _split(self, pod: Pod, located: NodeRefs, snapshot: Snapshot) -> FilterResult:
-        evaluation = self._evaluation(pod, snapshot)
-        split = evaluation.statuses.split(located)
-        exceptions = nominated_verdicts(evaluation, snapshot, pod, located.names)
-        return split.amended(exceptions) if exceptions else split
+    def _filter(self, profile: Profile, pod: Pod, nodes: NodeRefs, snapshot: Snapshot) -> FilterResult:
+        evaluation = self._evaluation(profile, pod, snapshot)
+        result = evaluation.statuses.filter_nodes(nodes)
+        if not snapshot.nominated and not snapshot.assumed and not pod.nominated_node:
+            return result
+        exceptions = nominated_verdicts(evaluation, snapshot, pod, nodes.names)
+        return result.with_statuses(exceptions) if exceptions else result
 
-    def _totals(self, pod: Pod, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
-        instead = nodes_with_assumed(snapshot, pod, candidates)
-        totals = self._evaluation(pod, snapshot).totals(pod, candidates, instead)
+    def _totals(self, profile: Profile, pod: Pod, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
+        replaced = nodes_with_assumed(snapshot, pod, candidates)
+        totals = self._evaluation(profile, pod, snapshot).totals(pod, candidates, replaced)
         # Where the pod cannot be scored, the scheduler's own scores decide.
         return [0] * len(candidates) if isinstance(totals, Status) else totals
 
 
-def _counting_alone(profile: Profile) -> Profile:
-    """What of a profile holds for exempt pods, too."""
-    filters = tuple(plugin for plugin in profile.filters if isinstance(plugin, ManagedResources))
-    return Profile(f"{profile.name} (exempt)", filters, ())
+def _resolved(names: Sequence[str], snapshot: Snapshot) -> NodeRefs:
+    """The positions of these names. A request has them already."""
+    positions = snapshot.nodes.positions
+    if isinstance(names, NodeRefs) and names.source is positions:
+        return names
+    return NodeRefs.of(names, positions)

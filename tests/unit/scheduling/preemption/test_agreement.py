@@ -12,8 +12,7 @@ from berth.scheduling.framework.plugin import FilterPlugin
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.policy import Policy
-from berth.scheduling.policy_options import Exemption
+from berth.scheduling.policy import Exemption, Policy
 from berth.scheduling.preemption.victim_review import Proposal
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 from berth.scheduling.objects import Pod, label_set, pod_spec
-from berth.scheduling.preemption.victims import Victims, least_damage
+from berth.scheduling.preemption.victims import Victims, best_candidates
 from tests.builders.nodes import node_with
 from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, THIRD, placed, preempt, urgent
 
@@ -60,18 +60,18 @@ def candidate(*pods: Pod, violations: int = 0) -> Victims:
 )
 def test_the_better_node(best: Victims, other: Victims) -> None:
     # Whatever their names and their order are.
-    assert least_damage({"a": best, "b": other}) == ["a"]
-    assert least_damage({"a": other, "b": best}) == ["b"]
+    assert best_candidates({"a": best, "b": other}) == ["a"]
+    assert best_candidates({"a": other, "b": best}) == ["b"]
 
 
 def test_the_first_criterion_decides_before_all_others() -> None:
     worse_in_all_else = candidate(pod(9, FIRST), pod(9, FIRST), violations=1)
-    assert least_damage({"a": candidate(pod(0, THIRD), violations=2), "b": worse_in_all_else}) == ["b"]
+    assert best_candidates({"a": candidate(pod(0, THIRD), violations=2), "b": worse_in_all_else}) == ["b"]
 
 
 def test_nodes_that_tie_are_all_named_and_the_first_by_name_is_nominated() -> None:
     same = {name: candidate(pod(5), pod(1)) for name in ("c", "a", "b")}
-    assert least_damage({**same, "worse": candidate(pod(6))}) == ["a", "b", "c"]
+    assert best_candidates({**same, "worse": candidate(pod(6))}) == ["a", "b", "c"]
 
     nodes = [node_with(name) for name in ("c", "a", "b")]
     found = preempt(urgent(), *nodes, *(placed(f"on-{name}", node=name) for name in ("a", "b", "c")))
@@ -79,5 +79,5 @@ def test_nodes_that_tie_are_all_named_and_the_first_by_name_is_nominated() -> No
 
 
 def test_without_candidates_there_is_none() -> None:
-    assert least_damage({}) == []
+    assert best_candidates({}) == []
     assert preempt(urgent(), node_with("n"), placed("equal", 100)).nominated is None

@@ -24,8 +24,7 @@ from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY, SHIPPED, Composition, Enabled, build
 from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.policy import Policy
-from berth.scheduling.policy_options import Exemption, PreemptionConfiguration, Unresolvable
+from berth.scheduling.policy import Exemption, Policy, PreemptionConfiguration, Unresolvable
 
 
 def _unknown(known: Iterable[str]) -> PydanticCustomError:

@@ -89,9 +89,9 @@ class Evaluations:
 
     def of(self, profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:
         """The evaluation of this snapshot for pods shaped like this one."""
-        limit = min(self._max_shapes, max(MIN_SHAPES, MAX_VERDICTS // (len(snapshot.nodes) + 1)))
-        local_key = (profile.name, profile.local_shape(pod))
-        local_entry = self._local.entry(local_key, limit)
+        limit = min(self._max_shapes, max(MIN_SHAPES, MAX_VERDICTS // snapshot.nodes.positions.size))
+        local_shape, cluster_shape = profile.shapes(pod)
+        local_entry = self._local.entry((profile.name, local_shape), limit)
 
         def local() -> LocalEvaluation:
             return local_entry.at(
@@ -101,7 +101,7 @@ class Evaluations:
             )
 
         # The entry stands for its key, which takes longer to hash.
-        return self._by_shape.entry((local_entry, profile.cluster_shape(pod)), limit).at(
+        return self._by_shape.entry((local_entry, cluster_shape), limit).at(
             snapshot,
             lambda: Evaluation.of(profile, pod, snapshot, local()),
             lambda found, step: found.carried_to(snapshot, step, local()),

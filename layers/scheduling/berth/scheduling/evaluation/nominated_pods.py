@@ -13,7 +13,7 @@ from functools import reduce
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.snapshot.assumed_pods import with_assumed
+from berth.scheduling.snapshot.assumed_pods import node_with_assumed
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -60,7 +60,7 @@ def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Ma
     found: dict[int, NodeInfo] = {}
     for name in snapshot.assumed.keys() & set(candidates.names) if snapshot.assumed else ():
         node = snapshot.nodes[name]
-        changed = with_assumed(node, snapshot.assumed, pod.uid)
+        changed = node_with_assumed(node, snapshot.assumed, pod.uid)
         if changed is not node:
             found[snapshot.positions[name]] = changed
     return found

@@ -3,20 +3,88 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import compress
 from threading import Lock
-from typing import Self
+from typing import Self, TypeVar
 
-from berth.scheduling.evaluation.filter_result import NO_ONE, FilterResult, Rejected
 from berth.scheduling.framework.plugin import ClusterFilter
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.snapshot.node_positions import UNKNOWN, NodeRefs, picked
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
+V = TypeVar("V")
+
 NOT_IN_CACHE = unresolvable("", "node(s) are not in the extender's cache yet")
 """For a name the cache has never seen: a node that joined a moment ago, or another cluster's."""
+
+
+class Rejected(Mapping[str, Status]):
+    """The statuses of rejected nodes, by name. names: in the request's order."""
+
+    __slots__ = ("_by_name", "_codes", "names", "statuses")
+
+    def __init__(self, names: list[str], codes: Sequence[int], statuses: Sequence[Status]) -> None:
+        """names: each once, with a code for each. statuses: by code."""
+        self.names, self._codes, self.statuses = names, codes, statuses
+        self._by_name: dict[str, Status] | None = None
+
+    @classmethod
+    def of(cls, statuses: Mapping[str, Status]) -> Rejected:
+        """The same from a dictionary."""
+        return cls(list(statuses), range(len(statuses)), list(statuses.values()))
+
+    @property
+    def messages(self) -> dict[str, str]:
+        """The reasons as the pod's event shows them, by name."""
+        return dict(zip(self.names, self.for_each_node([status.message for status in self.statuses]), strict=True))
+
+    def for_each_node(self, values: Sequence[V]) -> tuple[V, ...]:
+        """The value of each node, in the order of `names`, from one value for each of `statuses`."""
+        return picked(values, self._codes)
+
+    def __getitem__(self, name: str) -> Status:
+        if self._by_name is None:
+            self._by_name = dict(zip(self.names, picked(self.statuses, self._codes), strict=True))
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+NONE_REJECTED = Rejected([], (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class FilterResult:
+    """Which nodes of a request pass, and why the others do not. mask: a byte for each node, 0 for the rejected ones."""
+
+    nodes: NodeRefs
+    rejected: Rejected
+    mask: bytes
+
+    @property
+    def feasible_names(self) -> list[str]:
+        """The names of the nodes that pass."""
+        return list(compress(self.nodes.names, self.mask)) if self.rejected else self.nodes.names
+
+    @property
+    def feasible(self) -> NodeRefs:
+        """The nodes that pass."""
+        return self.nodes.selected(self.mask) if self.rejected else self.nodes
+
+    def with_statuses(self, statuses: Mapping[str, Status]) -> FilterResult:
+        """The same with other statuses of some of the nodes."""
+        found = {name: statuses.get(name) or self.rejected.get(name, SUCCESS) for name in self.nodes}
+        rejected = {name: status for name, status in found.items() if status is not SUCCESS}
+        mask = bytes(name not in rejected for name in self.nodes)
+        return FilterResult(self.nodes, Rejected.of(rejected), mask)
+
 
 OPEN, PASSES, ABSENT, RARE = 0, 1, 2, 255
 """Not judged yet; SUCCESS; NOT_IN_CACHE; any status at all."""
@@ -83,12 +151,12 @@ class Verdicts(DerivedFromSnapshot, ABC):
             self._judge((position,))
         return self._status(position)
 
-    def split(self, located: NodeRefs) -> FilterResult:
+    def filter_nodes(self, located: NodeRefs) -> FilterResult:
         """The verdicts on all nodes of a request."""
         codes = self.codes_at(located.positions)
         passed = codes.translate(_IS_PASSED)
         if codes.count(PASSES) == len(codes):
-            return FilterResult(located, NO_ONE, passed)
+            return FilterResult(located, NONE_REJECTED, passed)
         dropped = codes.translate(_IS_DROPPED)
         names = list(compress(located.names, dropped))
         if RARE in codes:

@@ -43,6 +43,9 @@ class Plugin(ABC):
 
     name: str
 
+    applies_to_exempt_pods: ClassVar[bool] = False
+    """Whether `filter` is also asked about pods that the configuration exempts."""
+
     def __init__(self, args: Any = None) -> None:  # noqa: B027  # a plugin that takes no arguments needs no constructor
         """Built once, from validated arguments."""
 

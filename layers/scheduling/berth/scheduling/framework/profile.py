@@ -54,23 +54,33 @@ class Profile:
         ):
             object.__setattr__(self, name, found)
 
-    def local_shape(self, pod: Pod) -> Hashable:
-        """All that the plugins which look at one node read of the pod."""
-        return (
-            tuple(plugin.shape(pod) for plugin in self.local_filters),
-            tuple(plugin.shape(pod) for plugin, _ in self.local_scores),
+    def shapes(self, pod: Pod) -> tuple[Hashable, Hashable]:
+        """What the plugins read of the pod: first the plugins that look at one node, then those that look at all."""
+        local = (
+            tuple([plugin.shape(pod) for plugin in self.local_filters]),
+            tuple([plugin.shape(pod) for plugin, _ in self.local_scores]),
         )
-
-    def cluster_shape(self, pod: Pod) -> Hashable:
-        """All that the others read of it."""
-        return (
-            tuple(plugin.shape(pod) for plugin in self.cluster_filters),
-            tuple(plugin.shape(pod) for plugin, _ in self.cluster_scores),
+        cluster = (
+            tuple([plugin.shape(pod) for plugin in self.cluster_filters]),
+            tuple([plugin.shape(pod) for plugin, _ in self.cluster_scores]),
         )
+        return local, cluster
 
     def pre_filter(self, pod: Pod) -> LocalFilters:
         """Prepare the filters that look at one node."""
         return _pre_filter(self.local_filters, pod)
+
+    def for_exempt_pods(self) -> Profile:
+        """The part of the profile that applies to exempt pods."""
+        filters = tuple(plugin for plugin in self.filters if plugin.applies_to_exempt_pods)
+        return Profile(f"{self.name} (exempt)", filters, ())
+
+    def skips(self, pod: Pod) -> bool:
+        """Whether every node passes for this pod, because no filter applies to it."""
+        if self.cluster_filters:
+            return False
+        prepared = self.pre_filter(pod)
+        return prepared.rejected is None and not prepared.filters
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,8 @@ class ManagedResources(FilterPlugin[Asked], ScorePlugin[Asked]):
     """Without resources to count it passes every node."""
 
     name = NAME
+    # bind refuses a pod whose counted resources are not there, exempt or not.
+    applies_to_exempt_pods = True
 
     def __init__(self, args: ManagedResourcesArgs) -> None:
         self._counting = Counting()

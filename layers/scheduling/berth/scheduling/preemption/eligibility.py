@@ -41,14 +41,14 @@ def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:
     ]
 
 
-def room_is_coming(evaluation: Evaluation, pod: Pod) -> bool:
+def fits_without_preempted(evaluation: Evaluation, pod: Pod) -> bool:
     """Whether the pod will fit on its nominated node as soon as those have left that were preempted there."""
     node = evaluation.snapshot.nodes.get(pod.nominated_node)
     leaving = [] if node is None else preempted(pod, node)
     return node is not None and bool(leaving) and DryRun.of(evaluation, pod, node).without(leaving).fits
 
 
-def has_only_to_wait(evaluation: Evaluation, pod: Pod) -> bool:
+def waits_for_preempted(evaluation: Evaluation, pod: Pod) -> bool:
     """Whether the node does not do as yet, and will then, as far as the cache can know.
 
     The scheduler does not ask for more victims while it sees one of those leaving. But it sees them gone before the
@@ -65,5 +65,5 @@ def has_only_to_wait(evaluation: Evaluation, pod: Pod) -> bool:
         return False
     known = snapshot.unbound.get(pod.uid)
     if known is not None and known.nominated_node == name:
-        return room_is_coming(evaluation, pod)
+        return fits_without_preempted(evaluation, pod)
     return DryRun.of(evaluation, pod, node).without(potential_victims(node.pods, pod)).fits

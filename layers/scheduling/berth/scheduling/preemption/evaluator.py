@@ -12,15 +12,15 @@ from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
 from berth.scheduling.preemption.dry_run import DryRun
 from berth.scheduling.preemption.eligibility import Ineligible, ineligible
-from berth.scheduling.preemption.victim_review import LeftOut, PreemptResult
+from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult
 from berth.scheduling.preemption.victims import (
+    Criterion,
     Victims,
-    Worse,
-    damage,
-    least_damage,
+    best_candidates,
+    deciding_criterion,
+    eviction_cost,
     potential_victims,
     select_victims,
-    worse,
 )
 
 Agree = Callable[[Mapping[str, Victims]], PreemptResult]
@@ -47,7 +47,7 @@ class Preemption:
     candidates: Mapping[str, Victims] = field(default_factory=dict)
     tied: Sequence[str] = ()
     ineligible: Ineligible | None = None
-    not_candidates: Mapping[str, NoCandidate | LeftOut] = field(default_factory=dict)
+    not_candidates: Mapping[str, NoCandidate | NodeRejection] = field(default_factory=dict)
     violated: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
@@ -60,13 +60,13 @@ class Preemption:
         """On the nominated node, the most important first."""
         return self.candidates[self.tied[0]].pods if self.tied else ()
 
-    def others(self) -> dict[str, NoCandidate | LeftOut | Worse]:
+    def others(self) -> dict[str, NoCandidate | NodeRejection | Criterion]:
         """Why not the other nodes."""
-        found: dict[str, NoCandidate | LeftOut | Worse] = dict(self.not_candidates)
+        found: dict[str, NoCandidate | NodeRejection | Criterion] = dict(self.not_candidates)
         if self.nominated is not None:
-            least = damage(self.candidates[self.nominated])
+            least = eviction_cost(self.candidates[self.nominated])
             found |= {
-                name: worse(damage(victims), least)
+                name: deciding_criterion(eviction_cost(victims), least)
                 for name, victims in self.candidates.items()
                 if name != self.nominated
             }
@@ -100,7 +100,7 @@ def evaluate(
         return Preemption(ineligible=reason)
     budgets = budgets or DisruptionBudgets(snapshot.disruption_budgets)
     candidates: Mapping[str, Victims] = {}
-    none: dict[str, NoCandidate | LeftOut] = {}
+    none: dict[str, NoCandidate | NodeRejection] = {}
     found: dict[str, Victims] = {}
     for name, status in statuses.items():
         if status.code is not Code.UNSCHEDULABLE:
@@ -114,8 +114,8 @@ def evaluate(
     candidates = found
     if agree is not None and found:
         agreement = agree(found)
-        candidates, none = agreement.victims, {**none, **agreement.left_out}
-    tied = least_damage(candidates)
+        candidates, none = agreement.victims, {**none, **agreement.rejected}
+    tied = best_candidates(candidates)
     if not tied:
         return Preemption(candidates, not_candidates=none)
     return Preemption(candidates, tied, None, none, _violated(pod, snapshot.nodes[tied[0]], candidates, budgets))

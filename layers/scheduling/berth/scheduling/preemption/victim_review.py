@@ -28,7 +28,7 @@ from berth.scheduling.framework.status import SUCCESS, Code
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
 from berth.scheduling.preemption.dry_run import DryRun
-from berth.scheduling.preemption.eligibility import has_only_to_wait
+from berth.scheduling.preemption.eligibility import waits_for_preempted
 from berth.scheduling.preemption.priority import NEVER, priority_of
 from berth.scheduling.preemption.victims import Victims, select_victims
 
@@ -44,7 +44,7 @@ class Proposal:
     pods: Mapping[str, Pod] = field(default_factory=lambda: NO_PODS)
 
 
-class LeftOut(StrEnum):
+class NodeRejection(StrEnum):
     """Why a node is. NOT_BEST: the policy agrees, and `choose: one` leaves another."""
 
     NEVER = "the pod's preemptionPolicy is Never"
@@ -58,10 +58,10 @@ class LeftOut(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PreemptResult:
-    """victims: of the nodes that are left, in descending priority. left_out: why the others are not."""
+    """victims: of the nodes that are left, in descending priority. rejected: why the others are not."""
 
     victims: Mapping[str, Victims]
-    left_out: Mapping[str, LeftOut]
+    rejected: Mapping[str, NodeRejection]
 
 
 def review_victims(
@@ -69,31 +69,31 @@ def review_victims(
 ) -> PreemptResult:
     """Without an evaluation the policy lets the pod go everywhere. nodes: as the cache has them."""
     if pod.spec.preemption_policy == NEVER:
-        return PreemptResult({}, dict.fromkeys(proposals, LeftOut.NEVER))
-    if evaluation is not None and has_only_to_wait(evaluation, pod):
-        return PreemptResult({}, dict.fromkeys(proposals, LeftOut.WAITING))
-    judge = None if evaluation is None else _Judge(evaluation, pod, list(proposals))
+        return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.NEVER))
+    if evaluation is not None and waits_for_preempted(evaluation, pod):
+        return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.WAITING))
+    judge = None if evaluation is None else _VictimReview(evaluation, pod, list(proposals))
     found: dict[str, Victims] = {}
-    left_out: dict[str, LeftOut] = {}
+    rejected: dict[str, NodeRejection] = {}
     for name, proposal in proposals.items():
         node = nodes.get(name)
         there = NO_PODS if node is None else {other.uid: other for other in node.pods}
         pods = _pods(proposal, there, priority_of(pod))
         if pods is None:
-            left_out[name] = LeftOut.NOT_LOWER
+            rejected[name] = NodeRejection.NOT_LOWER
             continue
         proposed = Victims(tuple(pods), proposal.num_pdb_violations)
         victims = proposed if judge is None or node is None else judge.victims(node, proposed, there)
-        if isinstance(victims, LeftOut):
-            left_out[name] = victims
+        if isinstance(victims, NodeRejection):
+            rejected[name] = victims
         elif not victims.pods:
-            left_out[name] = LeftOut.NO_VICTIM
+            rejected[name] = NodeRejection.NO_VICTIM
         else:
             found[name] = Victims(tuple(sorted(victims.pods, key=_descending)), victims.num_pdb_violations)
-    return PreemptResult(found, left_out)
+    return PreemptResult(found, rejected)
 
 
-class _Judge:
+class _VictimReview:
     """The policy's verdicts on nodes without their victims."""
 
     def __init__(self, evaluation: Evaluation, pod: Pod, names: list[str]) -> None:
@@ -102,24 +102,24 @@ class _Judge:
         self._reads_pods = evaluation.local.filters.reads_pods or bool(evaluation.filters)
         self._budgets = DisruptionBudgets(evaluation.snapshot.disruption_budgets)
 
-    def victims(self, node: NodeInfo, proposed: Victims, there: Mapping[str, Pod]) -> Victims | LeftOut:
+    def victims(self, node: NodeInfo, proposed: Victims, there: Mapping[str, Pod]) -> Victims | NodeRejection:
         """Those proposed where the pod fits without them, more where it then does."""
         status = self._exceptions.get(node.name) or self._evaluation.statuses[node.name]
         if not self._reads_pods:
-            return proposed if status is SUCCESS else LeftOut.BARRED
+            return proposed if status is SUCCESS else NodeRejection.BARRED
         if status is not SUCCESS and status.code is not Code.UNSCHEDULABLE:
-            return LeftOut.BARRED
+            return NodeRejection.BARRED
         as_it_is = DryRun.of(self._evaluation, self._pod, node)
         gone = [there[victim.uid] for victim in proposed.pods if victim.uid in there]
         # Even where the pod fits now: it may need one of the victims near.
         if as_it_is.without(gone).fits if gone else status is SUCCESS:
             return proposed
         if len(gone) == sum(priority_of(other) < self._priority for other in node.pods):
-            return LeftOut.NO_ROOM  # nobody else could go
+            return NodeRejection.NO_ROOM  # nobody else could go
         certain = {victim.uid for victim in proposed.pods}
         all_known = select_victims(as_it_is, self._pod, self._budgets, certain)
         if all_known is None:
-            return LeftOut.NO_ROOM
+            return NodeRejection.NO_ROOM
         more = tuple(victim for victim in all_known.pods if victim.uid not in certain)
         # The scheduler may count a budget that the cache does not have yet: of two numbers the worse.
         violations = max(proposed.num_pdb_violations, all_known.num_pdb_violations)

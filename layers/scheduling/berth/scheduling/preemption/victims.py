@@ -58,13 +58,13 @@ def select_victims(
     return Victims(tuple(victims), violations) if victims else None
 
 
-Damage = tuple[int, int, int, int, float]
+EvictionCost = tuple[int, int, int, int, float]
 
 _OFFSET = 1 << 31
 """Added to every priority, so that each victim more makes a larger sum, whatever its priority."""
 
 
-class Worse(StrEnum):
+class Criterion(StrEnum):
     """Why a node is not the one, by the criterion that decided, in their order. TIED: none did."""
 
     VIOLATIONS = "more victims there violate a PodDisruptionBudget"
@@ -75,25 +75,25 @@ class Worse(StrEnum):
     TIED = "just as good"
 
 
-_CRITERIA = (Worse.VIOLATIONS, Worse.HIGHEST, Worse.SUM, Worse.NUMBER, Worse.START)
+_CRITERIA = (Criterion.VIOLATIONS, Criterion.HIGHEST, Criterion.SUM, Criterion.NUMBER, Criterion.START)
 
 
-def worse(damage: Damage, least: Damage) -> Worse:
+def deciding_criterion(damage: EvictionCost, least: EvictionCost) -> Criterion:
     """Why a node with this damage is not taken where one with the least is."""
     differing = (each for each, one, other in zip(_CRITERIA, damage, least, strict=True) if one != other)
-    return next(differing, Worse.TIED)
+    return next(differing, Criterion.TIED)
 
 
-def least_damage(candidates: Mapping[str, Victims]) -> list[str]:
+def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
     """The nodes that are best by all criteria, by name. kube-scheduler takes any one of them, Berth the first."""
     if not candidates:
         return []
-    damages = {name: damage(victims) for name, victims in candidates.items()}
+    damages = {name: eviction_cost(victims) for name, victims in candidates.items()}
     least = min(damages.values())
     return sorted(name for name, each in damages.items() if each == least)
 
 
-def damage(victims: Victims) -> Damage:
+def eviction_cost(victims: Victims) -> EvictionCost:
     """What evicting them means, the criteria in their order, each such that less is better.
 
     Budgets violated; the highest priority; the sum of the priorities; the number of pods; how early the first of those

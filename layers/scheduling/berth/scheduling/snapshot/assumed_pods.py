@@ -43,7 +43,7 @@ def assumed_by_node(
     return found
 
 
-def with_assumed(node: NodeInfo, assumed: Mapping[str, tuple[Pod, ...]], uid: str) -> NodeInfo:
+def node_with_assumed(node: NodeInfo, assumed: Mapping[str, tuple[Pod, ...]], uid: str) -> NodeInfo:
     """The node with the pods assumed to be there, but for the one with this UID: it does not stand in its own way."""
     pods = tuple(pod for pod in assumed.get(node.name, ()) if pod.uid != uid)
     return node.exchanging((), pods)

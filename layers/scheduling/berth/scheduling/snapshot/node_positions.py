@@ -104,30 +104,30 @@ class NodePositions:
 class NodeRefs(Sequence[str]):
     """Names with their positions; of a request: each once and in its order."""
 
-    __slots__ = ("_by", "names", "positions")
+    __slots__ = ("names", "positions", "source")
 
-    def __init__(self, names: list[str], positions: Sequence[int], by: NodePositions) -> None:
+    def __init__(self, names: list[str], positions: Sequence[int], source: NodePositions) -> None:
         """`names` is kept, not copied."""
-        self.names, self.positions, self._by = names, positions, by
+        self.names, self.positions, self.source = names, positions, source
 
     @classmethod
-    def of(cls, names: Sequence[str], by: NodePositions) -> NodeRefs:
+    def of(cls, names: Sequence[str], source: NodePositions) -> NodeRefs:
         """A name that is repeated counts once. What these positions have located already is not located again."""
         if isinstance(names, NodeRefs):
-            if names._by is by:
+            if names.source is source:
                 return names
             names = names.names
         kept = names if isinstance(names, list) else list(names)
-        positions = by.of(kept)
+        positions = source.of(kept)
         # A set of integers is made in a third of the time of one of names.
         if len(set(positions)) < len(kept):
             kept = list(dict.fromkeys(kept))
-            positions = by.of(kept)
-        return cls(kept, positions, by)
+            positions = source.of(kept)
+        return cls(kept, positions, source)
 
-    def picked(self, mask: bytes) -> NodeRefs:
+    def selected(self, mask: bytes) -> NodeRefs:
         """Those for which the byte is not 0."""
-        return NodeRefs(list(compress(self.names, mask)), tuple(compress(self.positions, mask)), self._by)
+        return NodeRefs(list(compress(self.names, mask)), tuple(compress(self.positions, mask)), self.source)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -30,7 +30,7 @@ class Snapshot:
 
     nodes: with the pods on them. unbound: pods without a node, by UID. nominated: those of them that preemption makes
     room for, by node; gated pods are not. strays: pods on nodes that are not known. assumed: pods that are being bound,
-    by node; of those that the nodes do not have yet. base: then the same without them.
+    by node, as far as the nodes do not have them yet. without_assumed: then the same snapshot without them.
     """
 
     nodes: NodeList
@@ -45,7 +45,7 @@ class Snapshot:
     domains: TopologyIndex = field(default_factory=TopologyIndex, repr=False)
     pending_pod_index: PodIndex = field(default_factory=PodIndex, repr=False)
     assumed: Mapping[str, tuple[Pod, ...]] = field(default_factory=lambda: NOBODY)
-    base: Snapshot | None = field(default=None, repr=False)
+    without_assumed: Snapshot | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -137,7 +137,7 @@ class Snapshot:
             domains=TopologyIndex() if relabelled else self.domains,
             pending_pod_index=pod_index,
             assumed=NOBODY,
-            base=None,
+            without_assumed=None,
         )
 
     def assuming(self, assumed: Iterable[Assumed]) -> Snapshot:
@@ -150,7 +150,7 @@ class Snapshot:
             return self
         uids = {pod.uid for pods in found.values() for pod in pods}
         waiting = (pod for pods in self.nominated.values() for pod in pods if pod.uid not in uids)
-        return replace(self, assumed=MappingProxyType(found), nominated=nominated(waiting), base=self.unassumed)
+        return replace(self, assumed=MappingProxyType(found), nominated=nominated(waiting), without_assumed=self.base)
 
     def with_nodes(self, nodes: Iterable[NodeInfo]) -> Snapshot:
         """Another snapshot, of these nodes alone, with the pods that this one has on them, is binding and awaits."""
@@ -158,16 +158,16 @@ class Snapshot:
         names = {node.name for node in found}
         alone = replace(Snapshot.of(found, self.unbound.values()), nominated=self.nominated)
         assumed = {name: pods for name, pods in self.assumed.items() if name in names}
-        return replace(alone, assumed=MappingProxyType(assumed), base=alone) if assumed else alone
+        return replace(alone, assumed=MappingProxyType(assumed), without_assumed=alone) if assumed else alone
 
     @property
-    def unassumed(self) -> Snapshot:
-        """Without the pods that are being bound: what is worked out on it holds whoever is."""
-        return self if self.base is None else self.base
+    def base(self) -> Snapshot:
+        """The snapshot without assumed pods. Verdicts and scores are remembered for it."""
+        return self if self.without_assumed is None else self.without_assumed
 
     @property
-    def settled(self) -> Snapshot:
-        """As if the pods that are being bound were on their nodes. Another moment, of which nothing is remembered."""
+    def with_assumed(self) -> Snapshot:
+        """A snapshot in which the assumed pods are on their nodes. Nothing is remembered for it."""
         if not self.assumed:
             return self
         uids = {pod.uid for pods in self.assumed.values() for pod in pods}
@@ -180,7 +180,7 @@ class Snapshot:
             history=History(),
             pending_pod_index=PodIndex(),
             assumed=NOBODY,
-            base=None,
+            without_assumed=None,
         )
 
     @property
