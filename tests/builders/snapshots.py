@@ -17,7 +17,9 @@ def content(snapshot: Snapshot) -> Mapping[str, object]:
         "nodes": {name: _node(node) for name, node in snapshot.nodes.items()},
         "unbound": dict(snapshot.unbound),
         "nominated": {name: {pod.uid: pod for pod in pods} for name, pods in snapshot.nominated.items()},
-        "strays": {name: {pod.uid: pod for pod in pods} for name, pods in snapshot.strays.items()},
+        "pods_on_unknown_nodes": {
+            name: {pod.uid: pod for pod in pods} for name, pods in snapshot.pods_on_unknown_nodes.items()
+        },
         "namespaces": dict(snapshot.namespaces),
         "disruption budgets": {(budget.namespace, budget.name): budget for budget in snapshot.disruption_budgets},
         "priority classes": dict(snapshot.priority_classes),
@@ -37,8 +39,8 @@ def _node(node: NodeInfo) -> Mapping[str, object]:
         "not zero": (usage.non_zero_cpu, usage.non_zero_memory),
         "label sets": _counted(usage.label_sets),
         "terminating": _counted(usage.terminating),
-        "affine": _counted(usage.affine),
-        "anti-affine": _counted(usage.anti_affine),
+        "specs_with_affinity": _counted(usage.specs_with_affinity),
+        "anti-specs_with_affinity": _counted(usage.specs_with_anti_affinity),
         "host ports": usage.host_ports,
     }
 

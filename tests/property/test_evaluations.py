@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import Pod
@@ -58,7 +58,7 @@ def test_carried_along_any_changes_it_says_what_one_made_anew_says(
     profile: Profile, cluster: Cluster, changes: list[list[Event]], pods: list[Pod], shapes: int, data: st.DataObject
 ) -> None:
     """With room for fewer shapes than there are, too, and not asked after every change."""
-    evaluations, snapshot = Evaluations(shapes), cluster.anew()
+    evaluations, snapshot = EvaluationCache(shapes), cluster.anew()
     for together in [[], *changes]:
         cluster, snapshot = happened(cluster, snapshot, together)
         for pod in pods:
@@ -70,7 +70,7 @@ def test_carried_along_any_changes_it_says_what_one_made_anew_says(
 def test_nodes_that_a_full_list_shares_with_the_one_before_are_remembered_rightly(
     cluster: Cluster, changes: list[list[Event]], pod: Pod
 ) -> None:
-    profile, evaluations, snapshot = PROFILES["full"], Evaluations(), cluster.anew()
+    profile, evaluations, snapshot = PROFILES["full"], EvaluationCache(), cluster.anew()
     for together in changes:
         cluster, _ = happened(cluster, snapshot, together)
         snapshot = cluster.anew().sharing(snapshot)
@@ -105,7 +105,7 @@ def switching_often() -> Iterator[None]:
 def test_threads_with_different_pods_and_snapshots_get_what_each_alone_would_get(
     cluster: Cluster, changes: list[list[Event]], pods: list[Pod], shapes: int, random: Random
 ) -> None:
-    profile, evaluations, snapshot = PROFILES["full"], Evaluations(shapes), cluster.anew()
+    profile, evaluations, snapshot = PROFILES["full"], EvaluationCache(shapes), cluster.anew()
     expected: list[tuple[Snapshot, Pod, Found]] = []
     for together in [[], *changes]:
         cluster, snapshot = happened(cluster, snapshot, together)

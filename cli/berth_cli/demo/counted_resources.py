@@ -15,7 +15,7 @@ import boto3
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.entry import EntryState, NodeLedger
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.fields.reading import Object, an_object
+from berth.scheduling.fields.reading import Object, read_object
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY
 from berth_cli.config.document import load_configuration
 from berth_cli.demo.cluster_dump import write_dump
@@ -52,7 +52,7 @@ def run(path: Path, client: ExtenderClient, view: View) -> None:
     nodes = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
     pods = [_pending(pod) for pod in read_manifests([EXAMPLE / "pods.yaml"]).stored(PriorityClasses(()))]
     slices = [pod for pod in pods if not pod.name.startswith("solver")]
-    names = [str(an_object(node["metadata"], "Node.metadata")["name"]) for node in nodes]
+    names = [str(read_object(node["metadata"], "Node.metadata")["name"]) for node in nodes]
     ledger, scheduler = _Ledger(), Scheduler(client)
     write_dump(path, [*nodes, *(pod.manifest for pod in slices)])
     ledger.wait(lambda found: found.keys() >= set(names))
@@ -83,7 +83,7 @@ def _schedule(scheduler: Scheduler, pod: PendingPod, names: Sequence[str], view:
 
 
 def _pending(stored: Object) -> PendingPod:
-    metadata, spec = an_object(stored["metadata"], "Pod.metadata"), an_object(stored["spec"], "Pod.spec")
+    metadata, spec = read_object(stored["metadata"], "Pod.metadata"), read_object(stored["spec"], "Pod.spec")
     manifest = {**stored, "spec": {**spec, "schedulerName": SCHEDULER}, "status": {}}
     return PendingPod(str(metadata["name"]), str(metadata["namespace"]), str(metadata["uid"]), manifest)
 

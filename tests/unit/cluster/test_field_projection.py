@@ -37,7 +37,7 @@ from berth.scheduling.framework.plugin import FilterPlugin
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node
 from berth.scheduling.objects.pod_reading import PodReader
-from berth.scheduling.objects.projection import decoded_shared_part
+from berth.scheduling.objects.projection import decode_shared_fields
 from berth.scheduling.plugins.registry import REGISTRY
 from tests.bench import large_cluster
 from tests.builders.counted import (
@@ -114,7 +114,7 @@ def kept(resource: Resource, found: Mapping[str, Any], needs: RequiredFields = L
     """What is kept; a compact pod's shared part decoded."""
     trimmed = dict(projections(needs)[resource](orjson.loads(orjson.dumps(found))))
     if "shared" in trimmed:
-        trimmed["shared"] = decoded_shared_part(str(trimmed["shared"]))
+        trimmed["shared"] = decode_shared_fields(str(trimmed["shared"]))
     return trimmed
 
 

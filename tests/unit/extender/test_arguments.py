@@ -10,7 +10,7 @@ from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot.assumed_pods import Assumed
+from berth.scheduling.snapshot.assumed_pods import AssumedPod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import (
     LICENCE,
@@ -91,7 +91,7 @@ def test_full_mode_takes_the_pods_of_the_cache_where_the_pod_asks_for_what_is_co
     """The request has nodes without their pods: what they hold would be free otherwise."""
     holding = asking("holds", "n1", licence="3")
     cached = Snapshot.of([counted_node("n1", "9"), counted_node("other", "9")], [holding])
-    cached = cached.assuming([Assumed("ml", "a", "uid-a", "n1", {LICENCE: 1})])
+    cached = cached.assuming([AssumedPod("ml", "a", "uid-a", "n1", {LICENCE: 1})])
     request = full_mode([counted_node_object("n1", "4"), counted_node_object("new", "4")], asking_object(licence="1"))
     found = read_candidates(body_of(request), Answering(cached, configuration()))
     assert isinstance(found, Candidates)

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Code
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.policy import Feasibility, Policy
 from berth.scheduling.preemption.victim_review import Proposal
-from berth.scheduling.snapshot.assumed_pods import Assumed
+from berth.scheduling.snapshot.assumed_pods import AssumedPod
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import LICENCE, LICENCES, MEMORY, asking, configuration, counted_node, on_device
@@ -36,8 +36,8 @@ def reasons(found: Feasibility) -> dict[str, str]:
     return {name: status.message for name, status in found.rejected.items()}
 
 
-def assumed(name: str = "a", node: str = "n1", shares: Mapping[str, int] | None = None) -> Assumed:
-    return Assumed("ml", name, f"uid-{name}", node, shares or {LICENCE: 2})
+def assumed(name: str = "a", node: str = "n1", shares: Mapping[str, int] | None = None) -> AssumedPod:
+    return AssumedPod("ml", name, f"uid-{name}", node, shares or {LICENCE: 2})
 
 
 def cluster(pods: Iterable[Pod] = (), licences: int = 4) -> Snapshot:
@@ -60,7 +60,7 @@ def cluster(pods: Iterable[Pod] = (), licences: int = 4) -> Snapshot:
         pytest.param([], [assumed(shares={LICENCE: 1})], ["n1", "n2"], id="little"),
     ],
 )
-def test_who_is_being_bound_counts(pods: list[Pod], open_reservations: list[Assumed], feasible: list[str]) -> None:
+def test_who_is_being_bound_counts(pods: list[Pod], open_reservations: list[AssumedPod], feasible: list[str]) -> None:
     asks = asking("asks", licence="3")
     decision = policy().feasibility(asks, NAMES, cluster(pods).assuming(open_reservations))
     assert decision.feasible == feasible
@@ -209,7 +209,7 @@ def test_what_was_remembered_of_the_snapshot_holds(monkeypatch: pytest.MonkeyPat
 
 
 def test_an_evaluation_is_that_of_the_moment_whoever_is_assumed() -> None:
-    profile, evaluations, snapshot = policy().profile, Evaluations(), cluster()
+    profile, evaluations, snapshot = policy().profile, EvaluationCache(), cluster()
     pod = asking("asks", licence="1")
     assert evaluations.of(profile, pod, snapshot) is evaluations.of(profile, pod, snapshot.assuming([assumed()]))
     assert evaluations.of(profile, pod, snapshot) is not evaluations.of(profile, pod, cluster())

@@ -8,7 +8,7 @@ import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod, read_pods
 from berth.scheduling.snapshot.changes import Changes
@@ -78,7 +78,7 @@ def test_wherever_pods_come_and_go_the_counts_are_those_made_anew(
 ) -> None:
     asking = read_pod(manifest("asking", "web", "", own))
     assert isinstance(asking, Pod)
-    evaluations, pods = Evaluations(), [placed("first", "web", "a", others), placed("else", "db", "b", {})]
+    evaluations, pods = EvaluationCache(), [placed("first", "web", "a", others), placed("else", "db", "b", {})]
     snapshot = snapshot_of(pods)
     found = [said_by(evaluations.of(FULL, asking, snapshot), asking)]
     moves = [

@@ -10,7 +10,7 @@ from weakref import ref
 import pytest
 
 from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE, Evaluation
-from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.framework.plugin import FilterPlugin, ScorePlugin
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
@@ -58,7 +58,7 @@ def profile(plugin: Remembers, name: str = "test") -> Profile:
 
 
 def test_a_node_is_asked_about_once_for_pods_of_one_shape() -> None:
-    plugin, evaluations = Remembers(), Evaluations()
+    plugin, evaluations = Remembers(), EvaluationCache()
     snapshot = Snapshot.of([labelled("a", "1"), node("b")])
     for name in ("first", "second", "third"):
         evaluation = evaluations.of(profile(plugin), pod(name), snapshot)
@@ -69,7 +69,7 @@ def test_a_node_is_asked_about_once_for_pods_of_one_shape() -> None:
 
 
 def test_pods_of_another_shape_are_judged_by_themselves() -> None:
-    plugin, evaluations = Remembers(), Evaluations()
+    plugin, evaluations = Remembers(), EvaluationCache()
     snapshot = Snapshot.of([labelled("a", "1")])
     for namespace in ("one", "two", "one"):
         assert evaluations.of(profile(plugin), pod(namespace=namespace), snapshot).statuses["a"] is SUCCESS
@@ -77,7 +77,7 @@ def test_pods_of_another_shape_are_judged_by_themselves() -> None:
 
 
 def test_profiles_do_not_share_verdicts() -> None:
-    one, two, evaluations = Remembers(), Remembers(), Evaluations()
+    one, two, evaluations = Remembers(), Remembers(), EvaluationCache()
     snapshot = Snapshot.of([labelled("a", "1")])
     assert evaluations.of(profile(one, "one"), pod(), snapshot).statuses["a"] is SUCCESS
     assert evaluations.of(profile(two, "two"), pod(), snapshot).statuses["a"] is SUCCESS
@@ -85,7 +85,7 @@ def test_profiles_do_not_share_verdicts() -> None:
 
 
 def test_what_did_not_change_is_carried_to_a_later_snapshot_and_what_did_is_not() -> None:
-    plugin, evaluations = Remembers(), Evaluations()
+    plugin, evaluations = Remembers(), EvaluationCache()
     before = Snapshot.of([labelled("same", "1"), labelled("changed", "1"), labelled("gone", "1")])
     evaluation = evaluations.of(profile(plugin), pod(), before)
     assert scores(evaluation, "same", "changed", "gone") == [1, 1, 1]
@@ -101,7 +101,7 @@ def test_what_did_not_change_is_carried_to_a_later_snapshot_and_what_did_is_not(
 
 
 def test_the_evaluation_of_the_earlier_snapshot_stays_as_it_was() -> None:
-    plugin, evaluations = Remembers(), Evaluations()
+    plugin, evaluations = Remembers(), EvaluationCache()
     before = Snapshot.of([labelled("a", "1")])
     earlier = evaluations.of(profile(plugin), pod(), before)
     assert scores(earlier, "a") == [1]
@@ -110,7 +110,7 @@ def test_the_evaluation_of_the_earlier_snapshot_stays_as_it_was() -> None:
 
 
 def test_what_is_remembered_of_a_shape_does_not_keep_its_snapshot_alive() -> None:
-    evaluations, snapshot = Evaluations(), Snapshot.of([labelled("a", "1")])
+    evaluations, snapshot = EvaluationCache(), Snapshot.of([labelled("a", "1")])
     evaluation = evaluations.of(profile(Remembers()), pod(), snapshot)
     assert scores(evaluation, "a") == [1]
     gone = ref(snapshot)
@@ -122,7 +122,7 @@ def test_what_is_remembered_of_a_shape_does_not_keep_its_snapshot_alive() -> Non
 
 def test_an_unknown_name_is_never_remembered() -> None:
     """Names come from the request and have no bound; and the node may join before the next call."""
-    plugin, evaluations = Remembers(), Evaluations()
+    plugin, evaluations = Remembers(), EvaluationCache()
     empty = Snapshot.of([])
     evaluation = evaluations.of(profile(plugin), pod(), empty)
     assert [evaluation.statuses[f"n{index}"] for index in range(1_000)] == [NOT_IN_CACHE] * 1_000
@@ -134,7 +134,7 @@ def test_an_unknown_name_is_never_remembered() -> None:
 
 
 def test_the_shapes_used_longest_ago_are_forgotten_first() -> None:
-    plugin, evaluations = Remembers(), Evaluations(max_shapes=2)
+    plugin, evaluations = Remembers(), EvaluationCache(max_shapes=2)
     snapshot = Snapshot.of([labelled("a", "1")])
 
     def ask(namespace: str) -> None:
@@ -146,7 +146,7 @@ def test_the_shapes_used_longest_ago_are_forgotten_first() -> None:
 
 
 def test_threads_on_different_snapshots_get_answers_of_their_own() -> None:
-    plugin, evaluations, together = Remembers(), Evaluations(), Barrier(8)
+    plugin, evaluations, together = Remembers(), EvaluationCache(), Barrier(8)
     snapshots = [Snapshot.of([labelled(f"n{index}", str(value)) for index in range(200)]) for value in range(8)]
 
     def ask(value: int) -> set[int]:

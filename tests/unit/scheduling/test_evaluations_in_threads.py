@@ -8,12 +8,12 @@ from threading import Event
 
 import pytest
 
-from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node
 from tests.builders.pods import pod
@@ -25,7 +25,7 @@ class Passes(ClusterFilter):
     def filter(self, node: NodeInfo) -> Status:
         return SUCCESS
 
-    def moved_to(self, snapshot: Snapshot, step: Step) -> tuple[ClusterFilter, Collection[str] | None]:
+    def updated_to(self, snapshot: Snapshot, step: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
         return self, ()
 
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
@@ -56,7 +56,7 @@ class TakesLong(ClusterFilterPlugin):
 
 @pytest.mark.parametrize("same_snapshot", [True, False], ids=["of one snapshot", "of another snapshot"])
 def test_counting_for_one_shape_does_not_hold_up_another(same_snapshot: bool) -> None:
-    plugin, evaluations, snapshot = TakesLong(), Evaluations(), Snapshot.of([node("a")])
+    plugin, evaluations, snapshot = TakesLong(), EvaluationCache(), Snapshot.of([node("a")])
     profile = Profile("test", (plugin,), ())
     with ThreadPoolExecutor(2) as pool:
         slow = pool.submit(evaluations.of, profile, pod(namespace="slow"), snapshot)
@@ -69,7 +69,7 @@ def test_counting_for_one_shape_does_not_hold_up_another(same_snapshot: bool) ->
 
 
 def test_who_asks_for_the_same_shape_waits_and_does_not_count_again() -> None:
-    plugin, evaluations, snapshot = TakesLong(), Evaluations(), Snapshot.of([node("a")])
+    plugin, evaluations, snapshot = TakesLong(), EvaluationCache(), Snapshot.of([node("a")])
     profile = Profile("test", (plugin,), ())
     with ThreadPoolExecutor(4) as pool:
         calls = [pool.submit(evaluations.of, profile, pod(namespace="slow"), snapshot) for _ in range(4)]
@@ -80,7 +80,7 @@ def test_who_asks_for_the_same_shape_waits_and_does_not_count_again() -> None:
 
 
 def test_a_call_that_began_earlier_gets_its_own_snapshot_and_the_later_one_stays() -> None:
-    plugin, evaluations = TakesLong(), Evaluations()
+    plugin, evaluations = TakesLong(), EvaluationCache()
     profile = Profile("test", (plugin,), ())
     earlier = Snapshot.of([node("a")])
     later = Snapshot.of([node("a", {"new": ""})]).sharing(earlier)

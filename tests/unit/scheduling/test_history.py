@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from berth.scheduling.objects import Pod, read_pods
-from berth.scheduling.snapshot.history import MAX_STEPS, MIN_NODES, History, MovedPods, Step
+from berth.scheduling.snapshot.history import MAX_DELTAS, MIN_NODES, History, PodMoves, SnapshotDelta
 from tests.builders.nodes import labelled, node
 
 
@@ -22,23 +22,23 @@ OLD, NEW = labelled("n", "old"), labelled("n", "new")
 
 def test_since_a_moment_itself_nothing_has_changed() -> None:
     history = History()
-    assert history.since(history.moment) == Step()
+    assert history.since(history.moment) == SnapshotDelta()
 
 
 def test_several_steps_are_one_in_which_nodes_are_as_they_were_at_first() -> None:
     start = History()
-    first = start.followed_by(Step({"n": OLD, "m": None}, frozenset("m"), positions=(1, 2)), 2)
-    second = first.followed_by(Step({"n": NEW}, frozenset("n"), positions=(1,), relabelled=True), 2)
+    first = start.followed_by(SnapshotDelta({"n": OLD, "m": None}, frozenset("m"), positions=(1, 2)), 2)
+    second = first.followed_by(SnapshotDelta({"n": NEW}, frozenset("n"), positions=(1,), relabelled=True), 2)
     found = second.since(start.moment)
     assert found is not None
     assert dict(found.before) == {"n": OLD, "m": None}
     assert (found.reset, set(found.positions), found.relabelled) == (frozenset("nm"), {1, 2}, True)
-    assert second.since(first.moment) == Step({"n": NEW}, frozenset("n"), positions=(1,), relabelled=True)
+    assert second.since(first.moment) == SnapshotDelta({"n": NEW}, frozenset("n"), positions=(1,), relabelled=True)
 
 
 def test_of_a_moment_on_another_branch_nothing_is_known() -> None:
     start = History()
-    one, other = (start.followed_by(Step({"n": OLD}), 1) for _ in range(2))
+    one, other = (start.followed_by(SnapshotDelta({"n": OLD}), 1) for _ in range(2))
     assert one.since(other.moment) is None
     assert start.since(one.moment) is None
 
@@ -47,17 +47,20 @@ def test_a_step_says_on_which_nodes_pods_moved_by_what_selectors_see_of_them() -
     web, term = {"labels": {"app": "web"}}, {"topologyKey": "zone", "labelSelector": {}}
     shy = {"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}}
     came, left, other = placed("came", web), placed("left", web), placed("other", shy)
-    moved = MovedPods.of([(came, "n1"), (left, "n2"), (other, "n2")])
+    moved = PodMoves.of([(came, "n1"), (left, "n2"), (other, "n2")])
     assert moved.by_label_set == {came.label_set: {"n1", "n2"}, other.label_set: {"n2"}}
     assert moved.by_spec == {other.spec: {"n2"}}
-    steps = [Step(moved=(moved,)), Step(moved=(MovedPods.of([(came, "n3")]),))]
-    assert [each.by_label_set[came.label_set] for each in Step.union(steps).moved] == [{"n1", "n2"}, {"n3"}]
+    steps = [SnapshotDelta(pod_moves=(moved,)), SnapshotDelta(pod_moves=(PodMoves.of([(came, "n3")]),))]
+    assert [each.by_label_set[came.label_set] for each in SnapshotDelta.union(steps).pod_moves] == [
+        {"n1", "n2"},
+        {"n3"},
+    ]
 
 
 @pytest.mark.parametrize(
     ("a_step", "reach"),
     [
-        pytest.param(1, MAX_STEPS, id="at most so many steps"),
+        pytest.param(1, MAX_DELTAS, id="at most so many steps"),
         pytest.param(100, MIN_NODES // 100, id="at most as many changed nodes as there are, if these are many"),
     ],
 )
@@ -65,7 +68,9 @@ def test_it_reaches_back_so_far(a_step: int, reach: int) -> None:
     history = History()
     moments = [history.moment]
     for _ in range(reach + 5):
-        history = history.followed_by(Step({f"n{index}": node(f"n{index}") for index in range(a_step)}), nodes=10)
+        history = history.followed_by(
+            SnapshotDelta({f"n{index}": node(f"n{index}") for index in range(a_step)}), nodes=10
+        )
         moments.append(history.moment)
     assert history.since(moments[-1 - reach]) is not None
     assert history.since(moments[-2 - reach]) is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.framework.status import SUCCESS, Code, Status, undecidable, unresolvable, unschedulable
+from berth.scheduling.framework.status import SUCCESS, Code, Status, error_status, unresolvable, unschedulable
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 
@@ -47,7 +47,7 @@ def test_two_snapshots_of_equal_nodes_are_two_moments() -> None:
         (SUCCESS, Code.SUCCESS, ""),
         (unschedulable("P", "one"), Code.UNSCHEDULABLE, "one"),
         (unresolvable("P", "one", "two"), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "one, two"),
-        (undecidable("P", "one"), Code.ERROR, "one"),
+        (error_status("P", "one"), Code.ERROR, "one"),
     ],
 )
 def test_a_status_has_a_code_and_its_reasons_as_one_text(status: Status, code: Code, message: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import pytest
 
 from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
-from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.verdicts import Verdicts
 from berth.scheduling.framework.plugin import FilterPlugin
 from berth.scheduling.framework.profile import Profile
@@ -35,13 +35,13 @@ class Says(FilterPlugin):
 PROFILE = Profile("test", (Says(),), ())
 
 
-def verdicts_on(snapshot: Snapshot, evaluations: Evaluations | None = None) -> Verdicts:
-    return (evaluations or Evaluations()).of(PROFILE, pod(), snapshot).statuses
+def verdicts_on(snapshot: Snapshot, evaluations: EvaluationCache | None = None) -> Verdicts:
+    return (evaluations or EvaluationCache()).of(PROFILE, pod(), snapshot).statuses
 
 
 @pytest.mark.parametrize("count", [pytest.param(10, id="few"), pytest.param(600, id="more than a byte can tell apart")])
 def test_there_may_be_as_many_different_statuses_as_there_are_nodes(count: int) -> None:
-    evaluations = Evaluations()
+    evaluations = EvaluationCache()
     names = [f"n{index}" for index in range(count)]
     snapshot = Snapshot.of([node("passes"), *(labelled(name, name) for name in names)])
     found = verdicts_on(snapshot, evaluations).filter_nodes(NodeRefs.of(["new", *names, "passes"], snapshot.positions))
@@ -84,7 +84,7 @@ def test_a_verdict_may_be_amended_in_both_directions() -> None:
 
 
 def test_a_node_that_takes_the_position_of_one_that_left_is_judged_by_itself() -> None:
-    evaluations = Evaluations()
+    evaluations = EvaluationCache()
     before = Snapshot.of([node("stays"), labelled("goes", "1")])
     assert verdicts_on(before, evaluations)["goes"] == unresolvable("Says", "1")
     after = before.with_changes(Changes(nodes_gone=["goes"], nodes=[node("comes")]))

@@ -38,7 +38,7 @@ from berth.cluster.watch.resources import (
 )
 from berth.nodecache.feed.cluster import KubernetesObject
 from berth.scheduling.objects import trimmed_node
-from berth.scheduling.objects.projection import compact_pod, is_placed, picked, without_images
+from berth.scheduling.objects.projection import compact_pod, is_placed, select_fields, without_images
 from berth.scheduling.policy import Policy
 
 PROJECTION_VERSION = 1
@@ -136,10 +136,10 @@ def _only(
     status: tuple[str, ...] = (),
     top: tuple[str, ...] = (),
 ) -> KubernetesObject:
-    projected = picked(obj, top)
+    projected = select_fields(obj, top)
     for part, names in (("metadata", ("name", "namespace", *metadata)), ("spec", spec), ("status", status)):
         value = obj.get(part)
-        some = picked(value, names) if isinstance(value, dict) else value
+        some = select_fields(value, names) if isinstance(value, dict) else value
         # A part of the wrong type is kept, so that the decoding can name it.
         if names and some not in (None, {}):
             projected[part] = some

@@ -14,7 +14,7 @@ from threading import Lock
 
 from pydantic import ValidationError
 
-from berth.scheduling.configuration.document import BerthConfiguration, complaints
+from berth.scheduling.configuration.document import BerthConfiguration, validation_messages
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.policy import Policy
 
@@ -101,4 +101,4 @@ def parsed(document: str, where: str) -> BerthConfiguration:
     try:
         return BerthConfiguration.model_validate_json(document)
     except ValidationError as error:
-        raise ConfigurationInvalid("; ".join(f"{where}: {line}" for line in complaints(error))) from error
+        raise ConfigurationInvalid("; ".join(f"{where}: {line}" for line in validation_messages(error))) from error

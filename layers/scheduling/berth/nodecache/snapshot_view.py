@@ -166,7 +166,7 @@ def _removed_pods(before: LayeredMap[Pod], pods: Mapping[str, Pod | None]) -> It
 
 def _is_new(node: NodeInfo, before: Snapshot) -> bool:
     known = before.nodes.get(node.name)
-    return known is None or node.holding_pods_of(known) != known
+    return known is None or node.with_pods_of(known) != known
 
 
 def _merged(before: Mapping[str, T], latest: DecodedResource[T]) -> Mapping[str, T]:

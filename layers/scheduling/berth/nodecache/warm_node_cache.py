@@ -29,7 +29,7 @@ from berth.nodecache.snapshot_view import CachedCluster
 from berth.reservations.ledger.entry import OpenReservation
 from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot.assumed_pods import Assumed
+from berth.scheduling.snapshot.assumed_pods import AssumedPod
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
@@ -135,7 +135,8 @@ class WarmNodeCache(NodeCache):
         # If two attempts bind a pod to a node, the later reservation counts.
         latest = {(each.pod.uid, each.node): each for each in sorted(reservations, key=lambda each: each.since)}
         found = snapshot.assuming(
-            Assumed(each.pod.namespace, each.pod.name, each.pod.uid, each.node, each.shares) for each in latest.values()
+            AssumedPod(each.pod.namespace, each.pod.name, each.pod.uid, each.node, each.shares)
+            for each in latest.values()
         )
         self._assumed = snapshot, reservations, found
         return found

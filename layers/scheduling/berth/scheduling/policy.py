@@ -1,4 +1,4 @@
-"""The decisions behind the verbs: a profile applied to the nodes of one request."""
+"""The decisions of the verbs: a profile applied to the nodes of one request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluation.evaluation_cache import Evaluations
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.nominated_pods import nodes_with_assumed, nominated_verdicts
 from berth.scheduling.evaluation.verdicts import NONE_REJECTED, FilterResult, Rejected
 from berth.scheduling.framework.profile import Profile, Scale
@@ -50,14 +50,14 @@ class Exemption(BaseModel):
 
 
 class Choose(StrEnum):
-    """ALL: every node that the policy agrees to, for the scheduler to choose from. ONE: the best of them alone."""
+    """Which nodes preempt answers. ALL: every accepted node; the scheduler chooses. ONE: the best node alone."""
 
     ONE = "one"
     ALL = "all"
 
 
 class PreemptionConfiguration(BaseModel):
-    """choose: `one` or `all`. One where no other extender is asked after Berth: the scheduler has no choice left."""
+    """choose: `one` or `all`. Use `one` only where no other extender follows: the scheduler cannot choose then."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
@@ -65,8 +65,10 @@ class PreemptionConfiguration(BaseModel):
 
 
 class Unresolvable(StrEnum):
-    """ALWAYS: all of them, as kube-scheduler 1.36 needs it (fact 15). AS_PLUGINS_SAY: for a scheduler that asks
-    extenders in preemption, too; before that it brings a pod that is tried without end.
+    """Which rejected nodes are unresolvable.
+
+    ALWAYS: all of them, as kube-scheduler 1.36 needs it (fact 15). AS_PLUGINS_SAY: for a scheduler that also filters by
+    extenders in preemption; with an older one a pod is tried without end.
     """
 
     ALWAYS = "always"
@@ -120,7 +122,7 @@ class Policy:
         self._profiles = profiles
         self._exemption = exemption
         self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in (profile, *profiles.values())}
-        self._evaluations = Evaluations()
+        self._evaluations = EvaluationCache()
 
     @property
     def all_profiles(self) -> tuple[Profile, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from berth.scheduling.configuration.document import BerthConfiguration, complaints
+from berth.scheduling.configuration.document import BerthConfiguration, validation_messages
 from tests.builders.counted import LICENCE, LICENCES, MEMORY, SIZES, SLICES, configuration
 
 COUNT = {"nodeLabel": "nvidia.com/gpu.count"}
@@ -128,12 +128,12 @@ def test_what_may_stand_there(resource: dict[str, object]) -> None:
 def test_a_wrong_field_is_named(resources: list[Any], complaint: str) -> None:
     with pytest.raises(ValidationError) as caught:
         BerthConfiguration.model_validate({"managedResources": resources})
-    [found] = complaints(caught.value)
+    [found] = validation_messages(caught.value)
     assert found.startswith(complaint)
 
 
 @pytest.mark.parametrize(
-    ("document", "doubts"),
+    ("document", "warnings"),
     [
         pytest.param({}, [], id="nothing to count"),
         pytest.param({"profile": "managed-resources", "managedResources": [LICENCES]}, [], id="counted"),
@@ -165,6 +165,6 @@ def test_a_wrong_field_is_named(resources: list[Any], complaint: str) -> None:
         ),
     ],
 )
-def test_what_is_hardly_meant_is_said(document: dict[str, object], doubts: list[str]) -> None:
-    found = BerthConfiguration.model_validate(document).doubts
-    assert [doubt[: len(start)] for doubt, start in zip(found, doubts, strict=True)] == doubts
+def test_what_is_hardly_meant_is_said(document: dict[str, object], warnings: list[str]) -> None:
+    found = BerthConfiguration.model_validate(document).warnings
+    assert [doubt[: len(start)] for doubt, start in zip(found, warnings, strict=True)] == warnings

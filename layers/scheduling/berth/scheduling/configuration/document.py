@@ -19,9 +19,15 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
-from berth.scheduling.configuration.plugin_config import PluginConfig, PluginName, built, each_once, refuse_repeated
+from berth.scheduling.configuration.plugin_config import (
+    PluginConfig,
+    PluginName,
+    build_plugin,
+    refuse_repeated,
+    refuse_repeated_plugins,
+)
 from berth.scheduling.framework.profile import Profile, Scale
-from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY, SHIPPED, Composition, Enabled, build
+from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY, SHIPPED, Composition, WeightedPlugin, build
 from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.policy import Exemption, Policy, PreemptionConfiguration, Unresolvable
@@ -92,7 +98,7 @@ class PluginSet(_Document):
         return enabled
 
 
-PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(each_once)]
+PluginConfigs = Annotated[tuple[PluginConfig, ...], AfterValidator(refuse_repeated_plugins)]
 
 
 class ProfileDefinition(_Document):
@@ -122,7 +128,7 @@ class ProfileDefinition(_Document):
         base = Composition() if self.extends is None else SHIPPED[self.extends]
         gone = {each.name for each in self.plugins.disabled}
         found = {} if "*" in gone else {each.name: each for each in base.plugins if each.name not in gone}
-        found |= {each.name: Enabled(each.name, each.weight) for each in self.plugins.enabled}
+        found |= {each.name: WeightedPlugin(each.name, each.weight) for each in self.plugins.enabled}
         return Composition(tuple(found.values()), base.scale if self.scores is None else self.scores)
 
 
@@ -153,7 +159,7 @@ class BerthConfiguration(_Document):
         return Counting(self.managed_resources)
 
     @property
-    def doubts(self) -> tuple[str, ...]:
+    def warnings(self) -> tuple[str, ...]:
         """What is valid, and yet hardly meant."""
         names = dict.fromkeys((self.profile, *self.profiles.values()))
         counts = {name: "ManagedResources" in {each.name for each in self.composition(name).plugins} for name in names}
@@ -196,11 +202,14 @@ class BerthConfiguration(_Document):
         return build(
             name,
             composition.scale,
-            [(built(each.name, configs).with_counting(self.counting), each.weight) for each in composition.plugins],
+            [
+                (build_plugin(each.name, configs).with_counting(self.counting), each.weight)
+                for each in composition.plugins
+            ],
         )
 
 
-def complaints(error: ValidationError) -> Iterator[str]:
+def validation_messages(error: ValidationError) -> Iterator[str]:
     """One line per wrong field: which, and what it should be."""
     for detail in error.errors():
         yield f"{'.'.join(map(str, detail['loc'])) or 'document'}: {detail['msg']}"

@@ -21,10 +21,10 @@ from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, to_
 
 from berth.scheduling.framework.plugin import Plugin
 from berth.scheduling.plugins.custom_plugins import PACKAGE, PATTERN, NotAPlugin, custom_plugin
-from berth.scheduling.plugins.registry import REGISTRY, Registered
+from berth.scheduling.plugins.registry import REGISTRY, PluginFactory
 
 
-def registered(name: str) -> Registered:
+def plugin_factory(name: str) -> PluginFactory:
     """The plugin of that name, from the registry or of the user's own. Raises NotAPlugin."""
     return REGISTRY.get(name) or custom_plugin(name)
 
@@ -38,7 +38,7 @@ def _known(name: str) -> str:
             {"expected": expected, "package": PACKAGE},
         )
     try:
-        registered(name)
+        plugin_factory(name)
     except NotAPlugin as error:
         raise PydanticCustomError("plugin", "{reason}", {"reason": str(error)}) from error
     return name
@@ -64,7 +64,7 @@ class PluginConfig(BaseModel):
     def _args_are_the_plugins(cls, args: Any, info: ValidationInfo) -> Any:
         if "name" not in info.data:
             return args
-        kind = registered(info.data["name"]).args
+        kind = plugin_factory(info.data["name"]).args
         if isinstance(args, kind):
             return args
         # As JSON, for in strict mode that takes lists for sets, and still no text for a number.
@@ -91,7 +91,7 @@ def _alternative(name: JsonSchemaValue, args: JsonSchemaValue) -> JsonSchemaValu
     }
 
 
-def each_once(configs: tuple[PluginConfig, ...]) -> tuple[PluginConfig, ...]:
+def refuse_repeated_plugins(configs: tuple[PluginConfig, ...]) -> tuple[PluginConfig, ...]:
     """Refuse two configurations of one plugin."""
     refuse_repeated([config.name for config in configs])
     return configs
@@ -114,9 +114,9 @@ def refuse_repeated(names: Sequence[str]) -> None:
         )
 
 
-def built(name: str, configs: Iterable[PluginConfig]) -> Plugin:
+def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:
     """The plugin with its arguments: of several configurations the last, without any its defaults."""
-    found = registered(name)
+    found = plugin_factory(name)
     args = found.args()
     for config in configs:
         if config.name == name:

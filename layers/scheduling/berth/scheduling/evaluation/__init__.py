@@ -1,1 +1,1 @@
-"""What a profile says of the nodes of a snapshot for pods of one shape: verdicts and scores, kept between calls."""
+"""Verdicts and scores of a profile, remembered between calls for pods of one shape."""

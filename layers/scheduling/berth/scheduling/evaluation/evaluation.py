@@ -1,9 +1,9 @@
-"""What a profile says of the nodes of a snapshot, for pods of one shape.
+"""A profile's verdicts and scores of the nodes of a snapshot, for pods of one shape.
 
-A verdict or score of plugins that look at one node holds for every pod of the same shape until that node changes. A new
-snapshot shares the NodeInfo of every node that did not change; what was worked out for those is carried over. Plugins
-that look at all nodes bring their counts on by what changed, and say whose verdicts that may change. Normalised scores
-are never remembered: they depend on who else is a candidate.
+A verdict or score of a plugin that looks at one node is valid for every pod of the same shape until that node changes.
+A new snapshot shares the NodeInfo of every node that did not change, and the results for these nodes are carried over.
+Plugins that look at all nodes update their counts by the delta, and name the nodes whose verdicts may change.
+Normalised scores are never remembered: they depend on the other candidates.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Self
 
-from berth.scheduling.evaluation.local_scores import NONE_INSTEAD, LocalScores, add_weighted
-from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE, ClusterVerdicts, Codes, LocalVerdicts, Verdicts
+from berth.scheduling.evaluation.local_scores import NONE_REPLACED, LocalScores, add_weighted
+from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE, ClusterVerdicts, LocalVerdicts, StatusCodes, Verdicts
 from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore
 from berth.scheduling.framework.profile import LocalFilters, Profile
 from berth.scheduling.framework.status import Status
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
@@ -26,7 +26,7 @@ __all__ = ["NOT_IN_CACHE", "ClusterScores", "Evaluation", "LocalEvaluation"]
 
 
 class LocalEvaluation(DerivedFromSnapshot):
-    """What the plugins say that look at one node."""
+    """The results of the plugins that look at one node."""
 
     def __init__(self, filters: LocalFilters, scores: LocalScores, statuses: LocalVerdicts, snapshot: Snapshot) -> None:
         super().__init__(snapshot)
@@ -34,24 +34,24 @@ class LocalEvaluation(DerivedFromSnapshot):
 
     @classmethod
     def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
-        """A new one, with nothing worked out."""
+        """A new evaluation. Verdicts and scores are computed on first use."""
         filters = profile.pre_filter(pod)
-        verdicts = LocalVerdicts(filters, snapshot, Codes())
+        verdicts = LocalVerdicts(filters, snapshot, StatusCodes())
         return cls(filters, LocalScores.of(profile, pod, snapshot), verdicts, snapshot)
 
-    def carried_to(self, snapshot: Snapshot, step: Step) -> Self:
-        """The same for a later snapshot, with what still holds."""
-        changed = step.positions
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> Self:
+        """The evaluation for a later snapshot, with the results that are still valid."""
+        changed = delta.positions
         return type(self)(
             self.filters,
-            self.scores.carried_to(snapshot, changed),
-            self.statuses.carried_to(snapshot, changed),
+            self.scores.updated_to(snapshot, changed),
+            self.statuses.updated_to(snapshot, changed),
             snapshot,
         )
 
 
 class Evaluation(DerivedFromSnapshot):
-    """What all of them say."""
+    """The results of all plugins."""
 
     def __init__(
         self,
@@ -72,18 +72,18 @@ class Evaluation(DerivedFromSnapshot):
 
     @classmethod
     def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot, local: LocalEvaluation) -> Self:
-        """A new one. Counts over the whole snapshot where the profile has plugins that do."""
+        """A new evaluation. Plugins that look at all nodes count over the whole snapshot."""
         if local.filters.rejected is not None:
             return cls(profile, local, snapshot, None, ())
         rejected, filters = _pre_filter(profile.cluster_filters, pod, snapshot)
         return cls(profile, local, snapshot, rejected, filters)
 
-    def carried_to(self, snapshot: Snapshot, step: Step, local: LocalEvaluation) -> Self:
-        """The same evaluation for a later snapshot, with what still holds."""
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta, local: LocalEvaluation) -> Self:
+        """The evaluation for a later snapshot, with the results that are still valid."""
         filters = []
-        affected: list[int] | None = [*step.positions]
+        affected: list[int] | None = [*delta.positions]
         for each in self._all_filters:
-            later, names = each.moved_to(snapshot, step)
+            later, names = each.updated_to(snapshot, delta)
             filters.append(later)
             affected = (
                 None if affected is None or names is None else affected + [snapshot.positions[name] for name in names]
@@ -91,15 +91,15 @@ class Evaluation(DerivedFromSnapshot):
         evaluation = type(self)(self._profile, local, snapshot, self.rejected, tuple(filters))
         before, after = self.statuses, evaluation.statuses
         if affected is not None and isinstance(before, ClusterVerdicts) and isinstance(after, ClusterVerdicts):
-            after.keep(before, affected)
+            after.carry_over(before, affected)
         if self._cluster_scores is not None:
-            evaluation._cluster_scores = self._cluster_scores.moved_to(snapshot, step)
+            evaluation._cluster_scores = self._cluster_scores.updated_to(snapshot, delta)
         return evaluation
 
-    def totals(self, pod: Pod, located: NodeRefs, instead: Mapping[int, NodeInfo] = NONE_INSTEAD) -> list[int] | Status:
-        """The weighted scores of these feasible nodes, the only candidates. A Status says why there are none.
+    def totals(self, pod: Pod, nodes: NodeRefs, replaced: Mapping[int, NodeInfo] = NONE_REPLACED) -> list[int] | Status:
+        """The weighted scores of these feasible nodes, which are all candidates. A Status says why there are no scores.
 
-        instead: by position, nodes that plugins which look at one node score in place of those of the snapshot.
+        replaced: by position, nodes that are scored in place of those of the snapshot.
         """
         scored = self._cluster_scores
         if scored is None:
@@ -107,15 +107,15 @@ class Evaluation(DerivedFromSnapshot):
         error = self.local.scores.error or scored.error
         if error is not None:
             return error
-        totals = self.local.scores.totals(located, instead)
+        totals = self.local.scores.totals(nodes, replaced)
         for state, weight in scored.states:
-            add_weighted(totals, state.scores(located, self.snapshot), weight)
+            add_weighted(totals, state.scores(nodes, self.snapshot), weight)
         return totals
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterScores:
-    """What the score plugins that look at all nodes have prepared. `error`: why the pod cannot be scored at all."""
+    """The prepared states of the score plugins that look at all nodes. error: why the pod cannot be scored."""
 
     states: tuple[tuple[ClusterScore, int], ...] = ()
     error: Status | None = None
@@ -132,9 +132,9 @@ class ClusterScores:
                 states.append((prepared, weight))
         return cls(tuple(states))
 
-    def moved_to(self, snapshot: Snapshot, step: Step) -> Self:
-        """The same for a later snapshot."""
-        return replace(self, states=tuple((state.moved_to(snapshot, step), weight) for state, weight in self.states))
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> Self:
+        """The states for a later snapshot."""
+        return replace(self, states=tuple((state.updated_to(snapshot, delta), weight) for state, weight in self.states))
 
 
 def _pre_filter(

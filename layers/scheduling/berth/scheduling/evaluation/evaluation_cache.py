@@ -1,9 +1,8 @@
-"""The evaluations that a warm environment keeps: the most recently used, in bounded number.
+"""The evaluations of a warm environment: a bounded number, the least recently used are dropped.
 
-Threads. What takes long, counting over a snapshot at the first sight of a shape, is done under a lock of that shape
-alone: calls for other shapes go on, and those for the same shape wait for it and do not count a second time. The lock
-that all share is held for a dictionary look-up. What is found is immutable, or filled in alike by whoever comes first,
-so that it is used outside the locks.
+Threads. The first call of a shape counts over the snapshot under a lock of that shape. Calls of other shapes go on;
+calls of the same shape wait and do not count again. The shared lock is held for a dictionary look-up only. An
+evaluation is used outside the locks: two threads fill it in with the same values.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Generic, TypeVar
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import Pod
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
 MAX_SHAPES = 256
@@ -30,7 +29,7 @@ V = TypeVar("V", bound=DerivedFromSnapshot)
 
 
 class _Entry(Generic[V]):
-    """What is known for one shape, of the latest snapshot that it was asked for."""
+    """The value of one shape, for the latest snapshot that was asked for."""
 
     __slots__ = ("_replacing", "_value")
 
@@ -38,8 +37,8 @@ class _Entry(Generic[V]):
         self._replacing = Lock()
         self._value: V | None = None
 
-    def at(self, snapshot: Snapshot, anew: Callable[[], V], carried: Callable[[V, Step], V]) -> V:
-        """What is known for this snapshot: what there is, or that brought on by what changed, or worked out anew."""
+    def at(self, snapshot: Snapshot, create: Callable[[], V], update: Callable[[V, SnapshotDelta], V]) -> V:
+        """The value for this snapshot: the stored one, the stored one updated by a delta, or a new one."""
         moment = snapshot.history.moment
         found = self._value
         if found is not None and found.moment is moment:
@@ -47,28 +46,28 @@ class _Entry(Generic[V]):
         with self._replacing:
             found = self._value
             if found is None:
-                found = self._value = anew()
+                found = self._value = create()
             elif found.moment is not moment:
-                step = snapshot.history.since(found.moment)
-                if step is not None:
-                    found = self._value = carried(found, step)
+                delta = snapshot.history.since(found.moment)
+                if delta is not None:
+                    found = self._value = update(found, delta)
                 elif found.is_later_than(snapshot):
-                    # Asked by a call that began before another one brought it on: that stays.
-                    found = anew()
+                    # This call began before another call updated the value. The later value stays.
+                    found = create()
                 else:
-                    found = self._value = anew()
+                    found = self._value = create()
         return found
 
 
-class _Recent(Generic[V]):
-    """The entries used last."""
+class _LeastRecentlyUsed(Generic[V]):
+    """The entries that were used last."""
 
     def __init__(self) -> None:
         self._entries: OrderedDict[Hashable, _Entry[V]] = OrderedDict()
         self._lock = Lock()
 
     def entry(self, key: Hashable, limit: int) -> _Entry[V]:
-        """The one of this key, a new one if there is none."""
+        """The entry of this key; a new one if there is none."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
@@ -79,12 +78,12 @@ class _Recent(Generic[V]):
         return entry
 
 
-class Evaluations:
-    """At most `max_shapes` of them. Safe to share between threads."""
+class EvaluationCache:
+    """At most `max_shapes` evaluations. Threads may share it."""
 
     def __init__(self, max_shapes: int = MAX_SHAPES) -> None:
-        self._local: _Recent[LocalEvaluation] = _Recent()
-        self._by_shape: _Recent[Evaluation] = _Recent()
+        self._local: _LeastRecentlyUsed[LocalEvaluation] = _LeastRecentlyUsed()
+        self._by_shape: _LeastRecentlyUsed[Evaluation] = _LeastRecentlyUsed()
         self._max_shapes = max_shapes
 
     def of(self, profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:
@@ -97,12 +96,12 @@ class Evaluations:
             return local_entry.at(
                 snapshot,
                 lambda: LocalEvaluation.of(profile, pod, snapshot),
-                lambda found, step: found.carried_to(snapshot, step),
+                lambda found, delta: found.updated_to(snapshot, delta),
             )
 
         # The entry stands for its key, which takes longer to hash.
         return self._by_shape.entry((local_entry, cluster_shape), limit).at(
             snapshot,
             lambda: Evaluation.of(profile, pod, snapshot, local()),
-            lambda found, step: found.carried_to(snapshot, step, local()),
+            lambda found, delta: found.updated_to(snapshot, delta, local()),
         )

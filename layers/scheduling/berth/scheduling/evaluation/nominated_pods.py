@@ -1,8 +1,8 @@
-"""Pods that will be on a node and are not there yet: nominated to it by preemption (fact 34), or assumed (fact 40).
+"""Verdicts on nodes with nominated pods (fact 34) or assumed pods (fact 40).
 
-A node to which pods of equal or higher priority are nominated is judged twice, with them and without; both verdicts
-must be good. Pods that are assumed to be on a node are on it in either. These verdicts depend on the pod itself, not on
-its shape alone, and on few nodes, so they are worked out for every call.
+A node with nominated pods of equal or higher priority is filtered twice, with these pods and without them, and must
+pass both times. Assumed pods count both times. These verdicts depend on the pod and not only on its shape, and concern
+few nodes, so every call computes them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, names: Sequence[str]) -> dict[str, Status]:
-    """The verdicts that differ for this pod from what its shape would get. Mostly there are none.
+    """The verdicts on this pod that differ from those of its shape. Mostly there are none.
 
     snapshot: that of the evaluation, or the same with pods assumed.
     """
@@ -27,7 +27,7 @@ def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, nam
     found: dict[str, Status] = {}
     if not snapshot.nominated and not snapshot.assumed and not (narrowed and pod.nominated_node):
         return found
-    # The few that are concerned, in the request's order where it matters to nobody.
+    # A set: the order of the result does not matter.
     for name in {*snapshot.nominated, *snapshot.assumed, pod.nominated_node}.intersection(names):
         node = snapshot.nodes.get(name)
         if node is None:
@@ -46,7 +46,7 @@ def nominated_verdicts(evaluation: Evaluation, snapshot: Snapshot, pod: Pod, nam
 
 
 def nominated_beside(pod: Pod, name: str, snapshot: Snapshot) -> list[Pod]:
-    """The other pods nominated to the node that count for this one: of its scheduler, and of no lower priority."""
+    """The other nominated pods of the node that count for this pod: of its scheduler, and of no lower priority."""
     priority = pod.priority or 0
     return [
         other
@@ -56,7 +56,7 @@ def nominated_beside(pod: Pod, name: str, snapshot: Snapshot) -> list[Pod]:
 
 
 def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Mapping[int, NodeInfo]:
-    """By position those of the candidates that have other pods assumed, with these on them: what is scored."""
+    """The candidates with assumed pods, by position, as they are scored: with these pods on them."""
     found: dict[int, NodeInfo] = {}
     for name in snapshot.assumed.keys() & set(candidates.names) if snapshot.assumed else ():
         node = snapshot.nodes[name]
@@ -67,9 +67,9 @@ def nodes_with_assumed(snapshot: Snapshot, pod: Pod, candidates: NodeRefs) -> Ma
 
 
 def _verdict(evaluation: Evaluation, node: NodeInfo, others: Sequence[Pod], *, own: bool) -> Status:
-    """With these pods on the node. own: it is the pod's nominated node, which is filtered whatever names are left."""
+    """The verdict with these pods on the node. own: it is the nominated node, which is always filtered."""
     filters = evaluation.local.filters
-    changed = node.exchanging((), others) if others else node
+    changed = node.replacing_pods((), others) if others else node
     status = filters.rejected or evaluation.rejected
     if status is None:
         status = filters.filter_nominated(changed) if own else filters.filter(changed)

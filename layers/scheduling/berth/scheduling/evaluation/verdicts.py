@@ -12,13 +12,13 @@ from typing import Self, TypeVar
 from berth.scheduling.framework.plugin import ClusterFilter
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
-from berth.scheduling.snapshot.node_positions import UNKNOWN, NodeRefs, picked
+from berth.scheduling.snapshot.node_positions import UNKNOWN, NodeRefs, pick
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
 V = TypeVar("V")
 
 NOT_IN_CACHE = unresolvable("", "node(s) are not in the extender's cache yet")
-"""For a name the cache has never seen: a node that joined a moment ago, or another cluster's."""
+"""For a name that the cache does not know: of a node that joined a moment ago, or of another cluster."""
 
 
 class Rejected(Mapping[str, Status]):
@@ -43,11 +43,11 @@ class Rejected(Mapping[str, Status]):
 
     def for_each_node(self, values: Sequence[V]) -> tuple[V, ...]:
         """The value of each node, in the order of `names`, from one value for each of `statuses`."""
-        return picked(values, self._codes)
+        return pick(values, self._codes)
 
     def __getitem__(self, name: str) -> Status:
         if self._by_name is None:
-            self._by_name = dict(zip(self.names, picked(self.statuses, self._codes), strict=True))
+            self._by_name = dict(zip(self.names, pick(self.statuses, self._codes), strict=True))
         return self._by_name[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -86,137 +86,135 @@ class FilterResult:
         return FilterResult(self.nodes, Rejected.of(rejected), mask)
 
 
-OPEN, PASSES, ABSENT, RARE = 0, 1, 2, 255
-"""Not judged yet; SUCCESS; NOT_IN_CACHE; any status at all."""
+NOT_EVALUATED, FEASIBLE, NOT_CACHED, WITHOUT_CODE = 0, 1, 2, 255
+"""Codes: no verdict yet; SUCCESS; NOT_IN_CACHE; a status that has no code of its own."""
 
 
-class Codes:
-    """The different statuses that were given, with a code for each. It only grows; later snapshots share it."""
+class StatusCodes:
+    """The distinct statuses, with a code for each. It only grows; evaluations of later snapshots share it."""
 
     __slots__ = ("_adding", "by_identity", "statuses")
 
     def __init__(self) -> None:
         self.statuses = [NOT_IN_CACHE, SUCCESS, NOT_IN_CACHE]
-        self.by_identity = {id(SUCCESS): PASSES, id(NOT_IN_CACHE): ABSENT}
+        self.by_identity = {id(SUCCESS): FEASIBLE, id(NOT_IN_CACHE): NOT_CACHED}
         self._adding = Lock()
 
     def of(self, status: Status) -> int:
-        """Its code; RARE, which stands for any, where there are too many."""
-        # Plugins give the same few objects again and again; to hash a Status takes ten times as long.
+        """The code of a status; WITHOUT_CODE where there are too many statuses."""
+        # Plugins return the same few objects again and again; hashing a Status takes ten times as long.
         return self.by_identity.get(id(status)) or self._added(status)
 
     def _added(self, status: Status) -> int:
         with self._adding:
             if status in self.statuses:
                 return self.statuses.index(status)
-            if len(self.statuses) == RARE:
-                return RARE
+            if len(self.statuses) == WITHOUT_CODE:
+                return WITHOUT_CODE
             self.statuses.append(status)
             return self.by_identity.setdefault(id(status), len(self.statuses) - 1)
 
 
-_PASSED = bytes((PASSES,))
-_IS_PASSED = bytes(code == PASSES for code in range(256))
-_IS_DROPPED = bytes(code != PASSES for code in range(256))
+_FEASIBLE = bytes((FEASIBLE,))
+_IS_FEASIBLE = bytes(code == FEASIBLE for code in range(256))
+_IS_REJECTED = bytes(code != FEASIBLE for code in range(256))
 
 
 class Verdicts(DerivedFromSnapshot, ABC):
-    """Of the nodes of one snapshot, for pods of one shape. Threads may share it: what two judge, they judge alike."""
+    """The verdicts on the nodes of one snapshot, for pods of one shape. Threads may share it."""
 
-    def __init__(self, snapshot: Snapshot, codes: Codes) -> None:
+    def __init__(self, snapshot: Snapshot, codes: StatusCodes) -> None:
         super().__init__(snapshot)
         self._codes, self._positions = codes, snapshot.positions
-        self._known = bytearray(self._positions.size)
-        self._known[UNKNOWN] = ABSENT
-        self._rare: dict[int, Status] = {}
+        self._codes_by_position = bytearray(self._positions.size)
+        self._codes_by_position[UNKNOWN] = NOT_CACHED
+        self._statuses_without_code: dict[int, Status] = {}
 
-    def keep(self, earlier: Self, open_again: Iterable[int]) -> None:
-        """What an earlier snapshot's verdicts say, except at these positions. In other codes, it is not understood."""
+    def carry_over(self, earlier: Self, changed: Iterable[int]) -> None:
+        """Take over the verdicts of an earlier snapshot, except at the changed positions. They need the same codes."""
         if earlier._codes is not self._codes:
             return
-        # The bytes are copied first: a rare verdict is there before its byte says so.
-        self._known = earlier._known.ljust(self._positions.size, b"\0")
-        self._rare = earlier._rare.copy()
-        for position in open_again:
-            self._known[position] = OPEN
-        self._known[UNKNOWN] = ABSENT
+        # The bytes are copied first: another thread sets a byte after its status.
+        self._codes_by_position = earlier._codes_by_position.ljust(self._positions.size, b"\0")
+        self._statuses_without_code = earlier._statuses_without_code.copy()
+        for position in changed:
+            self._codes_by_position[position] = NOT_EVALUATED
+        self._codes_by_position[UNKNOWN] = NOT_CACHED
 
     def __len__(self) -> int:
-        """How many nodes have been judged."""
-        return len(self._known) - self._known.count(OPEN) - 1
+        """How many nodes have a verdict."""
+        return len(self._codes_by_position) - self._codes_by_position.count(NOT_EVALUATED) - 1
 
     def __getitem__(self, name: str) -> Status:
         position = self._positions[name]
-        if self._known[position] == OPEN:
-            self._judge((position,))
+        if self._codes_by_position[position] == NOT_EVALUATED:
+            self._evaluate((position,))
         return self._status(position)
 
-    def filter_nodes(self, located: NodeRefs) -> FilterResult:
+    def filter_nodes(self, nodes: NodeRefs) -> FilterResult:
         """The verdicts on all nodes of a request."""
-        codes = self.codes_at(located.positions)
-        passed = codes.translate(_IS_PASSED)
-        if codes.count(PASSES) == len(codes):
-            return FilterResult(located, NONE_REJECTED, passed)
-        dropped = codes.translate(_IS_DROPPED)
-        names = list(compress(located.names, dropped))
-        if RARE in codes:
-            positions = compress(located.positions, dropped)
-            return FilterResult(
-                located, Rejected.of(dict(zip(names, map(self._status, positions), strict=True))), passed
-            )
-        return FilterResult(located, Rejected(names, codes.translate(None, _PASSED), self._codes.statuses), passed)
+        codes = self.codes_at(nodes.positions)
+        mask = codes.translate(_IS_FEASIBLE)
+        if codes.count(FEASIBLE) == len(codes):
+            return FilterResult(nodes, NONE_REJECTED, mask)
+        rejected = codes.translate(_IS_REJECTED)
+        names = list(compress(nodes.names, rejected))
+        if WITHOUT_CODE in codes:
+            positions = compress(nodes.positions, rejected)
+            return FilterResult(nodes, Rejected.of(dict(zip(names, map(self._status, positions), strict=True))), mask)
+        return FilterResult(nodes, Rejected(names, codes.translate(None, _FEASIBLE), self._codes.statuses), mask)
 
     def codes_at(self, positions: Sequence[int]) -> bytes:
-        """The codes of these nodes, none of them open."""
-        codes = bytearray(picked(self._known, positions))
+        """The codes of these nodes. Missing verdicts are computed."""
+        codes = bytearray(pick(self._codes_by_position, positions))
         unjudged = []
-        index = codes.find(OPEN)
+        index = codes.find(NOT_EVALUATED)
         while index >= 0:
             unjudged.append(index)
-            index = codes.find(OPEN, index + 1)
+            index = codes.find(NOT_EVALUATED, index + 1)
         if unjudged:
-            self._judge([positions[index] for index in unjudged])
+            self._evaluate([positions[index] for index in unjudged])
             for index in unjudged:
-                codes[index] = self._known[positions[index]]
+                codes[index] = self._codes_by_position[positions[index]]
         return bytes(codes)
 
     @abstractmethod
-    def _judge(self, positions: Sequence[int]) -> None:
-        """Work out the verdicts on these nodes of the snapshot, and `_record` them."""
+    def _evaluate(self, positions: Sequence[int]) -> None:
+        """Compute the verdicts on these nodes of the snapshot, and `_record` them."""
 
     def _record(self, position: int, status: Status) -> None:
         code = self._codes.of(status)
-        if code == RARE:
-            self._rare[position] = status
-        self._known[position] = code
+        if code == WITHOUT_CODE:
+            self._statuses_without_code[position] = status
+        self._codes_by_position[position] = code
 
     def _status(self, position: int) -> Status:
-        code = self._known[position]
-        return self._rare[position] if code == RARE else self._codes.statuses[code]
+        code = self._codes_by_position[position]
+        return self._statuses_without_code[position] if code == WITHOUT_CODE else self._codes.statuses[code]
 
 
 class LocalVerdicts(Verdicts):
-    """Those of the filters that look at one node."""
+    """The verdicts of the filters that look at one node."""
 
-    def __init__(self, filters: LocalFilters, snapshot: Snapshot, codes: Codes) -> None:
+    def __init__(self, filters: LocalFilters, snapshot: Snapshot, codes: StatusCodes) -> None:
         super().__init__(snapshot, codes)
         self.filters = filters
 
-    def carried_to(self, snapshot: Snapshot, changed: Iterable[int]) -> LocalVerdicts:
-        """What still holds in a later snapshot, in which those who stand at these positions are not what they were."""
+    def updated_to(self, snapshot: Snapshot, changed: Iterable[int]) -> LocalVerdicts:
+        """The verdicts for a later snapshot. Those at the changed positions are computed again."""
         later = LocalVerdicts(self.filters, snapshot, self._codes)
-        later.keep(self, changed)
+        later.carry_over(self, changed)
         return later
 
-    def _judge(self, positions: Sequence[int]) -> None:
-        filters, roster = self.filters, self.snapshot.nodes.standing
+    def _evaluate(self, positions: Sequence[int]) -> None:
+        filters, nodes = self.filters, self.snapshot.nodes.by_position
         plain = filters.rejected is None and filters.node_names is None
-        known, codes = self._known, self._codes.by_identity
+        known, codes = self._codes_by_position, self._codes.by_identity
         for position in positions:
-            node = roster[position]
+            node = nodes[position]
             status = SUCCESS
             if plain and node.defect is None:
-                # LocalFilters.filter, without its questions: the first sight of a shape asks this of every node.
+                # LocalFilters.filter without its checks: the first call of a shape filters every node.
                 for run, state in filters.filters:
                     status = run(state, node)
                     if status is not SUCCESS:
@@ -231,29 +229,29 @@ class LocalVerdicts(Verdicts):
 
 
 class ClusterVerdicts(Verdicts):
-    """Those of all filters: the local ones' and, on nodes that these pass, the others'."""
+    """The verdicts of all filters: first those that look at one node, then those that look at all nodes."""
 
     def __init__(
         self, local: LocalVerdicts, rejected: Status | None, filters: Sequence[ClusterFilter], snapshot: Snapshot
     ) -> None:
-        """rejected: the verdict on every node, where a filter has rejected the pod as such."""
+        """rejected: the verdict on every node, where a filter rejects the pod as such."""
         super().__init__(snapshot, local._codes)
         self._local, self._rejected, self._filters = local, rejected, filters
 
-    def _judge(self, positions: Sequence[int]) -> None:
+    def _evaluate(self, positions: Sequence[int]) -> None:
         if self._rejected is not None:
             for position in positions:
                 self._record(position, self._rejected)
             return
-        roster = self.snapshot.nodes.standing
+        nodes = self.snapshot.nodes.by_position
         runs = [each.filter for each in self._filters]
-        known, codes = self._known, self._codes.by_identity
+        known, codes = self._codes_by_position, self._codes.by_identity
         for position, code in zip(positions, self._local.codes_at(positions), strict=True):
             status = SUCCESS
-            if code != PASSES:
+            if code != FEASIBLE:
                 status = self._local._status(position)
             else:
-                node = roster[position]
+                node = nodes[position]
                 for run in runs:
                     status = run(node)
                     if status is not SUCCESS:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.scheduling.fields.reading import Object, an_object, integer, objects, text, texts
+from berth.scheduling.fields.reading import (
+    Object,
+    read_integer,
+    read_object,
+    read_object_list,
+    read_string,
+    read_strings,
+)
 from berth.scheduling.fields.selectors import Invalid, Labels, Operator, Requirement, requirement
 
 NODE_NAME = "metadata.name"
@@ -80,7 +87,7 @@ NO_NODE_AFFINITY = NodeAffinity()
 
 def read_node_affinity(value: object, path: str) -> NodeAffinity:
     """A v1.NodeAffinity. Raises Malformed."""
-    obj = an_object(value, path)
+    obj = read_object(value, path)
     required = obj.get("requiredDuringSchedulingIgnoredDuringExecution")
     preferred = obj.get("preferredDuringSchedulingIgnoredDuringExecution")
     if required is None and preferred is None:
@@ -94,7 +101,7 @@ def read_node_affinity(value: object, path: str) -> NodeAffinity:
 def _read_node_selector(value: object, path: str) -> NodeSelector:
     terms = [
         read_node_selector_term(item, f"{path}.nodeSelectorTerms[]")
-        for item in objects(an_object(value, path).get("nodeSelectorTerms"), f"{path}.nodeSelectorTerms")
+        for item in read_object_list(read_object(value, path).get("nodeSelectorTerms"), f"{path}.nodeSelectorTerms")
     ]
     names: frozenset[str] | None = frozenset() if terms else None
     for term in terms:
@@ -105,10 +112,10 @@ def _read_node_selector(value: object, path: str) -> NodeSelector:
 
 def _read_preferred(value: object, path: str) -> tuple[PreferredTerm, ...] | Invalid:
     found = []
-    for item in objects(value, path):
-        weight = integer(item.get("weight"), f"{path}[].weight") or 0
+    for item in read_object_list(value, path):
+        weight = read_integer(item.get("weight"), f"{path}[].weight") or 0
         term = read_node_selector_term(
-            an_object(item.get("preference"), f"{path}[].preference"), f"{path}[].preference"
+            read_object(item.get("preference"), f"{path}[].preference"), f"{path}[].preference"
         )
         if not weight or term is None:
             continue
@@ -120,8 +127,11 @@ def _read_preferred(value: object, path: str) -> tuple[PreferredTerm, ...] | Inv
 
 def read_node_selector_term(obj: Object, path: str) -> NodeSelectorTerm | None:
     """A v1.NodeSelectorTerm, None for an empty one. Raises Malformed."""
-    read = [_read_requirement(item, path) for item in objects(obj.get("matchExpressions"), f"{path}.matchExpressions")]
-    named = [_read_requirement(item, path) for item in objects(obj.get("matchFields"), f"{path}.matchFields")]
+    read = [
+        _read_requirement(item, path)
+        for item in read_object_list(obj.get("matchExpressions"), f"{path}.matchExpressions")
+    ]
+    named = [_read_requirement(item, path) for item in read_object_list(obj.get("matchFields"), f"{path}.matchFields")]
     if not read and not named:
         return None
     expressions = [requirement(*each) for each in read]
@@ -135,9 +145,9 @@ def read_node_selector_term(obj: Object, path: str) -> NodeSelectorTerm | None:
 
 def _read_requirement(obj: Object, path: str) -> tuple[str, str, tuple[str, ...]]:
     return (
-        text(obj.get("key"), f"{path}[].key"),
-        text(obj.get("operator"), f"{path}[].operator"),
-        texts(obj.get("values"), f"{path}[].values"),
+        read_string(obj.get("key"), f"{path}[].key"),
+        read_string(obj.get("operator"), f"{path}[].operator"),
+        read_strings(obj.get("values"), f"{path}[].values"),
     )
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from berth.scheduling.fields.reading import Object, an_object, integer, objects, text, texts
+from berth.scheduling.fields.reading import (
+    Object,
+    read_integer,
+    read_object,
+    read_object_list,
+    read_string,
+    read_strings,
+)
 from berth.scheduling.fields.selectors import Invalid, Labels, LabelSelector, read_label_selector
 
 
@@ -65,11 +72,11 @@ T = TypeVar("T")
 
 def read_pod_affinity(affinity: object, namespace: str) -> PodAffinity:
     """From `spec.affinity` of a pod in that namespace. Raises Malformed."""
-    obj = an_object(affinity, "Pod.spec.affinity")
+    obj = read_object(affinity, "Pod.spec.affinity")
     if obj.get("podAffinity") is None and obj.get("podAntiAffinity") is None:
         return NO_POD_AFFINITY
-    near = an_object(obj.get("podAffinity"), "Pod.spec.affinity.podAffinity")
-    away = an_object(obj.get("podAntiAffinity"), "Pod.spec.affinity.podAntiAffinity")
+    near = read_object(obj.get("podAffinity"), "Pod.spec.affinity.podAffinity")
+    away = read_object(obj.get("podAntiAffinity"), "Pod.spec.affinity.podAntiAffinity")
     required = _read_required(near, "Pod.spec.affinity.podAffinity", namespace)
     anti_required = _read_required(away, "Pod.spec.affinity.podAntiAffinity", namespace)
     preferred = _read_preferred(near, "Pod.spec.affinity.podAffinity", namespace, 1)
@@ -91,7 +98,7 @@ def _parsed(terms: tuple[T, ...] | Invalid) -> tuple[T, ...]:
 
 def _read_required(obj: Object, path: str, namespace: str) -> tuple[PodAffinityTerm, ...] | Invalid:
     terms = []
-    for item in objects(obj.get("requiredDuringSchedulingIgnoredDuringExecution"), f"{path}.required…"):
+    for item in read_object_list(obj.get("requiredDuringSchedulingIgnoredDuringExecution"), f"{path}.required…"):
         term = _read_term(item, f"{path}.required…[]", namespace)
         if isinstance(term, Invalid):
             return term
@@ -102,9 +109,9 @@ def _read_required(obj: Object, path: str, namespace: str) -> tuple[PodAffinityT
 def _read_preferred(obj: Object, path: str, namespace: str, sign: int) -> tuple[WeightedPodAffinityTerm, ...] | Invalid:
     path = f"{path}.preferred…"
     terms = []
-    for item in objects(obj.get("preferredDuringSchedulingIgnoredDuringExecution"), path):
-        weight = integer(item.get("weight"), f"{path}[].weight") or 0
-        term = _read_term(an_object(item.get("podAffinityTerm"), f"{path}[].podAffinityTerm"), f"{path}[]", namespace)
+    for item in read_object_list(obj.get("preferredDuringSchedulingIgnoredDuringExecution"), path):
+        weight = read_integer(item.get("weight"), f"{path}[].weight") or 0
+        term = _read_term(read_object(item.get("podAffinityTerm"), f"{path}[].podAffinityTerm"), f"{path}[]", namespace)
         if isinstance(term, Invalid):
             return term
         terms.append(WeightedPodAffinityTerm(weight * sign, term))
@@ -118,9 +125,9 @@ def _read_term(obj: Object, path: str, namespace: str) -> PodAffinityTerm | Inva
         return selector
     if isinstance(namespace_selector, Invalid):
         return namespace_selector
-    namespaces = frozenset(texts(obj.get("namespaces"), f"{path}.namespaces"))
+    namespaces = frozenset(read_strings(obj.get("namespaces"), f"{path}.namespaces"))
     if not namespaces and obj.get("namespaceSelector") is None:
         namespaces = frozenset((namespace,))
     return PodAffinityTerm(
-        text(obj.get("topologyKey"), f"{path}.topologyKey"), selector, namespaces, namespace_selector
+        read_string(obj.get("topologyKey"), f"{path}.topologyKey"), selector, namespaces, namespace_selector
     )

@@ -34,7 +34,7 @@ class Unreadable:
     cause: str
 
 
-def an_object(value: object, path: str) -> Object:
+def read_object(value: object, path: str) -> Object:
     """An object, or an empty one for null."""
     if value is None:
         return {}
@@ -43,12 +43,12 @@ def an_object(value: object, path: str) -> Object:
     return value
 
 
-def objects(value: object, path: str) -> list[Object]:
+def read_object_list(value: object, path: str) -> list[Object]:
     """A list of objects, or an empty one for null."""
-    return [an_object(item, f"{path}[]") for item in a_list(value, path)]
+    return [read_object(item, f"{path}[]") for item in read_list(value, path)]
 
 
-def a_list(value: object, path: str) -> list[object]:
+def read_list(value: object, path: str) -> list[object]:
     """A list, or an empty one for null."""
     if value is None:
         return []
@@ -57,7 +57,7 @@ def a_list(value: object, path: str) -> list[object]:
     return value
 
 
-def text(value: object, path: str) -> str:
+def read_string(value: object, path: str) -> str:
     """A string, or an empty one for null."""
     if value is None:
         return ""
@@ -66,12 +66,12 @@ def text(value: object, path: str) -> str:
     return value
 
 
-def texts(value: object, path: str) -> tuple[str, ...]:
+def read_strings(value: object, path: str) -> tuple[str, ...]:
     """Strings, or none for null."""
-    return tuple(text(item, f"{path}[]") for item in a_list(value, path))
+    return tuple(read_string(item, f"{path}[]") for item in read_list(value, path))
 
 
-def integer(value: object, path: str) -> int | None:
+def read_integer(value: object, path: str) -> int | None:
     """An integer of 64 bits, or None for null. YAML knows larger ones."""
     if value is None:
         return None
@@ -80,7 +80,7 @@ def integer(value: object, path: str) -> int | None:
     return value
 
 
-def flag(value: object, path: str) -> bool:
+def read_boolean(value: object, path: str) -> bool:
     """A boolean; False for null."""
     if value is None:
         return False
@@ -89,7 +89,7 @@ def flag(value: object, path: str) -> bool:
     return value
 
 
-def string_map(value: object, path: str) -> dict[str, str]:
+def read_string_map(value: object, path: str) -> dict[str, str]:
     """A map of strings, or an empty one for null."""
     if value is None:
         return {}

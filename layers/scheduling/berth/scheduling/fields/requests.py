@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from berth.scheduling.fields.quantity import Quantity
-from berth.scheduling.fields.reading import Object, an_object, name_or_empty, objects
+from berth.scheduling.fields.reading import Object, name_or_empty, read_object, read_object_list
 from berth.scheduling.fields.resources import (
     CPU,
     MEMORY,
@@ -67,10 +67,13 @@ class _Pod:
 def read_requests(spec: Object, status: Object) -> Requests:
     """From a pod's spec and status. Raises Malformed."""
     pod = _Pod(
-        [_container(item, "Pod.spec.containers[]") for item in objects(spec.get("containers"), "Pod.spec.containers")],
+        [
+            _container(item, "Pod.spec.containers[]")
+            for item in read_object_list(spec.get("containers"), "Pod.spec.containers")
+        ],
         [
             _container(item, "Pod.spec.initContainers[]")
-            for item in objects(spec.get("initContainers"), "Pod.spec.initContainers")
+            for item in read_object_list(spec.get("initContainers"), "Pod.spec.initContainers")
         ],
         _pod_level(spec),
         read_resource_list(spec.get("overhead"), "Pod.spec.overhead"),
@@ -96,7 +99,7 @@ def _positive(amounts: dict[str, int]) -> Amounts:
 
 
 def _container(obj: Object, path: str) -> _Container:
-    resources = an_object(obj.get("resources"), f"{path}.resources")
+    resources = read_object(obj.get("resources"), f"{path}.resources")
     return _Container(
         name_or_empty(obj.get("name")),
         read_resource_list(resources.get("requests"), f"{path}.resources.requests"),
@@ -105,7 +108,7 @@ def _container(obj: Object, path: str) -> _Container:
 
 
 def _pod_level(spec: Object) -> ResourceList:
-    resources = an_object(spec.get("resources"), "Pod.spec.resources")
+    resources = read_object(spec.get("resources"), "Pod.spec.resources")
     requests = read_resource_list(resources.get("requests"), "Pod.spec.resources.requests")
     return {name: amount for name, amount in requests.items() if is_pod_level(name)}
 
@@ -136,7 +139,7 @@ def _resized(pod: _Pod, status: Object) -> _Pod:
     statuses = {
         name_or_empty(item.get("name")): item
         for field in ("containerStatuses", "initContainerStatuses")
-        for item in objects(status.get(field), f"Pod.status.{field}")
+        for item in read_object_list(status.get(field), f"Pod.status.{field}")
     }
     reported = {name: item for name, item in statuses.items() if item.get("resources") is not None}
     pod_level_reported = bool(pod.pod_level) and status.get("resources") is not None
@@ -164,7 +167,7 @@ def _resized(pod: _Pod, status: Object) -> _Pod:
 
 
 def _effective(spec: ResourceList, status: Object, path: str, infeasible: bool) -> ResourceList:
-    resources = an_object(status.get("resources"), f"{path}.resources")
+    resources = read_object(status.get("resources"), f"{path}.resources")
     largest = {} if infeasible else dict(spec)
     raise_to(largest, read_resource_list(resources.get("requests"), f"{path}.resources.requests"))
     raise_to(largest, read_resource_list(status.get("allocatedResources"), f"{path}.allocatedResources"))
@@ -172,7 +175,7 @@ def _effective(spec: ResourceList, status: Object, path: str, infeasible: bool) 
 
 
 def _is_resize_infeasible(status: Object) -> bool:
-    for condition in objects(status.get("conditions"), "Pod.status.conditions"):
+    for condition in read_object_list(status.get("conditions"), "Pod.status.conditions"):
         if condition.get("type") == "PodResizePending":
             return condition.get("reason") == "Infeasible"
     return False

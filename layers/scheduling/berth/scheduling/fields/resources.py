@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from berth.scheduling.fields.quantity import ZERO, Quantity, Unparsable, quantity
-from berth.scheduling.fields.reading import Malformed, an_object
+from berth.scheduling.fields.reading import Malformed, read_object
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -35,7 +35,7 @@ _MAX_NAME = _MAX_PREFIX + 1 + 63
 def read_resource_list(value: object, path: str) -> ResourceList:
     """Quantities by resource name; null is none. Raises Malformed."""
     found: ResourceList = {}
-    for name, amount in an_object(value, path).items():
+    for name, amount in read_object(value, path).items():
         parsed = quantity(amount)
         if not isinstance(name, str) or isinstance(parsed, Unparsable):
             raise Malformed(f"{path} has a quantity that cannot be parsed")

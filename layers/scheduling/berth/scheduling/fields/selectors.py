@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import assert_never
 
-from berth.scheduling.fields.reading import an_object, objects, string_map, text, texts
+from berth.scheduling.fields.reading import read_object, read_object_list, read_string, read_string_map, read_strings
 
 Labels = Mapping[str, str]
 
@@ -64,10 +64,10 @@ class Requirement:
             case Operator.DOES_NOT_EXIST:
                 return self.key not in labels
             case Operator.GT:
-                number = integer(labels.get(self.key, ""))
+                number = read_integer(labels.get(self.key, ""))
                 return number is not None and number > self.bound
             case Operator.LT:
-                number = integer(labels.get(self.key, ""))
+                number = read_integer(labels.get(self.key, ""))
                 return number is not None and number < self.bound
         assert_never(self.operator)
 
@@ -116,7 +116,7 @@ def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement
             if values:
                 return Invalid(f"{which} takes no values")
         case Operator.GT | Operator.LT:
-            number = integer(values[0]) if len(values) == 1 else None
+            number = read_integer(values[0]) if len(values) == 1 else None
             if number is None:
                 return Invalid(f"{which} needs one integer")
             bound = number
@@ -129,7 +129,7 @@ def requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement
     return Requirement(key, which, frozenset(values), bound)
 
 
-def integer(text: str) -> int | None:
+def read_integer(text: str) -> int | None:
     """As `strconv.ParseInt` reads 64 bits of decimal digits."""
     if _INTEGER.fullmatch(text) is None:
         return None
@@ -154,20 +154,20 @@ def read_label_selector(value: object, path: str) -> LabelSelector | Invalid:
     """A metav1.LabelSelector: absent it matches nothing, empty everything. Raises Malformed."""
     if value is None:
         return NOTHING
-    obj = an_object(value, path)
+    obj = read_object(value, path)
     found: list[Requirement | Invalid] = [
         requirement(key, Operator.IN, (label,))
-        for key, label in string_map(obj.get("matchLabels"), f"{path}.matchLabels").items()
+        for key, label in read_string_map(obj.get("matchLabels"), f"{path}.matchLabels").items()
     ]
-    for item in objects(obj.get("matchExpressions"), f"{path}.matchExpressions"):
-        operator = text(item.get("operator"), f"{path}.matchExpressions[].operator")
+    for item in read_object_list(obj.get("matchExpressions"), f"{path}.matchExpressions"):
+        operator = read_string(item.get("operator"), f"{path}.matchExpressions[].operator")
         if operator not in LABEL_SELECTOR_OPERATORS:
             return Invalid(f'"{operator}" is not a valid label selector operator')
         found.append(
             requirement(
-                text(item.get("key"), f"{path}.matchExpressions[].key"),
+                read_string(item.get("key"), f"{path}.matchExpressions[].key"),
                 operator,
-                texts(item.get("values"), f"{path}.matchExpressions[].values"),
+                read_strings(item.get("values"), f"{path}.matchExpressions[].values"),
             )
         )
     requirements: list[Requirement] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from berth.scheduling.fields.reading import objects, text
+from berth.scheduling.fields.reading import read_object_list, read_string
 
 NO_SCHEDULE = "NoSchedule"
 NO_EXECUTE = "NoExecute"
@@ -56,11 +56,11 @@ def read_taints(value: object) -> tuple[Taint, ...]:
     path = "Node.spec.taints"
     return tuple(
         Taint(
-            text(item.get("key"), f"{path}[].key"),
-            text(item.get("value"), f"{path}[].value"),
-            text(item.get("effect"), f"{path}[].effect"),
+            read_string(item.get("key"), f"{path}[].key"),
+            read_string(item.get("value"), f"{path}[].value"),
+            read_string(item.get("effect"), f"{path}[].effect"),
         )
-        for item in objects(value, path)
+        for item in read_object_list(value, path)
     )
 
 
@@ -69,10 +69,10 @@ def read_tolerations(value: object) -> tuple[Toleration, ...]:
     path = "Pod.spec.tolerations"
     return tuple(
         Toleration(
-            text(item.get("key"), f"{path}[].key"),
-            text(item.get("operator"), f"{path}[].operator"),
-            text(item.get("value"), f"{path}[].value"),
-            text(item.get("effect"), f"{path}[].effect"),
+            read_string(item.get("key"), f"{path}[].key"),
+            read_string(item.get("operator"), f"{path}[].operator"),
+            read_string(item.get("value"), f"{path}[].value"),
+            read_string(item.get("effect"), f"{path}[].effect"),
         )
-        for item in objects(value, path)
+        for item in read_object_list(value, path)
     )

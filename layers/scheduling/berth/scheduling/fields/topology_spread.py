@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from berth.scheduling.fields.reading import Object, integer, objects, text, texts
+from berth.scheduling.fields.reading import Object, read_integer, read_object_list, read_string, read_strings
 from berth.scheduling.fields.selectors import Invalid, LabelSelector, read_label_selector
 
 
@@ -38,18 +38,18 @@ def read_topology_spread(
     value: object, path: str = "Pod.spec.topologySpreadConstraints"
 ) -> tuple[TopologySpreadConstraint, ...]:
     """From a pod's spec, or from arguments. Raises Malformed."""
-    return tuple(_read_constraint(item, f"{path}[]") for item in objects(value, path))
+    return tuple(_read_constraint(item, f"{path}[]") for item in read_object_list(value, path))
 
 
 def _read_constraint(obj: Object, path: str) -> TopologySpreadConstraint:
-    min_domains = integer(obj.get("minDomains"), f"{path}.minDomains")
+    min_domains = read_integer(obj.get("minDomains"), f"{path}.minDomains")
     return TopologySpreadConstraint(
-        integer(obj.get("maxSkew"), f"{path}.maxSkew") or 0,
-        text(obj.get("topologyKey"), f"{path}.topologyKey"),
-        text(obj.get("whenUnsatisfiable"), f"{path}.whenUnsatisfiable"),
+        read_integer(obj.get("maxSkew"), f"{path}.maxSkew") or 0,
+        read_string(obj.get("topologyKey"), f"{path}.topologyKey"),
+        read_string(obj.get("whenUnsatisfiable"), f"{path}.whenUnsatisfiable"),
         read_label_selector(obj.get("labelSelector"), f"{path}.labelSelector"),
         1 if min_domains is None else min_domains,
-        text(obj.get("nodeAffinityPolicy"), f"{path}.nodeAffinityPolicy") in ("", "Honor"),
-        text(obj.get("nodeTaintsPolicy"), f"{path}.nodeTaintsPolicy") == "Honor",
-        texts(obj.get("matchLabelKeys"), f"{path}.matchLabelKeys"),
+        read_string(obj.get("nodeAffinityPolicy"), f"{path}.nodeAffinityPolicy") in ("", "Honor"),
+        read_string(obj.get("nodeTaintsPolicy"), f"{path}.nodeTaintsPolicy") == "Honor",
+        read_strings(obj.get("matchLabelKeys"), f"{path}.matchLabelKeys"),
     )

@@ -11,10 +11,10 @@ from berth.scheduling.framework.plugin import (
     ClusterScorePlugin,
     FilterPlugin,
     Plugin,
-    Prepared,
+    PluginState,
     ScorePlugin,
 )
-from berth.scheduling.framework.status import SUCCESS, Code, Status, undecidable, unresolvable, unschedulable
+from berth.scheduling.framework.status import SUCCESS, Code, Status, error_status, unresolvable, unschedulable
 
 __all__ = [
     "MAX_NODE_SCORE",
@@ -26,10 +26,10 @@ __all__ = [
     "Code",
     "FilterPlugin",
     "Plugin",
-    "Prepared",
+    "PluginState",
     "ScorePlugin",
     "Status",
-    "undecidable",
+    "error_status",
     "unresolvable",
     "unschedulable",
 ]

@@ -21,7 +21,7 @@ from typing_extensions import TypeVar
 from berth.scheduling.framework.status import Status
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -31,7 +31,7 @@ MAX_NODE_SCORE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared(Generic[S]):
+class PluginState(Generic[S]):
     """What a plugin made of a pod. node_names: the only nodes the pod can go to, None for any."""
 
     state: S
@@ -68,9 +68,9 @@ class FilterPlugin(Plugin, Generic[S]):
     reads_pods: ClassVar[bool] = True
     """Whether `filter` looks at the pods of the node. Where none does, preemption asks nobody about victims."""
 
-    def pre_filter(self, pod: Pod) -> Prepared[S] | Status | None:
+    def pre_filter(self, pod: Pod) -> PluginState[S] | Status | None:
         """What `filter` is given; a Status rejects the pod for every node; None: the plugin passes every node."""
-        return Prepared(cast(S, pod))
+        return PluginState(cast(S, pod))
 
     @abstractmethod
     def filter(self, state: S, node: NodeInfo) -> Status:
@@ -83,9 +83,9 @@ class ScorePlugin(Plugin, Generic[S]):
     normalized: ClassVar[bool] = False
     """Whether `normalize` does anything, that is: whether a node's score depends on the other candidates."""
 
-    def pre_score(self, pod: Pod) -> Prepared[S] | Status | None:
+    def pre_score(self, pod: Pod) -> PluginState[S] | Status | None:
         """What `score` is given; a Status is an error and ends scoring; None: 0 for every node."""
-        return Prepared(cast(S, pod))
+        return PluginState(cast(S, pod))
 
     @abstractmethod
     def score(self, state: S, node: NodeInfo) -> int:
@@ -109,8 +109,8 @@ class ClusterFilter(ABC):
         """SUCCESS, or a code and constant reasons."""
 
     @abstractmethod
-    def moved_to(self, snapshot: Snapshot, step: Step) -> tuple[ClusterFilter, Collection[str] | None]:
-        """The state for a later snapshot, and the nodes of which the verdict may be another besides those of the step.
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
+        """The state for a later snapshot, and the nodes of which the verdict may be another besides those of the delta.
 
         None: any node. It takes time for what changed alone.
         """
@@ -143,7 +143,7 @@ class ClusterScore(ABC):
         """
 
     @abstractmethod
-    def moved_to(self, snapshot: Snapshot, step: Step) -> ClusterScore:
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
         """The state for a later snapshot. It takes time for what changed alone."""
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, ScorePlugin
-from berth.scheduling.framework.status import SUCCESS, Status, undecidable, unresolvable
+from berth.scheduling.framework.status import SUCCESS, Status, error_status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 
 AnyFilter = FilterPlugin[Any] | ClusterFilterPlugin
@@ -108,7 +108,7 @@ class LocalFilters:
         if self.rejected is not None:
             return self.rejected
         if node.defect is not None:
-            return undecidable("", node.defect)
+            return error_status("", node.defect)
         for run, state in self.filters:
             status = run(state, node)
             if status is not SUCCESS:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE
 
 
-def share_of_highest(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
+def default_normalize_score(scores: Sequence[int], *, reverse: bool = False) -> list[int]:
     """The highest becomes MAX_NODE_SCORE, the others in proportion; reversed, the lowest are best.
 
     kube-scheduler's DefaultNormalizeScore: where all are zero they stay so, or are all best when reversed.
@@ -21,7 +21,7 @@ def share_of_highest(scores: Sequence[int], *, reverse: bool = False) -> list[in
     return [MAX_NODE_SCORE * score // highest for score in scores]
 
 
-def spread_out(scores: Sequence[int]) -> list[int]:
+def min_max_normalize(scores: Sequence[int]) -> list[int]:
     """The lowest becomes 0 and the highest MAX_NODE_SCORE; where all are equal, 0. As InterPodAffinity does."""
     if not scores:
         return []
@@ -29,7 +29,7 @@ def spread_out(scores: Sequence[int]) -> list[int]:
     span = max(scores) - lowest
     if not span:
         return [0] * len(scores)
-    # The same steps in the same order as there: the rounding of floating point is part of the result.
+    # The same deltas in the same order as there: the rounding of floating point is part of the result.
     return [int(MAX_NODE_SCORE * ((score - lowest) / span)) for score in scores]
 
 
@@ -42,12 +42,12 @@ def extender_scale(totals: Sequence[int]) -> list[int]:
     if len(distinct) < 2:
         return [MAX_EXTENDER_PRIORITY] * len(totals)
     few = len(distinct) <= MAX_EXTENDER_PRIORITY + 1
-    scores = _told_apart(distinct) if few else _in_eleven_groups(distinct)
+    scores = _one_score_each(distinct) if few else _in_eleven_groups(distinct)
     by_total = dict(zip(distinct, scores, strict=True))
     return [by_total[total] for total in totals]
 
 
-def _told_apart(distinct: Sequence[int]) -> list[int]:
+def _one_score_each(distinct: Sequence[int]) -> list[int]:
     """A score of its own for each of at most eleven ascending totals."""
     lowest, span = distinct[0], distinct[-1] - distinct[0]
     scores = [(total - lowest) * MAX_EXTENDER_PRIORITY // span for total in distinct]

@@ -10,7 +10,7 @@ from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile, Sca
 
 
 @dataclass(frozen=True, slots=True)
-class Enabled:
+class WeightedPlugin:
     """A plugin of a profile. The weight is for its scores, if it has any."""
 
     name: str
@@ -21,7 +21,7 @@ class Enabled:
 class Composition:
     """Which plugins decide, in order, and what prioritize makes of their scores."""
 
-    plugins: tuple[Enabled, ...] = ()
+    plugins: tuple[WeightedPlugin, ...] = ()
     scale: Scale = Scale.EXTENDER
 
 
@@ -32,23 +32,23 @@ FULL = "full"
 
 SHIPPED: Mapping[str, Composition] = {
     # The label's integer is the score, as it stands.
-    LABEL_PRIORITY: Composition((Enabled("NodePriorityLabel"),), Scale.AS_IS),
-    RESOURCE_SEGREGATION: Composition((Enabled("ResourceSegregation"),)),
-    MANAGED_RESOURCES: Composition((Enabled("ManagedResources"),)),
+    LABEL_PRIORITY: Composition((WeightedPlugin("NodePriorityLabel"),), Scale.AS_IS),
+    RESOURCE_SEGREGATION: Composition((WeightedPlugin("ResourceSegregation"),)),
+    MANAGED_RESOURCES: Composition((WeightedPlugin("ManagedResources"),)),
     # kube-scheduler's default plugins with its weights, in its order, and NodeReady. No volumes, no dynamic resources.
     FULL: Composition(
         (
-            Enabled("NodeUnschedulable"),
-            Enabled("NodeName"),
-            Enabled("TaintToleration", 3),
-            Enabled("NodeAffinity", 2),
-            Enabled("NodePorts"),
-            Enabled("NodeResourcesFit"),
-            Enabled("NodeReady"),
-            Enabled("PodTopologySpread", 2),
-            Enabled("InterPodAffinity", 2),
-            Enabled("NodeResourcesBalancedAllocation"),
-            Enabled("ImageLocality"),
+            WeightedPlugin("NodeUnschedulable"),
+            WeightedPlugin("NodeName"),
+            WeightedPlugin("TaintToleration", 3),
+            WeightedPlugin("NodeAffinity", 2),
+            WeightedPlugin("NodePorts"),
+            WeightedPlugin("NodeResourcesFit"),
+            WeightedPlugin("NodeReady"),
+            WeightedPlugin("PodTopologySpread", 2),
+            WeightedPlugin("InterPodAffinity", 2),
+            WeightedPlugin("NodeResourcesBalancedAllocation"),
+            WeightedPlugin("ImageLocality"),
         )
     ),
 }

@@ -52,6 +52,6 @@ def unresolvable(plugin: str, *reasons: str) -> Status:
     return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, plugin)
 
 
-def undecidable(plugin: str, *reasons: str) -> Status:
+def error_status(plugin: str, *reasons: str) -> Status:
     """The node could not be judged: its own data is at fault."""
     return Status(Code.ERROR, reasons, plugin)

@@ -21,7 +21,7 @@ POD_UNREADABLE = "node(s) had a pod that cannot be read"
 
 @dataclass(slots=True)
 class ClusterObjects:
-    """What was found. Kinds that scheduling does not read are left out.
+    """What was found. DistinctValues that scheduling does not read are left out.
 
     unreadable: what could not be read and concerns the cluster as a whole. An unreadable field of a node is that node's
     defect, and so is an unreadable pod on it; a pod that is on no node takes nothing and is left out.

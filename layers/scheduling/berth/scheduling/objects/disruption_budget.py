@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.scheduling.fields.reading import Malformed, Unreadable, an_object, integer, name_or_empty
+from berth.scheduling.fields.reading import Malformed, Unreadable, name_or_empty, read_integer, read_object
 from berth.scheduling.fields.selectors import Invalid, LabelSelector, read_label_selector
 from berth.scheduling.objects.pod import LabelSet, Pod
 
@@ -38,16 +38,16 @@ def read_disruption_budget(obj: object) -> PodDisruptionBudget | Unreadable:
     """Read a policy/v1.PodDisruptionBudget."""
     kind = "PodDisruptionBudget"
     try:
-        whole = an_object(obj, kind)
+        whole = read_object(obj, kind)
         metadata, spec, status = (
-            an_object(whole.get(part), f"{kind}.{part}") for part in ("metadata", "spec", "status")
+            read_object(whole.get(part), f"{kind}.{part}") for part in ("metadata", "spec", "status")
         )
         return PodDisruptionBudget(
             name_or_empty(metadata.get("namespace")),
             name_or_empty(metadata.get("name")),
             read_label_selector(spec.get("selector"), f"{kind}.spec.selector"),
-            integer(status.get("disruptionsAllowed"), f"{kind}.status.disruptionsAllowed") or 0,
-            frozenset(an_object(status.get("disruptedPods"), f"{kind}.status.disruptedPods")),
+            read_integer(status.get("disruptionsAllowed"), f"{kind}.status.disruptionsAllowed") or 0,
+            frozenset(read_object(status.get("disruptedPods"), f"{kind}.status.disruptedPods")),
         )
     except Malformed as error:
         return Unreadable(str(error))

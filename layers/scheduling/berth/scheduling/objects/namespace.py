@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.scheduling.fields.reading import Malformed, Unreadable, an_object, name_or_empty, string_map
+from berth.scheduling.fields.reading import Malformed, Unreadable, name_or_empty, read_object, read_string_map
 from berth.scheduling.fields.selectors import Labels
 
 
@@ -19,9 +19,9 @@ class Namespace:
 def read_namespace(obj: object) -> Namespace | Unreadable:
     """Read a v1.Namespace."""
     try:
-        metadata = an_object(an_object(obj, "Namespace").get("metadata"), "Namespace.metadata")
+        metadata = read_object(read_object(obj, "Namespace").get("metadata"), "Namespace.metadata")
         return Namespace(
-            name_or_empty(metadata.get("name")), string_map(metadata.get("labels"), "Namespace.metadata.labels")
+            name_or_empty(metadata.get("name")), read_string_map(metadata.get("labels"), "Namespace.metadata.labels")
         )
     except Malformed as error:
         return Unreadable(str(error))

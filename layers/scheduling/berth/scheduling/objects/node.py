@@ -15,18 +15,18 @@ from berth.scheduling.fields.reading import (
     Malformed,
     Object,
     Unreadable,
-    an_object,
-    flag,
     is_string_map,
     name_or_empty,
-    objects,
     read_annotations,
-    texts,
+    read_boolean,
+    read_object,
+    read_object_list,
+    read_strings,
 )
 from berth.scheduling.fields.resources import PODS, Amounts, amount_of, counted, read_resource_list
 from berth.scheduling.fields.taints import Taint, read_taints
 from berth.scheduling.objects.pod import Pod
-from berth.scheduling.objects.projection import picked_annotations
+from berth.scheduling.objects.projection import select_annotations
 from berth.scheduling.objects.usage import UNUSED, Usage, host_ports_of
 
 NOTHING: Mapping[str, int] = MappingProxyType({})
@@ -66,9 +66,9 @@ class NodeInfo:
 
     def with_pods(self, pods: Iterable[Pod]) -> NodeInfo:
         """With these pods, and no others."""
-        return self.holding(tuple(pods), UNUSED)
+        return self.with_pods_and_usage(tuple(pods), UNUSED)
 
-    def exchanging(self, uids: Container[str], pods: Collection[Pod]) -> NodeInfo:
+    def replacing_pods(self, uids: Container[str], pods: Collection[Pod]) -> NodeInfo:
         """With these pods, and without those of these UIDs. Itself when nobody comes or goes."""
         stay = tuple(pod for pod in self.pods if pod.uid not in uids)
         usage = self.usage
@@ -76,13 +76,13 @@ class NodeInfo:
             usage = usage.minus((pod for pod in self.pods if pod.uid in uids), host_ports_of(stay)) if stay else UNUSED
         elif not pods:
             return self
-        return self.holding((*stay, *pods), usage.plus(pods) if pods else usage)
+        return self.with_pods_and_usage((*stay, *pods), usage.plus(pods) if pods else usage)
 
-    def holding_pods_of(self, earlier: NodeInfo) -> NodeInfo:
+    def with_pods_of(self, earlier: NodeInfo) -> NodeInfo:
         """The node as it is now, with the pods that it had."""
-        return self.holding(earlier.pods, earlier.usage)
+        return self.with_pods_and_usage(earlier.pods, earlier.usage)
 
-    def holding(self, pods: tuple[Pod, ...], usage: Usage) -> NodeInfo:
+    def with_pods_and_usage(self, pods: tuple[Pod, ...], usage: Usage) -> NodeInfo:
         """With these pods, which add up to this. A third of the time that `replace` takes: preemption does it a lot."""
         return NodeInfo(
             self.name,
@@ -126,13 +126,13 @@ def read_node(obj: object) -> NodeInfo | Unreadable:
     elif not is_string_map(labels):
         return NodeInfo(name, NO_LABELS, LABELS_NOT_STRINGS)
     try:
-        spec = an_object(obj.get("spec"), "Node.spec")
+        spec = read_object(obj.get("spec"), "Node.spec")
         taints = read_taints(spec.get("taints"))
-        unschedulable = flag(spec.get("unschedulable"), "Node.spec.unschedulable")
+        unschedulable = read_boolean(spec.get("unschedulable"), "Node.spec.unschedulable")
     except Malformed:
         return NodeInfo(name, labels, SPEC_UNREADABLE)
     try:
-        status = an_object(obj.get("status"), "Node.status")
+        status = read_object(obj.get("status"), "Node.status")
         allocatable = read_resource_list(status.get("allocatable"), "Node.status.allocatable")
         return NodeInfo(
             name,
@@ -167,7 +167,7 @@ def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:
     for part, names in _KEPT.items():
         value = obj.get(part)
         if isinstance(value, dict):
-            picked = picked_annotations(value, annotated) if part == "metadata" else {}
+            picked = select_annotations(value, annotated) if part == "metadata" else {}
             value = {name: value[name] for name in names if value.get(name) is not None} | picked
             if isinstance(conditions := value.get("conditions"), list):
                 value["conditions"] = _readiness(conditions)
@@ -186,7 +186,7 @@ def _readiness(conditions: list[object]) -> list[object]:
 
 
 def _read_ready(status: Object) -> str:
-    for condition in objects(status.get("conditions"), "Node.status.conditions"):
+    for condition in read_object_list(status.get("conditions"), "Node.status.conditions"):
         if condition.get("type") == "Ready":
             return name_or_empty(condition.get("status"))
     return ""
@@ -195,8 +195,8 @@ def _read_ready(status: Object) -> str:
 def _read_images(status: Object) -> Mapping[str, int]:
     """Sizes by name. Names are interned: nodes of a cluster have much the same images."""
     found: dict[str, int] = {}
-    for image in objects(status.get("images"), "Node.status.images"):
+    for image in read_object_list(status.get("images"), "Node.status.images"):
         size = image.get("sizeBytes")
-        for name in texts(image.get("names"), "Node.status.images[].names"):
+        for name in read_strings(image.get("names"), "Node.status.images[].names"):
             found[intern(name)] = size if isinstance(size, int) and fits(size) else 0
     return found or NOTHING

@@ -17,19 +17,19 @@ from berth.scheduling.fields.reading import (
     Malformed,
     Object,
     Unreadable,
-    a_list,
-    an_object,
-    integer,
     name_or_empty,
     read_annotations,
-    string_map,
-    text,
+    read_integer,
+    read_list,
+    read_object,
+    read_string,
+    read_string_map,
 )
 from berth.scheduling.fields.requests import read_requests
 from berth.scheduling.fields.taints import read_tolerations
 from berth.scheduling.fields.topology_spread import read_topology_spread
 from berth.scheduling.objects.pod import Controller, LabelSet, Pod, PodSpec
-from berth.scheduling.objects.projection import SHARED, controller_of, decoded_shared_part, is_placed, shared_part
+from berth.scheduling.objects.projection import SHARED, controller_of, decode_shared_fields, is_placed, shared_fields
 
 # What two threads read at once may end up twice in memory: that costs a comparison, and is never wrong.
 _SPECS: WeakValueDictionary[bytes, PodSpec] = WeakValueDictionary()
@@ -54,26 +54,26 @@ def in_little_room(encoded: bytes) -> bytes:
 
 
 def _read_spec(shared: Object, source: bytes) -> PodSpec:
-    metadata, spec, status = (an_object(shared.get(part), f"Pod.{part}") for part in ("metadata", "spec", "status"))
+    metadata, spec, status = (read_object(shared.get(part), f"Pod.{part}") for part in ("metadata", "spec", "status"))
     namespace = name_or_empty(metadata.get("namespace"))
-    affinity = an_object(spec.get("affinity"), "Pod.spec.affinity")
+    affinity = read_object(spec.get("affinity"), "Pod.spec.affinity")
     selector = spec.get("nodeSelector")
     return PodSpec(
         namespace=namespace,
         scheduler_name=name_or_empty(spec.get("schedulerName")),
-        priority=integer(spec.get("priority"), "Pod.spec.priority"),
+        priority=read_integer(spec.get("priority"), "Pod.spec.priority"),
         priority_class_name=name_or_empty(spec.get("priorityClassName")),
         preemption_policy=name_or_empty(spec.get("preemptionPolicy")),
         controller=_read_controller(metadata),
         requests=read_requests(spec, status),
         host_ports=read_host_ports(spec),
         pod_affinity=read_pod_affinity(affinity, namespace),
-        node_selector=None if selector is None else string_map(selector, "Pod.spec.nodeSelector"),
+        node_selector=None if selector is None else read_string_map(selector, "Pod.spec.nodeSelector"),
         node_affinity=read_node_affinity(affinity.get("nodeAffinity"), "Pod.spec.affinity.nodeAffinity"),
         tolerations=read_tolerations(spec.get("tolerations")),
         topology_spread=read_topology_spread(spec.get("topologySpreadConstraints")),
         images=read_images(spec),
-        gated=bool(a_list(spec.get("schedulingGates"), "Pod.spec.schedulingGates")),
+        gated=bool(read_list(spec.get("schedulingGates"), "Pod.spec.schedulingGates")),
         source=source,
     )
 
@@ -96,7 +96,7 @@ def read_pod(obj: object) -> Pod | Unreadable:
     """
     try:
         whole, metadata, spec, status = _parts(obj)
-        return _pod(metadata, spec, status, _label_set(metadata), pod_spec(shared_part(whole, placed=False)))
+        return _pod(metadata, spec, status, _label_set(metadata), pod_spec(shared_fields(whole, placed=False)))
     except Malformed as error:
         return Unreadable(str(error))
 
@@ -135,17 +135,17 @@ class PodReader:
             if isinstance(source, str):
                 shared = self._specs.get(source) or self._read_shared(source)
             else:
-                shared = pod_spec(shared_part(whole, placed=is_placed(whole)))
+                shared = pod_spec(shared_fields(whole, placed=is_placed(whole)))
             return _pod(metadata, spec, status, self._label_set(metadata), shared)
         except Malformed as error:
             return Unreadable(str(error))
 
     def _read_shared(self, source: str) -> PodSpec:
         try:
-            shared = decoded_shared_part(source)
+            shared = decode_shared_fields(source)
         except orjson.JSONDecodeError as error:
             raise Malformed(f"Pod.{SHARED} is not JSON") from error
-        found = self._specs[source] = pod_spec(an_object(shared, f"Pod.{SHARED}"))
+        found = self._specs[source] = pod_spec(read_object(shared, f"Pod.{SHARED}"))
         return found
 
     def _label_set(self, metadata: Object) -> LabelSet:
@@ -174,7 +174,7 @@ def _parts(obj: object) -> tuple[Object, Object, Object, Object]:
     metadata, spec, status = obj.get("metadata"), obj.get("spec"), obj.get("status")
     if type(metadata) is dict and type(spec) is dict and type(status) is dict:
         return obj, metadata, spec, status
-    return obj, an_object(metadata, "Pod.metadata"), an_object(spec, "Pod.spec"), an_object(status, "Pod.status")
+    return obj, read_object(metadata, "Pod.metadata"), read_object(spec, "Pod.spec"), read_object(status, "Pod.status")
 
 
 def _pod(metadata: Object, spec: Object, status: Object, labels: LabelSet, shared: PodSpec) -> Pod:
@@ -183,7 +183,7 @@ def _pod(metadata: Object, spec: Object, status: Object, labels: LabelSet, share
         name_or_empty(metadata.get("uid")),
         labels,
         shared,
-        intern(text(spec.get("nodeName"), "Pod.spec.nodeName")),
+        intern(read_string(spec.get("nodeName"), "Pod.spec.nodeName")),
         name_or_empty(status.get("nominatedNodeName")),
         intern(name_or_empty(status.get("phase"))),
         _seconds(status.get("startTime")),
@@ -194,7 +194,7 @@ def _pod(metadata: Object, spec: Object, status: Object, labels: LabelSet, share
 
 
 def _label_set(metadata: Object) -> LabelSet:
-    labels = string_map(metadata.get("labels"), "Pod.metadata.labels")
+    labels = read_string_map(metadata.get("labels"), "Pod.metadata.labels")
     try:
         return label_set(name_or_empty(metadata.get("namespace")), labels)
     except orjson.JSONEncodeError as error:

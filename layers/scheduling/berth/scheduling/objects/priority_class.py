@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from berth.scheduling.fields.reading import Malformed, Unreadable, an_object, flag, integer, name_or_empty
+from berth.scheduling.fields.reading import (
+    Malformed,
+    Unreadable,
+    name_or_empty,
+    read_boolean,
+    read_integer,
+    read_object,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +27,12 @@ class PriorityClass:
 def read_priority_class(obj: object) -> PriorityClass | Unreadable:
     """Read a scheduling/v1.PriorityClass."""
     try:
-        whole = an_object(obj, "PriorityClass")
-        metadata = an_object(whole.get("metadata"), "PriorityClass.metadata")
+        whole = read_object(obj, "PriorityClass")
+        metadata = read_object(whole.get("metadata"), "PriorityClass.metadata")
         return PriorityClass(
             name_or_empty(metadata.get("name")),
-            integer(whole.get("value"), "PriorityClass.value") or 0,
-            flag(whole.get("globalDefault"), "PriorityClass.globalDefault"),
+            read_integer(whole.get("value"), "PriorityClass.value") or 0,
+            read_boolean(whole.get("globalDefault"), "PriorityClass.globalDefault"),
             name_or_empty(whole.get("preemptionPolicy")),
         )
     except Malformed as error:

@@ -17,12 +17,12 @@ def part(obj: Object, name: str) -> Object:
     return found if isinstance(found, dict) else {}
 
 
-def picked(obj: Object, names: Iterable[str]) -> Object:
+def select_fields(obj: Object, names: Iterable[str]) -> Object:
     """The fields of these names that are there; null counts as absent."""
     return {name: obj[name] for name in names if obj.get(name) is not None}
 
 
-def as_far_as_given(parts: Mapping[str, object], obj: Object) -> Object:
+def without_empty_parts(parts: Mapping[str, object], obj: Object) -> Object:
     """Without the parts that are empty. One of the wrong type stays as it is, for the reading to name."""
     found = {name: kept if isinstance(obj.get(name), dict | None) else obj[name] for name, kept in parts.items()}
     return {name: kept for name, kept in found.items() if kept != {}}
@@ -35,41 +35,41 @@ def trimmed_items(value: object, trim: Callable[[Object], Object]) -> object:
     return [trim(item) if isinstance(item, dict) else item for item in value]
 
 
-def picked_annotations(metadata: Object, names: Container[str]) -> Object:
+def select_annotations(metadata: Object, names: Container[str]) -> Object:
     """Those of these names, under `annotations`; nothing where there are none."""
     found = metadata.get("annotations") if names else None
     kept = {name: found[name] for name in found if name in names} if isinstance(found, dict) else {}
     return {"annotations": kept} if kept else {}
 
 
-def picked_condition(status: Object, kind: str) -> Object:
+def select_condition(status: Object, kind: str) -> Object:
     """The first condition of that type, under `conditions`: it is the only one that counts."""
     conditions = status.get("conditions")
     for condition in conditions if isinstance(conditions, list) else ():
         if isinstance(condition, dict) and condition.get("type") == kind:
-            return {"conditions": [picked(condition, ("type", "status", "reason"))]}
+            return {"conditions": [select_fields(condition, ("type", "status", "reason"))]}
     return {}
 
 
 _PORT = ("hostIP", "hostPort", "protocol")
 
 
-def kept_container(obj: Object, placed: bool) -> Object:
+def project_container(obj: Object, placed: bool) -> Object:
     """Name, requests and host ports; the image where the pod is still to be placed."""
-    found = picked(obj, ("name", "restartPolicy") if placed else ("name", "restartPolicy", "image"))
+    found = select_fields(obj, ("name", "restartPolicy") if placed else ("name", "restartPolicy", "image"))
     if (resources := obj.get("resources")) is not None:
-        found["resources"] = kept_requests(resources)
+        found["resources"] = project_requests(resources)
     if (ports := obj.get("ports")) is not None:
-        found["ports"] = _kept_ports(ports)
+        found["ports"] = _project_ports(ports)
     return {name: value for name, value in found.items() if value not in ({}, [])}
 
 
-def kept_requests(resources: object) -> object:
+def project_requests(resources: object) -> object:
     """Of a container or of a whole pod. With the limits of extended resources where there is no request: the API server
     makes them requests."""
     if not isinstance(resources, dict):
         return resources
-    kept = picked(resources, ("requests",))
+    kept = select_fields(resources, ("requests",))
     requests, limits = kept.get("requests", {}), resources.get("limits")
     if isinstance(requests, dict) and isinstance(limits, dict):
         missing = {
@@ -82,11 +82,11 @@ def kept_requests(resources: object) -> object:
     return kept
 
 
-def _kept_ports(ports: object) -> object:
+def _project_ports(ports: object) -> object:
     if not isinstance(ports, list):
         return ports
     return [
-        picked(port, _PORT) if isinstance(port, dict) else port
+        select_fields(port, _PORT) if isinstance(port, dict) else port
         for port in ports
         if not isinstance(port, dict) or port.get("hostPort")
     ]
@@ -95,7 +95,7 @@ def _kept_ports(ports: object) -> object:
 _STATUS = ("resources", "allocatedResources")
 
 
-def kept_resize(spec: Object, status: Object) -> Object:
+def project_resize(spec: Object, status: Object) -> Object:
     """Those fields, and whether the resize waits; empty where status and spec agree."""
     found: Object = {}
     for field, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
@@ -105,10 +105,10 @@ def kept_resize(spec: Object, status: Object) -> Object:
         asked = _asked_by_name(spec.get(containers))
         kept = [item for item in statuses if _differs(item, asked)] if isinstance(statuses, list) else statuses
         if kept:
-            found[field] = trimmed_items(kept, lambda item: picked(item, ("name", *_STATUS)))
+            found[field] = trimmed_items(kept, lambda item: select_fields(item, ("name", *_STATUS)))
     if spec.get("resources") is not None and status.get("resources") is not None:
-        found |= picked(status, _STATUS)
-    return found | picked_condition(status, "PodResizePending") if found else found
+        found |= select_fields(status, _STATUS)
+    return found | select_condition(status, "PodResizePending") if found else found
 
 
 def _asked_by_name(containers: object) -> dict[object, object]:
@@ -151,35 +151,35 @@ _AFFINITY_OF_PLACED = ("podAffinity", "podAntiAffinity")
 _OWNER = ("apiVersion", "kind", "name")
 
 
-def own_part(obj: Object, annotations: Container[str] = ()) -> Object:
+def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
     """Name, identity, labels, these annotations, place and state."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
     return {
-        "metadata": picked(metadata, ("name", "namespace", "uid", "labels", "deletionTimestamp"))
-        | picked_annotations(metadata, annotations),
-        "spec": picked(spec, ("nodeName",)),
-        "status": picked(status, ("phase", "startTime", "nominatedNodeName"))
-        | picked_condition(status, "DisruptionTarget"),
+        "metadata": select_fields(metadata, ("name", "namespace", "uid", "labels", "deletionTimestamp"))
+        | select_annotations(metadata, annotations),
+        "spec": select_fields(spec, ("nodeName",)),
+        "status": select_fields(status, ("phase", "startTime", "nominatedNodeName"))
+        | select_condition(status, "DisruptionTarget"),
     }
 
 
-def shared_part(obj: Object, *, placed: bool) -> Object:
+def shared_fields(obj: Object, *, placed: bool) -> Object:
     """Everything else. Of a pod that is on a node, only what the placement of other pods depends on."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
-    kept = picked(spec, _ALWAYS if placed else _ALWAYS + _TO_PLACE)
+    kept = select_fields(spec, _ALWAYS if placed else _ALWAYS + _TO_PLACE)
     for field in ("containers", "initContainers"):
         if (containers := spec.get(field)) is not None:
-            kept[field] = trimmed_items(containers, lambda container: kept_container(container, placed))
+            kept[field] = trimmed_items(containers, lambda container: project_container(container, placed))
     if (affinity := spec.get("affinity")) is not None:
-        chosen = picked(affinity, _AFFINITY_OF_PLACED) if placed and isinstance(affinity, dict) else affinity
+        chosen = select_fields(affinity, _AFFINITY_OF_PLACED) if placed and isinstance(affinity, dict) else affinity
         if chosen != {}:
             kept["affinity"] = chosen
     if (resources := spec.get("resources")) is not None:
-        kept["resources"] = kept_requests(resources)
+        kept["resources"] = project_requests(resources)
     if not placed and isinstance(volumes := spec.get("volumes"), list) and (images := _image_volumes(volumes)):
         kept["volumes"] = images
-    found: Object = {"metadata": picked(metadata, ("namespace",)) | _controller(metadata), "spec": kept}
-    resized = kept_resize(spec, status)
+    found: Object = {"metadata": select_fields(metadata, ("namespace",)) | _controller(metadata), "spec": kept}
+    resized = project_resize(spec, status)
     if resized:
         found["status"] = resized
     return found
@@ -190,11 +190,11 @@ def trimmed_pod(obj: Object, annotations: Container[str] = ()) -> Object:
 
     Of its annotations only these.
     """
-    own, shared = own_part(obj, annotations), shared_part(obj, placed=is_placed(obj))
+    own, shared = individual_fields(obj, annotations), shared_fields(obj, placed=is_placed(obj))
     found = {name: part(own, name) | part(shared, name) for name in own}
     if conditions := [*_conditions_of(own), *_conditions_of(shared)]:
         found["status"]["conditions"] = conditions
-    return as_far_as_given(found, obj)
+    return without_empty_parts(found, obj)
 
 
 def without_images(obj: Object) -> Object:
@@ -234,7 +234,7 @@ def _image_volumes(volumes: list[object]) -> list[object]:
 
 def _controller(metadata: Object) -> Object:
     owner = controller_of(metadata.get("ownerReferences"))
-    return {} if owner is None else {"ownerReferences": [picked(owner, _OWNER) | {"controller": True}]}
+    return {} if owner is None else {"ownerReferences": [select_fields(owner, _OWNER) | {"controller": True}]}
 
 
 SHARED = "shared"
@@ -250,10 +250,12 @@ def compact_pod(obj: Object, annotations: Container[str] = ()) -> Object:
     As text it is one object for all pods that have it in common, and is found again without being decoded. Raises
     JSONEncodeError where there are keys or values that JSON has not.
     """
-    shared = orjson.dumps(shared_part(obj, placed=is_placed(obj)), option=orjson.OPT_SORT_KEYS)
-    return as_far_as_given(own_part(obj, annotations), obj) | {SHARED: intern(shared.translate(_EXCHANGED).decode())}
+    shared = orjson.dumps(shared_fields(obj, placed=is_placed(obj)), option=orjson.OPT_SORT_KEYS)
+    return without_empty_parts(individual_fields(obj, annotations), obj) | {
+        SHARED: intern(shared.translate(_EXCHANGED).decode())
+    }
 
 
-def decoded_shared_part(source: str) -> object:
+def decode_shared_fields(source: str) -> object:
     """What stands under SHARED, which may be anything. Raises JSONDecodeError."""
     return orjson.loads(source.encode(errors="replace").translate(_EXCHANGED))

@@ -24,7 +24,8 @@ class Usage:
 
     requested: sums of what the pods ask for. non_zero_*: with the defaults for those that ask for nothing.
     label_sets: how many pods have each. terminating: how many of them are being deleted.
-    affine: how many pods of each spec have terms of affinity or anti-affinity. anti_affine: required anti-affinity.
+    specs_with_affinity: how many pods of each spec have terms of affinity or anti-affinity.
+    specs_with_anti_affinity: how many pods of each spec have terms of required anti-affinity.
     """
 
     requested: Amounts
@@ -32,8 +33,8 @@ class Usage:
     non_zero_memory: int
     label_sets: Mapping[LabelSet, int]
     terminating: Mapping[LabelSet, int]
-    affine: Mapping[PodSpec, int]
-    anti_affine: Mapping[PodSpec, int]
+    specs_with_affinity: Mapping[PodSpec, int]
+    specs_with_anti_affinity: Mapping[PodSpec, int]
     host_ports: frozenset[HostPort] = _NO_PORTS
 
     def plus(self, pods: Iterable[Pod]) -> Usage:
@@ -58,7 +59,7 @@ def host_ports_of(pods: Iterable[Pod]) -> frozenset[HostPort]:
 def _sum(base: Usage, pods: Iterable[Pod], sign: int, host_ports: frozenset[HostPort] | None = None) -> Usage:
     requested, label_sets = dict(base.requested), dict(base.label_sets)
     terminating: dict[LabelSet, int] = {}
-    affine: dict[PodSpec, int] = {}
+    specs_with_affinity: dict[PodSpec, int] = {}
     cpu, memory = base.non_zero_cpu, base.non_zero_memory
     ports = base.host_ports if host_ports is None else host_ports
     for pod in pods:
@@ -74,7 +75,7 @@ def _sum(base: Usage, pods: Iterable[Pod], sign: int, host_ports: frozenset[Host
         if spec.host_ports and sign > 0:
             ports = ports | frozenset(spec.host_ports)
         if spec.pod_affinity is not NO_POD_AFFINITY and spec.pod_affinity.has_terms:
-            affine[spec] = affine.get(spec, 0) + sign
+            specs_with_affinity[spec] = specs_with_affinity.get(spec, 0) + sign
     if sign < 0:
         label_sets = {found: count for found, count in label_sets.items() if count}
     return Usage(
@@ -84,8 +85,11 @@ def _sum(base: Usage, pods: Iterable[Pod], sign: int, host_ports: frozenset[Host
         memory,
         label_sets,
         _added(base.terminating, terminating),
-        _added(base.affine, affine),
-        _added(base.anti_affine, {spec: count for spec, count in affine.items() if spec.pod_affinity.anti_required}),
+        _added(base.specs_with_affinity, specs_with_affinity),
+        _added(
+            base.specs_with_anti_affinity,
+            {spec: count for spec, count in specs_with_affinity.items() if spec.pod_affinity.anti_required},
+        ),
         ports,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from berth.scheduling.fields.reading import Malformed, Unreadable, an_object, name_or_empty, string_map
+from berth.scheduling.fields.reading import Malformed, Unreadable, name_or_empty, read_object, read_string_map
 from berth.scheduling.fields.selectors import EVERYTHING, Invalid, Labels, LabelSelector, equals, read_label_selector
 from berth.scheduling.objects.pod import Pod
 
@@ -90,13 +90,13 @@ NO_WORKLOADS = Workloads()
 def read_workload(obj: object, kind: str) -> Workload | Unreadable:
     """Read one of KINDS."""
     try:
-        whole = an_object(obj, kind)
-        metadata = an_object(whole.get("metadata"), f"{kind}.metadata")
+        whole = read_object(obj, kind)
+        metadata = read_object(whole.get("metadata"), f"{kind}.metadata")
         namespace, name = name_or_empty(metadata.get("namespace")), name_or_empty(metadata.get("name"))
-        selector = an_object(whole.get("spec"), f"{kind}.spec").get("selector")
+        selector = read_object(whole.get("spec"), f"{kind}.spec").get("selector")
         path = f"{kind}.spec.selector"
         if kind in (SERVICE, "ReplicationController"):
-            labels = None if selector is None else string_map(selector, path)
+            labels = None if selector is None else read_string_map(selector, path)
             if kind == "ReplicationController":
                 labels = labels or {}
             return Workload(kind, namespace, name, labels)

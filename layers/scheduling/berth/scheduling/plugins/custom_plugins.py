@@ -10,7 +10,7 @@ from importlib import import_module
 
 from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, Plugin, ScorePlugin
 from berth.scheduling.plugins.arguments import Args, NoArgs
-from berth.scheduling.plugins.registry import Registered
+from berth.scheduling.plugins.registry import PluginFactory
 
 PACKAGE = "berth_plugins"
 PATTERN = re.compile(rf"{PACKAGE}(\.[a-z_][a-z0-9_]*)+:[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -22,7 +22,7 @@ class NotAPlugin(ValueError):
     """What a name leads to is no plugin; the message says what is missing."""
 
 
-def custom_plugin(name: str) -> Registered:
+def custom_plugin(name: str) -> PluginFactory:
     """The plugin of that name, `berth_plugins.<module>:<Class>`. Its arguments are its class attribute `Args`.
 
     Raises NotAPlugin, also for what the module raises when it is imported.
@@ -45,7 +45,7 @@ def custom_plugin(name: str) -> Registered:
     args = getattr(found, "Args", NoArgs)
     if not isinstance(args, type) or not issubclass(args, Args):
         raise NotAPlugin(f"{name}.Args does not extend berth.scheduling.plugins.arguments.Args")
-    return Registered(_named(found, name), args)
+    return PluginFactory(_named(found, name), args)
 
 
 def _named(found: type[Plugin], name: str) -> type[Plugin]:

@@ -10,9 +10,9 @@ from berth.scheduling.fields.containers import Images
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE, ClusterScore, ClusterScorePlugin
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
-from berth.scheduling.snapshot.history import Step
-from berth.scheduling.snapshot.node_positions import NodeRefs, picked
-from berth.scheduling.snapshot.node_values import Kinds, NodeNumbers
+from berth.scheduling.snapshot.history import SnapshotDelta
+from berth.scheduling.snapshot.node_positions import NodeRefs, pick
+from berth.scheduling.snapshot.node_values import DistinctValues, NodeValues
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "ImageLocality"
@@ -36,18 +36,18 @@ class _State(ClusterScore):
     images: Images
     spread: Mapping[str, int]
     nodes: int
-    sizes: Kinds[Sizes]
-    by_node: NodeNumbers
+    sizes: DistinctValues[Sizes]
+    by_node: NodeValues
 
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
         if not any(self.spread.values()):
             return [0] * len(candidates)
-        numbers = self.by_node.at(candidates.positions, snapshot.nodes.standing, self._number)
+        numbers = self.by_node.get_or_compute(candidates.positions, snapshot.nodes.by_position, self._number)
         scores = [self._score(sizes) for sizes in self.sizes]
-        return list(picked(scores, numbers))
+        return list(pick(scores, numbers))
 
     def _number(self, node: NodeInfo) -> int:
-        return self.sizes.number(tuple(map(node.images.get, self.images.names)))
+        return self.sizes.index_of(tuple(map(node.images.get, self.images.names)))
 
     def _score(self, sizes: Sizes) -> int:
         present = sum(
@@ -60,16 +60,16 @@ class _State(ClusterScore):
         clipped = min(max(present, _MIN_BYTES), max(most, _MIN_BYTES))
         return MAX_NODE_SCORE * (clipped - _MIN_BYTES) // (most - _MIN_BYTES) if most > _MIN_BYTES else 0
 
-    def moved_to(self, snapshot: Snapshot, step: Step) -> _State:
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> _State:
         spread = Counter(self.spread)
-        for name in step.reset:
-            before, after = step.before[name], snapshot.nodes.get(name)
+        for name in delta.reset:
+            before, after = delta.before[name], snapshot.nodes.get(name)
             for image in self.spread:
                 spread[image] += (after is not None and image in after.images) - (
                     before is not None and image in before.images
                 )
-        reset = [snapshot.positions[name] for name in step.reset]
-        by_node = self.by_node.kept(snapshot.positions.size, reset)
+        reset = [snapshot.positions[name] for name in delta.reset]
+        by_node = self.by_node.carried_over(snapshot.positions.size, reset)
         return _State(self.images, spread, len(snapshot.nodes), self.sizes, by_node)
 
 
@@ -87,4 +87,6 @@ class ImageLocality(ClusterScorePlugin):
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore:
         names = dict.fromkeys(pod.spec.images.names)
         spread = {name: sum(name in node.images for node in snapshot.nodes.values()) for name in names}
-        return _State(pod.spec.images, spread, len(snapshot.nodes), Kinds(), NodeNumbers(snapshot.positions.size))
+        return _State(
+            pod.spec.images, spread, len(snapshot.nodes), DistinctValues(), NodeValues(snapshot.positions.size)
+        )

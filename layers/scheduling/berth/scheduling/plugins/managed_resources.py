@@ -15,7 +15,7 @@ from typing import Self
 
 from pydantic import Field
 
-from berth.scheduling.framework.plugin import FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
 from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
 from berth.scheduling.managed_resources.counting import Counting, Insufficient, insufficient, left
 from berth.scheduling.managed_resources.demand import REASON_ANNOTATION, REASON_PERCENT, REASON_REQUEST, Demand
@@ -46,14 +46,14 @@ class ManagedResourcesArgs(Args):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PodDemands:
     """What the pod asks for. statuses: those given so far: the same shortage on many nodes is one Status."""
 
     demands: tuple[Demand, ...]
     statuses: dict[tuple[tuple[str, ...], bool], Status] = field(default_factory=dict, compare=False)
 
 
-class ManagedResources(FilterPlugin[Asked], ScorePlugin[Asked]):
+class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
     """Without resources to count it passes every node."""
 
     name = NAME
@@ -78,21 +78,21 @@ class ManagedResources(FilterPlugin[Asked], ScorePlugin[Asked]):
     def shape(self, pod: Pod) -> Hashable:
         return self._counting.demands(pod)
 
-    def pre_filter(self, pod: Pod) -> Prepared[Asked] | Status | None:
+    def pre_filter(self, pod: Pod) -> PluginState[PodDemands] | Status | None:
         demands = self._counting.demands(pod)
         if isinstance(demands, Unreadable):
             return unresolvable(NAME, demands.cause)
-        return Prepared(Asked(demands)) if demands else None
+        return PluginState(PodDemands(demands)) if demands else None
 
-    def filter(self, state: Asked, node: NodeInfo) -> Status:
+    def filter(self, state: PodDemands, node: NodeInfo) -> Status:
         chosen = self._counting.placed(state.demands, node)
         return self._rejected(state, node, chosen) if isinstance(chosen, Insufficient) else SUCCESS
 
-    def pre_score(self, pod: Pod) -> Prepared[Asked] | None:
+    def pre_score(self, pod: Pod) -> PluginState[PodDemands] | None:
         demands = self._counting.demands(pod)
-        return None if isinstance(demands, Unreadable) or not demands else Prepared(Asked(demands))
+        return None if isinstance(demands, Unreadable) or not demands else PluginState(PodDemands(demands))
 
-    def score(self, state: Asked, node: NodeInfo) -> int:
+    def score(self, state: PodDemands, node: NodeInfo) -> int:
         return self._score(self._shares(state.demands, node))
 
     def _shares(self, demands: Sequence[Demand], node: NodeInfo) -> list[Share]:
@@ -111,7 +111,7 @@ class ManagedResources(FilterPlugin[Asked], ScorePlugin[Asked]):
             found.append(Share(1, total, allocated, allocated + sum(chosen.get(pool, 0) for pool in pools)))
         return found
 
-    def _rejected(self, state: Asked, node: NodeInfo, short: Insufficient) -> Status:
+    def _rejected(self, state: PodDemands, node: NodeInfo, short: Insufficient) -> Status:
         unreadable = self._counting.unreadable(node)
         reasons = tuple(
             REASON_UNREADABLE.format(name) if name in unreadable else insufficient(name) for name in short.resources

@@ -12,9 +12,9 @@ from berth.scheduling.fields import node_affinity as affinity
 from berth.scheduling.fields.node_affinity import NO_NODE_AFFINITY, NodeSelector, PreferredTerm
 from berth.scheduling.fields.reading import Malformed
 from berth.scheduling.fields.selectors import Invalid, Labels
-from berth.scheduling.framework.plugin import FilterPlugin, Prepared, ScorePlugin
-from berth.scheduling.framework.score_scaling import share_of_highest
-from berth.scheduling.framework.status import SUCCESS, Status, undecidable, unresolvable
+from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
+from berth.scheduling.framework.score_scaling import default_normalize_score
+from berth.scheduling.framework.status import SUCCESS, Status, error_status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
 
@@ -32,7 +32,7 @@ REASON_INVALID = "pod has a preferred node affinity term that cannot be parsed"
 _NO_MATCH = unresolvable(NAME, REASON_POD)
 _NOT_ENFORCED = unresolvable(NAME, REASON_ENFORCED)
 _CONFLICT = unresolvable(NAME, REASON_CONFLICT)
-_INVALID = undecidable(NAME, REASON_INVALID)
+_INVALID = error_status(NAME, REASON_INVALID)
 
 
 class NodeAffinityArgs(Args):
@@ -90,33 +90,33 @@ class NodeAffinity(FilterPlugin[Required], ScorePlugin[Preferred]):
         # Most pods have neither, and are alike in that.
         return None if required_of(pod) is None and pod.spec.node_affinity is NO_NODE_AFFINITY else pod.spec
 
-    def pre_filter(self, pod: Pod) -> Prepared[Required] | Status | None:
+    def pre_filter(self, pod: Pod) -> PluginState[Required] | Status | None:
         required = required_of(pod)
         if required is None:
-            return None if self._added_required is None else Prepared(Required(None, None))
+            return None if self._added_required is None else PluginState(Required(None, None))
         names = None if required.terms is None else required.terms.node_names
         if names is not None and not names:
             return _CONFLICT
-        return Prepared(required, names)
+        return PluginState(required, names)
 
     def filter(self, state: Required, node: NodeInfo) -> Status:
         if self._added_required is not None and not self._added_required.matches(node.labels, node.name):
             return _NOT_ENFORCED
         return SUCCESS if state.matches(node) else _NO_MATCH
 
-    def pre_score(self, pod: Pod) -> Prepared[Preferred] | Status | None:
+    def pre_score(self, pod: Pod) -> PluginState[Preferred] | Status | None:
         preferred = pod.spec.node_affinity.preferred
         if isinstance(preferred, Invalid):
             return _INVALID
         terms = self._added_preferred + preferred
-        return Prepared(terms) if terms else None
+        return PluginState(terms) if terms else None
 
     def score(self, state: Preferred, node: NodeInfo) -> int:
         """The weights of the terms that match, added up."""
         return sum(each.weight for each in state if each.term.matches(node.labels, node.name))
 
     def normalize(self, scores: list[int]) -> list[int]:
-        return share_of_highest(scores)
+        return default_normalize_score(scores)
 
 
 def required_of(pod: Pod) -> Required | None:

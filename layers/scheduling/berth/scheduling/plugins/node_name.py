@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.framework.plugin import FilterPlugin, Prepared
+from berth.scheduling.framework.plugin import FilterPlugin, PluginState
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
@@ -29,8 +29,8 @@ class NodeName(FilterPlugin[str]):
     def shape(self, pod: Pod) -> Hashable:
         return pod.node_name
 
-    def pre_filter(self, pod: Pod) -> Prepared[str] | None:
-        return Prepared(pod.node_name) if pod.node_name else None
+    def pre_filter(self, pod: Pod) -> PluginState[str] | None:
+        return PluginState(pod.node_name) if pod.node_name else None
 
     def filter(self, state: str, node: NodeInfo) -> Status:
         return SUCCESS if node.name == state else _OTHER_NODE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from berth.scheduling.fields.containers import ALL_ADDRESSES, HostPort
-from berth.scheduling.framework.plugin import FilterPlugin, Prepared
+from berth.scheduling.framework.plugin import FilterPlugin, PluginState
 from berth.scheduling.framework.status import SUCCESS, Status, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
@@ -31,8 +31,8 @@ class NodePorts(FilterPlugin[HostPorts]):
     def shape(self, pod: Pod) -> Hashable:
         return pod.spec.host_ports
 
-    def pre_filter(self, pod: Pod) -> Prepared[HostPorts] | None:
-        return Prepared(pod.spec.host_ports) if pod.spec.host_ports else None
+    def pre_filter(self, pod: Pod) -> PluginState[HostPorts] | None:
+        return PluginState(pod.spec.host_ports) if pod.spec.host_ports else None
 
     def filter(self, state: HostPorts, node: NodeInfo) -> Status:
         used = node.usage.host_ports

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from pydantic import Field
 
 from berth.scheduling.framework.plugin import FilterPlugin, ScorePlugin
-from berth.scheduling.framework.score_scaling import spread_out
+from berth.scheduling.framework.score_scaling import min_max_normalize
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
@@ -59,7 +59,7 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
         return int(node.labels[self._label])
 
     def normalize(self, scores: list[int]) -> list[int]:
-        return spread_out(scores)
+        return min_max_normalize(scores)
 
     def shape(self, pod: Pod) -> Hashable:
         return ()

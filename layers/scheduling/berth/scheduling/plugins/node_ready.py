@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from berth.scheduling.fields.taints import NO_SCHEDULE, Taint, tolerated
-from berth.scheduling.framework.plugin import FilterPlugin, Prepared
+from berth.scheduling.framework.plugin import FilterPlugin, PluginState
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
@@ -42,9 +42,9 @@ class NodeReady(FilterPlugin[frozenset[str]]):
     def shape(self, pod: Pod) -> Hashable:
         return pod.spec.tolerations
 
-    def pre_filter(self, pod: Pod) -> Prepared[frozenset[str]]:
+    def pre_filter(self, pod: Pod) -> PluginState[frozenset[str]]:
         accepted = {value for value, taint in _TAINTS.items() if tolerated(taint, pod.spec.tolerations)}
-        return Prepared(frozenset({"True", "", *accepted}))
+        return PluginState(frozenset({"True", "", *accepted}))
 
     def filter(self, state: frozenset[str], node: NodeInfo) -> Status:
         if node.ready not in state:

@@ -7,10 +7,17 @@ from typing import Self
 
 from pydantic import model_validator
 
-from berth.scheduling.framework.plugin import MAX_NODE_SCORE, Prepared, ScorePlugin
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, PluginState, ScorePlugin
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
-from berth.scheduling.plugins.resource_allocation import CPU_AND_MEMORY, ResourceSpec, Wanted, balance, shares, wanted
+from berth.scheduling.plugins.resource_allocation import (
+    CPU_AND_MEMORY,
+    ResourceSpec,
+    ScoredResource,
+    balance,
+    scored_resources,
+    shares,
+)
 
 NAME = "NodeResourcesBalancedAllocation"
 
@@ -30,7 +37,7 @@ class NodeResourcesBalancedAllocationArgs(Args):
         return self
 
 
-class NodeResourcesBalancedAllocation(ScorePlugin[tuple[Wanted, ...]]):
+class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
     """As in kube-scheduler. A pod that asks for nothing is no reason to prefer a node."""
 
     name = NAME
@@ -41,11 +48,11 @@ class NodeResourcesBalancedAllocation(ScorePlugin[tuple[Wanted, ...]]):
     def shape(self, pod: Pod) -> Hashable:
         return tuple(pod.spec.requests.placed.items())
 
-    def pre_score(self, pod: Pod) -> Prepared[tuple[Wanted, ...]] | None:
-        found = wanted(self._resources, pod.spec.requests.placed)
-        return Prepared(found) if any(each.amount for each in found) else None
+    def pre_score(self, pod: Pod) -> PluginState[tuple[ScoredResource, ...]] | None:
+        found = scored_resources(self._resources, pod.spec.requests.placed)
+        return PluginState(found) if any(each.amount for each in found) else None
 
-    def score(self, state: tuple[Wanted, ...], node: NodeInfo) -> int:
+    def score(self, state: tuple[ScoredResource, ...], node: NodeInfo) -> int:
         """75 where the balance stays, up to 100 where it improves, down to 50 where it worsens."""
         found = shares(state, node, non_zero=False)
         after = balance([min(share.requested / share.allocatable, 1.0) for share in found])

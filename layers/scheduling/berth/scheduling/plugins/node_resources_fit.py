@@ -11,7 +11,7 @@ from typing import Annotated, Self, assert_never
 from pydantic import Field, model_validator
 
 from berth.scheduling.fields.resources import NATIVE, is_extended
-from berth.scheduling.framework.plugin import FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
 from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
@@ -19,13 +19,13 @@ from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import (
     CPU_AND_MEMORY,
     ResourceSpec,
+    ScoredResource,
     Scorer,
-    Wanted,
     least_allocated,
     most_allocated,
     requested_to_capacity_ratio,
+    scored_resources,
     shares,
-    wanted,
 )
 
 NAME = "NodeResourcesFit"
@@ -109,7 +109,7 @@ class NodeResourcesFitArgs(Args):
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class RequestedAmounts:
     """What the pod asks for, as far as it is looked at: in the order in which reasons are given.
 
     statuses: those given so far: the same shortage on many nodes is one Status.
@@ -119,7 +119,7 @@ class Needs:
     statuses: dict[tuple[tuple[str, ...], bool], Status] = field(default_factory=dict, compare=False)
 
 
-class NodeResourcesFit(FilterPlugin[Needs], ScorePlugin[tuple[Wanted, ...]]):
+class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredResource, ...]]):
     """As in kube-scheduler. Its own, live, is better: its cache is fresher and it knows what is only assumed."""
 
     name = NAME
@@ -139,10 +139,10 @@ class NodeResourcesFit(FilterPlugin[Needs], ScorePlugin[tuple[Wanted, ...]]):
         requests = pod.spec.requests
         return tuple(requests.asked.items()), tuple(requests.scored.items())
 
-    def pre_filter(self, pod: Pod) -> Prepared[Needs]:
-        return Prepared(Needs(_in_order(pod.spec.requests.asked, self._is_ignored)))
+    def pre_filter(self, pod: Pod) -> PluginState[RequestedAmounts]:
+        return PluginState(RequestedAmounts(_in_order(pod.spec.requests.asked, self._is_ignored)))
 
-    def filter(self, state: Needs, node: NodeInfo) -> Status:
+    def filter(self, state: RequestedAmounts, node: NodeInfo) -> Status:
         free = node.free
         if len(node.pods) < node.allowed_pods:
             for name, amount in state.amounts:
@@ -152,10 +152,10 @@ class NodeResourcesFit(FilterPlugin[Needs], ScorePlugin[tuple[Wanted, ...]]):
                 return SUCCESS
         return _rejected(state, node)
 
-    def pre_score(self, pod: Pod) -> Prepared[tuple[Wanted, ...]]:
-        return Prepared(wanted(self._resources, pod.spec.requests.scored))
+    def pre_score(self, pod: Pod) -> PluginState[tuple[ScoredResource, ...]]:
+        return PluginState(scored_resources(self._resources, pod.spec.requests.scored))
 
-    def score(self, state: tuple[Wanted, ...], node: NodeInfo) -> int:
+    def score(self, state: tuple[ScoredResource, ...], node: NodeInfo) -> int:
         return self._scorer(shares(state, node, non_zero=True))
 
     def _is_ignored(self, name: str) -> bool:
@@ -168,7 +168,7 @@ def _in_order(amounts: Mapping[str, int], ignored: Callable[[str], bool]) -> tup
     return tuple((name, amounts[name]) for name in names if not ignored(name))
 
 
-def _rejected(state: Needs, node: NodeInfo) -> Status:
+def _rejected(state: RequestedAmounts, node: NodeInfo) -> Status:
     """All that is short, not the first alone."""
     short = [name for name, amount in state.amounts if amount > node.free.get(name, 0)]
     never = any(amount > node.allocatable.get(name, 0) for name, amount in state.amounts if name in short)

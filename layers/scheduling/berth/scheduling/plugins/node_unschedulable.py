@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from berth.scheduling.fields.taints import NO_SCHEDULE, Taint, tolerated
-from berth.scheduling.framework.plugin import FilterPlugin, Prepared
+from berth.scheduling.framework.plugin import FilterPlugin, PluginState
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
@@ -31,8 +31,8 @@ class NodeUnschedulable(FilterPlugin[None]):
     def shape(self, pod: Pod) -> Hashable:
         return pod.spec.tolerations
 
-    def pre_filter(self, pod: Pod) -> Prepared[None] | None:
-        return None if tolerated(_TAINT, pod.spec.tolerations) else Prepared(None)
+    def pre_filter(self, pod: Pod) -> PluginState[None] | None:
+        return None if tolerated(_TAINT, pod.spec.tolerations) else PluginState(None)
 
     def filter(self, state: None, node: NodeInfo) -> Status:
         return _UNSCHEDULABLE if node.unschedulable else SUCCESS

@@ -83,7 +83,7 @@ class PodCounter:
         self._matching: set[LabelSet] = set()
 
     @property
-    def worn(self) -> bool:
+    def is_oversized(self) -> bool:
         """Whether it has seen so much that it should be made anew."""
         return len(self._seen) > MAX_SEEN
 
@@ -147,7 +147,7 @@ def pod_counter(namespaces: frozenset[str] | None, selector: LabelSelector) -> P
     """Of the pods in these namespaces, None for any, that the selector matches. The one there is, if there is one."""
     key = (namespaces, selector)
     found = _SHARED.get(key)
-    if found is None or found.worn:
+    if found is None or found.is_oversized:
         found = _SHARED[key] = PodCounter(
             lambda label_set: (
                 (namespaces is None or label_set.namespace in namespaces) and selector.matches(label_set.labels)

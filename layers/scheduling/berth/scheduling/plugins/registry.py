@@ -27,38 +27,40 @@ from berth.scheduling.plugins.arguments import Args, NoArgs
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class PluginFactory:
     """A plugin's constructor and the type of its arguments."""
 
     plugin: Callable[[Any], Plugin]
     args: type[Args]
 
 
-REGISTRY: Mapping[str, Registered] = {
-    node_unschedulable.NAME: Registered(node_unschedulable.NodeUnschedulable, NoArgs),
-    node_name.NAME: Registered(node_name.NodeName, NoArgs),
-    taint_toleration.NAME: Registered(taint_toleration.TaintToleration, NoArgs),
-    node_affinity.NAME: Registered(node_affinity.NodeAffinity, node_affinity.NodeAffinityArgs),
-    node_ports.NAME: Registered(node_ports.NodePorts, NoArgs),
-    node_resources_fit.NAME: Registered(node_resources_fit.NodeResourcesFit, node_resources_fit.NodeResourcesFitArgs),
-    pod_topology_spread.PodTopologySpread.name: Registered(
+REGISTRY: Mapping[str, PluginFactory] = {
+    node_unschedulable.NAME: PluginFactory(node_unschedulable.NodeUnschedulable, NoArgs),
+    node_name.NAME: PluginFactory(node_name.NodeName, NoArgs),
+    taint_toleration.NAME: PluginFactory(taint_toleration.TaintToleration, NoArgs),
+    node_affinity.NAME: PluginFactory(node_affinity.NodeAffinity, node_affinity.NodeAffinityArgs),
+    node_ports.NAME: PluginFactory(node_ports.NodePorts, NoArgs),
+    node_resources_fit.NAME: PluginFactory(
+        node_resources_fit.NodeResourcesFit, node_resources_fit.NodeResourcesFitArgs
+    ),
+    pod_topology_spread.PodTopologySpread.name: PluginFactory(
         pod_topology_spread.PodTopologySpread, pod_topology_spread.PodTopologySpreadArgs
     ),
-    inter_pod_affinity.InterPodAffinity.name: Registered(
+    inter_pod_affinity.InterPodAffinity.name: PluginFactory(
         inter_pod_affinity.InterPodAffinity, inter_pod_affinity.InterPodAffinityArgs
     ),
-    node_resources_balanced_allocation.NAME: Registered(
+    node_resources_balanced_allocation.NAME: PluginFactory(
         node_resources_balanced_allocation.NodeResourcesBalancedAllocation,
         node_resources_balanced_allocation.NodeResourcesBalancedAllocationArgs,
     ),
-    image_locality.NAME: Registered(image_locality.ImageLocality, NoArgs),
-    node_ready.NAME: Registered(node_ready.NodeReady, NoArgs),
-    node_priority_label.NAME: Registered(
+    image_locality.NAME: PluginFactory(image_locality.ImageLocality, NoArgs),
+    node_ready.NAME: PluginFactory(node_ready.NodeReady, NoArgs),
+    node_priority_label.NAME: PluginFactory(
         node_priority_label.NodePriorityLabel, node_priority_label.NodePriorityLabelArgs
     ),
-    resource_segregation.NAME: Registered(
+    resource_segregation.NAME: PluginFactory(
         resource_segregation.ResourceSegregation, resource_segregation.ResourceSegregationArgs
     ),
-    managed_resources.NAME: Registered(managed_resources.ManagedResources, managed_resources.ManagedResourcesArgs),
+    managed_resources.NAME: PluginFactory(managed_resources.ManagedResources, managed_resources.ManagedResourcesArgs),
 }
 """In-tree plugins first, in kube-scheduler's order."""

@@ -29,7 +29,7 @@ CPU_AND_MEMORY = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ScoredResource:
     """One resource of a score, with what the pod asks of it."""
 
     name: str
@@ -47,16 +47,16 @@ class Share:
     requested: int
 
 
-def wanted(resources: Iterable[ResourceSpec], requests: Mapping[str, int]) -> tuple[Wanted, ...]:
+def scored_resources(resources: Iterable[ResourceSpec], requests: Mapping[str, int]) -> tuple[ScoredResource, ...]:
     """The resources that count for the pod: a scalar one that it does not ask for is left out."""
     return tuple(
-        Wanted(each.name, each.weight or 1, requests.get(each.name, 0))
+        ScoredResource(each.name, each.weight or 1, requests.get(each.name, 0))
         for each in resources
         if requests.get(each.name, 0) or not is_scalar(each.name)
     )
 
 
-def shares(wanted: Iterable[Wanted], node: NodeInfo, *, non_zero: bool) -> list[Share]:
+def shares(wanted: Iterable[ScoredResource], node: NodeInfo, *, non_zero: bool) -> list[Share]:
     """Of the resources that the node has. non_zero: pods that ask for no cpu or memory count with the defaults."""
     usage = node.usage
     found = []

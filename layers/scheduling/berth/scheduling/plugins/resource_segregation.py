@@ -18,7 +18,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from berth.scheduling.fields.resources import is_scalar
-from berth.scheduling.framework.plugin import MAX_NODE_SCORE, FilterPlugin, Prepared, ScorePlugin
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, FilterPlugin, PluginState, ScorePlugin
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
@@ -59,10 +59,10 @@ class ResourceSegregationArgs(Args):
     mode: SegregationMode = SegregationMode.REQUIRED
 
 
-Asked = frozenset[str]
+RequestedResources = frozenset[str]
 
 
-class ResourceSegregation(FilterPlugin[Asked], ScorePlugin[Asked]):
+class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[RequestedResources]):
     """The state: which of the resources the pod asks for. Amounts of 0 count neither there nor on the node."""
 
     name = NAME
@@ -73,25 +73,25 @@ class ResourceSegregation(FilterPlugin[Asked], ScorePlugin[Asked]):
         self._required = args.mode is SegregationMode.REQUIRED
 
     def shape(self, pod: Pod) -> Hashable:
-        return self._asked(pod)
+        return self._requested(pod)
 
-    def pre_filter(self, pod: Pod) -> Prepared[Asked] | None:
-        asked = self._asked(pod)
-        return Prepared(asked) if asked or self._required else None
+    def pre_filter(self, pod: Pod) -> PluginState[RequestedResources] | None:
+        requested = self._requested(pod)
+        return PluginState(requested) if requested or self._required else None
 
-    def filter(self, state: Asked, node: NodeInfo) -> Status:
+    def filter(self, state: RequestedResources, node: NodeInfo) -> Status:
         if not state:
             return _RESERVED if self._has_any(node) else SUCCESS
         return SUCCESS if all(name in node.allocatable for name in state) else _MISSING
 
-    def pre_score(self, pod: Pod) -> Prepared[Asked] | None:
-        asked = self._asked(pod)
-        return None if asked or self._required else Prepared(asked)
+    def pre_score(self, pod: Pod) -> PluginState[RequestedResources] | None:
+        requested = self._requested(pod)
+        return None if requested or self._required else PluginState(requested)
 
-    def score(self, state: Asked, node: NodeInfo) -> int:
+    def score(self, state: RequestedResources, node: NodeInfo) -> int:
         return 0 if self._has_any(node) else MAX_NODE_SCORE
 
-    def _asked(self, pod: Pod) -> Asked:
+    def _requested(self, pod: Pod) -> RequestedResources:
         # Not `&`: with the keys of a mapping that makes a set, which is no key.
         return self._resources.intersection(pod.spec.requests.asked)
 

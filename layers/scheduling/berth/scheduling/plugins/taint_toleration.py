@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from berth.scheduling.fields.taints import PREFER_NO_SCHEDULE, Toleration, tolerated
-from berth.scheduling.framework.plugin import FilterPlugin, Prepared, ScorePlugin
-from berth.scheduling.framework.score_scaling import share_of_highest
+from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
+from berth.scheduling.framework.score_scaling import default_normalize_score
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
@@ -34,8 +34,8 @@ class TaintToleration(FilterPlugin[Tolerations], ScorePlugin[Tolerations]):
     def shape(self, pod: Pod) -> Hashable:
         return pod.spec.tolerations
 
-    def pre_filter(self, pod: Pod) -> Prepared[Tolerations]:
-        return Prepared(pod.spec.tolerations)
+    def pre_filter(self, pod: Pod) -> PluginState[Tolerations]:
+        return PluginState(pod.spec.tolerations)
 
     def filter(self, state: Tolerations, node: NodeInfo) -> Status:
         for taint in node.taints:
@@ -43,9 +43,9 @@ class TaintToleration(FilterPlugin[Tolerations], ScorePlugin[Tolerations]):
                 return _UNTOLERATED
         return SUCCESS
 
-    def pre_score(self, pod: Pod) -> Prepared[Tolerations]:
+    def pre_score(self, pod: Pod) -> PluginState[Tolerations]:
         """Only tolerations of the effect that advises; an empty effect stands for any."""
-        return Prepared(
+        return PluginState(
             tuple(each for each in pod.spec.tolerations if each.effect in ("", PREFER_NO_SCHEDULE)),
         )
 
@@ -56,4 +56,4 @@ class TaintToleration(FilterPlugin[Tolerations], ScorePlugin[Tolerations]):
         return sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, state) for taint in node.taints)
 
     def normalize(self, scores: list[int]) -> list[int]:
-        return share_of_highest(scores, reverse=True)
+        return default_normalize_score(scores, reverse=True)

@@ -1,5 +1,5 @@
-"""Preemption: which pods have to go from a node for a pod to fit, and from which node they had best go.
+"""Preemption: which pods must leave a node so that a pod fits, and which node is the best choice.
 
-The rules are kube-scheduler's (facts 30 to 34), on the filters of any profile. `evaluator` puts them together for a
-cycle of its own, `agreement` judges what kube-scheduler has worked out. Nothing here evicts anybody.
+The rules are kube-scheduler's (facts 30 to 34), on the filters of any profile. `evaluator` runs preemption for a cycle
+of its own; `victim_review` checks the victims that kube-scheduler proposes. This package evicts no pod.
 """

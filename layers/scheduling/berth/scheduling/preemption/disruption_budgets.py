@@ -9,27 +9,27 @@ from dataclasses import replace
 from berth.scheduling.objects import LabelSet, Pod, PodDisruptionBudget
 
 Demand = tuple[tuple[int, int, int], ...]
-"""Of each budget its place among all, how many pods it covers, and how many disruptions of these it allows."""
+"""For each budget: its index, how many of the pods it covers, and how many disruptions of these it allows."""
 
 
 class DisruptionBudgets:
-    """The budgets of a cluster. What each label set matches is remembered; budgets are few, and label sets repeat."""
+    """The budgets of a cluster. It remembers which budgets match a label set: budgets are few and label sets repeat."""
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
         self._by_namespace: dict[str, list[tuple[int, PodDisruptionBudget]]] = {}
         self._allowed: list[int] = []
-        self._counted = False  # whether any budget names a pod whose eviction is counted already
+        self._has_disrupted_pods = False
         for index, budget in enumerate(budgets):
-            self._counted = self._counted or bool(budget.disrupted_pods)
+            self._has_disrupted_pods = self._has_disrupted_pods or bool(budget.disrupted_pods)
             self._allowed.append(max(0, budget.disruptions_allowed))
             self._by_namespace.setdefault(budget.namespace, []).append((index, budget))
         self._matching: dict[LabelSet, tuple[tuple[int, PodDisruptionBudget], ...]] = {}
 
     def split(self, pods: Iterable[Pod]) -> tuple[list[Pod], list[Pod]]:
-        """Those whose eviction would violate a budget, and the others.
+        """The pods whose eviction would violate a budget, and the other pods.
 
-        Each pod, in this order, takes one disruption from every budget that covers it, though it may be reprieved
-        later. So says kube-scheduler: the more important pods use up the budget, the less important ones violate it.
+        Each pod, in this order, takes one disruption from every budget that covers it, even if it is reprieved later.
+        As in kube-scheduler, the more important pods use up the budget, and the less important ones violate it.
         """
         if not self._by_namespace:
             return [], list(pods)
@@ -40,7 +40,7 @@ class DisruptionBudgets:
         return violating, others
 
     def violated(self, pods: Iterable[Pod]) -> dict[str, tuple[str, ...]]:
-        """The same, by UID of those that violate any: which, as `namespace/name`."""
+        """The violated budgets as `namespace/name`, by the UID of each pod that violates one."""
         return {
             pod.uid: tuple(sorted(f"{budget.namespace}/{budget.name}" for budget in violated))
             for pod, violated in self._disrupted(pods)
@@ -53,8 +53,10 @@ class DisruptionBudgets:
         return tuple((index, count, min(self._allowed[index], count)) for index, count in covered.items())
 
     def splits_alike(self, demand: Demand) -> bool:
-        """Whether the pods of which this was the demand violate the same budgets now: these differ in what they allow
-        from those that it was reckoned with, and in nothing else."""
+        """Whether the pods of this demand violate the same budgets as when it was computed.
+
+        Only the disruptions that the budgets allow may have changed since then.
+        """
         allowed = self._allowed
         return all(min(allowed[index], count) == least for index, count, least in demand)
 
@@ -74,14 +76,14 @@ class DisruptionBudgets:
         if found is None:
             found = tuple(pair for pair in self._by_namespace.get(pod.namespace, ()) if pair[1].selects(pod.label_set))
             self._matching[pod.label_set] = found
-        # Whose eviction the API server has counted already, is counted no more.
-        return [pair for pair in found if pod.name not in pair[1].disrupted_pods] if self._counted else found
+        # The API server has counted the eviction of a disrupted pod already.
+        return [pair for pair in found if pod.name not in pair[1].disrupted_pods] if self._has_disrupted_pods else found
 
 
 def after_evictions(budgets: Sequence[PodDisruptionBudget], pods: Iterable[Pod]) -> Sequence[PodDisruptionBudget]:
-    """What the budgets allow once these pods are gone. The same object where that is what they allowed before.
+    """The budgets after these pods are evicted; the same object where they allow as much as before.
 
-    A pod that was on its way out already had been counted; below zero a budget does not go.
+    A terminating pod has been counted already. A budget does not go below zero.
     """
     counted = [pod for pod in pods if not pod.terminating]
     found = [

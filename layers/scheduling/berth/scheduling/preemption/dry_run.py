@@ -1,7 +1,6 @@
-"""One node with pods taken off it and put back, and what the filters of a profile would say of it then.
+"""A dry run of preemption on one node: pods are removed and added, and the filters of a profile run again.
 
-The filters' states are those of the evaluation: what pods add to them is taken off and added again, and nothing is
-counted anew.
+The filters' states come from the evaluation. Adding or removing a pod updates them, without a new count.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from berth.scheduling.objects.usage import UNUSED, Usage, host_ports_of
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Never changed. `nominated`: the pods that are expected on the node and count for the pod to place."""
+    """A node in a dry run, immutable. nominated: the nominated pods of the node that count for the pod to place."""
 
     local: LocalFilters
     states: tuple[ClusterFilter, ...]
@@ -43,22 +42,22 @@ class DryRun:
         return self._passes_locally and self._passes_by(self.states)
 
     def without(self, pods: Collection[Pod]) -> DryRun:
-        """These pods, which are on the node, have left it."""
+        """The node without these pods of it."""
         node, states = _without(self.node, pods), self.states
         for pod in pods if states else ():
             states = tuple([state.without_pod(pod, node) for state in states])
         return self._at(node, states)
 
     def reprieving(self, pod: Pod) -> DryRun | None:
-        """The pod is back; None where it cannot be."""
+        """The node with the pod added again; None where the pod to place then does not fit."""
         beside = self._beside((pod,))
         return beside if beside is not None and (not self.nominated or beside.fits) else None
 
     def _beside(self, pods: Sequence[Pod]) -> DryRun | None:
-        """With these pods, too; None where the filters do not pass then."""
-        node = self.node.holding((*self.node.pods, *pods), self.node.usage.plus(pods))
+        """The node with these pods added; None where the filters then reject it."""
+        node = self.node.with_pods_and_usage((*self.node.pods, *pods), self.node.usage.plus(pods))
         beside = self._at(node, self.states)
-        # Most pods that cannot be back need the resources: that is seen before the others' states are changed.
+        # Resources are the most frequent reason. They are checked before the other states are updated.
         if not beside._passes_locally:
             return None
         if not self.states:
@@ -73,7 +72,7 @@ class DryRun:
 
     @property
     def _passes_locally(self) -> bool:
-        # Which names the filters have left is no question any more: the pod's nominated node may be another.
+        # `filter_nominated`: the nominated node may be another than the names that the filters leave.
         return self.local.filter_nominated(self.node) is SUCCESS
 
     def _passes_by(self, states: Sequence[ClusterFilter]) -> bool:
@@ -83,11 +82,11 @@ class DryRun:
 def _without(node: NodeInfo, pods: Collection[Pod]) -> NodeInfo:
     gone = {id(pod) for pod in pods}
     stay = tuple(pod for pod in node.pods if id(pod) not in gone)
-    # As kube-scheduler has it, the ports in use are a set: who leaves frees its ports, whoever else may hold them.
+    # As in kube-scheduler, used ports are a set: a removed pod frees its ports even if another pod uses them.
     ports = node.usage.host_ports
     if ports:
         ports = ports - host_ports_of(pods)
-    return node.holding(stay, _usage(node, stay, pods, ports))
+    return node.with_pods_and_usage(stay, _usage(node, stay, pods, ports))
 
 
 def _usage(node: NodeInfo, stay: Sequence[Pod], gone: Collection[Pod], ports: frozenset[HostPort]) -> Usage:

@@ -1,4 +1,4 @@
-"""The node that preemption has made room on, while the room is not free yet (fact 15a)."""
+"""Whether a pod may preempt, and whether it waits for pods that were preempted for it (fact 15a)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from berth.scheduling.preemption.victims import potential_victims
 
 
 class Ineligible(StrEnum):
-    """Why a pod may not, in kube-scheduler's words.
+    """Why a pod may not preempt, in kube-scheduler's words.
 
-    NEVER: its own policy. WAITING: preemption has made room for it on its nominated node, and the room is not free yet;
-    to evict more meanwhile would be for nothing.
+    NEVER: its preemptionPolicy. WAITING: preempted pods have not left its nominated node yet.
     """
 
     NEVER = "not eligible due to preemptionPolicy=Never."
@@ -25,7 +24,7 @@ class Ineligible(StrEnum):
 
 
 def ineligible(pod: Pod, nominated: NodeInfo | None, status: Status | None) -> Ineligible | None:
-    """None: it may. `nominated`, `status`: its nominated node, where that exists, and the cycle's verdict on it."""
+    """Why the pod may not preempt; None where it may. nominated, status: its nominated node and the verdict on it."""
     if pod.spec.preemption_policy == NEVER:
         return Ineligible.NEVER
     if nominated is None or status is None or status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
@@ -34,7 +33,7 @@ def ineligible(pod: Pod, nominated: NodeInfo | None, status: Status | None) -> I
 
 
 def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:
-    """The pods of lower priority on the node that are on their way out because the scheduler has preempted them."""
+    """The terminating pods of lower priority on the node that the scheduler has preempted."""
     priority = priority_of(pod)
     return [
         other for other in node.pods if other.terminating and other.disruption_target and priority_of(other) < priority
@@ -42,19 +41,18 @@ def preempted(pod: Pod, node: NodeInfo) -> list[Pod]:
 
 
 def fits_without_preempted(evaluation: Evaluation, pod: Pod) -> bool:
-    """Whether the pod will fit on its nominated node as soon as those have left that were preempted there."""
+    """Whether the pod fits on its nominated node once the preempted pods have left it."""
     node = evaluation.snapshot.nodes.get(pod.nominated_node)
     leaving = [] if node is None else preempted(pod, node)
     return node is not None and bool(leaving) and DryRun.of(evaluation, pod, node).without(leaving).fits
 
 
 def waits_for_preempted(evaluation: Evaluation, pod: Pod) -> bool:
-    """Whether the node does not do as yet, and will then, as far as the cache can know.
+    """Whether the nominated node is rejected now and will fit once the preempted pods have left it.
 
-    The scheduler does not ask for more victims while it sees one of those leaving. But it sees them gone before the
-    cache does, finds the node rejected by a policy that still counts them, and would go on to the next node. A cache
-    that has not heard of the nomination has not heard of these evictions either: then all that may have been evicted
-    count as leaving.
+    The scheduler asks for no more victims while it sees a preempted pod. It sees the pod gone before the cache does,
+    finds the node still rejected by the policy, and would preempt on the next node. A cache that does not have the
+    nomination does not have these evictions either: then all potential victims count as preempted.
     """
     snapshot, name = evaluation.snapshot, pod.nominated_node
     node = snapshot.nodes.get(name)

@@ -1,4 +1,4 @@
-"""Preemption in a scheduling cycle in which no node was feasible, up to the choice of a node."""
+"""Preemption in a scheduling cycle without a feasible node, up to the choice of a node."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from berth.scheduling.preemption.victims import (
 )
 
 Agree = Callable[[Mapping[str, Victims]], PreemptResult]
-"""What an extender makes of the candidates."""
+"""An extender's review of the candidates."""
 
 Select = Callable[[Evaluation, Pod, NodeInfo, DisruptionBudgets], Victims | None]
 
 
-class NoCandidate(StrEnum):
-    """Why a node is none. NOT_HELPFUL: as kube-scheduler says it."""
+class NoCandidateReason(StrEnum):
+    """Why a node is no candidate. NOT_HELPFUL has kube-scheduler's text."""
 
     NOT_HELPFUL = "preemption is not helpful for scheduling"
     NO_VICTIMS = "too little room even without all pods of lower priority"
@@ -38,21 +38,22 @@ class NoCandidate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """candidates: the nodes where evictions would make room. tied: the best of them, by name.
+    """The result of preemption for a pod.
 
-    ineligible: why the pod may not preempt. not_candidates: why not the nodes that are none. violated: the budgets that
-    the victims on the nominated node violate, by the victim's UID.
+    candidates: the nodes where evictions would make room. tied: the names of the best ones. ineligible: why the pod may
+    not preempt. not_candidates: the reasons of the other nodes. violated: the budgets that the victims on the nominated
+    node violate, by the victim's UID.
     """
 
     candidates: Mapping[str, Victims] = field(default_factory=dict)
     tied: Sequence[str] = ()
     ineligible: Ineligible | None = None
-    not_candidates: Mapping[str, NoCandidate | NodeRejection] = field(default_factory=dict)
+    not_candidates: Mapping[str, NoCandidateReason | NodeRejection] = field(default_factory=dict)
     violated: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def nominated(self) -> str | None:
-        """The node to preempt on. kube-scheduler takes any one of those that tie, Berth the first by name."""
+        """The node to preempt on. Of equal nodes kube-scheduler takes any one, Berth the first by name."""
         return self.tied[0] if self.tied else None
 
     @property
@@ -60,9 +61,9 @@ class Preemption:
         """On the nominated node, the most important first."""
         return self.candidates[self.tied[0]].pods if self.tied else ()
 
-    def others(self) -> dict[str, NoCandidate | NodeRejection | Criterion]:
+    def others(self) -> dict[str, NoCandidateReason | NodeRejection | Criterion]:
         """Why not the other nodes."""
-        found: dict[str, NoCandidate | NodeRejection | Criterion] = dict(self.not_candidates)
+        found: dict[str, NoCandidateReason | NodeRejection | Criterion] = dict(self.not_candidates)
         if self.nominated is not None:
             least = eviction_cost(self.candidates[self.nominated])
             found |= {
@@ -100,15 +101,15 @@ def evaluate(
         return Preemption(ineligible=reason)
     budgets = budgets or DisruptionBudgets(snapshot.disruption_budgets)
     candidates: Mapping[str, Victims] = {}
-    none: dict[str, NoCandidate | NodeRejection] = {}
+    none: dict[str, NoCandidateReason | NodeRejection] = {}
     found: dict[str, Victims] = {}
     for name, status in statuses.items():
         if status.code is not Code.UNSCHEDULABLE:
-            none[name] = NoCandidate.NOT_HELPFUL
+            none[name] = NoCandidateReason.NOT_HELPFUL
             continue
         victims = select(evaluation, pod, snapshot.nodes[name], budgets)
         if victims is None:
-            none[name] = NoCandidate.NO_VICTIMS
+            none[name] = NoCandidateReason.NO_VICTIMS
         else:
             found[name] = victims
     candidates = found
@@ -124,6 +125,6 @@ def evaluate(
 def _violated(
     pod: Pod, node: NodeInfo, candidates: Mapping[str, Victims], budgets: DisruptionBudgets
 ) -> Mapping[str, Sequence[str]]:
-    """Counted as for the choice: pods that are reprieved use up the budgets, too."""
+    """The violated budgets. As in the choice of victims, reprieved pods use up the budgets too."""
     violated = budgets.violated(potential_victims(node.pods, pod))
     return {victim.uid: violated[victim.uid] for victim in candidates[node.name].pods if victim.uid in violated}

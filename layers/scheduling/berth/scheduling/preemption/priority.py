@@ -11,7 +11,7 @@ PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 NEVER = "Never"
 
 NO_CLASS = PriorityClass("", 0, preemption_policy=PREEMPT_LOWER_PRIORITY)
-"""For pods that name no class, in a cluster without a default."""
+"""The class of pods that name no class, in a cluster without a default class."""
 
 _BUILT_IN = {
     name: PriorityClass(name, value, preemption_policy=PREEMPT_LOWER_PRIORITY)
@@ -20,19 +20,19 @@ _BUILT_IN = {
 
 
 def priority_of(pod: Pod) -> int:
-    """What preemption compares. The scheduler looks at no class: the API server has written the number into the pod."""
+    """The priority that preemption compares. It is the number in the pod: the scheduler reads no PriorityClass."""
     return pod.spec.priority or 0
 
 
 def by_importance(pod: Pod) -> tuple[int, float]:
-    """A sort key, the most important pod first: by priority, then by start. A pod that has not started counts least."""
+    """A sort key, the most important pod first: by priority, then by start time. A pod that has not started is last."""
     return -(pod.spec.priority or 0), inf if pod.start_time is None else pod.start_time
 
 
 def priority_class_of(name: str, classes: Mapping[str, PriorityClass]) -> PriorityClass | None:
-    """The class that decides for a pod which names this one, as the API server's admission finds it. None: no such.
+    """The class of a pod that names this one, as the API server's admission finds it; None where there is none.
 
-    Only for manifests: a stored pod has its number. Without a name the default counts; of several, the lowest.
+    Only for manifests: a stored pod has its number. Without a name the default class counts; of several, the lowest.
     """
     if name:
         return classes.get(name) or _BUILT_IN.get(name)

@@ -1,17 +1,16 @@
-"""Whether a policy can live with the victims that kube-scheduler has chosen on each node.
+"""Review of the victims that kube-scheduler proposes on each node.
 
-The scheduler's dry run asks its own plugins alone (fact 30). So a node may be one that the policy bars, or one where
-more pods have to go: then the scheduler would evict for nothing. What comes out keeps to this:
+The scheduler's dry run asks its own plugins alone (fact 30). The policy may reject a node even without the victims, or
+may need more victims there. Without this review the scheduler would evict pods in vain. Rules of the result:
 
-- Only nodes that were proposed, and of each all the victims proposed: the scheduler's own plugins need them gone.
-- Other victims are of lower priority than the pod, and the cache has them on that node.
-- A node with a victim of equal or higher priority is left out (fact 29), and so is one without victims (fact 27).
-- Nobody has to go while room is coming on the pod's nominated node (fact 15a).
+- It has only proposed nodes, each with all its proposed victims: the scheduler's own plugins need them gone.
+- Added victims are of lower priority than the pod, and the cache has them on that node.
+- A node with a victim of equal or higher priority is rejected (fact 29), and so is a node without victims (fact 27).
+- Every node is rejected while the pod waits for preempted pods on its nominated node (fact 15a).
 
-A proposed victim that the cache does not have on the node is one that the cache lags behind, or has seen go. It is
-agreed to: once it is gone the node is what the cache says of it without the others, and so the node is judged. The
-other way round, a victim that is added here and that the scheduler has seen go fails the call (fact 26): nobody is
-evicted, and the pod is tried again.
+The cache may not have a proposed victim on the node: it lags behind, or the pod is gone already. The victim is accepted,
+and the node is evaluated without it. If the scheduler does not know an added victim, its call fails (fact 26): nothing
+is evicted, and the scheduler tries the pod again.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ NO_PODS: Mapping[str, Pod] = {}
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The victims proposed for one node, by UID, the most important first. pods: those that came with the request."""
+    """The proposed victims of one node, by UID, the most important first. pods: the victims whose spec is known."""
 
     uids: tuple[str, ...]
     num_pdb_violations: int
@@ -45,7 +44,7 @@ class Proposal:
 
 
 class NodeRejection(StrEnum):
-    """Why a node is. NOT_BEST: the policy agrees, and `choose: one` leaves another."""
+    """Why a proposed node is rejected. NOT_BEST: `choose: one` takes another node."""
 
     NEVER = "the pod's preemptionPolicy is Never"
     WAITING = "room for the pod is coming on its nominated node"
@@ -58,7 +57,7 @@ class NodeRejection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PreemptResult:
-    """victims: of the nodes that are left, in descending priority. rejected: why the others are not."""
+    """victims: of the accepted nodes, in descending priority. rejected: the reasons of the other nodes."""
 
     victims: Mapping[str, Victims]
     rejected: Mapping[str, NodeRejection]
@@ -67,7 +66,7 @@ class PreemptResult:
 def review_victims(
     evaluation: Evaluation | None, pod: Pod, proposals: Mapping[str, Proposal], nodes: Mapping[str, NodeInfo]
 ) -> PreemptResult:
-    """Without an evaluation the policy lets the pod go everywhere. nodes: as the cache has them."""
+    """Review the proposals. evaluation: None where the pod may go to every node. nodes: as the cache has them."""
     if pod.spec.preemption_policy == NEVER:
         return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.NEVER))
     if evaluation is not None and waits_for_preempted(evaluation, pod):
@@ -94,7 +93,7 @@ def review_victims(
 
 
 class _VictimReview:
-    """The policy's verdicts on nodes without their victims."""
+    """The policy's review of the victims on nodes."""
 
     def __init__(self, evaluation: Evaluation, pod: Pod, names: list[str]) -> None:
         self._evaluation, self._pod, self._priority = evaluation, pod, priority_of(pod)
@@ -103,7 +102,7 @@ class _VictimReview:
         self._budgets = DisruptionBudgets(evaluation.snapshot.disruption_budgets)
 
     def victims(self, node: NodeInfo, proposed: Victims, there: Mapping[str, Pod]) -> Victims | NodeRejection:
-        """Those proposed where the pod fits without them, more where it then does."""
+        """The proposed victims, and more where the pod does not fit without them alone."""
         status = self._exceptions.get(node.name) or self._evaluation.statuses[node.name]
         if not self._reads_pods:
             return proposed if status is SUCCESS else NodeRejection.BARRED
@@ -111,30 +110,30 @@ class _VictimReview:
             return NodeRejection.BARRED
         as_it_is = DryRun.of(self._evaluation, self._pod, node)
         gone = [there[victim.uid] for victim in proposed.pods if victim.uid in there]
-        # Even where the pod fits now: it may need one of the victims near.
+        # Also where the pod fits now: it may have affinity to a victim.
         if as_it_is.without(gone).fits if gone else status is SUCCESS:
             return proposed
         if len(gone) == sum(priority_of(other) < self._priority for other in node.pods):
-            return NodeRejection.NO_ROOM  # nobody else could go
+            return NodeRejection.NO_ROOM  # there is no other victim
         certain = {victim.uid for victim in proposed.pods}
         all_known = select_victims(as_it_is, self._pod, self._budgets, certain)
         if all_known is None:
             return NodeRejection.NO_ROOM
         more = tuple(victim for victim in all_known.pods if victim.uid not in certain)
-        # The scheduler may count a budget that the cache does not have yet: of two numbers the worse.
+        # The scheduler may know a budget that the cache does not have yet: the larger number counts.
         violations = max(proposed.num_pdb_violations, all_known.num_pdb_violations)
         return Victims((*proposed.pods, *more), violations)
 
 
 def _pods(proposal: Proposal, there: Mapping[str, Pod], priority: int) -> list[Pod] | None:
-    """The victims as pods; None where one is not of lower priority. What is not known of one is taken for the worst."""
+    """The victims as pods; None where one is not of lower priority. An unknown victim counts as the most important."""
     found = []
     given = proposal.pods
     highest = priority - 1
     for uid in proposal.uids:
         known = there.get(uid) or given.get(uid)
         if known is None:
-            # In the scheduler's order nobody is more important than the one before.
+            # In the scheduler's order no victim is more important than the one before.
             known = replace(_unknown(highest), uid=uid)
         else:
             highest = known.spec.priority or 0

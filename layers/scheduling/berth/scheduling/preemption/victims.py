@@ -1,4 +1,4 @@
-"""The victims on one node (fact 30), and the node with the least damage (fact 32)."""
+"""The victims on one node (fact 30), and the best node to preempt on (fact 32)."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
 from berth.scheduling.preemption.dry_run import DryRun
 from berth.scheduling.preemption.priority import by_importance, priority_of
 
-NOBODY: Collection[str] = frozenset()
+NO_UIDS: Collection[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Victims:
-    """The pods to evict from one node, the most important first, and how many of them violate a budget by it."""
+    """The pods to evict from one node, the most important first, and how many evictions violate a budget."""
 
     pods: tuple[Pod, ...]
     num_pdb_violations: int
 
 
 def potential_victims(pods: Iterable[Pod], pod: Pod) -> list[Pod]:
-    """Those of lower priority than the pod to place, the most important first."""
+    """The pods of lower priority than the pod to place, the most important first."""
     priority = priority_of(pod)
     return sorted((other for other in pods if priority_of(other) < priority), key=by_importance)
 
 
 def select_victims(
-    node: DryRun, pod: Pod, budgets: DisruptionBudgets, certain: Collection[str] = NOBODY
+    node: DryRun, pod: Pod, budgets: DisruptionBudgets, certain: Collection[str] = NO_UIDS
 ) -> Victims | None:
     """The victims on this node; None where the pod does not fit even without all pods of lower priority.
 
-    Those that violate a budget are reprieved first, then the others, each the most important first. A pod stays if the
-    pod to place fits beside it and beside all that have been reprieved before.
+    Pods that violate a budget are reprieved first, then the others, the most important first. A pod is reprieved if the
+    pod to place fits beside it and beside the pods reprieved before.
 
-    certain: UIDs of pods that have to leave in any case.
+    certain: UIDs of pods that are victims in any case.
     """
     potential = potential_victims(node.node.pods, pod)
     if not potential:
@@ -61,11 +61,11 @@ def select_victims(
 EvictionCost = tuple[int, int, int, int, float]
 
 _OFFSET = 1 << 31
-"""Added to every priority, so that each victim more makes a larger sum, whatever its priority."""
+"""Added to every priority, so that one more victim makes a larger sum, whatever its priority."""
 
 
 class Criterion(StrEnum):
-    """Why a node is not the one, by the criterion that decided, in their order. TIED: none did."""
+    """The criteria of the choice, in their order: why a node is not chosen. TIED: no criterion decides."""
 
     VIOLATIONS = "more victims there violate a PodDisruptionBudget"
     HIGHEST = "a victim there has a higher priority"
@@ -78,23 +78,23 @@ class Criterion(StrEnum):
 _CRITERIA = (Criterion.VIOLATIONS, Criterion.HIGHEST, Criterion.SUM, Criterion.NUMBER, Criterion.START)
 
 
-def deciding_criterion(damage: EvictionCost, least: EvictionCost) -> Criterion:
-    """Why a node with this damage is not taken where one with the least is."""
-    differing = (each for each, one, other in zip(_CRITERIA, damage, least, strict=True) if one != other)
+def deciding_criterion(cost: EvictionCost, lowest: EvictionCost) -> Criterion:
+    """The first criterion in which this cost differs from the lowest one."""
+    differing = (each for each, one, other in zip(_CRITERIA, cost, lowest, strict=True) if one != other)
     return next(differing, Criterion.TIED)
 
 
 def best_candidates(candidates: Mapping[str, Victims]) -> list[str]:
-    """The nodes that are best by all criteria, by name. kube-scheduler takes any one of them, Berth the first."""
+    """The nodes with the lowest eviction cost, by name. kube-scheduler takes any one of them, Berth the first."""
     if not candidates:
         return []
-    damages = {name: eviction_cost(victims) for name, victims in candidates.items()}
-    least = min(damages.values())
-    return sorted(name for name, each in damages.items() if each == least)
+    costs = {name: eviction_cost(victims) for name, victims in candidates.items()}
+    lowest = min(costs.values())
+    return sorted(name for name, each in costs.items() if each == lowest)
 
 
 def eviction_cost(victims: Victims) -> EvictionCost:
-    """What evicting them means, the criteria in their order, each such that less is better.
+    """The cost of evicting these victims: a number for each criterion, in order; less is better.
 
     Budgets violated; the highest priority; the sum of the priorities; the number of pods; how early the first of those
     with the highest priority has started.

@@ -1,8 +1,7 @@
-"""Pods that are being bound and that the cluster does not show on their node yet: kube-scheduler's assumed pods.
+"""Assumed pods, as in kube-scheduler: pods that are being bound and are not on their node in the cache yet.
 
-Between a bind and the cache that shows the pod, what it holds is known by its reservation alone (fact 40). Nodes with
-such pods are few, and theirs is another set in every call: the snapshot itself stays as it is, and with it all that was
-worked out on it.
+Until the cache shows the pod, only its reservation says what it holds (fact 40). Few nodes have assumed pods, and the
+set changes with every call. So they are kept beside the snapshot, and what is remembered for the snapshot stays valid.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ HIGHEST_PRIORITY = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Assumed:
-    """A pod that is being bound to a node. shares: what is reserved there for it, by pool."""
+class AssumedPod:
+    """A pod that is being bound to a node. shares: the reserved amounts, by pool."""
 
     namespace: str
     name: str
@@ -30,11 +29,11 @@ class Assumed:
 
 
 def assumed_by_node(
-    assumed: Iterable[Assumed], nodes: NodeList, unbound: Mapping[str, Pod]
+    assumed: Iterable[AssumedPod], nodes: NodeList, unbound: Mapping[str, Pod]
 ) -> Mapping[str, tuple[Pod, ...]]:
-    """The pods to be counted besides those on the nodes. Who is there already is not counted twice."""
+    """Assumed pods by node, without those that are on their node already."""
     found: dict[str, tuple[Pod, ...]] = {}
-    # A pod that was tried several times is there once all the same, with what was reserved last.
+    # Several attempts to bind a pod count once, with the last reservation.
     for each in {(each.pod_uid, each.node): each for each in assumed}.values():
         node = nodes.get(each.node)
         if node is None or any(pod.uid == each.pod_uid for pod in node.pods):
@@ -44,15 +43,15 @@ def assumed_by_node(
 
 
 def node_with_assumed(node: NodeInfo, assumed: Mapping[str, tuple[Pod, ...]], uid: str) -> NodeInfo:
-    """The node with the pods assumed to be there, but for the one with this UID: it does not stand in its own way."""
+    """The node with its assumed pods. The pod with this UID is left out: it is the pod to place."""
     pods = tuple(pod for pod in assumed.get(node.name, ()) if pod.uid != uid)
-    return node.exchanging((), pods)
+    return node.replacing_pods((), pods)
 
 
-def _pod(assumed: Assumed, known: Pod | None) -> Pod:
-    """The pod itself; one that the cache has never seen asks for what is reserved for it, and nothing else is known."""
+def _pod(assumed: AssumedPod, known: Pod | None) -> Pod:
+    """The pod as the cache knows it. A pod that the cache has never seen has its reserved amounts and nothing else."""
     if known is None:
-        # Of a priority that nobody evicts: what its own is, is not known.
+        # Its priority is unknown: the highest one keeps preemption from evicting it.
         spec = PodSpec(namespace=assumed.namespace, priority=HIGHEST_PRIORITY)
         known = Pod(assumed.name, assumed.pod_uid, label_set(assumed.namespace, {}), spec)
     return replace(known, node_name=assumed.node, nominated_node="", assumed_shares=assumed.shares)

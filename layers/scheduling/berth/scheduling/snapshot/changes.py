@@ -1,4 +1,4 @@
-"""What became of a cluster's objects, and how pods move by it."""
+"""Changes of a cluster's objects, and how they are applied to nodes and pods."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from berth.scheduling.objects.workloads import Workloads
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What became of objects since a snapshot. A pod is named by its UID, and by its node once it is on one.
+    """Changes since a snapshot.
 
-    nodes: as they are now, without pods: each keeps those it has. pods: added or changed, bound or not.
-    pods_gone: node name, empty for an unbound pod, and UID. The rest replaces what there was, where it is given.
+    nodes: added or changed, without pods; a node keeps the pods it has. pods: added or changed, bound or not.
+    pods_gone: pairs of node name (empty for an unbound pod) and UID. The other fields replace the old value; None keeps
+    it.
     """
 
     nodes: Collection[NodeInfo] = ()
@@ -33,7 +34,7 @@ class Changes:
 
 
 class Nodes:
-    """The nodes of a snapshot while changes are applied to them. changed: as they are now, None for those gone."""
+    """The nodes of a snapshot while changes are applied. changed: nodes as they are now, None for a removed node."""
 
     def __init__(self, before: Mapping[str, NodeInfo]) -> None:
         self._before = before
@@ -44,8 +45,10 @@ class Nodes:
         return self.changed[name] if name in self.changed else self._before.get(name)
 
 
-def change_nodes(changes: Changes, nodes: Nodes, strays: dict[str, tuple[Pod, ...]]) -> tuple[frozenset[str], bool]:
-    """Apply what became of nodes. Returns which came, went or changed, and whether labels did by it."""
+def change_nodes(
+    changes: Changes, nodes: Nodes, pods_on_unknown_nodes: dict[str, tuple[Pod, ...]]
+) -> tuple[frozenset[str], bool]:
+    """Apply changes of nodes. Returns the names of the changed nodes, and whether labels changed."""
     relabelled = False
     for name in changes.nodes_gone:
         gone = nodes.get(name)
@@ -53,38 +56,38 @@ def change_nodes(changes: Changes, nodes: Nodes, strays: dict[str, tuple[Pod, ..
             nodes.changed[name] = None
             relabelled = True
             if gone.pods:
-                strays[name] = gone.pods
+                pods_on_unknown_nodes[name] = gone.pods
     for node in changes.nodes:
         before = nodes.get(node.name)
         relabelled = relabelled or before is None or before.labels != node.labels
         if before is None:
-            nodes.changed[node.name] = node.with_pods(strays.pop(node.name, ()))
+            nodes.changed[node.name] = node.with_pods(pods_on_unknown_nodes.pop(node.name, ()))
         else:
-            nodes.changed[node.name] = node.holding_pods_of(before)
+            nodes.changed[node.name] = node.with_pods_of(before)
     return frozenset(nodes.changed), relabelled
 
 
 def move_pods(
-    changes: Changes, nodes: Nodes, unbound: dict[str, Pod], strays: dict[str, tuple[Pod, ...]]
+    changes: Changes, nodes: Nodes, unbound: dict[str, Pod], pods_on_unknown_nodes: dict[str, tuple[Pod, ...]]
 ) -> list[tuple[Pod, str]]:
-    """Apply what became of pods. Returns those that came to nodes or left them, as they were and as they are."""
+    """Apply changes of pods. Returns pairs of pod and node name: pods that came, and pods that left, as they were."""
     arrivals, departures = _moves(changes, unbound)
     moved: list[tuple[Pod, str]] = []
     for name in arrivals.keys() | departures.keys():
         come, go = arrivals.get(name, {}), departures.get(name, set())
         known = nodes.get(name)
         if known is None:
-            _keep(strays, name, come, go)
+            _keep(pods_on_unknown_nodes, name, come, go)
             continue
         go = go | come.keys()
         moved += [(pod, name) for pod in come.values()]
         moved += [(pod, name) for pod in known.pods if pod.uid in go]
-        nodes.changed[name] = known.exchanging(go, come.values())
+        nodes.changed[name] = known.replacing_pods(go, come.values())
     return moved
 
 
 def _moves(changes: Changes, unbound: dict[str, Pod]) -> tuple[dict[str, dict[str, Pod]], dict[str, set[str]]]:
-    """Which pods come to each node and which go. `unbound` is brought up to date."""
+    """The pods that come to each node, and the UIDs that leave it. Updates `unbound`."""
     arrivals: dict[str, dict[str, Pod]] = {}
     departures: dict[str, set[str]] = {}
     for node_name, uid in changes.pods_gone:
@@ -105,15 +108,15 @@ def _moves(changes: Changes, unbound: dict[str, Pod]) -> tuple[dict[str, dict[st
     return arrivals, departures
 
 
-def _keep(strays: dict[str, tuple[Pod, ...]], name: str, come: Mapping[str, Pod], go: set[str]) -> None:
-    """Let pods come and go on a node that is not known."""
-    stay = tuple(pod for pod in strays.pop(name, ()) if pod.uid not in go and pod.uid not in come)
+def _keep(pods_on_unknown_nodes: dict[str, tuple[Pod, ...]], name: str, come: Mapping[str, Pod], go: set[str]) -> None:
+    """Add and remove pods of an unknown node."""
+    stay = tuple(pod for pod in pods_on_unknown_nodes.pop(name, ()) if pod.uid not in go and pod.uid not in come)
     if stay or come:
-        strays[name] = (*stay, *come.values())
+        pods_on_unknown_nodes[name] = (*stay, *come.values())
 
 
 def nominated(unbound: Iterable[Pod]) -> Mapping[str, tuple[Pod, ...]]:
-    """By node, the pods for which preemption makes room there. Gated pods are not in the scheduler's queue."""
+    """The nominated pods, by node. Gated pods are left out: they are not in the scheduler's queue."""
     found: dict[str, tuple[Pod, ...]] = {}
     for pod in unbound:
         if pod.nominated_node and not pod.spec.gated:
@@ -124,7 +127,7 @@ def nominated(unbound: Iterable[Pod]) -> Mapping[str, tuple[Pod, ...]]:
 def nominated_after(
     before: Mapping[str, tuple[Pod, ...]], unbound: Mapping[str, Pod], changes: Changes
 ) -> Mapping[str, tuple[Pod, ...]]:
-    """The same after the changes: all pods are looked at only when one that is nominated has come, gone or changed."""
+    """The nominated pods after the changes. It looks at all pods only where a nominated pod changed."""
     if not before and not any(pod.nominated_node for pod in changes.pods):
         return before
     known = {pod.uid for pods in before.values() for pod in pods}

@@ -1,4 +1,4 @@
-"""What changed from one snapshot to the next, so that later work can begin where earlier work ended."""
+"""What changed between snapshots, so that results for an earlier snapshot can be updated instead of computed again."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Self
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
 
-MAX_STEPS = 1024
+MAX_DELTAS = 1024
 MIN_NODES = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class MovedPods:
-    """The pods that came to nodes, left them or changed on them: on which nodes there were such with these labels.
+class PodMoves:
+    """The pods that came to nodes, left nodes or changed on them.
 
-    by_spec: the same for those with terms of affinity.
+    by_label_set: the names of their nodes, by the labels of the pod. by_spec: the same for pods with affinity terms.
     """
 
     by_label_set: Mapping[LabelSet, Set[str]]
@@ -26,7 +26,7 @@ class MovedPods:
 
     @classmethod
     def of(cls, pods: Iterable[tuple[Pod, str]]) -> Self:
-        """Pods with the names of their nodes."""
+        """From pairs of a pod and the name of its node."""
         by_label_set: dict[LabelSet, set[str]] = {}
         by_spec: dict[PodSpec, set[str]] = {}
         for pod, node_name in pods:
@@ -37,75 +37,75 @@ class MovedPods:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What changed.
+class SnapshotDelta:
+    """What changed from one snapshot to a later one.
 
-    before: the nodes that came, went or changed in any way, as they were; None for one that came. reset: those of them
-    that did not only have pods come, go or change. moved: such pods, all that moved at once together; of those on nodes
-    that were reset some may be missing. positions: where those of the nodes stand that are there after it. relabelled:
-    whether a node came, went or got other labels.
+    before: the nodes that were added, removed or changed, as they were before; None for an added node. reset: the names
+    of those nodes of which more than the pods changed. pod_moves: the pods that moved, one entry for each update; pods
+    on nodes in `reset` may be missing. positions: of the changed nodes that still exist. relabelled: whether a node was
+    added, was removed or got other labels.
     """
 
     before: Mapping[str, NodeInfo | None] = field(default_factory=dict)
     reset: frozenset[str] = frozenset()
-    moved: tuple[MovedPods, ...] = ()
+    pod_moves: tuple[PodMoves, ...] = ()
     positions: tuple[int, ...] = ()
     relabelled: bool = False
 
     @property
     def names(self) -> Set[str]:
-        """Of the nodes."""
+        """The names of the changed nodes."""
         return self.before.keys()
 
     @classmethod
-    def union(cls, steps: Sequence[Self]) -> Self:
-        """Several steps, first to last, as one."""
-        if len(steps) == 1:
-            return steps[0]
+    def union(cls, deltas: Sequence[Self]) -> Self:
+        """One delta for several deltas, which are in order of time."""
+        if len(deltas) == 1:
+            return deltas[0]
         before: dict[str, NodeInfo | None] = {}
-        for step in reversed(steps):
-            before.update(step.before)
+        for delta in reversed(deltas):
+            before.update(delta.before)
         return cls(
             before,
-            frozenset[str]().union(*(step.reset for step in steps)),
-            tuple(chain.from_iterable(step.moved for step in steps)),
-            tuple({position for step in steps for position in step.positions}),
-            any(step.relabelled for step in steps),
+            frozenset[str]().union(*(delta.reset for delta in deltas)),
+            tuple(chain.from_iterable(delta.pod_moves for delta in deltas)),
+            tuple({position for delta in deltas for position in delta.positions}),
+            any(delta.relabelled for delta in deltas),
         )
 
 
 class SnapshotId:
-    """Which snapshot it is. Compared by identity."""
+    """The identity of a snapshot."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """The steps that led to a moment, each with the moment before it, first to last.
+    """The deltas that led to a snapshot, oldest first, each with the identity of the snapshot before it.
 
-    It reaches back as far as fewer nodes have changed since than there are: to begin anew takes no longer then. It
-    keeps no snapshot alive.
+    It drops the oldest deltas when more nodes have changed than exist: computing everything again is as fast then. It
+    holds no reference to a snapshot.
     """
 
     moment: SnapshotId = field(default_factory=SnapshotId)
-    steps: tuple[tuple[SnapshotId, Step], ...] = ()
+    deltas: tuple[tuple[SnapshotId, SnapshotDelta], ...] = ()
     changed: int = 0
 
-    def followed_by(self, step: Step, nodes: int) -> History:
-        """The history one step on, of so many nodes."""
-        steps, changed = (*self.steps, (self.moment, step)), self.changed + len(step.before)
+    def followed_by(self, delta: SnapshotDelta, nodes: int) -> History:
+        """The history with one more delta. nodes: how many nodes there are."""
+        deltas, changed = (*self.deltas, (self.moment, delta)), self.changed + len(delta.before)
         first = 0
-        while changed > max(nodes, MIN_NODES) or len(steps) - first > MAX_STEPS:
-            changed -= len(steps[first][1].before)
+        while changed > max(nodes, MIN_NODES) or len(deltas) - first > MAX_DELTAS:
+            changed -= len(deltas[first][1].before)
             first += 1
-        return History(SnapshotId(), steps[first:], changed)
+        return History(SnapshotId(), deltas[first:], changed)
 
-    def since(self, moment: SnapshotId) -> Step | None:
-        """All that changed after a moment, as one step; None where that is no part of this history."""
+    def since(self, moment: SnapshotId) -> SnapshotDelta | None:
+        """Everything that changed since a snapshot, as one delta; None where the history does not reach back so far."""
         if moment is self.moment:
-            return Step()
-        for index in range(len(self.steps) - 1, -1, -1):
-            if self.steps[index][0] is moment:
-                return Step.union([step for _, step in self.steps[index:]])
+            return SnapshotDelta()
+        for index in range(len(self.deltas) - 1, -1, -1):
+            if self.deltas[index][0] is moment:
+                return SnapshotDelta.union([delta for _, delta in self.deltas[index:]])
         return None

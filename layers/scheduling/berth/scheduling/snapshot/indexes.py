@@ -6,44 +6,47 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import LabelSet, PodSpec
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 
 MAX_GROWTH = 50_000
 
 
 class PodIndex:
-    """Of a snapshot, and of those before and after it: it only grows, and is shared. Too much in it does no harm."""
+    """The label sets and the specs with affinity of the pods on nodes.
+
+    Consecutive snapshots share one index, and nothing is removed from it. An entry of a pod that is gone does no harm.
+    """
 
     def __init__(self) -> None:
         self._label_sets: dict[str, set[LabelSet]] = {}
         self._specs: set[PodSpec] = set()
         self._growth = 0
-        self._taken = False
+        self._has_nodes = False
 
     @property
-    def worn(self) -> bool:
-        """Whether so many have come since it was taken that it should be made anew."""
+    def is_oversized(self) -> bool:
+        """Whether the index has grown so much that a new one should replace it."""
         return self._growth > MAX_GROWTH
 
-    def take(self, nodes: Iterable[NodeInfo]) -> None:
-        """Once for all snapshots that share it: what left before then has been noted."""
-        if not self._taken:
+    def add_nodes(self, nodes: Iterable[NodeInfo]) -> None:
+        """Add the pods of these nodes. Only the first call has an effect; later changes arrive by `record`."""
+        if not self._has_nodes:
             usages = [node.usage for node in nodes]
             self._add(set().union(*(usage.label_sets for usage in usages)))
-            self._specs.update(*(usage.affine for usage in usages))
-            self._taken = True
+            self._specs.update(*(usage.specs_with_affinity for usage in usages))
+            self._has_nodes = True
 
-    def note(self, step: Step, now: Mapping[str, NodeInfo | None]) -> None:
-        """What came and went with a step; `now`: the changed nodes as they are."""
-        for moved in step.moved:
-            self._note(moved.by_label_set, moved.by_spec)
-        for name in step.reset:
-            for node in (step.before[name], now[name]):
+    def record(self, delta: SnapshotDelta, now: Mapping[str, NodeInfo | None]) -> None:
+        """Add the pods that a delta brings or removes. now: the changed nodes as they are after it."""
+        for pod_moves in delta.pod_moves:
+            self._record(pod_moves.by_label_set, pod_moves.by_spec)
+        for name in delta.reset:
+            for node in (delta.before[name], now[name]):
                 if node is not None:
-                    self._note(node.usage.label_sets, node.usage.affine)
+                    self._record(node.usage.label_sets, node.usage.specs_with_affinity)
 
     def label_sets(self, namespaces: Collection[str] | None) -> Iterable[LabelSet]:
-        """Those in these namespaces; None for any."""
+        """The label sets in these namespaces; None stands for all."""
         # Tuples are made in one go, while other threads may note more.
         for namespace in tuple(self._label_sets) if namespaces is None else namespaces:
             yield from tuple(self._label_sets.get(namespace, ()))
@@ -53,7 +56,7 @@ class PodIndex:
         """Specs with terms of affinity or anti-affinity."""
         return tuple(self._specs)
 
-    def _note(self, label_sets: Collection[LabelSet], specs: Iterable[PodSpec]) -> None:
+    def _record(self, label_sets: Collection[LabelSet], specs: Iterable[PodSpec]) -> None:
         self._add(label_sets)
         self._specs.update(specs)
         self._growth += len(label_sets)
@@ -64,7 +67,10 @@ class PodIndex:
 
 
 class TopologyIndex:
-    """Worked out per label key when first asked for. Shared by snapshots between which no node's labels changed."""
+    """Node names by label value, computed for each label key on first use.
+
+    Snapshots share it as long as no node's labels change.
+    """
 
     def __init__(self) -> None:
         self._by_key: dict[str, dict[str, list[str]]] = {}

@@ -1,8 +1,7 @@
-"""Where nodes stand: a number for each, by which what is remembered of it is found.
+"""Positions of nodes: a number for each node, the index into the arrays of verdicts and scores.
 
-Verdicts and scores of thousands of nodes are kept in arrays. To find the numbers of a request's names takes one
-dictionary look-up a name, which is most of what a warm call costs; after that arrays are read at a few nanoseconds a
-node, and copied for the next snapshot in no time.
+A warm call spends most of its time on finding the positions of a request's names, one dictionary look-up for each name.
+Reading an array takes a few nanoseconds a node, and so does copying it for the next snapshot.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ K = TypeVar("K", contravariant=True)
 V = TypeVar("V", covariant=True)
 
 UNKNOWN = 0
-"""Nobody stands here: the position of every name that is no node's."""
+"""The position of every name that is no node's."""
 
 LAYOUT_CALLS = 256
 
@@ -30,18 +29,18 @@ class Lookup(Protocol[K, V]):
         """The value."""
 
 
-def picked(values: Lookup[K, V], keys: Sequence[K]) -> tuple[V, ...]:
+def pick(values: Lookup[K, V], keys: Sequence[K]) -> tuple[V, ...]:
     """The values of these keys. A comprehension takes three times as long."""
     return itemgetter(*keys)(values) if len(keys) > 1 else tuple(values[key] for key in keys)
 
 
 class NodePositions:
-    """By name, from 1 on, all below `size`. What they say never changes; `after` makes the next ones."""
+    """Positions by name, from 1 to below `size`. Immutable but for the copy that `_lay_out` makes."""
 
     __slots__ = ("_calls", "_laid_out", "_numbers", "_vacant", "size")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        """Names, each once."""
+        """names: each once."""
         self._numbers = dict(zip(names, count(UNKNOWN + 1), strict=False))
         self.size = len(self._numbers) + 1
         self._vacant: tuple[int, ...] = ()
@@ -49,14 +48,15 @@ class NodePositions:
 
     @property
     def by_name(self) -> Mapping[str, int]:
-        """All of them, in the order in which the names came."""
+        """All positions by name, in the order in which the names were added."""
         return MappingProxyType(self._numbers)
 
     def __getitem__(self, name: str) -> int:
         return self._numbers.get(name, UNKNOWN)
 
     def after(self, gone: Iterable[str], come: Iterable[str]) -> NodePositions:
-        """Who stays keeps the position; who comes takes one that is vacant, or a new one."""
+        """The positions after nodes were removed and added. A remaining node keeps its position; an added node takes a
+        vacant position or a new one."""
         later = NodePositions()
         later._numbers, later._laid_out = dict(self._numbers), dict(self._laid_out)
         vacant = [*self._vacant]
@@ -73,11 +73,11 @@ class NodePositions:
         return later
 
     def of(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Those of the names of a request."""
+        """The positions of a request's names; UNKNOWN for a name that is no node's."""
         laid_out = self._laid_out
         try:
             # A dictionary that finds something for every name, by __missing__, takes a fifth longer.
-            found = picked(laid_out, names)
+            found = pick(laid_out, names)
         except KeyError:
             found = tuple(map(laid_out.get, names, repeat(UNKNOWN)))
         if self._calls % LAYOUT_CALLS == 0:
@@ -86,12 +86,11 @@ class NodePositions:
         return found
 
     def _lay_out(self, names: Sequence[str], found: tuple[int, ...]) -> None:
-        """Make a copy that has its keys and values in the order of a request.
+        """Copy the dictionary with keys and values in the order of a request.
 
-        The scheduler lists nodes in much the same order each time. The strings of a request, and the integers made
-        here, lie side by side in memory in that order, and so do a dictionary's entries. Look-ups then walk through
-        memory: they take a quarter of the time that it takes to jump to names which were read together with all else
-        of a cluster.
+        The scheduler lists nodes in much the same order each time. The strings of a request, the integers made here and
+        the entries of the copy lie in memory in that order. Look-ups then read memory in sequence and take a quarter of
+        the time.
         """
         laid_out = dict(zip(names, array("q", found).tolist(), strict=True))
         if UNKNOWN in found:
@@ -102,17 +101,17 @@ class NodePositions:
 
 
 class NodeRefs(Sequence[str]):
-    """Names with their positions; of a request: each once and in its order."""
+    """Node names with their positions: the names of a request, each once, in the request's order."""
 
     __slots__ = ("names", "positions", "source")
 
     def __init__(self, names: list[str], positions: Sequence[int], source: NodePositions) -> None:
-        """`names` is kept, not copied."""
+        """names: the list is kept, not copied. source: where the positions come from."""
         self.names, self.positions, self.source = names, positions, source
 
     @classmethod
     def of(cls, names: Sequence[str], source: NodePositions) -> NodeRefs:
-        """A name that is repeated counts once. What these positions have located already is not located again."""
+        """Resolve names. A repeated name counts once. NodeRefs of the same source are returned as they are."""
         if isinstance(names, NodeRefs):
             if names.source is source:
                 return names
@@ -126,7 +125,7 @@ class NodeRefs(Sequence[str]):
         return cls(kept, positions, source)
 
     def selected(self, mask: bytes) -> NodeRefs:
-        """Those for which the byte is not 0."""
+        """The nodes whose byte in the mask is not 0."""
         return NodeRefs(list(compress(self.names, mask)), tuple(compress(self.positions, mask)), self.source)
 
     def __len__(self) -> int:

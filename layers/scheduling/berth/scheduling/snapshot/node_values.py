@@ -1,4 +1,4 @@
-"""A number for each node of a snapshot, worked out when first asked for."""
+"""An integer for each node of a snapshot, computed on first use."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 from berth.scheduling.objects import NodeInfo
-from berth.scheduling.snapshot.node_positions import picked
+from berth.scheduling.snapshot.node_positions import pick
 
 K = TypeVar("K", bound=Hashable)
 
 _IS_OPEN = bytes(known == 0 for known in range(256))
 
 
-class NodeNumbers:
-    """By position. Threads may share it: what two work out, they work out alike."""
+class NodeValues:
+    """Integers by position. Threads may share it: two threads compute the same value for a node."""
 
     __slots__ = ("_known", "_numbers")
 
     def __init__(self, size: int) -> None:
         self._known, self._numbers = bytearray(size), [0] * size
 
-    def at(
-        self, positions: Sequence[int], standing: Sequence[NodeInfo], worked_out: Callable[[NodeInfo], int]
+    def get_or_compute(
+        self, positions: Sequence[int], by_position: Sequence[NodeInfo], compute: Callable[[NodeInfo], int]
     ) -> tuple[int, ...]:
-        """Those of the nodes at these positions. standing: all nodes, by position."""
-        known = bytes(picked(self._known, positions))
+        """The values of the nodes at these positions. by_position: all nodes of the snapshot."""
+        known = bytes(pick(self._known, positions))
         if 0 in known:
             for position in compress(positions, known.translate(_IS_OPEN)):
-                self._numbers[position] = worked_out(standing[position])
-                # Last, for other threads read it.
+                self._numbers[position] = compute(by_position[position])
+                # Last: another thread reads the value once it is marked as known.
                 self._known[position] = 1
-        return picked(self._numbers, positions)
+        return pick(self._numbers, positions)
 
-    def kept(self, size: int, open_again: Iterable[int]) -> NodeNumbers:
-        """What still holds in a later snapshot, in which the numbers at these positions are others."""
-        later = NodeNumbers(0)
-        # What is known is copied first: the numbers are there before it says so.
+    def carried_over(self, size: int, changed: Iterable[int]) -> NodeValues:
+        """The values for a later snapshot. The values at the changed positions are computed again."""
+        later = NodeValues(0)
+        # `_known` is copied first: another thread sets it after the value.
         later._known = self._known.ljust(size, b"\0")
         later._numbers = self._numbers + [0] * (size - len(self._numbers))
-        for position in open_again:
+        for position in changed:
             later._known[position] = 0
         return later
 
 
-class Kinds(Generic[K]):
-    """The different kinds of nodes that there are to a score, each with a number. Nodes of one kind have one score."""
+class DistinctValues(Generic[K]):
+    """Distinct values of nodes, each with an index from 0. A score is computed once for each value."""
 
     __slots__ = ("_adding", "_numbers")
 
@@ -55,14 +55,14 @@ class Kinds(Generic[K]):
         self._numbers: dict[K, int] = {}
         self._adding = Lock()
 
-    def number(self, kind: K) -> int:
-        """From 0 on."""
-        found = self._numbers.get(kind)
+    def index_of(self, value: K) -> int:
+        """The index of a value, which is added if it is new."""
+        found = self._numbers.get(value)
         if found is None:
             with self._adding:
-                found = self._numbers.setdefault(kind, len(self._numbers))
+                found = self._numbers.setdefault(value, len(self._numbers))
         return found
 
     def __iter__(self) -> Iterator[K]:
-        """In the order of their numbers."""
+        """The values in the order of their indexes."""
         return iter(tuple(self._numbers))

@@ -1,4 +1,4 @@
-"""What was worked out for a snapshot, and is remembered."""
+"""The cluster at one moment, and the base of what is remembered for it."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.objects.priority_class import PriorityClass
 from berth.scheduling.objects.workloads import NO_WORKLOADS, Workloads
-from berth.scheduling.snapshot.assumed_pods import Assumed, assumed_by_node
+from berth.scheduling.snapshot.assumed_pods import AssumedPod, assumed_by_node
 from berth.scheduling.snapshot.changes import Changes, Nodes, change_nodes, move_pods, nominated, nominated_after
-from berth.scheduling.snapshot.history import History, MovedPods, SnapshotId, Step
+from berth.scheduling.snapshot.history import History, PodMoves, SnapshotDelta, SnapshotId
 from berth.scheduling.snapshot.indexes import PodIndex, TopologyIndex
 from berth.scheduling.snapshot.node_list import NodeList
 from berth.scheduling.snapshot.node_positions import NodePositions
 
-NOBODY: Mapping[str, tuple[Pod, ...]] = MappingProxyType({})
+NO_PODS: Mapping[str, tuple[Pod, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Snapshot:
-    """Immutable and shared between calls. Compared by identity: two lists of equal nodes are two moments.
+    """The cluster at one moment. Immutable, shared between calls, compared by identity.
 
-    nodes: with the pods on them. unbound: pods without a node, by UID. nominated: those of them that preemption makes
-    room for, by node; gated pods are not. strays: pods on nodes that are not known. assumed: pods that are being bound,
-    by node, as far as the nodes do not have them yet. without_assumed: then the same snapshot without them.
+    nodes: with the pods on them. unbound: pods without a node, by UID. nominated: the unbound pods that preemption
+    makes room for, by node, without gated pods. pods_on_unknown_nodes: by the name of the node. assumed: pods that are
+    being bound and are not on their nodes yet, by node. without_assumed: the same snapshot without assumed pods, where
+    there are any.
     """
 
     nodes: NodeList
     unbound: Mapping[str, Pod]
     nominated: Mapping[str, tuple[Pod, ...]]
-    strays: Mapping[str, tuple[Pod, ...]]
+    pods_on_unknown_nodes: Mapping[str, tuple[Pod, ...]]
     namespaces: Mapping[str, Labels]
     disruption_budgets: tuple[PodDisruptionBudget, ...]
     priority_classes: Mapping[str, PriorityClass]
@@ -44,7 +45,7 @@ class Snapshot:
     history: History = field(default_factory=History, repr=False)
     domains: TopologyIndex = field(default_factory=TopologyIndex, repr=False)
     pending_pod_index: PodIndex = field(default_factory=PodIndex, repr=False)
-    assumed: Mapping[str, tuple[Pod, ...]] = field(default_factory=lambda: NOBODY)
+    assumed: Mapping[str, tuple[Pod, ...]] = field(default_factory=lambda: NO_PODS)
     without_assumed: Snapshot | None = field(default=None, repr=False)
 
     @classmethod
@@ -58,7 +59,7 @@ class Snapshot:
         priority_classes: Iterable[PriorityClass] = (),
         workloads: Workloads = NO_WORKLOADS,
     ) -> Snapshot:
-        """The snapshot of these objects; of two nodes with one name the later counts. Finished pods take nothing."""
+        """The snapshot of these objects. Of nodes with one name the last one counts. Finished pods are left out."""
         by_name = {node.name: node for node in nodes}
         unbound: dict[str, Pod] = {}
         placed: dict[str, list[Pod]] = {}
@@ -69,7 +70,7 @@ class Snapshot:
                 placed.setdefault(pod.node_name, []).append(pod)
             else:
                 unbound[pod.uid] = pod
-        strays = {name: tuple(found) for name, found in placed.items() if name not in by_name}
+        pods_on_unknown_nodes = {name: tuple(found) for name, found in placed.items() if name not in by_name}
         for name, found in placed.items():
             if name in by_name:
                 by_name[name] = by_name[name].with_pods(found)
@@ -77,7 +78,7 @@ class Snapshot:
             NodeList.of(by_name.values()),
             MappingProxyType(unbound),
             nominated(unbound.values()),
-            MappingProxyType(strays),
+            MappingProxyType(pods_on_unknown_nodes),
             _labels_by_name(namespaces),
             tuple(disruption_budgets),
             _by_name(priority_classes),
@@ -87,44 +88,44 @@ class Snapshot:
     def sharing(self, earlier: Snapshot | None) -> Snapshot:
         """The same snapshot with the NodeInfo objects of an earlier one where nothing changed.
 
-        What was remembered for those nodes stays valid (see evaluation). It takes a comparison of every node and pod;
-        where changes are known, `with_changes` takes time for these alone.
+        Verdicts remembered for those nodes stay valid. It compares every node and pod; `with_changes` is faster where
+        the changes are known.
         """
         if earlier is None:
             return self
         now: dict[str, NodeInfo | None] = dict.fromkeys(earlier.nodes.keys() - self.nodes.keys())
         now |= {name: node for name, node in self.nodes.items() if earlier.nodes.get(name) != node}
         nodes = earlier.nodes.changed(now)
-        step = Step(earlier._were(now), frozenset(now), positions=nodes.positions_among(now), relabelled=True)
+        delta = SnapshotDelta(earlier._were(now), frozenset(now), positions=nodes.positions_among(now), relabelled=True)
         return replace(
             self,
             nodes=nodes,
             namespaces=earlier.namespaces if earlier.namespaces == self.namespaces else self.namespaces,
             workloads=earlier.workloads if earlier.workloads == self.workloads else self.workloads,
-            history=earlier.history.followed_by(step, len(earlier.nodes)),
+            history=earlier.history.followed_by(delta, len(earlier.nodes)),
         )
 
     def with_changes(self, changes: Changes) -> Snapshot:
-        """The next snapshot. It shares the NodeInfo of every node that neither changed nor had a pod come or go."""
-        found, unbound, strays = Nodes(self.nodes), dict(self.unbound), dict(self.strays)
-        reset, relabelled = change_nodes(changes, found, strays)
-        moved = move_pods(changes, found, unbound, strays)
+        """The next snapshot. It shares the NodeInfo of every node that did not change and whose pods did not change."""
+        found, unbound, pods_on_unknown_nodes = Nodes(self.nodes), dict(self.unbound), dict(self.pods_on_unknown_nodes)
+        reset, relabelled = change_nodes(changes, found, pods_on_unknown_nodes)
+        pod_moves = move_pods(changes, found, unbound, pods_on_unknown_nodes)
         nodes = self.nodes.changed(found.changed)
-        step = Step(
+        delta = SnapshotDelta(
             self._were(found.changed),
             reset,
-            (MovedPods.of(moved),) if moved else (),
+            (PodMoves.of(pod_moves),) if pod_moves else (),
             nodes.positions_among(found.changed),
             relabelled,
         )
-        pod_index = PodIndex() if self.pending_pod_index.worn else self.pending_pod_index
-        pod_index.note(step, found.changed)
+        pod_index = PodIndex() if self.pending_pod_index.is_oversized else self.pending_pod_index
+        pod_index.record(delta, found.changed)
         return replace(
             self,
             nodes=nodes,
             unbound=MappingProxyType(unbound),
             nominated=nominated_after(self.nominated, unbound, changes),
-            strays=MappingProxyType(strays),
+            pods_on_unknown_nodes=MappingProxyType(pods_on_unknown_nodes),
             namespaces=self.namespaces if changes.namespaces is None else _labels_by_name(changes.namespaces),
             disruption_budgets=(
                 self.disruption_budgets if changes.disruption_budgets is None else tuple(changes.disruption_budgets)
@@ -133,17 +134,17 @@ class Snapshot:
                 self.priority_classes if changes.priority_classes is None else _by_name(changes.priority_classes)
             ),
             workloads=self.workloads if changes.workloads is None else changes.workloads,
-            history=self.history.followed_by(step, len(self.nodes)),
+            history=self.history.followed_by(delta, len(self.nodes)),
             domains=TopologyIndex() if relabelled else self.domains,
             pending_pod_index=pod_index,
-            assumed=NOBODY,
+            assumed=NO_PODS,
             without_assumed=None,
         )
 
-    def assuming(self, assumed: Iterable[Assumed]) -> Snapshot:
-        """The same with these pods being bound; what was remembered of it holds (see nominations).
+    def assuming(self, assumed: Iterable[AssumedPod]) -> Snapshot:
+        """The same snapshot with assumed pods. What was remembered for it stays valid.
 
-        Who is assumed to be on a node is nominated to none any more.
+        An assumed pod is nominated to no node any more.
         """
         found = assumed_by_node(assumed, self.nodes, self.unbound)
         if not found:
@@ -153,8 +154,8 @@ class Snapshot:
         return replace(self, assumed=MappingProxyType(found), nominated=nominated(waiting), without_assumed=self.base)
 
     def with_nodes(self, nodes: Iterable[NodeInfo]) -> Snapshot:
-        """Another snapshot, of these nodes alone, with the pods that this one has on them, is binding and awaits."""
-        found = [node.holding_pods_of(self.nodes[node.name]) if node.name in self.nodes else node for node in nodes]
+        """A snapshot of these nodes alone, with the pods, the assumed pods and the nominated pods of this one."""
+        found = [node.with_pods_of(self.nodes[node.name]) if node.name in self.nodes else node for node in nodes]
         names = {node.name for node in found}
         alone = replace(Snapshot.of(found, self.unbound.values()), nominated=self.nominated)
         assumed = {name: pods for name, pods in self.assumed.items() if name in names}
@@ -174,32 +175,32 @@ class Snapshot:
         return replace(
             self,
             nodes=self.nodes.changed(
-                {name: self.nodes[name].exchanging((), pods) for name, pods in self.assumed.items()}
+                {name: self.nodes[name].replacing_pods((), pods) for name, pods in self.assumed.items()}
             ),
             unbound=MappingProxyType({uid: pod for uid, pod in self.unbound.items() if uid not in uids}),
             history=History(),
             pending_pod_index=PodIndex(),
-            assumed=NOBODY,
+            assumed=NO_PODS,
             without_assumed=None,
         )
 
     @property
     def positions(self) -> NodePositions:
-        """Those of the nodes."""
+        """The positions of the nodes."""
         return self.nodes.positions
 
     @property
     def pod_index(self) -> PodIndex:
-        """Which label sets and terms the pods on the nodes have."""
-        self.pending_pod_index.take(self.nodes.values())
+        """The label sets and affinity terms of the pods on the nodes."""
+        self.pending_pod_index.add_nodes(self.nodes.values())
         return self.pending_pod_index
 
     def names_in(self, key: str, value: str) -> Sequence[str]:
         """The nodes whose label `key` has this value."""
         return self.domains.names_in(key, value, self.nodes)
 
-    def changed_since(self, earlier: Snapshot) -> Step | None:
-        """What has changed; None where that is not known, or is so much that it takes no longer to begin anew."""
+    def changed_since(self, earlier: Snapshot) -> SnapshotDelta | None:
+        """What changed since then; None where it is unknown or so much that computing everything again is as fast."""
         return self.history.since(earlier.history.moment)
 
     def _were(self, names: Iterable[str]) -> Mapping[str, NodeInfo | None]:
@@ -215,10 +216,10 @@ def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:
 
 
 class DerivedFromSnapshot:
-    """It does not keep the snapshot alive: whoever asks has it.
+    """The base of results for one snapshot. It holds a weak reference: the caller keeps the snapshot alive.
 
-    A shape is remembered for long after its last pod. And who lets go of a snapshot last pays for touching every node
-    of it: that is to be who brings it up to date, and not the next call.
+    A result is remembered long after the last pod of its shape. With a strong reference, a call that replaces the
+    result would have to free the whole snapshot.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -227,13 +228,13 @@ class DerivedFromSnapshot:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The snapshot, as long as someone else has it."""
+        """The snapshot. Raises ReferenceError when nobody holds it any more."""
         found = self._snapshot()
         if found is None:
             raise ReferenceError("asked about a snapshot that is gone")
         return found
 
     def is_later_than(self, snapshot: Snapshot) -> bool:
-        """Whether its snapshot came from this one. Of one that is gone that is not known."""
+        """Whether its snapshot is a later version of this one; False where its snapshot is gone."""
         found = self._snapshot()
         return found is not None and found.changed_since(snapshot) is not None

@@ -9,18 +9,18 @@ from berth.scheduling.fields.selectors import Labels
 from berth.scheduling.framework.plugin import ClusterFilter
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.plugins.inter_pod_affinity.terms import Pairs, Terms, summed
+from berth.scheduling.plugins.inter_pod_affinity.terms import Pairs, Terms, sum_pairs
 from berth.scheduling.plugins.pod_counts import TopologyCounts
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "InterPodAffinity"
 
-# Given when the pods that the pod must be near are not there. Evictions bring nobody.
+# Given when the pods that the pod must be affinity are not there. Evictions bring nobody.
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
-# Given when a pod is there that the pod must be away from.
+# Given when a pod is there that the pod must be anti_affinity from.
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
-# Given when a pod is there that must be away from the pod.
+# Given when a pod is there that must be anti_affinity from the pod.
 REASON_EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 _NO_AFFINITY = unresolvable(NAME, REASON_AFFINITY)
@@ -30,25 +30,31 @@ _EXISTING_ANTI_AFFINITY = unschedulable(NAME, REASON_EXISTING_ANTI_AFFINITY)
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterFilter):
-    """Where pods are that matter: by the affinity, by the anti-affinity, and those whose anti-affinity means the pod.
+    """The counts of pods that matter, as in kube-scheduler: affinity, anti-affinity and existing pods' anti-affinity.
 
-    extra_*: what pods that are only assumed to come or go add, on top. away_from, barred_from: where the pod cannot be
-    for one and for the other, when nothing is assumed.
+    extra_*: the counts of pods that preemption tries to add or remove. *_values: the topology values where the pod
+    cannot be, without these pods.
     """
 
     terms: Terms
-    near: TopologyCounts[str]
-    away: TopologyCounts[str]
-    barring: TopologyCounts[str]
-    extra_near: Pairs = field(default_factory=dict)
-    extra_away: Pairs = field(default_factory=dict)
-    extra_barring: Pairs = field(default_factory=dict)
-    away_from: tuple[tuple[str, Mapping[str, int]], ...] = field(init=False)
-    barred_from: tuple[tuple[str, Mapping[str, int]], ...] = field(init=False)
+    affinity: TopologyCounts[str]
+    anti_affinity: TopologyCounts[str]
+    existing_anti_affinity: TopologyCounts[str]
+    extra_affinity: Pairs = field(default_factory=dict)
+    extra_anti_affinity: Pairs = field(default_factory=dict)
+    extra_existing_anti_affinity: Pairs = field(default_factory=dict)
+    anti_affinity_values: tuple[tuple[str, Mapping[str, int]], ...] = field(init=False)
+    existing_anti_affinity_values: tuple[tuple[str, Mapping[str, int]], ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "away_from", tuple((key, self.away.values(key)) for key in self.away))
-        object.__setattr__(self, "barred_from", tuple((key, self.barring.values(key)) for key in self.barring))
+        object.__setattr__(
+            self, "anti_affinity_values", tuple((key, self.anti_affinity.values(key)) for key in self.anti_affinity)
+        )
+        object.__setattr__(
+            self,
+            "existing_anti_affinity_values",
+            tuple((key, self.existing_anti_affinity.values(key)) for key in self.existing_anti_affinity),
+        )
 
     @classmethod
     def of(cls, terms: Terms, snapshot: Snapshot) -> State:
@@ -57,95 +63,100 @@ class State(ClusterFilter):
 
     @property
     def skips(self) -> bool:
-        return not self.terms.near and not self.terms.away and not self.barring
+        return not self.terms.affinity and not self.terms.anti_affinity and not self.existing_anti_affinity
 
     def filter(self, node: NodeInfo) -> Status:
         labels = node.labels
-        if self.terms.near and not self._is_near(labels):
+        if self.terms.affinity and not self._is_affinity(labels):
             return _NO_AFFINITY
-        if self.extra_away or self.extra_barring:
+        if self.extra_anti_affinity or self.extra_existing_anti_affinity:
             return self._filter_assumed(labels)
-        for key, values in self.away_from:
+        for key, values in self.anti_affinity_values:
             if labels.get(key) in values:
                 return _ANTI_AFFINITY
-        for key, values in self.barred_from:
+        for key, values in self.existing_anti_affinity_values:
             if labels.get(key) in values:
                 return _EXISTING_ANTI_AFFINITY
         return SUCCESS
 
     def _filter_assumed(self, labels: Labels) -> Status:
-        for term in self.terms.away:
+        for term in self.terms.anti_affinity:
             key = term.topology_key
-            if key in labels and _number(self.away, self.extra_away, key, labels[key]) > 0:
+            if key in labels and _number(self.anti_affinity, self.extra_anti_affinity, key, labels[key]) > 0:
                 return _ANTI_AFFINITY
-        for key in (*self.barring, *(key for key, _ in self.extra_barring)):
-            if key in labels and _number(self.barring, self.extra_barring, key, labels[key]) > 0:
+        for key in (*self.existing_anti_affinity, *(key for key, _ in self.extra_existing_anti_affinity)):
+            if (
+                key in labels
+                and _number(self.existing_anti_affinity, self.extra_existing_anti_affinity, key, labels[key]) > 0
+            ):
                 return _EXISTING_ANTI_AFFINITY
         return SUCCESS
 
-    def _is_near(self, labels: Labels) -> bool:
+    def _is_affinity(self, labels: Labels) -> bool:
         present = True
-        for term in self.terms.near:
+        for term in self.terms.affinity:
             value = labels.get(term.topology_key)
             if value is None:
                 return False
-            present = present and _number(self.near, self.extra_near, term.topology_key, value) > 0
+            present = present and _number(self.affinity, self.extra_affinity, term.topology_key, value) > 0
         # The first of pods that belong together: nobody else matches, and it matches its own terms.
         return present or (self.terms.matches_itself and self._is_first())
 
     def _is_first(self) -> bool:
-        if not self.extra_near:
-            return not self.near
+        if not self.extra_affinity:
+            return not self.affinity
         return not any(
-            _number(self.near, self.extra_near, key, value)
+            _number(self.affinity, self.extra_affinity, key, value)
             for key, value in {
-                *self.extra_near,
-                *((key, value) for key in self.near for value in self.near.values(key)),
+                *self.extra_affinity,
+                *((key, value) for key in self.affinity for value in self.affinity.values(key)),
             }
         )
 
-    def moved_to(self, snapshot: Snapshot, step: Step) -> tuple[ClusterFilter, Collection[str] | None]:
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
         if snapshot.namespaces is not self.terms.namespaces:
             return State.of(Terms(self.terms.pod, snapshot), snapshot), None
-        terms = Terms(self.terms.pod, snapshot) if self.terms.worn else self.terms
-        names = terms.concern(step)
+        terms = Terms(self.terms.pod, snapshot) if self.terms.is_oversized else self.terms
+        names = terms.affected_nodes(delta)
         if not names:
             return self if terms is self.terms else replace(self, terms=terms), ()
-        near, away, barring = self._changes(terms, names, step, snapshot)
-        now_near, turned_near = self.near.changed(near)
-        now_away, turned_away = self.away.changed(away)
-        now_barring, turned_barring = self.barring.changed(barring)
-        later = State(terms, now_near, now_away, now_barring)
-        if later.skips is not self.skips or (terms.matches_itself and bool(self.near) is not bool(now_near)):
+        affinity, anti_affinity, existing_anti_affinity = self._changes(terms, names, delta, snapshot)
+        now_affinity, turned_affinity = self.affinity.changed(affinity)
+        now_anti_affinity, turned_anti_affinity = self.anti_affinity.changed(anti_affinity)
+        now_existing_anti_affinity, turned_existing_anti_affinity = self.existing_anti_affinity.changed(
+            existing_anti_affinity
+        )
+        later = State(terms, now_affinity, now_anti_affinity, now_existing_anti_affinity)
+        if later.skips is not self.skips or (terms.matches_itself and bool(self.affinity) is not bool(now_affinity)):
             return later, None
-        turned = turned_near | turned_away | turned_barring
+        turned = turned_affinity | turned_anti_affinity | turned_existing_anti_affinity
         return later, [name for key, value in turned for name in snapshot.names_in(key, value)]
 
     def _changes(
-        self, terms: Terms, names: Collection[str], step: Step, snapshot: Snapshot
+        self, terms: Terms, names: Collection[str], delta: SnapshotDelta, snapshot: Snapshot
     ) -> tuple[Pairs, Pairs, Pairs]:
-        near, away, barring = summed(()), summed(()), summed(())
-        own = bool(terms.near or terms.away)
+        affinity, anti_affinity, existing_anti_affinity = sum_pairs(()), sum_pairs(()), sum_pairs(())
+        own = bool(terms.affinity or terms.anti_affinity)
         for name in names:
-            before, after = step.before[name], snapshot.nodes.get(name)
+            before, after = delta.before[name], snapshot.nodes.get(name)
             # Most pods that come or go have no anti-affinity: then both have the very same counts of it.
             barred = (
                 before is None
                 or after is None
-                or before.usage.anti_affine is not after.usage.anti_affine
+                or before.usage.specs_with_anti_affinity is not after.usage.specs_with_anti_affinity
                 or before.labels != after.labels
             )
             for node, sign in ((before, -1), (after, 1)) if own or barred else ():
                 if node is None:
                     continue
                 for counts, pairs in (
-                    (near, terms.near_pairs(node) if terms.near else ()),
-                    (away, terms.away_pairs(node) if terms.away else ()),
-                    (barring, terms.barring_pairs(node) if barred else ()),
+                    (affinity, terms.affinity_pairs(node) if terms.affinity else ()),
+                    (anti_affinity, terms.anti_affinity_pairs(node) if terms.anti_affinity else ()),
+                    (existing_anti_affinity, terms.existing_anti_affinity_pairs(node) if barred else ()),
                 ):
                     for key, value, number in pairs:
                         counts[key, value] += sign * number
-        return near, away, barring
+        return affinity, anti_affinity, existing_anti_affinity
 
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
         return self._adjusted(pod, node, 1)
@@ -154,14 +165,14 @@ class State(ClusterFilter):
         return self._adjusted(pod, node, -1)
 
     def _adjusted(self, pod: Pod, node: NodeInfo, sign: int) -> ClusterFilter:
-        near, away, barring = self.terms.of_one(pod, node)
-        if not near and not away and not barring:
+        affinity, anti_affinity, existing_anti_affinity = self.terms.of_one(pod, node)
+        if not affinity and not anti_affinity and not existing_anti_affinity:
             return self
         return replace(
             self,
-            extra_near=_plus(self.extra_near, near, sign),
-            extra_away=_plus(self.extra_away, away, sign),
-            extra_barring=_plus(self.extra_barring, barring, sign),
+            extra_affinity=_plus(self.extra_affinity, affinity, sign),
+            extra_anti_affinity=_plus(self.extra_anti_affinity, anti_affinity, sign),
+            extra_existing_anti_affinity=_plus(self.extra_existing_anti_affinity, existing_anti_affinity, sign),
         )
 
 

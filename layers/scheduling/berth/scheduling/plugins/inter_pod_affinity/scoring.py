@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from berth.scheduling.fields.selectors import Labels
 from berth.scheduling.framework.plugin import ClusterScore
-from berth.scheduling.framework.score_scaling import spread_out
+from berth.scheduling.framework.score_scaling import min_max_normalize
 from berth.scheduling.objects import NodeInfo, Pod, PodSpec
-from berth.scheduling.plugins.inter_pod_affinity.terms import NO_LABELS, concerned_by, own_term
+from berth.scheduling.plugins.inter_pod_affinity.terms import NO_LABELS, affected_nodes, own_term
 from berth.scheduling.plugins.pod_counts import TopologyCounts
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.indexes import PodIndex
 from berth.scheduling.snapshot.node_positions import NodeRefs
-from berth.scheduling.snapshot.node_values import NodeNumbers
+from berth.scheduling.snapshot.node_values import NodeValues
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
@@ -34,15 +34,15 @@ class Preferences:
         self._others: dict[PodSpec, tuple[tuple[str, int], ...]] = {}
 
     @property
-    def worn(self) -> bool:
+    def is_oversized(self) -> bool:
         """Whether it has seen so many labels that it should be made anew."""
-        return any(counter.worn for _, _, counter in self._own)
+        return any(counter.is_oversized for _, _, counter in self._own)
 
-    def concern(self, step: Step) -> Collection[str]:
-        """The nodes of a step that may count otherwise after it."""
-        return concerned_by([counter for _, _, counter in self._own], self._weights_of, step)
+    def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
+        """The nodes of a delta that may count otherwise after it."""
+        return affected_nodes([counter for _, _, counter in self._own], self._weights_of, delta)
 
-    def concern_one_of(self, pod_index: PodIndex) -> bool:
+    def match_any_pod(self, pod_index: PodIndex) -> bool:
         """Whether some pod there may matter. Then all that match have been seen."""
         matched = [counter.matches_one_of(pod_index) for _, _, counter in self._own]
         return any(matched) or any(self._weights_of(spec) for spec in pod_index.specs)
@@ -55,7 +55,7 @@ class Preferences:
                 number = counter.count(node.usage, seen=seen)
                 if number:
                     yield key, labels[key], weight * number
-        for spec, number in node.usage.affine.items():
+        for spec, number in node.usage.specs_with_affinity.items():
             for key, weight in self._weights_of(spec):
                 if key in labels:
                     yield key, labels[key], weight * number
@@ -82,41 +82,41 @@ class State(ClusterScore):
 
     preferences: Preferences
     weights: TopologyCounts[str]
-    sums: NodeNumbers
+    sums: NodeValues
 
     @classmethod
     def of(cls, preferences: Preferences, snapshot: Snapshot) -> State:
         """Count over all nodes."""
-        if not preferences.concern_one_of(snapshot.pod_index):
-            return cls(preferences, TopologyCounts(), NodeNumbers(snapshot.positions.size))
+        if not preferences.match_any_pod(snapshot.pod_index):
+            return cls(preferences, TopologyCounts(), NodeValues(snapshot.positions.size))
         pairs = (pair for node in snapshot.nodes.values() for pair in preferences.pairs(node, seen=True))
-        return cls(preferences, TopologyCounts.of(pairs), NodeNumbers(snapshot.positions.size))
+        return cls(preferences, TopologyCounts.of(pairs), NodeValues(snapshot.positions.size))
 
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
         if not self.weights:
             return [0] * len(candidates)
-        return spread_out(self.sums.at(candidates.positions, snapshot.nodes.standing, self._sum))
+        return min_max_normalize(self.sums.get_or_compute(candidates.positions, snapshot.nodes.by_position, self._sum))
 
     def _sum(self, node: NodeInfo) -> int:
         labels = node.labels
         return sum(self.weights.values(key).get(labels[key], 0) for key in self.weights if key in labels)
 
-    def moved_to(self, snapshot: Snapshot, step: Step) -> State:
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> State:
         preferences = self.preferences
         if snapshot.namespaces is not preferences.namespaces:
             return State.of(Preferences(preferences.pod, snapshot, preferences.hard_weight), snapshot)
-        if preferences.worn:
+        if preferences.is_oversized:
             preferences = Preferences(preferences.pod, snapshot, preferences.hard_weight)
         changes: dict[tuple[str, str], int] = defaultdict(int)
-        for name in preferences.concern(step):
-            for node, sign in ((step.before[name], -1), (snapshot.nodes.get(name), 1)):
+        for name in preferences.affected_nodes(delta):
+            for node, sign in ((delta.before[name], -1), (snapshot.nodes.get(name), 1)):
                 if node is not None:
                     for key, value, weight in preferences.pairs(node):
                         changes[key, value] += sign * weight
         weights, _ = self.weights.changed(changes)
         others = {name for (key, value), weight in changes.items() if weight for name in snapshot.names_in(key, value)}
-        changed = [snapshot.positions[name] for name in others | step.reset]
-        return State(preferences, weights, self.sums.kept(snapshot.positions.size, changed))
+        changed = [snapshot.positions[name] for name in others | delta.reset]
+        return State(preferences, weights, self.sums.carried_over(snapshot.positions.size, changed))
 
 
 def pre_score(pod: Pod, snapshot: Snapshot, hard_weight: int) -> State:

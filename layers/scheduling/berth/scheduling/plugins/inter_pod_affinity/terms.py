@@ -10,7 +10,7 @@ from berth.scheduling.fields.pod_affinity import PodAffinityTerm
 from berth.scheduling.fields.selectors import Labels, LabelSelector
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
 from berth.scheduling.plugins.pod_counts import PodCounter, TopologyCounts, pod_counter
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_LABELS: Labels = {}
@@ -62,14 +62,16 @@ def own_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> OwnTerm
     return OwnTerm(term.topology_key, term.selector, term.namespaces | listed, selector.matches(NO_LABELS))
 
 
-def concerned_by(counters: Collection[PodCounter], counts: Callable[[PodSpec], object], step: Step) -> Collection[str]:
-    """The nodes of a step that were reset, or on which pods came, went or changed that match or whose spec counts."""
+def affected_nodes(
+    counters: Collection[PodCounter], counts: Callable[[PodSpec], object], delta: SnapshotDelta
+) -> Collection[str]:
+    """The nodes of a delta that were reset, or on which pods came, went or changed that match or whose spec counts."""
     names: list[Collection[str]] = []
-    for moved in step.moved:
+    for pod_moves in delta.pod_moves:
         for counter in counters:
-            names += [moved.by_label_set[found] for found in counter.matching(moved.by_label_set)]
-        names += [nodes for spec, nodes in moved.by_spec.items() if counts(spec)]
-    return step.reset.union(*names)
+            names += [pod_moves.by_label_set[found] for found in counter.matching(pod_moves.by_label_set)]
+        names += [nodes for spec, nodes in pod_moves.by_spec.items() if counts(spec)]
+    return delta.reset.union(*names)
 
 
 def keys_matching(terms: Iterable[PodAffinityTerm], pod: Pod, namespace_labels: Labels) -> tuple[str, ...]:
@@ -85,60 +87,62 @@ class Terms:
         self.pod = pod
         self.namespaces = snapshot.namespaces
         self.namespace_labels: Labels = snapshot.namespaces.get(pod.namespace, NO_LABELS)
-        self.near = tuple(own_term(term, snapshot.namespaces) for term in affinity.required)
-        self.away = tuple(own_term(term, snapshot.namespaces) for term in affinity.anti_required)
-        self.matches_itself = bool(self.near) and all(term.matches(pod.label_set) for term in self.near)
-        self._near_counter = _counter_of_all(self.near)
-        self._away_counters = tuple(term.counter() for term in self.away)
-        self._barred_keys: dict[PodSpec, tuple[str, ...]] = {}
+        self.affinity = tuple(own_term(term, snapshot.namespaces) for term in affinity.required)
+        self.anti_affinity = tuple(own_term(term, snapshot.namespaces) for term in affinity.anti_required)
+        self.matches_itself = bool(self.affinity) and all(term.matches(pod.label_set) for term in self.affinity)
+        self._affinity_counter = _counter_of_all(self.affinity)
+        self._anti_affinity_counters = tuple(term.counter() for term in self.anti_affinity)
+        self._existing_anti_affinity_keys: dict[PodSpec, tuple[str, ...]] = {}
 
     @property
-    def worn(self) -> bool:
+    def is_oversized(self) -> bool:
         """Whether it has seen so many labels that it should be made anew."""
-        return any(counter.worn for counter in (self._near_counter, *self._away_counters))
+        return any(counter.is_oversized for counter in (self._affinity_counter, *self._anti_affinity_counters))
 
-    def concern(self, step: Step) -> Collection[str]:
-        """The nodes of a step that may count otherwise after it."""
-        counters = (self._near_counter, *self._away_counters) if self.near else self._away_counters
-        return concerned_by(counters, self._keys_of, step)
+    def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
+        """The nodes of a delta that may count otherwise after it."""
+        counters = (
+            (self._affinity_counter, *self._anti_affinity_counters) if self.affinity else self._anti_affinity_counters
+        )
+        return affected_nodes(counters, self._keys_of, delta)
 
     def over(self, snapshot: Snapshot) -> tuple[TopologyCounts[str], TopologyCounts[str], TopologyCounts[str]]:
         """The three counts over all nodes. Nodes are looked at only where some pod in the cluster matters."""
         nodes, pod_index = snapshot.nodes.values(), snapshot.pod_index
-        some_away = [counter.matches_one_of(pod_index) for counter in self._away_counters]
-        near: list[tuple[str, str, int]] = []
-        if self.near and self._near_counter.matches_one_of(pod_index):
+        some_anti_affinity = [counter.matches_one_of(pod_index) for counter in self._anti_affinity_counters]
+        affinity: list[tuple[str, str, int]] = []
+        if self.affinity and self._affinity_counter.matches_one_of(pod_index):
             for node in nodes:
-                near += self.near_pairs(node, seen=True)
-        away: list[tuple[str, str, int]] = []
-        if any(some_away):
+                affinity += self.affinity_pairs(node, seen=True)
+        anti_affinity: list[tuple[str, str, int]] = []
+        if any(some_anti_affinity):
             for node in nodes:
-                away += self.away_pairs(node, seen=True)
-        barring: list[tuple[str, str, int]] = []
+                anti_affinity += self.anti_affinity_pairs(node, seen=True)
+        existing_anti_affinity: list[tuple[str, str, int]] = []
         if any(self._keys_of(spec) for spec in pod_index.specs):
             for node in nodes:
-                if node.usage.anti_affine:
-                    barring += self.barring_pairs(node)
-        return TopologyCounts.of(near), TopologyCounts.of(away), TopologyCounts.of(barring)
+                if node.usage.specs_with_anti_affinity:
+                    existing_anti_affinity += self.existing_anti_affinity_pairs(node)
+        return TopologyCounts.of(affinity), TopologyCounts.of(anti_affinity), TopologyCounts.of(existing_anti_affinity)
 
-    def near_pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
+    def affinity_pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
         """How many pods on the node match all terms of the affinity, for each term. seen: see PodCounter."""
-        number = self._near_counter.count(node.usage, seen=seen) if self.near else 0
-        return _pairs(self.near, node, number) if number else ()
+        number = self._affinity_counter.count(node.usage, seen=seen) if self.affinity else 0
+        return _pairs(self.affinity, node, number) if number else ()
 
-    def away_pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
+    def anti_affinity_pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
         """How many pods on the node match a term of the anti-affinity, each by itself."""
         pairs: list[tuple[str, str, int]] = []
-        for term, counter in zip(self.away, self._away_counters, strict=True):
+        for term, counter in zip(self.anti_affinity, self._anti_affinity_counters, strict=True):
             number = counter.count(node.usage, seen=seen)
             if number:
                 pairs += _pairs((term,), node, number)
         return pairs
 
-    def barring_pairs(self, node: NodeInfo) -> Iterable[tuple[str, str, int]]:
-        """How many pods on the node must be away from the pod, by where that is."""
+    def existing_anti_affinity_pairs(self, node: NodeInfo) -> Iterable[tuple[str, str, int]]:
+        """How many pods on the node must be anti_affinity from the pod, by where that is."""
         pairs = []
-        for spec, number in node.usage.anti_affine.items():
+        for spec, number in node.usage.specs_with_anti_affinity.items():
             for key in self._keys_of(spec):
                 if key in node.labels:
                     pairs.append((key, node.labels[key], number))
@@ -146,21 +150,27 @@ class Terms:
 
     def of_one(self, pod: Pod, node: NodeInfo) -> tuple[Pairs, Pairs, Pairs]:
         """What one pod adds to the three counts on that node."""
-        near = self.near if self.near and self._near_counter.matches(pod.label_set) else ()
-        away = [
-            term for term, counter in zip(self.away, self._away_counters, strict=True) if counter.matches(pod.label_set)
+        affinity = self.affinity if self.affinity and self._affinity_counter.matches(pod.label_set) else ()
+        anti_affinity = [
+            term
+            for term, counter in zip(self.anti_affinity, self._anti_affinity_counters, strict=True)
+            if counter.matches(pod.label_set)
         ]
         keys = self._keys_of(pod.spec) if pod.spec.pod_affinity.anti_required else ()
-        if not near and not away and not keys:
+        if not affinity and not anti_affinity and not keys:
             return NOTHING  # most pods: preemption asks this of every one of a node's
-        barring = [(key, node.labels[key], 1) for key in keys if key in node.labels]
-        return summed(_pairs(near, node, 1)), summed(_pairs(away, node, 1)), summed(barring)
+        existing_anti_affinity = [(key, node.labels[key], 1) for key in keys if key in node.labels]
+        return (
+            sum_pairs(_pairs(affinity, node, 1)),
+            sum_pairs(_pairs(anti_affinity, node, 1)),
+            sum_pairs(existing_anti_affinity),
+        )
 
     def _keys_of(self, spec: PodSpec) -> tuple[str, ...]:
-        keys = self._barred_keys.get(spec)
+        keys = self._existing_anti_affinity_keys.get(spec)
         if keys is None:
             keys = keys_matching(spec.pod_affinity.anti_required, self.pod, self.namespace_labels)
-            self._barred_keys[spec] = keys
+            self._existing_anti_affinity_keys[spec] = keys
         return keys
 
 
@@ -169,7 +179,7 @@ def _pairs(terms: Iterable[OwnTerm], node: NodeInfo, number: int) -> list[tuple[
     return [(key, labels[key], number) for term in terms if (key := term.topology_key) in labels]
 
 
-def summed(pairs: Iterable[tuple[str, str, int]]) -> Pairs:
+def sum_pairs(pairs: Iterable[tuple[str, str, int]]) -> Pairs:
     """One number a pair."""
     found: Pairs = defaultdict(int)
     for key, value, number in pairs:

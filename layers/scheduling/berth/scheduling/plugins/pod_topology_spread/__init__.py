@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from berth.scheduling.fields.selectors import NOTHING, Invalid, is_label_key
 from berth.scheduling.fields.topology_spread import TopologySpreadConstraint, UnsatisfiableConstraintAction
 from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore, ClusterScorePlugin
-from berth.scheduling.framework.status import Status, undecidable
+from berth.scheduling.framework.status import Status, error_status
 from berth.scheduling.objects import Pod
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.pod_topology_spread import filtering, scoring
@@ -22,7 +22,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 # Given for every node when a selector of the pod cannot be parsed: kube-scheduler fails the whole cycle.
 REASON_INVALID = "pod has a topology spread constraint that cannot be parsed"
 
-_INVALID = undecidable(NAME, REASON_INVALID)
+_INVALID = error_status(NAME, REASON_INVALID)
 
 
 class DefaultingType(StrEnum):

@@ -11,7 +11,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unresolvable, uns
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.pod_topology_spread.domain_counts import DomainCounts
 from berth.scheduling.plugins.pod_topology_spread.spread import Spread
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "PodTopologySpread"
@@ -70,17 +70,17 @@ class State(ClusterFilter):
                 return _SKEWED
         return SUCCESS
 
-    def moved_to(self, snapshot: Snapshot, step: Step) -> tuple[ClusterFilter, Collection[str] | None]:
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
         spread = self.spread.at(snapshot)
         if spread.constraints != self.spread.constraints:
             return State.of(spread, snapshot), None
-        names = spread.concern(step, snapshot)
+        names = spread.affected_nodes(delta, snapshot)
         if not names:
             return self if spread is self.spread else replace(self, spread=spread), ()
         domains = []
         turned: set[str] = set()
         for counts, more_pods, more_nodes in zip(
-            self.domains, *self._changes(spread, names, step, snapshot), strict=True
+            self.domains, *self._changes(spread, names, delta, snapshot), strict=True
         ):
             if not any(more_pods.values()) and not any(more_nodes.values()):
                 domains.append(counts)
@@ -92,14 +92,14 @@ class State(ClusterFilter):
         return State(spread, tuple(domains)), turned
 
     def _changes(
-        self, spread: Spread, names: Collection[str], step: Step, snapshot: Snapshot
+        self, spread: Spread, names: Collection[str], delta: SnapshotDelta, snapshot: Snapshot
     ) -> tuple[list[dict[str, int]], list[dict[str, int]]]:
         """By constraint and value: pods, and nodes."""
         pods: list[dict[str, int]] = [defaultdict(int) for _ in self.domains]
         nodes: list[dict[str, int]] = [defaultdict(int) for _ in self.domains]
         for name in names:
-            before, after = step.before[name], snapshot.nodes.get(name)
-            if before is not None and after is not None and spread.counts_alike(before, after):
+            before, after = delta.before[name], snapshot.nodes.get(name)
+            if before is not None and after is not None and spread.has_equal_counts(before, after):
                 continue
             for node, sign in ((before, -1), (after, 1)):
                 if node is not None:

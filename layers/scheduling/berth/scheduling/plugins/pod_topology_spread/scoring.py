@@ -11,9 +11,9 @@ from berth.scheduling.framework.plugin import MAX_NODE_SCORE, ClusterScore
 from berth.scheduling.objects import NodeInfo
 from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME
 from berth.scheduling.plugins.pod_topology_spread.spread import Spread
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs
-from berth.scheduling.snapshot.node_values import Kinds, NodeNumbers
+from berth.scheduling.snapshot.node_values import DistinctValues, NodeValues
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 Place = tuple[str | int | None, ...]
@@ -29,8 +29,8 @@ class State(ClusterScore):
 
     spread: Spread
     pods: tuple[Mapping[str, int], ...]
-    places: Kinds[Place]
-    by_node: NodeNumbers
+    places: DistinctValues[Place]
+    by_node: NodeValues
 
     @classmethod
     def of(cls, spread: Spread, snapshot: Snapshot) -> State:
@@ -40,13 +40,13 @@ class State(ClusterScore):
         for node in snapshot.nodes.values() if spread.constraints else ():
             for index, value, number in spread.domains(node, seen=True):
                 pods[index][value] += number
-        return cls(spread, tuple(pods), Kinds(), NodeNumbers(snapshot.positions.size))
+        return cls(spread, tuple(pods), DistinctValues(), NodeValues(snapshot.positions.size))
 
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
         if not self.spread.constraints:
             return [0] * len(candidates)
-        numbers = self.by_node.at(
-            candidates.positions, snapshot.nodes.standing, lambda node: self.places.number(self._place(node))
+        numbers = self.by_node.get_or_compute(
+            candidates.positions, snapshot.nodes.by_position, lambda node: self.places.index_of(self._place(node))
         )
         places = tuple(self.places)
         raw = self._raw({number: places[number] for number in set(numbers)}, numbers)
@@ -61,7 +61,7 @@ class State(ClusterScore):
         for index, each in enumerate(spread.constraints):
             value = node.labels.get(each.topology_key)
             if value is not None and each.topology_key == HOSTNAME:
-                # Its pods have been seen: with the snapshot that was counted over, or with a step since.
+                # Its pods have been seen: with the snapshot that was counted over, or with a delta since.
                 place.append(spread.count(index, node, seen=True))
             else:
                 place.append(value)
@@ -98,18 +98,18 @@ class State(ClusterScore):
             for number, score in raw.items()
         }
 
-    def moved_to(self, snapshot: Snapshot, step: Step) -> State:
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> State:
         spread = self.spread.at(snapshot)
         if spread.constraints != self.spread.constraints:
             return State.of(spread, snapshot)
-        names = spread.concern(step, snapshot)
-        by_node = self.by_node.kept(snapshot.positions.size, [snapshot.positions[name] for name in names])
+        names = spread.affected_nodes(delta, snapshot)
+        by_node = self.by_node.carried_over(snapshot.positions.size, [snapshot.positions[name] for name in names])
         if not names:
             return State(spread, self.pods, self.places, by_node)
         changes: list[dict[str, int]] = [defaultdict(int) for _ in spread.constraints]
         for name in names:
-            before, after = step.before[name], snapshot.nodes.get(name)
-            if before is not None and after is not None and spread.counts_alike(before, after):
+            before, after = delta.before[name], snapshot.nodes.get(name)
+            if before is not None and after is not None and spread.has_equal_counts(before, after):
                 continue
             for node, sign in ((before, -1), (after, 1)):
                 for index, value, number in () if node is None else spread.domains(node):

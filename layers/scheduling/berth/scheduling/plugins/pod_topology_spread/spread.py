@@ -12,7 +12,7 @@ from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.plugins.node_affinity import required_of
 from berth.scheduling.plugins.pod_counts import pod_counter
 from berth.scheduling.plugins.pod_topology_spread.constraints import HOSTNAME, Constraint, Rules, constraints_of
-from berth.scheduling.snapshot.history import Step
+from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
@@ -47,7 +47,7 @@ class Spread:
     def at(self, snapshot: Snapshot) -> Spread:
         """The same for a later snapshot: itself, unless the pod's workloads or the labels seen make another one."""
         defaulted = not self.pod.spec.topology_spread and snapshot.workloads is not self._workloads
-        if not defaulted and not any(counter.worn for counter in self._counters):
+        if not defaulted and not any(counter.is_oversized for counter in self._counters):
             return self
         again = spread_of(self.pod, self._rules, snapshot)
         if isinstance(again, Invalid):
@@ -115,25 +115,25 @@ class Spread:
             if index in included
         ]
 
-    def concern(self, step: Step, snapshot: Snapshot) -> Collection[str]:
-        """The nodes of a step that may count otherwise after it. All pods that came with it have been seen then."""
+    def affected_nodes(self, delta: SnapshotDelta, snapshot: Snapshot) -> Collection[str]:
+        """The nodes of a delta that may count otherwise after it. All pods that came with it have been seen then."""
         if not self.constraints:
             return ()
-        for node in [snapshot.nodes[name] for name in step.reset if name in snapshot.nodes]:
+        for node in [snapshot.nodes[name] for name in delta.reset if name in snapshot.nodes]:
             for counter in self._counters:
                 counter.see(node.usage.label_sets)
         # Most constraints of a pod have the same selector, and so one counter.
         counters = dict.fromkeys(self._counters)
-        return step.reset.union(
+        return delta.reset.union(
             *(
-                moved.by_label_set[found]
-                for moved in step.moved
+                pod_moves.by_label_set[found]
+                for pod_moves in delta.pod_moves
                 for counter in counters
-                for found in counter.matching(moved.by_label_set)
+                for found in counter.matching(pod_moves.by_label_set)
             )
         )
 
-    def counts_alike(self, before: NodeInfo, after: NodeInfo) -> bool:
+    def has_equal_counts(self, before: NodeInfo, after: NodeInfo) -> bool:
         """Whether a node that had pods come or go, and did not change itself, counts as it did."""
         if self._shared is None or before.labels is not after.labels or before.taints is not after.taints:
             return False
