@@ -8,7 +8,7 @@ may need more victims there. Without this review the scheduler would evict pods 
 - A node with a victim of equal or higher priority is rejected (fact 29), and so is a node without victims (fact 27).
 - Every node is rejected while the pod waits for preempted pods on its nominated node (fact 15a).
 
-The cache may not have a proposed victim on the node: it lags behind, or the pod is gone already. The victim is accepted,
+The cache may not have a proposed victim on the node: it lags, or the pod is gone already. The victim is accepted,
 and the node is evaluated without it. If the scheduler does not know an added victim, its call fails (fact 26): nothing
 is evicted, and the scheduler tries the pod again.
 """
