@@ -200,3 +200,13 @@ def test_no_other_rule_holds_for_an_exempt_pod_that_asks_for_what_is_counted() -
 def test_a_profile_that_does_not_count_passes_exempt_pods_whatever_they_ask_for() -> None:
     found = configuration(profile="label-priority").policy()
     assert found.exempts(asking(namespace="kube-system", licence="1"))
+
+
+def test_lists_nodes_that_preemption_may_help_on_by_name() -> None:
+    names = [f"n{number}" for number in range(9)]
+    snapshot = Snapshot.of([node(name, {"full": ""}) for name in names])
+    decides = Policy(
+        Profile("test", (Forbids("full", FIRST),), ()), Exemption(), unresolvable=Unresolvable.AS_PLUGINS_SAY
+    )
+    found = decides.feasibility(pod(), names[::-1], snapshot)
+    assert list(found.failed.items()) == [(name, FIRST) for name in names]

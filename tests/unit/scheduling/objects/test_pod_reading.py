@@ -1,11 +1,10 @@
-"""Reading pods and nodes from whatever arrives as one."""
+"""Reading pods from whatever arrives as one."""
 
 from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node, read_nodes, read_pod
-from tests.builders.nodes import node_object
+from berth.scheduling.objects import Pod, Unreadable, read_pod
 from tests.builders.pods import pod_object
 
 NOT_STRINGS = "node(s) had labels that are not strings"
@@ -73,71 +72,3 @@ def test_the_controller_is_the_owner_that_says_so(references: object, kind: str)
     found = read_pod({"metadata": {"ownerReferences": references}})
     assert isinstance(found, Pod)
     assert found.controller_kind == kind
-
-
-def test_a_node_is_its_name_and_labels() -> None:
-    assert read_node(node_object("n1", {"a": "b"})) == NodeInfo("n1", {"a": "b"}, ready="True")
-
-
-@pytest.mark.parametrize("obj", [{"metadata": {"name": "n1"}}, {"metadata": {"name": "n1", "labels": None}}])
-def test_a_node_without_labels_has_none(obj: object) -> None:
-    assert read_node(obj) == NodeInfo("n1", {})
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        pytest.param([], id="a list"),
-        pytest.param("a=b", id="a string"),
-        pytest.param({"a": 1}, id="a number for a value"),
-        pytest.param({"a": None}, id="null for a value"),
-        pytest.param({"a": "b", "c": {}}, id="an object for one of the values"),
-        pytest.param({True: "b"}, id="a key that is no string, as YAML makes one of `on`"),
-    ],
-)
-def test_labels_of_the_wrong_type_are_the_nodes_defect(labels: object) -> None:
-    assert read_node({"metadata": {"name": "n1", "labels": labels}}) == NodeInfo("n1", {}, NOT_STRINGS)
-
-
-@pytest.mark.parametrize(
-    "obj",
-    [
-        None,
-        7,
-        "n1",
-        [],
-        {},
-        {"metadata": None},
-        {"metadata": []},
-        {"metadata": {"name": ""}},
-        {"metadata": {"name": 1}},
-    ],
-)
-def test_a_node_without_a_name_is_unreadable(obj: object) -> None:
-    assert read_node(obj) == Unreadable("a node has no metadata.name")
-
-
-def test_unreadable_nodes_are_counted() -> None:
-    nodes, unreadable = read_nodes([node_object("a"), None, {}, node_object("b")])
-    assert [node.name for node in nodes] == ["a", "b"]
-    assert unreadable == 2
-
-
-@pytest.mark.parametrize(
-    ("metadata", "annotations"),
-    [
-        pytest.param({}, {}, id="none"),
-        pytest.param({"annotations": None}, {}, id="null"),
-        pytest.param({"annotations": {"a": "1"}}, {"a": "1"}, id="texts"),
-        pytest.param({"annotations": {"a": 1, "b": None, "c": "2"}}, {"a": "?", "b": "?", "c": "2"}, id="other types"),
-        pytest.param({"annotations": {"a": "x" * 5000}}, {"a": "?"}, id="an endless text"),
-        pytest.param({"annotations": ["a"]}, {}, id="no map"),
-    ],
-)
-def test_annotations_that_something_may_be_counted_by(metadata: dict[str, object], annotations: dict[str, str]) -> None:
-    """What cannot be read stays as what is no amount: left out, it would be as if nothing was asked for."""
-    pod, node = read_pod({"metadata": metadata}), read_node({"metadata": {"name": "n", **metadata}})
-    assert isinstance(pod, Pod)
-    assert isinstance(node, NodeInfo)
-    assert pod.annotations == node.annotations == annotations
-    assert len({pod, pod}) == 1

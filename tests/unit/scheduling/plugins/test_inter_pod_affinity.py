@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.plugins.inter_pod_affinity import InterPodAffinity, InterPodAffinityArgs
@@ -332,3 +333,18 @@ SOFT = placed("soft", "b", affinity=preferring("podAffinity", (10, term(WEB, HOS
 def test_args(args: Object, affinity: Object | None, wanted: dict[str, int]) -> None:
     configured = InterPodAffinity(InterPodAffinityArgs.model_validate(args))
     assert scores(configured, pod(affinity), A, B, C, HARD, SOFT) == wanted
+
+
+def test_hard_pod_affinity_weight_is_1_by_default() -> None:
+    assert InterPodAffinityArgs().hard_pod_affinity_weight == 1
+
+
+@pytest.mark.parametrize("weight", [0, 100])
+def test_accepts_hard_pod_affinity_weight_from_0_to_100(weight: int) -> None:
+    assert InterPodAffinityArgs.model_validate({"hardPodAffinityWeight": weight}).hard_pod_affinity_weight == weight
+
+
+@pytest.mark.parametrize("weight", [-1, 101])
+def test_rejects_hard_pod_affinity_weight_outside_0_to_100(weight: int) -> None:
+    with pytest.raises(ValidationError):
+        InterPodAffinityArgs.model_validate({"hardPodAffinityWeight": weight})

@@ -8,6 +8,7 @@ import pytest
 
 from berth.scheduling.framework.status import SUCCESS, Code
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.plugins.managed_resources import ManagedResources, ManagedResourcesArgs
 from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from tests.builders.counted import (
@@ -193,3 +194,23 @@ def test_what_the_scheduler_does_not_ignore_is_judged_by_both() -> None:
 def test_reasons_are_those_of_the_configured_resources() -> None:
     assert plugin(counting(SLICES)).reasons >= {NO_MEMORY}
     assert NO_LICENCE not in plugin(counting(SLICES)).reasons
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(asking_object(), id="no request"),
+        pytest.param(asking_object(percentage="101"), id="a request that cannot be read"),
+    ],
+)
+def test_does_not_score_a_pod_without_readable_requests(pod: Object) -> None:
+    """Every node gets 0: one of two nodes is fuller, and would get more for a pod with a request."""
+    read = read_pod(pod)
+    assert isinstance(read, Pod)
+    assert plugin().pre_score(read) is None
+
+
+def test_scores_a_pod_with_a_request() -> None:
+    read = read_pod(asking_object(licence="1"))
+    assert isinstance(read, Pod)
+    assert plugin().pre_score(read) is not None

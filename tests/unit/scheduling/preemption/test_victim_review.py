@@ -302,3 +302,22 @@ def test_with_choose_one_and_no_node_left_there_is_none() -> None:
 def test_agreement_does_not_ask_for_pods_that_it_need_not() -> None:
     """A warm call of a policy without an opinion on pods is a look-up for each node."""
     assert not any(plugin.reads_pods for plugin in LABEL.build_profile("label-priority").local_filters)
+
+
+@pytest.mark.parametrize(
+    ("proposed", "priorities"),
+    [
+        pytest.param(["unknown"], [99], id="just below the pod's priority"),
+        pytest.param(["unknown", "a"], [99, 7], id="more important than the victims after it"),
+        pytest.param(["a", "unknown"], [7, 7], id="no more important than the victim before it"),
+    ],
+)
+def test_takes_an_unknown_victim_for_the_most_important_one_possible(
+    proposed: list[str], priorities: list[int]
+) -> None:
+    proposals = {"n": Proposal(tuple(f"uid-{name}" for name in proposed), 0)}
+    found = LABEL.policy().review_victims(
+        read(urgent("1")), proposals, snapshot(node_with("n", {PRIORITY: "1"}), placed("a", 7))
+    )
+    assert [victim.uid.removeprefix("uid-") for victim in found.victims["n"].pods] == proposed
+    assert [victim.priority for victim in found.victims["n"].pods] == priorities

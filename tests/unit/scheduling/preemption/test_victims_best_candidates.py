@@ -8,7 +8,13 @@ from itertools import count
 import pytest
 
 from berth.scheduling.objects import Pod, label_set, pod_spec
-from berth.scheduling.preemption.victims import Victims, best_candidates
+from berth.scheduling.preemption.victims import (
+    Criterion,
+    Victims,
+    best_candidates,
+    deciding_criterion,
+    eviction_cost,
+)
 from tests.builders.nodes import node_with
 from tests.unit.scheduling.preemption.preempting import FIRST, SECOND, THIRD, placed, preempt, urgent
 
@@ -81,3 +87,24 @@ def test_nodes_that_tie_are_all_named_and_the_first_by_name_is_nominated() -> No
 def test_without_candidates_there_is_none() -> None:
     assert best_candidates({}) == []
     assert preempt(urgent(), node_with("n"), placed("equal", 100)).nominated is None
+
+
+@pytest.mark.parametrize(
+    ("victims", "lowest", "criterion"),
+    [
+        pytest.param(
+            candidate(pod(5), pod(-(2**31)), pod(-(2**31))),
+            candidate(pod(5), pod(-(2**31))),
+            Criterion.NUMBER,
+            id="a victim of the lowest possible priority adds nothing to the sum",
+        ),
+        pytest.param(
+            candidate(pod(5), pod(-(2**31) + 1)), candidate(pod(5)), Criterion.SUM, id="one of the next priority does"
+        ),
+        pytest.param(candidate(pod(6)), candidate(pod(5)), Criterion.HIGHEST, id="highest priority"),
+        pytest.param(candidate(pod(5, FIRST)), candidate(pod(5, SECOND)), Criterion.START, id="start"),
+        pytest.param(candidate(pod(5)), candidate(pod(5)), Criterion.TIED, id="equal"),
+    ],
+)
+def test_names_the_first_criterion_that_differs(victims: Victims, lowest: Victims, criterion: Criterion) -> None:
+    assert deciding_criterion(eviction_cost(victims), eviction_cost(lowest)) is criterion

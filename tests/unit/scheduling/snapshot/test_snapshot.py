@@ -1,10 +1,9 @@
-"""Snapshots share what did not change; statuses carry their reasons as the event shows them."""
+"""Snapshots share what did not change."""
 
 from __future__ import annotations
 
 import pytest
 
-from berth.scheduling.framework.status import SUCCESS, Code, Status, error_status, unresolvable, unschedulable
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled, node
 
@@ -39,16 +38,3 @@ def test_without_an_earlier_one_it_is_itself() -> None:
 
 def test_two_snapshots_of_equal_nodes_are_two_moments() -> None:
     assert Snapshot.of([node("a")]) != Snapshot.of([node("a")])
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "message"),
-    [
-        (SUCCESS, Code.SUCCESS, ""),
-        (unschedulable("P", "one"), Code.UNSCHEDULABLE, "one"),
-        (unresolvable("P", "one", "two"), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, "one, two"),
-        (error_status("P", "one"), Code.ERROR, "one"),
-    ],
-)
-def test_a_status_has_a_code_and_its_reasons_as_one_text(status: Status, code: Code, message: str) -> None:
-    assert (status.code, status.message) == (code, message)
