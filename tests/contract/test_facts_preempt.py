@@ -186,7 +186,7 @@ def test_fact_29_the_violations_are_those_of_the_unchanged_list() -> None:
     assert victims(preempt(victims_by_uid({"n1": ["v1"]}, violations=3)))["n1"]["NumPDBViolations"] == 3
 
 
-def test_no_victim_on_a_node_that_the_policy_bars() -> None:
+def test_rejects_victims_on_node_that_policy_rejects() -> None:
     verbs = Verbs([labelled("labelled", "10"), node("unlabelled")])
     answer = verbs.ask("preempt", victims_by_uid({"labelled": ["v1"], "unlabelled": ["v2"], "unknown": ["v3"]}))
     assert list(victims(answer)) == ["labelled", "unknown"]

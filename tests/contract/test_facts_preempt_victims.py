@@ -280,7 +280,7 @@ def through_the_cache(*objects: Object) -> Verbs:
 KINDS = {NODES: "Node", PODS: "Pod", POD_DISRUPTION_BUDGETS: "PodDisruptionBudget"}
 
 
-def test_what_the_cache_keeps_of_pods_and_budgets_is_enough_for_victims() -> None:
+def test_selects_same_victims_from_projected_objects() -> None:
     waiting = pod_with("waiting", priority=100, requests={"cpu": "1"}, status={"nominatedNodeName": "n"})
     cluster = node_with("n"), placed("a", 1), placed("b", 2), placed("c", 3), placed("d", 100), BUDGET, waiting
     answer = through_the_cache(*cluster).ask("preempt", victims_by_uid({"n": ["uid-a"]}, pod=urgent("2")))
@@ -290,6 +290,6 @@ def test_what_the_cache_keeps_of_pods_and_budgets_is_enough_for_victims() -> Non
     }
 
 
-def test_what_the_cache_keeps_of_pods_is_enough_to_see_that_victims_are_leaving() -> None:
+def test_finds_preempted_pods_in_projected_objects() -> None:
     answer = through_the_cache(*WAITING).ask("filter", cache_mode(["n", "m"], urgent(**NOMINATED))).json
     assert (list(answer["FailedNodes"]), list(answer["FailedAndUnresolvableNodes"])) == (["n"], ["m"])

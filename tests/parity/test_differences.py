@@ -73,7 +73,7 @@ def test_a_difference_is_found(path: str, value: object, rule: str) -> None:
         pytest.param("verdicts.n1.plugin", "", id="no plugin rejects"),
     ],
 )
-def test_what_is_open_is_no_difference(path: str, value: object) -> None:
+def test_accepts_documented_differences(path: str, value: object) -> None:
     assert differences(Family.SCORE, answer(), changed(path, value)) == []
 
 
@@ -95,7 +95,7 @@ def test_scores_are_not_compared_where_kube_scheduler_does_not_score() -> None:
     assert differences(Family.SCORE, oracle, answer()) == []
 
 
-def test_of_errors_the_part_that_names_the_plugin_is_compared() -> None:
+def test_compares_plugin_name_of_errors() -> None:
     oracle = changed("error", 'running PreScore plugin "NodeAffinity": Invalid value')
     assert differences(Family.FILTER, oracle, changed("error", 'running PreScore plugin "NodeAffinity": -5')) == []
 

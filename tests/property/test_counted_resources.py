@@ -51,7 +51,7 @@ def rooms(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, int]]:
 
 
 @given(found=countings, asked=demands, room=rooms())
-def test_what_is_chosen_is_free(
+def test_chooses_pools_with_enough_room(
     found: Counting, asked: tuple[Demand, ...], room: tuple[dict[str, int], dict[str, int]]
 ) -> None:
     capacity, free = room

@@ -59,7 +59,7 @@ def test_full_mode_decides_on_the_request_and_keeps_its_objects() -> None:
     assert snapshots.asked == 0
 
 
-def test_of_two_objects_with_one_name_the_later_counts_and_is_echoed() -> None:
+def test_last_of_objects_with_one_name_counts_and_is_echoed() -> None:
     first, second = labelled_object("n1", "1"), labelled_object("n1", "2")
     found = read_candidates(body_of(full_mode([first, second])), Answering(CacheUnavailable("")))
     assert isinstance(found, Candidates)

@@ -25,6 +25,6 @@ ODD = unresolvable("Odd", 'it says "no"\n', "née \\ ☃")
         pytest.param(Rejected.of({"": FULL, "é☃": ODD}), id="an empty name, and one beyond ASCII"),
     ],
 )
-def test_they_are_what_the_encoder_makes_of_a_dictionary(dropped: Rejected) -> None:
+def test_reasons_equal_encoded_dictionary(dropped: Rejected) -> None:
     expected = {name: status.message for name, status in dropped.items()}
     assert orjson.dumps(reasons(dropped)) == orjson.dumps(expected)

@@ -22,7 +22,7 @@ def test_keys_match_as_encoding_json_matches_them(key: str) -> None:
     assert list(folded({key: None})) == ["nodenames"]
 
 
-def test_of_two_keys_that_differ_in_case_alone_the_later_counts() -> None:
+def test_last_of_keys_that_differ_in_case_counts() -> None:
     assert decode_object('{"pod": 1, "Pod": 2}') == {"pod": 2}
 
 

@@ -55,7 +55,7 @@ def policy(*filters: FilterPlugin, scores: tuple[tuple[ScorePlugin, int], ...] =
     return Policy(Profile("test", filters, scores), Exemption())
 
 
-def test_the_first_plugin_that_says_no_gives_the_reason() -> None:
+def test_first_rejecting_plugin_gives_reason() -> None:
     first, second = Forbids("x", FIRST), Forbids("y", SECOND)
     snapshot = Snapshot.of([node("both", {"x": "", "y": ""}), node("second", {"y": ""}), node("neither")])
     found = policy(first, second).feasibility(pod(), ["both", "second", "neither"], snapshot)
@@ -105,7 +105,7 @@ def test_nodes_that_are_not_feasible_score_0_and_are_not_asked_about() -> None:
         pytest.param({"n10": "2", "n9": "2"}, "n10", id="names compare as text"),
     ],
 )
-def test_the_best_node_is_the_highest_scored(labels: dict[str, str], chosen: str) -> None:
+def test_best_returns_highest_scored_node(labels: dict[str, str], chosen: str) -> None:
     snapshot = Snapshot.of([node(name, {"s": value}) for name, value in labels.items()])
     found = policy(scores=((Counts("s"), 1),)).best(pod(), list(labels), snapshot)
     assert found.feasible == [chosen]
@@ -119,7 +119,7 @@ def test_the_best_node_is_a_feasible_one_and_rejected_ones_keep_their_reasons() 
     assert (found.feasible, found.rejected) == (["b"], {"a": FIRST})
 
 
-def test_there_is_no_best_node_where_none_is_feasible() -> None:
+def test_best_returns_no_node_when_none_is_feasible() -> None:
     found = policy(Forbids("x", FIRST)).best(pod(), ["a"], Snapshot.of([node("a", {"x": ""})]))
     assert (found.feasible, found.rejected) == ([], {"a": FIRST})
 
@@ -155,12 +155,12 @@ def resolvable(decides: Policy, snapshot: Snapshot) -> set[str]:
     return set(found.failed)
 
 
-def test_every_dropped_node_is_unresolvable_whatever_the_plugin_says() -> None:
+def test_every_rejected_node_is_unresolvable_by_default() -> None:
     snapshot = Snapshot.of([node("full", {"full": ""}), node("never", {"never": ""}), node("fits")])
     assert resolvable(policy(Forbids("full", FIRST), Forbids("never", SECOND)), snapshot) == set()
 
 
-def test_the_plugin_decides_where_the_scheduler_asks_extenders_in_preemption() -> None:
+def test_failed_nodes_follow_plugins_with_as_plugins_say() -> None:
     filters = Forbids("full", FIRST), Forbids("never", SECOND)
     decides = Policy(Profile("test", filters, ()), Exemption(), unresolvable=Unresolvable.AS_PLUGINS_SAY)
     snapshot = Snapshot.of([node("full", {"full": ""}), node("never", {"never": ""}), node("odd", defect="odd")])
@@ -176,7 +176,7 @@ def test_the_plugin_decides_where_the_scheduler_asks_extenders_in_preemption() -
         pytest.param(asking(licence="1"), ["free"], False, id="a pod that is not exempt"),
     ],
 )
-def test_what_is_counted_is_counted_for_exempt_pods_too(asks: Pod, feasible: list[str], exempt: bool) -> None:
+def test_filters_exempt_pod_by_counted_resources(asks: Pod, feasible: list[str], exempt: bool) -> None:
     found = configuration().policy()
     nodes = [counted_node("full", "1"), counted_node("free", "1")]
     snapshot = Snapshot.of(nodes, [asking("holds", "full", licence="1")])
@@ -186,7 +186,7 @@ def test_what_is_counted_is_counted_for_exempt_pods_too(asks: Pod, feasible: lis
     assert found.best(asks, ["full", "free"], snapshot).feasible == feasible
 
 
-def test_no_other_rule_holds_for_an_exempt_pod_that_asks_for_what_is_counted() -> None:
+def test_exempt_pod_with_counted_request_skips_other_plugins() -> None:
     document = configuration(
         profile="both",
         definitions={"both": {"extends": "label-priority", "plugins": {"enabled": [{"name": "ManagedResources"}]}}},

@@ -20,9 +20,9 @@ NO_NODES = "the request names no node: NodeNames and Nodes are null or empty"
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The pod, the names it may go to (each once, in the request's order), and what to decide by.
+    """The pod, its candidate nodes (each once, in the request's order), and the state to decide on.
 
-    `items` holds the node objects of full mode, to be echoed; None in node-cache mode.
+    items: the node objects of full mode, which the answer echoes; None in node-cache mode.
     """
 
     pod: Pod
@@ -34,8 +34,8 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Passthrough:
-    """The pod and the names, without a state to decide on. They pass: because the pod is exempt, or because the
-    configuration wants it so (`whenStale`)."""
+    """The pod and the names, where there is no state to decide on. All names pass: the pod is exempt, or the
+    configuration has `whenStale: pass`."""
 
     pod: Pod
     names: Sequence[str]
@@ -58,7 +58,7 @@ def read_candidates(body: str | bytes, cache: NodeCache) -> Candidates | Passthr
 
 
 def _read_names(arguments: dict[str, object], pod: Pod, cache: NodeCache) -> Candidates | Passthrough | Failure:
-    # kube-scheduler prefers NodeNames in an answer and falls through to Nodes (fact 12); so do we with a request.
+    # NodeNames takes precedence over Nodes, as in kube-scheduler's reading of an answer (fact 12).
     names, nodes = arguments.get("nodenames"), arguments.get("nodes")
     if names is not None:
         return _node_cache_mode(pod, names, cache)
@@ -72,20 +72,20 @@ def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | 
         return bad_request("NodeNames is not a list of strings")
     if not names:
         return bad_request(NO_NODES)
-    basis = cache.current()
-    cluster = basis.cluster
+    context = cache.current()
+    cluster = context.cluster
     if isinstance(cluster, Snapshot):
-        # Twice the same name: answered once, or its scores would be added up (fact 18).
-        return Candidates(pod, NodeRefs.of(names, cluster.nodes.positions), basis.policy, cluster, None)
-    # The cluster's own agents are not held up by a cache that they may be needed to repair.
-    exempt = basis.policy.exempts(pod)
+        # A repeated name is answered once: the scheduler would add up its scores (fact 18).
+        return Candidates(pod, NodeRefs.of(names, cluster.nodes.positions), context.policy, cluster, None)
+    # Exempt pods pass without a cache: they may be needed to repair it.
+    exempt = context.policy.exempts(pod)
     if exempt or cluster.when_stale is WhenStale.PASS:
         return Passthrough(pod, list(dict.fromkeys(names)), cluster.reason, exempt)
     return Failure(FailureOutcome.CACHE_UNAVAILABLE, cluster.reason)
 
 
 def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
-    """A third of the time that asking each for its type takes: this is the hot path."""
+    """Takes a third of the time of a type check for each name: this is the hot path."""
     try:
         "".join(values)  # type: ignore[arg-type]
     except TypeError:
@@ -116,12 +116,12 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache) -> Candidates | Failur
 
 
 def _with_cached_pods(nodes: Iterable[NodeInfo], pod: Pod, cache: NodeCache) -> tuple[Policy, Snapshot | Failure]:
-    """The request's nodes with the pods that are on them: what is used is not in the request."""
-    basis = cache.current()
-    cluster = basis.cluster
+    """The request's nodes with their pods from the cache: the request has no pods."""
+    context = cache.current()
+    cluster = context.cluster
     if isinstance(cluster, Snapshot):
-        return basis.policy, cluster.with_nodes(nodes)
+        return context.policy, cluster.with_nodes(nodes)
     if cluster.when_stale is WhenStale.PASS:
         # bind counts all the same.
-        return basis.policy, Snapshot.of(nodes)
-    return basis.policy, Failure(FailureOutcome.CACHE_UNAVAILABLE, cluster.reason)
+        return context.policy, Snapshot.of(nodes)
+    return context.policy, Failure(FailureOutcome.CACHE_UNAVAILABLE, cluster.reason)

@@ -1,4 +1,4 @@
-"""filter and filter_onlyone: which of the scheduler's candidates the pod may go to, and why not the others."""
+"""filter and filter_onlyone: the nodes that the pod may go to, and the reasons of the rejected nodes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 def answer_filter(body: str | bytes, cache: NodeCache) -> Reply:
-    """Every feasible name passes; every other has a reason (fact 16)."""
+    """Every feasible name passes; every other name has a reason (fact 16)."""
     return _answer(body, Policy.feasibility, cache)
 
 
 def answer_filter_onlyone(body: str | bytes, cache: NodeCache) -> Reply:
-    """Only the best feasible name passes, so that the scheduler has nothing left to choose (fact 46)."""
+    """Only the best feasible name passes: the scheduler has no choice left (fact 46)."""
     return _answer(body, Policy.best, cache)
 
 

@@ -1,4 +1,4 @@
-"""How a call ended: one name per ending, decided where it happens, told once at the edge (log field and metric)."""
+"""Outcomes of calls: one name for each. The verb decides it; the endpoint writes it once, as log field and metric."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class FilterOutcome(StrEnum):
-    """Endings of filter and filter_onlyone. PASSED: all names, because the configuration wants it so (`whenStale`)."""
+    """Outcomes of filter and filter_onlyone. PASSED: all names pass without a cache (`whenStale: pass`)."""
 
     FEASIBLE = "feasible"
     NONE_FEASIBLE = "none-feasible"
@@ -16,7 +16,7 @@ class FilterOutcome(StrEnum):
 
 
 class PrioritizeOutcome(StrEnum):
-    """Endings of prioritize."""
+    """Outcomes of prioritize."""
 
     SCORED = "scored"
     PASSED = "passed-without-cache"
@@ -44,7 +44,7 @@ class BindOutcome(StrEnum):
 
 
 class PreemptOutcome(StrEnum):
-    """Endings of preempt."""
+    """Outcomes of preempt."""
 
     AGREED = "agreed"
     NO_CANDIDATES = "no-candidates"
@@ -52,7 +52,7 @@ class PreemptOutcome(StrEnum):
 
 
 class FailureOutcome(StrEnum):
-    """Endings that any verb can have and that are not decisions."""
+    """Outcomes of any verb that are not decisions."""
 
     BAD_REQUEST = "failure-bad-request"
     CACHE_UNAVAILABLE = "failure-cache-unavailable"
@@ -76,7 +76,7 @@ Outcome = FilterOutcome | PrioritizeOutcome | BindOutcome | PreemptOutcome | Fai
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a verb could not decide. `reason` reaches the pod's event: it names cause and remedy and no secret."""
+    """Why a verb cannot decide. reason: reaches the pod's event, and names cause and remedy but no secret."""
 
     outcome: FailureOutcome
     reason: str
@@ -84,5 +84,5 @@ class Failure:
 
 
 def bad_request(reason: str) -> Failure:
-    """The request is not what kube-scheduler sends; nothing was read or written for it."""
+    """The request is not one that kube-scheduler sends. Nothing is read or written for it."""
     return Failure(FailureOutcome.BAD_REQUEST, reason)

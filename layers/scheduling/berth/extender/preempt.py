@@ -1,9 +1,8 @@
-"""preempt: whether the policy can live with the victims the scheduler has chosen on each node.
+"""preempt: a review of the victims that the scheduler proposes on each node.
 
-When no node fits, the scheduler proposes evictions without having asked filter. So nodes where they would be for
-nothing are left out here, and on nodes where the policy's own rules need more room, more victims are named: see
-`scheduling/preemption/agreement.py` for what they can be. A policy that does not look at pods leaves victims as they
-are.
+When no node fits, the scheduler proposes evictions without asking filter. The answer leaves out nodes that the policy
+rejects even then, and adds victims where the policy needs more room: see `scheduling/preemption/victim_review.py`. A
+policy whose plugins do not look at pods leaves the victims as they are.
 """
 
 from __future__ import annotations
@@ -31,22 +30,24 @@ def empty_on_failure(failure: Failure) -> Reply:
 
 
 def answer_preempt(body: str | bytes, cache: NodeCache, failed: Callable[[Failure], Reply] = failed) -> Reply:
-    """The candidates that are left as MetaVictims, in both modes (fact 25)."""
+    """The accepted candidates as MetaVictims, in both modes (fact 25)."""
     arguments = read_preemption_arguments(body)
     if isinstance(arguments, Failure):
         return failed(arguments)
-    basis = cache.current()
-    if isinstance(basis.cluster, CacheUnavailable):
-        return _without_cache(arguments, basis.cluster, failed)
-    found = basis.policy.review_victims(arguments.pod, arguments.proposals, basis.cluster)
+    context = cache.current()
+    if isinstance(context.cluster, CacheUnavailable):
+        return _without_cache(arguments, context.cluster, failed)
+    found = context.policy.review_victims(arguments.pod, arguments.proposals, context.cluster)
     return _reply(arguments, found, PreemptOutcome.AGREED if found.victims else PreemptOutcome.NO_CANDIDATES)
 
 
 def _without_cache(
     arguments: PreemptionArguments, cache: CacheUnavailable, failed: Callable[[Failure], Reply]
 ) -> Reply:
-    """An eviction cannot be taken back, and a refused call is made again. But where filter lets every node pass, a
-    refusal here would leave the pod waiting for room that filter has promised."""
+    """The answer without a snapshot: an error, because an eviction cannot be taken back and the scheduler tries again.
+
+    Where filter passes every node (`whenStale: pass`), the proposed victims pass, too: filter counts on that room.
+    """
     if cache.when_stale is WhenStale.PASS:
         found = review_victims(None, arguments.pod, arguments.proposals, {})
         return _reply(arguments, found, PreemptOutcome.PASSED, cache.reason)
@@ -56,9 +57,9 @@ def _without_cache(
 def _reply(arguments: PreemptionArguments, found: PreemptResult, outcome: PreemptOutcome, why: str = "") -> Reply:
     asked = len(arguments.proposals) + len(arguments.unreadable)
     rejected = Counter([*arguments.unreadable.values(), *found.rejected.values()])
-    told = [why, arguments.note, f"{len(found.victims)} of {asked} nodes with victims"]
-    told += [f"{count} left out: {reason}" for reason, count in rejected.items()]
-    return reply(_encode(found.victims), outcome, pod=arguments.pod_name, detail="; ".join(filter(None, told)))
+    details = [why, arguments.note, f"{len(found.victims)} of {asked} nodes with victims"]
+    details += [f"{count} left out: {reason}" for reason, count in rejected.items()]
+    return reply(_encode(found.victims), outcome, pod=arguments.pod_name, detail="; ".join(filter(None, details)))
 
 
 def _encode(found: Mapping[str, Victims]) -> dict[str, object]:

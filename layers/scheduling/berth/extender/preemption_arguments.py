@@ -1,7 +1,7 @@
 """ExtenderPreemptionArgs: the request of preempt, with whole victims (full mode) or their UIDs (node-cache mode).
 
-A node whose victims cannot be read is left out, whole: one victim less would not make room for the pod, and the others
-would be evicted for nothing. Where that is every node, nothing can be answered.
+A node with a victim that cannot be read is left out: without this victim the others would be evicted in vain. If that
+is every node, the answer is a failure.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_VIOLATIONS = 1 << 31
 class PreemptionArguments:
     """The pod, and by node name the victims that the scheduler proposes.
 
-    unreadable: why not, of the other nodes. note: what else is odd about the request, for the log.
+    unreadable: the reasons of the nodes left out. note: a remark on the request, for the log.
     """
 
     pod: Pod
@@ -52,7 +52,7 @@ def read_preemption_arguments(body: str | bytes) -> PreemptionArguments | Failur
 
 
 def _read_candidates(pod: Pod, arguments: dict[str, object]) -> PreemptionArguments | Failure:
-    """Node name to victims. The full map is read where it is given: only there priorities are known."""
+    """Victims by node name. The full map takes precedence: it has the priorities."""
     full, meta = arguments.get("nodenametovictims"), arguments.get("nodenametometavictims")
     listed, read = (meta, _read_meta) if full is None else (full, _read_full)
     if listed is None:
@@ -99,7 +99,7 @@ def _read_meta(value: object) -> Proposal | Failure:
     for pod in pods:
         uid = None
         if isinstance(pod, dict):
-            # As kube-scheduler writes it, and nearly always the one key: there are thousands of them.
+            # The form that kube-scheduler writes, checked first: there are thousands of victims.
             uid = pod["UID"] if len(pod) == 1 and "UID" in pod else folded(pod).get("uid")
         if not isinstance(uid, str) or not uid:
             return bad_request(UNREADABLE_VICTIM)

@@ -1,4 +1,4 @@
-"""prioritize: how much the pod should go to each of the feasible nodes."""
+"""prioritize: a score for each feasible node."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from berth.extender.reply import Reply, reply, silent_reply, status_reply
 
 
 def failed(failure: Failure) -> Reply:
-    """A bare array has no room for an error: the scheduler is told by status, and swallows it (fact 20)."""
+    """An HTTP status: the answer is an array and has no Error field. The scheduler ignores the error (fact 20)."""
     return status_reply(failure)
 
 
 def empty_on_failure(failure: Failure) -> Reply:
-    """Behind Basic credentials: no scores, which to the scheduler is the same (fact 18)."""
+    """Behind Basic credentials: no scores. The scheduler treats that like an error (fact 18)."""
     return silent_reply([], failure)
 
 

@@ -1,7 +1,7 @@
-"""Why nodes were dropped, as JSON.
+"""Replies of the verbs, and the reasons of rejected nodes as JSON.
 
-On a large cluster thousands of nodes are dropped for a handful of reasons. To join text takes half the time that it
-takes to fill a dictionary and to encode it; the bytes are the same.
+On a large cluster thousands of nodes are rejected for a handful of reasons. Joining strings takes half the time of
+filling and encoding a dictionary; the bytes are the same.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ def reply(answer: object, outcome: Outcome, *, pod: str = "", detail: str = "") 
 
 
 def error_reply(answer: object, failure: Failure) -> Reply:
-    """A failure told in the answer's own `Error` field: only a 200 body reaches the pod's event (facts 3 and 14)."""
+    """A failure in the answer's `Error` field: only a 200 body reaches the pod's event (facts 3 and 14)."""
     return Reply(orjson.dumps(answer), failure.outcome, pod=failure.pod, detail=failure.reason)
 
 
 def status_reply(failure: Failure) -> Reply:
-    """A failure of a verb whose answer has no `Error` field: a status is all there is (facts 20 and 28)."""
+    """A failure of a verb whose answer has no `Error` field: the HTTP status is the only signal (facts 20 and 28)."""
     status = BAD_REQUEST if failure.outcome is FailureOutcome.BAD_REQUEST else INTERNAL_SERVER_ERROR
     return Reply(orjson.dumps({"Error": failure.reason}), failure.outcome, status, failure.pod, failure.reason)
 
 
 def silent_reply(answer: object, failure: Failure) -> Reply:
-    """A failure that the caller does not get to see: behind Basic credentials a status would print the password into
-    the pod's event (facts 28 and 37). The log and the outcome's metric have it."""
+    """A failure that the caller does not see: behind Basic credentials an HTTP status would print the password into the
+    pod's event (facts 28 and 37). The log and the outcome's metric have it."""
     return Reply(orjson.dumps(answer), failure.outcome, pod=failure.pod, detail=failure.reason)
 
 
 def reasons(rejected: Rejected) -> object:
-    """An object with a message for each name, for the encoder."""
+    """A JSON object with a message for each name."""
     names = rejected.names
     if not names or b"\\" in orjson.dumps(names):
-        # A name that has to be escaped is no node's. The encoder knows how.
+        # A name that needs escapes is no node's name; the encoder escapes it.
         return rejected.messages
     parts = [""] * (2 * len(names))
     parts[0::2] = names

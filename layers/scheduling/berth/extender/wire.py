@@ -28,7 +28,7 @@ def decode_object(body: str | bytes) -> dict[str, object] | Failure:
 
 
 def _is_too_large(body: str | bytes) -> bool:
-    """Bytes count. Text is encoded only where its length leaves room for doubt: a character has up to four."""
+    """The limit is in bytes. Text is encoded only where its length does not decide: a character has 1 to 4 bytes."""
     if isinstance(body, str) and MAX_BODY_BYTES // 4 < len(body) <= MAX_BODY_BYTES and not body.isascii():
         return len(body.encode(errors="surrogatepass")) > MAX_BODY_BYTES
     return len(body) > MAX_BODY_BYTES
@@ -47,5 +47,5 @@ def pod_named_in(body: str | bytes) -> str:
 
 
 def folded(obj: dict[str, object]) -> dict[str, object]:
-    """Keys without case, as encoding/json matches them (fact 2); of two that differ only in case the later counts."""
+    """The object with lower-case keys, as encoding/json matches them (fact 2). Of equal keys the last one counts."""
     return {key.casefold(): value for key, value in obj.items()}

@@ -29,7 +29,7 @@ def test_arguments_reach_their_plugin() -> None:
     assert policy.scores(pod(), ["a", "b"], snapshot) == [3, 0]
 
 
-def test_the_exemption_is_part_of_it() -> None:
+def test_configuration_has_exemption() -> None:
     policy = BerthConfiguration.model_validate({"exempt": {"namespaces": ["infra"]}}).policy()
     snapshot = Snapshot.of([node("a")])
     assert policy.feasibility(pod(namespace="infra"), ["a"], snapshot).feasible == ["a"]
@@ -76,7 +76,7 @@ def test_a_profile_of_ones_own_takes_from_another_leaves_out_and_adds() -> None:
         pytest.param("extender", [0, 10, 1], id="on the extender's scale"),
     ],
 )
-def test_what_prioritize_answers_is_a_matter_of_scores(scores: str, wanted: list[int]) -> None:
+def test_scales_scores_by_setting(scores: str, wanted: list[int]) -> None:
     definition = {"plugins": {"enabled": [{"name": "NodePriorityLabel"}]}, "scores": scores}
     policy = BerthConfiguration.model_validate({"profile": "mine", "definitions": {"mine": definition}}).policy()
     snapshot = Snapshot.of([labelled("a", "3"), labelled("b", "30"), labelled("c", "7")])

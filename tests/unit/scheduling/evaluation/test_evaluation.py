@@ -84,7 +84,7 @@ def test_profiles_do_not_share_verdicts() -> None:
     assert (one.filtered, two.filtered) == ([("ml", "a")], [("ml", "a")])
 
 
-def test_what_did_not_change_is_carried_to_a_later_snapshot_and_what_did_is_not() -> None:
+def test_carries_over_results_of_unchanged_nodes_only() -> None:
     plugin, evaluations = Remembers(), EvaluationCache()
     before = Snapshot.of([labelled("same", "1"), labelled("changed", "1"), labelled("gone", "1")])
     evaluation = evaluations.of(profile(plugin), pod(), before)
@@ -109,7 +109,7 @@ def test_the_evaluation_of_the_earlier_snapshot_stays_as_it_was() -> None:
     assert scores(earlier, "a") == [1]
 
 
-def test_what_is_remembered_of_a_shape_does_not_keep_its_snapshot_alive() -> None:
+def test_remembered_evaluation_does_not_keep_snapshot_alive() -> None:
     evaluations, snapshot = EvaluationCache(), Snapshot.of([labelled("a", "1")])
     evaluation = evaluations.of(profile(Remembers()), pod(), snapshot)
     assert scores(evaluation, "a") == [1]

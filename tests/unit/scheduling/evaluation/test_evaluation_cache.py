@@ -68,7 +68,7 @@ def test_counting_for_one_shape_does_not_hold_up_another(same_snapshot: bool) ->
         assert slow.result(30).statuses["a"] is SUCCESS
 
 
-def test_who_asks_for_the_same_shape_waits_and_does_not_count_again() -> None:
+def test_second_call_of_shape_waits_and_does_not_count_again() -> None:
     plugin, evaluations, snapshot = TakesLong(), EvaluationCache(), Snapshot.of([node("a")])
     profile = Profile("test", (plugin,), ())
     with ThreadPoolExecutor(4) as pool:

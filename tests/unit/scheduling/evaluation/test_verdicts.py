@@ -40,7 +40,7 @@ def verdicts_on(snapshot: Snapshot, evaluations: EvaluationCache | None = None) 
 
 
 @pytest.mark.parametrize("count", [pytest.param(10, id="few"), pytest.param(600, id="more than a byte can tell apart")])
-def test_there_may_be_as_many_different_statuses_as_there_are_nodes(count: int) -> None:
+def test_gives_more_distinct_statuses_than_codes(count: int) -> None:
     evaluations = EvaluationCache()
     names = [f"n{index}" for index in range(count)]
     snapshot = Snapshot.of([node("passes"), *(labelled(name, name) for name in names)])
@@ -56,13 +56,13 @@ def test_there_may_be_as_many_different_statuses_as_there_are_nodes(count: int) 
     assert [verdicts[name] for name in names[1:-1]] == [unresolvable("Says", name) for name in names[1:-1]]
 
 
-def test_equal_statuses_are_one() -> None:
+def test_shares_one_object_for_equal_statuses() -> None:
     snapshot = Snapshot.of([labelled("a", "1"), labelled("b", "1")])
     verdicts = verdicts_on(snapshot)
     assert verdicts["a"] is verdicts["b"]
 
 
-def test_where_all_pass_the_requests_own_list_is_the_answer() -> None:
+def test_returns_request_list_when_all_nodes_pass() -> None:
     snapshot = Snapshot.of([node("a"), node("b")])
     located = NodeRefs.of(["b", "a"], snapshot.positions)
     found = verdicts_on(snapshot).filter_nodes(located)
@@ -70,7 +70,7 @@ def test_where_all_pass_the_requests_own_list_is_the_answer() -> None:
     assert (found.feasible, dict(found.rejected)) == (located, {})
 
 
-def test_a_verdict_may_be_amended_in_both_directions() -> None:
+def test_replaces_statuses_in_both_directions() -> None:
     snapshot = Snapshot.of([node("a"), labelled("b", "1"), node("c")])
     result = verdicts_on(snapshot).filter_nodes(NodeRefs.of(["a", "b", "c"], snapshot.positions))
     no = unresolvable("Other", "no")
@@ -83,7 +83,7 @@ def test_a_verdict_may_be_amended_in_both_directions() -> None:
     assert tuple(amended.feasible.positions) == (2, 3)
 
 
-def test_a_node_that_takes_the_position_of_one_that_left_is_judged_by_itself() -> None:
+def test_evaluates_node_that_takes_vacant_position() -> None:
     evaluations = EvaluationCache()
     before = Snapshot.of([node("stays"), labelled("goes", "1")])
     assert verdicts_on(before, evaluations)["goes"] == unresolvable("Says", "1")

@@ -136,7 +136,7 @@ def test_value_and_milli_value(text: str, value: int, milli_value: int) -> None:
         pytest.param("\u0661", id="digits of another script"),
     ],
 )
-def test_what_is_no_quantity(text: str) -> None:
+def test_rejects_malformed_quantity(text: str) -> None:
     assert quantity(text) == Unparsable(text)
 
 
@@ -174,7 +174,7 @@ def test_sums(first: str, second: str, value: int, milli_value: int) -> None:
 
 
 @given(st.integers(0, 10**12), st.integers(-9, 3))
-def test_what_fits_is_exact_and_rounded_up(number: int, exponent: int) -> None:
+def test_rounds_exact_quantities_up(number: int, exponent: int) -> None:
     found, exact = read(f"{number}e{exponent}"), Decimal(number).scaleb(exponent)
     assert exact <= found.value() < exact + 1
     assert exact * 1000 <= found.milli_value() < exact * 1000 + 1

@@ -165,6 +165,8 @@ def test_a_wrong_field_is_named(resources: list[Any], complaint: str) -> None:
         ),
     ],
 )
-def test_what_is_hardly_meant_is_said(document: dict[str, object], warnings: list[str]) -> None:
+def test_warns_when_profile_and_managed_resources_do_not_match(
+    document: dict[str, object], warnings: list[str]
+) -> None:
     found = BerthConfiguration.model_validate(document).warnings
     assert [doubt[: len(start)] for doubt, start in zip(found, warnings, strict=True)] == warnings

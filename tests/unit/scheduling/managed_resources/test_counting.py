@@ -61,7 +61,7 @@ def node_of(labels: Mapping[str, str], annotations: Mapping[str, str], allocatab
         ),
     ],
 )
-def test_where_a_node_says_what_it_has(resource: Mapping[str, object], capacity: Mapping[str, int]) -> None:
+def test_reads_capacity_from_its_source(resource: Mapping[str, object], capacity: Mapping[str, int]) -> None:
     node = node_of(
         {"seats": "3", "sizes": "8000_16000", "gpu.count": "2", "gpu.memory": "8000"},
         {"seats": "4", SIZES: " 8000, 0, 16k"},
@@ -95,7 +95,7 @@ def test_amounts_are_quantities(value: str, amount: int) -> None:
         pytest.param("9" * 5000, "is not a quantity", id="without end"),
     ],
 )
-def test_what_is_no_amount_is_named_and_counts_as_nothing(value: str, cause: str) -> None:
+def test_names_capacity_that_cannot_be_read(value: str, cause: str) -> None:
     found, node = counting(), counted_node(licences=value, sizes="8000")
     assert found.capacity(node) == pools(8000)
     assert found.unreadable(node) == {LICENCE: cause}
@@ -173,7 +173,7 @@ def wants(amount: str, kind: str = "requests", **rest: object) -> Mapping[str, o
         ),
     ],
 )
-def test_what_a_pods_containers_ask_for(pod: Pod, demands: object) -> None:
+def test_reads_request_from_containers(pod: Pod, demands: object) -> None:
     assert counting().demands(pod) == demands
 
 
@@ -192,12 +192,12 @@ ANNOTATED = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
         pytest.param("1" * 100_000, None, id="without end"),
     ],
 )
-def test_what_a_pods_annotation_asks_for(value: str, demands: object) -> None:
+def test_reads_request_from_annotation(value: str, demands: object) -> None:
     cause = Unreadable("the pod's annotation seats is not an amount of at most 10^15")
     assert counting(ANNOTATED).demands(asking(annotations={"seats": value})) == (cause if demands is None else demands)
 
 
-def test_where_an_annotation_asks_requests_do_not() -> None:
+def test_ignores_requests_when_annotation_is_configured() -> None:
     assert counting(ANNOTATED).demands(asking(licence="3")) == ()
 
 
@@ -237,7 +237,7 @@ CAPACITY = {LICENCE: 4, **pools(8000, 16000)}
         ),
     ],
 )
-def test_what_a_pod_on_a_node_holds(pod: Pod, shares: Mapping[str, int] | None) -> None:
+def test_reads_shares_of_placed_pod(pod: Pod, shares: Mapping[str, int] | None) -> None:
     assert counting().shares(pod, CAPACITY) == shares
 
 
@@ -255,7 +255,7 @@ def test_a_pod_that_somebody_else_bound_is_taken_from_somewhere(
     assert counting().adopted(asking(node="n", gpumem="3000", licence="1"), CAPACITY, free) == shares
 
 
-def test_where_there_is_no_device_it_has_the_first_of_none() -> None:
+def test_counts_first_device_when_node_has_none() -> None:
     assert counting().adopted(asking(node="n", gpumem="3000"), {}, {}) == {f"{MEMORY}#0": 3000}
     assert counting().adopted(asking(node="n", percentage="50"), {}, {}) == {}
 
@@ -286,7 +286,9 @@ SPREAD = {"name": MEMORY, "devices": {"sizes": {"nodeAnnotation": SIZES}, "packi
         pytest.param(SLICES, 3000, (2999, 2999), None, id="one request is not parted among devices"),
     ],
 )
-def test_which_device(resource: Mapping[str, object], amount: int, free: tuple[int, int], device: int | None) -> None:
+def test_chooses_device_by_packing(
+    resource: Mapping[str, object], amount: int, free: tuple[int, int], device: int | None
+) -> None:
     demands = (Demand(MEMORY, amount),)
     found = counting(resource).choose(demands, pools(8000, 8000), pools(*free))
     assert found == (Insufficient((MEMORY,), False) if device is None else {f"{MEMORY}#{device}": amount})
@@ -340,7 +342,7 @@ def test_all_or_what_is_short(demands: tuple[Demand, ...], free: Mapping[str, in
     assert counting().choose(demands, CAPACITY, free) == found
 
 
-def test_what_is_short_is_said_as_the_scheduler_says_it() -> None:
+def test_reports_short_resource_with_kube_schedulers_text() -> None:
     short = Insufficient((LICENCE, MEMORY), never=True)
     assert short.reasons == ("Insufficient example.com/licence", "Insufficient nvidia.com/gpumem")
     assert short.text == "Insufficient example.com/licence, Insufficient nvidia.com/gpumem"
@@ -352,7 +354,7 @@ def test_the_binding_carries_the_number_of_the_device() -> None:
     assert found.annotations({LICENCE: 2}) == found.annotations(NO_SHARES) == {}
 
 
-def test_what_the_binding_carries_is_what_the_pod_holds_then() -> None:
+def test_annotations_of_binding_give_the_pods_shares() -> None:
     found, pod = counting(), asking(percentage="40", licence="2")
     demands = found.demands(pod)
     assert not isinstance(demands, Unreadable)
@@ -373,7 +375,7 @@ def test_the_annotations_to_keep() -> None:
     assert counting({"name": LICENCE}).pod_annotations == counting({"name": LICENCE}).node_annotations == set()
 
 
-def test_what_the_scheduler_ignores() -> None:
+def test_names_resources_that_scheduler_ignores() -> None:
     seen = {**SLICES, "ignoredByScheduler": False}
     assert counting(SLICES).ignored_by_scheduler == {MEMORY, PERCENTAGE}
     # No node has per cent in its allocatable: the scheduler has to ignore these in any case.

@@ -52,7 +52,7 @@ def test_everything_in_a_pod_may_be_absent_or_null(obj: object) -> None:
         pytest.param({"spec": {"priority": True}}, "Pod.spec.priority is not an integer", id="priority a boolean"),
     ],
 )
-def test_what_is_of_the_wrong_type_is_named(obj: object, cause: str) -> None:
+def test_names_field_of_wrong_type(obj: object, cause: str) -> None:
     assert read_pod(obj) == Unreadable(cause)
 
 

@@ -67,7 +67,7 @@ def test_a_class_of_the_package_is_a_plugin() -> None:
     assert found.plugin(NoArgs()).name == "berth_plugins.mine:Passes"
 
 
-def test_it_may_have_a_name_and_arguments_of_its_own() -> None:
+def test_builds_custom_plugin_with_name_and_arguments() -> None:
     found = custom_plugin("berth_plugins.mine:Configured")
     assert found.args.model_validate({"size": 3}).model_dump() == {"size": 3}
     assert found.plugin(found.args()).name == "Configured"
@@ -93,7 +93,7 @@ def test_it_may_have_a_name_and_arguments_of_its_own() -> None:
         pytest.param("", id="nothing"),
     ],
 )
-def test_nothing_is_imported_for_any_other_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imports_nothing_for_other_names(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def imports(module: str) -> None:
         raise AssertionError(f"{module} was imported")
 
@@ -125,7 +125,7 @@ def test_nothing_is_imported_for_any_other_name(name: str, monkeypatch: pytest.M
         ),
     ],
 )
-def test_what_is_no_plugin_is_an_error_of_the_field(name: str, message: str) -> None:
+def test_rejects_configuration_when_class_is_no_plugin(name: str, message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         BerthConfiguration.model_validate({"pluginConfig": [{"name": f"berth_plugins.{name}"}]})
     [detail] = caught.value.errors()
@@ -133,7 +133,7 @@ def test_what_is_no_plugin_is_an_error_of_the_field(name: str, message: str) -> 
     assert message in detail["msg"]
 
 
-def test_its_arguments_are_validated_by_its_own_type() -> None:
+def test_validates_arguments_with_plugins_type() -> None:
     config = {"name": "berth_plugins.mine:Configured", "args": {"size": "large"}}
     with pytest.raises(ValidationError) as caught:
         BerthConfiguration.model_validate({"pluginConfig": [config]})

@@ -210,7 +210,7 @@ def test_own_terms_select_every_namespace_if_no_labels_satisfy_the_selector() ->
         pytest.param(pod_with("o", {"app": "db"}, status={"nominatedNodeName": "a"}), TOO_NEAR, id="nominated"),
     ],
 )
-def test_which_pods_count(other: Object, wanted: Status) -> None:
+def test_counts_pods_by_namespace_and_labels(other: Object, wanted: Status) -> None:
     assert verdict(plugin, pod(away(term())), A, other) == wanted
 
 

@@ -101,7 +101,7 @@ NODE = counted_node_object("n", "4", "8000,16000")
         ),
     ],
 )
-def test_whether_a_node_has_enough_left(
+def test_filters_by_resources_left(
     pod: Object, others: Sequence[Object], expected: tuple[Code, tuple[str, ...]]
 ) -> None:
     found = verdict(plugin(), pod, NODE, *others)
@@ -121,7 +121,7 @@ def test_whether_a_node_has_enough_left(
         pytest.param(counted_node_object("n", "4", "x"), SUFFICIENT, id="another resource's amount that is none"),
     ],
 )
-def test_what_the_node_says_counts(node: Object, expected: tuple[Code, tuple[str, ...]]) -> None:
+def test_reads_capacity_from_node(node: Object, expected: tuple[Code, tuple[str, ...]]) -> None:
     found = verdict(plugin(), asking_object(licence="1"), node)
     assert (found.code, found.reasons) == expected
 
@@ -185,7 +185,7 @@ def test_fact_38_what_the_scheduler_ignores_is_not_judged_twice() -> None:
     assert verdict(fit, pod, NODE).reasons == (NO_LICENCE,)
 
 
-def test_what_the_scheduler_does_not_ignore_is_judged_by_both() -> None:
+def test_filters_twice_when_scheduler_does_not_ignore_resource() -> None:
     seen = counting({"name": LICENCE, "ignoredByScheduler": False})
     fit = NodeResourcesFit(NodeResourcesFitArgs()).with_counting(seen)
     assert verdict(fit, asking_object(licence="1"), counted_node_object()).reasons == (NO_LICENCE,)

@@ -159,7 +159,7 @@ SIDECAR = "Always"
         ),
     ],
 )
-def test_what_a_pod_asks_for(spec: dict[str, Any], milli_cpu: int) -> None:
+def test_reads_demands_of_pod(spec: dict[str, Any], milli_cpu: int) -> None:
     pod = pod_with(**spec)
     assert verdict(plugin, pod, with_cpu(f"{milli_cpu}m")) == SUCCESS
     assert verdict(plugin, pod, with_cpu(f"{milli_cpu - 1}m")) == never("Insufficient cpu")

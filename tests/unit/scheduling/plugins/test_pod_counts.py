@@ -73,9 +73,7 @@ def said_by(evaluation: Evaluation, pod: Pod) -> tuple[list[Status], list[int] |
         pytest.param(SPREAD, {}, id="pods that it is spread with"),
     ],
 )
-def test_wherever_pods_come_and_go_the_counts_are_those_made_anew(
-    own: dict[str, Any], others: dict[str, Any], *, each_time: bool
-) -> None:
+def test_updated_counts_equal_new_counts(own: dict[str, Any], others: dict[str, Any], *, each_time: bool) -> None:
     asking = read_pod(manifest("asking", "web", "", own))
     assert isinstance(asking, Pod)
     evaluations, pods = EvaluationCache(), [placed("first", "web", "a", others), placed("else", "db", "b", {})]

@@ -194,7 +194,7 @@ def test_match_label_keys(keys: list[str] | None, others: dict[str, str], wanted
         pytest.param([pod_with("o", {"app": "web"}, status={"nominatedNodeName": "a"})], SKEWED, id="nominated"),
     ],
 )
-def test_which_pods_count(others: list[Object], wanted: Status) -> None:
+def test_counts_pods_by_namespace_and_labels(others: list[Object], wanted: Status) -> None:
     assert verdicts(plugin(), pod(constraint()), A, C, NO_ZONE, *others)["a"] == wanted
 
 

@@ -109,12 +109,12 @@ def test_no_other_pod_is_exempt(ordinary: Pod) -> None:
     assert policy().feasibility(ordinary, ALL, CLUSTER).feasible == WITHOUT
 
 
-def test_where_segregation_is_required_the_nodes_that_are_left_are_equally_good() -> None:
+def test_scores_remaining_nodes_equally_when_segregation_is_required() -> None:
     assert policy().scores(pod(), WITHOUT, CLUSTER) == [10] * 9
     assert policy().scores(pod({GPU: "1"}), WITH, CLUSTER) == [10] * 6
 
 
-def test_no_eviction_is_agreed_to_where_the_pod_could_not_go_anyway() -> None:
+def test_rejects_node_where_pod_does_not_fit_without_victims() -> None:
     proposals = {name: Proposal(("uid-victim",), 0) for name in ALL}
     assert list(policy().review_victims(pod(), proposals, CLUSTER).victims) == WITHOUT
     assert list(policy().review_victims(pod({GPU: "1"}), proposals, CLUSTER).victims) == WITH
@@ -128,7 +128,7 @@ def test_a_pod_that_asks_for_no_gpu_may_overflow_onto_the_nodes_with_as_a_last_c
     assert decides.best(pod(), ["gpu-1", "cpu-9", "gpu-2"], CLUSTER).feasible == ["cpu-9"]
 
 
-def test_it_overflows_where_the_scheduler_offers_nothing_else() -> None:
+def test_overflows_when_request_has_only_segregated_nodes() -> None:
     assert policy(mode="preferred").best(pod(), ["gpu-2", "gpu-1"], CLUSTER).feasible == ["gpu-1"]
 
 
@@ -184,7 +184,7 @@ def test_verdict(
     assert verdict(args, pod(requests), node("n", allocatable)) == wanted
 
 
-def test_what_an_init_container_asks_for_is_asked_for() -> None:
+def test_counts_request_of_init_container() -> None:
     assert verdict({}, pod(init_requests={GPU: "1"}), node("n", {GPU: "1"})) is SUCCESS
     assert verdict({}, pod(init_requests={GPU: "1"}), node("n")) == MISSING
 

@@ -96,5 +96,5 @@ def test_score(taints: list[Strings], tolerations: list[Strings], wanted: int) -
     assert found == {"n": wanted, "worst": 0}
 
 
-def test_where_no_node_has_advice_all_are_best() -> None:
+def test_scores_all_nodes_equally_without_soft_taints() -> None:
     assert scores(plugin, pod_with(), node_with("a"), node_with("b")) == {"a": 100, "b": 100}

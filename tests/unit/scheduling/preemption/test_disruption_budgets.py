@@ -97,6 +97,6 @@ def test_the_most_important_pods_use_up_what_is_allowed() -> None:
     assert violations(urgent("2"), *cluster) == 0
 
 
-def test_without_budgets_nobody_violates_one() -> None:
+def test_violates_no_budget_without_budgets() -> None:
     pods = snapshot(NODE, placed("a")).nodes["n"].pods
     assert DisruptionBudgets(()).split(pods) == ([], list(pods))

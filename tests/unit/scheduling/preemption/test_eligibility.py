@@ -93,7 +93,7 @@ def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = T
         ),
     ],
 )
-def test_who_may_preempt(pod: Object, objects: list[Object], wanted: Ineligible | None) -> None:
+def test_preemption_eligibility(pod: Object, objects: list[Object], wanted: Ineligible | None) -> None:
     found = preempt(pod, *objects)
     assert found.ineligible is wanted
     assert bool(found.candidates) is (wanted is None)

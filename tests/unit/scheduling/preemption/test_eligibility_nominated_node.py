@@ -63,7 +63,7 @@ def leaving(cpu: str = "4", priority: int = 0, reason: str = "PreemptionBySchedu
         ),
     ],
 )
-def test_nodes_that_are_resolvable(pod: Object, objects: list[Object], wanted: set[str]) -> None:
+def test_resolvable_nodes(pod: Object, objects: list[Object], wanted: set[str]) -> None:
     cluster, asking = snapshot(*objects), read(pod)
     rejected = POLICY.feasibility(asking, list(cluster.nodes), cluster).rejected
     assert rejected.keys() == cluster.nodes.keys()
@@ -71,7 +71,7 @@ def test_nodes_that_are_resolvable(pod: Object, objects: list[Object], wanted: s
 
 
 @pytest.mark.parametrize("labels", [pytest.param({}, id="missing"), pytest.param({PRIORITY: "x"}, id="no integer")])
-def test_a_label_does_not_come_with_the_room(labels: dict[str, str]) -> None:
+def test_node_without_label_stays_unresolvable(labels: dict[str, str]) -> None:
     by_label, asking, cluster = (
         BerthConfiguration().policy(),
         read(urgent(**NOMINATED)),
@@ -82,7 +82,7 @@ def test_a_label_does_not_come_with_the_room(labels: dict[str, str]) -> None:
     assert by_label.resolvable(asking, rejected, cluster) == set()
 
 
-def test_a_node_that_the_cache_does_not_know_is_unresolvable() -> None:
+def test_unknown_node_is_unresolvable() -> None:
     cluster, asking = snapshot(leaving(node="gone")), read(urgent(status={"nominatedNodeName": "gone"}))
     rejected = POLICY.feasibility(asking, ["gone"], cluster).rejected
     assert (list(rejected), POLICY.resolvable(asking, rejected, cluster)) == (["gone"], set())

@@ -167,7 +167,7 @@ class Alone(FilterPlugin):
         return unresolvable(self.name, "others were there") if node.pods else SUCCESS
 
 
-def test_where_a_plugin_says_that_no_eviction_helps_none_is_tried() -> None:
+def test_does_not_preempt_on_unresolvable_node() -> None:
     policy = Policy(Profile("alone", (Alone(),), ()), Exemption())
     cluster = snapshot(NODE, placed("a"), node_with("m"))
     proposals = {name: Proposal(("uid-a",), 0) for name in ("n", "m")}
@@ -188,7 +188,7 @@ def test_a_victim_on_another_node_is_one_that_the_cache_does_not_know() -> None:
     ("label", "wanted"),
     [pytest.param({PRIORITY: "1"}, {"n": (["a", "new"], 2)}, id="good"), pytest.param({}, {}, id="barred")],
 )
-def test_a_policy_that_does_not_look_at_pods_agrees_or_does_not(label: dict[str, str], wanted: Answer) -> None:
+def test_keeps_victims_when_plugins_do_not_read_pods(label: dict[str, str], wanted: Answer) -> None:
     cluster = node_with("n", label), placed("a"), placed("b", cpu="9")
     assert review_victims(urgent(), {"n": ["a", "new"]}, *cluster, configuration=LABEL, counted=2) == wanted
 
@@ -252,7 +252,7 @@ def test_pods_that_come_with_the_request_are_known(bodies: list[Object], wanted:
     assert review_victims(urgent("1"), {"n": names}, NODE, placed("a", 1), bodies=bodies) == wanted
 
 
-def test_of_all_nodes_each_is_judged_by_itself() -> None:
+def test_filters_each_node_by_itself() -> None:
     nodes = node_with("a"), node_with("b"), node_with("c"), node_with("d", unschedulable=True)
     pods = (
         placed("va", cpu="4", node="a"),
@@ -289,17 +289,17 @@ def test_of_all_nodes_each_is_judged_by_itself() -> None:
         pytest.param([placed("va", 99, "4", THIRD, node="a")], "a", id="its start, too"),
     ],
 )
-def test_with_choose_one_the_best_node_is_left(pods: list[Object], wanted: str) -> None:
+def test_choose_one_keeps_best_node(pods: list[Object], wanted: str) -> None:
     nodes = node_with("a"), node_with("b")
     found = review_victims(urgent("4"), {"b": ["vb"], "a": ["va"]}, *nodes, *pods, configuration=ONE)
     assert list(found) == [wanted]
 
 
-def test_with_choose_one_and_no_node_left_there_is_none() -> None:
+def test_choose_one_returns_no_node_when_none_is_accepted() -> None:
     assert review_victims(urgent("9"), {"n": ["a"]}, NODE, placed("a"), configuration=ONE) == {}
 
 
-def test_agreement_does_not_ask_for_pods_that_it_need_not() -> None:
+def test_review_adds_no_unneeded_victim() -> None:
     """A warm call of a policy without an opinion on pods is a look-up for each node."""
     assert not any(plugin.reads_pods for plugin in LABEL.build_profile("label-priority").local_filters)
 

@@ -64,7 +64,7 @@ def candidate(*pods: Pod, violations: int = 0) -> Victims:
         pytest.param(candidate(pod(5, None)), candidate(pod(5, THIRD)), id="5: who has not started, starts last"),
     ],
 )
-def test_the_better_node(best: Victims, other: Victims) -> None:
+def test_best_candidate_has_lowest_eviction_cost(best: Victims, other: Victims) -> None:
     # Whatever their names and their order are.
     assert best_candidates({"a": best, "b": other}) == ["a"]
     assert best_candidates({"a": other, "b": best}) == ["b"]
@@ -84,7 +84,7 @@ def test_nodes_that_tie_are_all_named_and_the_first_by_name_is_nominated() -> No
     assert (found.nominated, found.tied) == ("a", ["a", "b", "c"])
 
 
-def test_without_candidates_there_is_none() -> None:
+def test_has_no_best_candidate_without_candidates() -> None:
     assert best_candidates({}) == []
     assert preempt(urgent(), node_with("n"), placed("equal", 100)).nominated is None
 

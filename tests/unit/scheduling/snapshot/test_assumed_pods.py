@@ -60,7 +60,7 @@ def cluster(pods: Iterable[Pod] = (), licences: int = 4) -> Snapshot:
         pytest.param([], [assumed(shares={LICENCE: 1})], ["n1", "n2"], id="little"),
     ],
 )
-def test_who_is_being_bound_counts(pods: list[Pod], open_reservations: list[AssumedPod], feasible: list[str]) -> None:
+def test_counts_assumed_pods(pods: list[Pod], open_reservations: list[AssumedPod], feasible: list[str]) -> None:
     asks = asking("asks", licence="3")
     decision = policy().feasibility(asks, NAMES, cluster(pods).assuming(open_reservations))
     assert decision.feasible == feasible
@@ -106,7 +106,7 @@ def test_a_pod_that_is_known_counts_for_every_plugin_with_all_that_it_asks_for()
         pytest.param("spread", "n2", id="spread: away from it"),
     ],
 )
-def test_scores_count_them_too(scoring: str, best: str) -> None:
+def test_scores_count_assumed_pods(scoring: str, best: str) -> None:
     found, snapshot = policy(scoring), cluster().assuming([assumed(shares={LICENCE: 1})])
     pod = asking("asks", licence="1")
     assert found.best(pod, ["n2", "n1"], snapshot).feasible == [best]
@@ -158,16 +158,14 @@ def test_affinity_to_a_pod_that_is_not_there_yet(nominated: str, being_bound: bo
         pytest.param([], "5", None, id="a node that never has enough"),
     ],
 )
-def test_preemption_looks_at_what_is_being_bound_as_at_what_is_there(
-    pending: list[Pod], asks: str, victims: list[str] | None
-) -> None:
+def test_preemption_counts_assumed_pods(pending: list[Pod], asks: str, victims: list[str] | None) -> None:
     snapshot = cluster([asking("v", "n1", licence="2", priority=1), *pending]).assuming([assumed()])
     pod, proposals = asking("asks", licence=asks, priority=10), {"n1": Proposal(("uid-v",), 0)}
     found = policy().review_victims(pod, proposals, snapshot).victims
     assert (None if "n1" not in found else [victim.uid for victim in found["n1"].pods]) == victims
 
 
-def test_the_nominated_node_is_one_that_preemption_may_help_on_only_if_who_is_being_bound_leaves_room() -> None:
+def test_nominated_node_is_resolvable_only_with_room_beside_assumed_pods() -> None:
     leaving = replace(asking("v", "n1", licence="2", priority=1), terminating=True, disruption_target=True)
     snapshot = cluster([leaving])
     for asks, resolvable in (("2", {"n1"}), ("3", set())):
@@ -176,7 +174,7 @@ def test_the_nominated_node_is_one_that_preemption_may_help_on_only_if_who_is_be
         assert policy().resolvable(pod, rejected, later) == resolvable
 
 
-def test_who_is_being_bound_is_nominated_to_no_node_any_more() -> None:
+def test_assumed_pod_is_not_nominated() -> None:
     waiting = asking("a", licence="2", nominated="n2", priority=5)
     pod = asking("asks", licence="3", priority=1)
     assert policy().feasibility(pod, NAMES, cluster([waiting])).feasible == ["n1"]
@@ -191,7 +189,7 @@ def test_nominated_pods_count_besides() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------- what it costs
-def test_what_was_remembered_of_the_snapshot_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assumed_pods_keep_remembered_results_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     found, snapshot = policy(), cluster()
     pod = asking("asks", licence="1")
     found.feasibility(pod, NAMES, snapshot)
@@ -208,26 +206,26 @@ def test_what_was_remembered_of_the_snapshot_holds(monkeypatch: pytest.MonkeyPat
     assert judged == []
 
 
-def test_an_evaluation_is_that_of_the_moment_whoever_is_assumed() -> None:
+def test_evaluation_is_shared_with_and_without_assumed_pods() -> None:
     profile, evaluations, snapshot = policy().profile, EvaluationCache(), cluster()
     pod = asking("asks", licence="1")
     assert evaluations.of(profile, pod, snapshot) is evaluations.of(profile, pod, snapshot.assuming([assumed()]))
     assert evaluations.of(profile, pod, snapshot) is not evaluations.of(profile, pod, cluster())
 
 
-def test_what_is_remembered_never_comes_from_a_call_with_assumed_pods() -> None:
+def test_does_not_remember_results_with_assumed_pods() -> None:
     found, snapshot, pod = policy(), cluster(), asking("asks", licence="4")
     assert found.feasibility(pod, NAMES, snapshot.assuming([assumed()])).feasible == ["n2"]
     assert found.feasibility(pod, NAMES, snapshot).feasible == NAMES
     assert found.feasibility(pod, NAMES, snapshot.assuming([assumed(node="n2")])).feasible == ["n1"]
 
 
-def test_the_next_snapshot_assumes_nobody() -> None:
+def test_next_snapshot_has_no_assumed_pods() -> None:
     snapshot = cluster().assuming([assumed()])
     assert snapshot.with_changes(Changes(pods=(asking("a", "n1", licence="2"),))).assumed == {}
 
 
-def test_without_anybody_it_is_the_same_snapshot() -> None:
+def test_assuming_no_pods_returns_same_snapshot() -> None:
     snapshot = cluster([asking("a", "n1", on_device(0), licence="2")])
     assert snapshot.assuming([]) is snapshot.assuming([assumed()]) is snapshot
 

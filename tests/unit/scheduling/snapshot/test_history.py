@@ -20,12 +20,12 @@ def placed(name: str, parts: dict[str, dict[str, Any]]) -> Pod:
 OLD, NEW = labelled("n", "old"), labelled("n", "new")
 
 
-def test_since_a_moment_itself_nothing_has_changed() -> None:
+def test_delta_since_same_snapshot_is_empty() -> None:
     history = History()
     assert history.since(history.moment) == SnapshotDelta()
 
 
-def test_several_steps_are_one_in_which_nodes_are_as_they_were_at_first() -> None:
+def test_union_of_deltas_has_nodes_as_before_the_first() -> None:
     start = History()
     first = start.followed_by(SnapshotDelta({"n": OLD, "m": None}, frozenset("m"), positions=(1, 2)), 2)
     second = first.followed_by(SnapshotDelta({"n": NEW}, frozenset("n"), positions=(1,), relabelled=True), 2)
@@ -36,14 +36,14 @@ def test_several_steps_are_one_in_which_nodes_are_as_they_were_at_first() -> Non
     assert second.since(first.moment) == SnapshotDelta({"n": NEW}, frozenset("n"), positions=(1,), relabelled=True)
 
 
-def test_of_a_moment_on_another_branch_nothing_is_known() -> None:
+def test_knows_no_delta_to_snapshot_of_another_branch() -> None:
     start = History()
     one, other = (start.followed_by(SnapshotDelta({"n": OLD}), 1) for _ in range(2))
     assert one.since(other.moment) is None
     assert start.since(one.moment) is None
 
 
-def test_a_step_says_on_which_nodes_pods_moved_by_what_selectors_see_of_them() -> None:
+def test_delta_lists_nodes_of_moved_pods_by_labels_and_spec() -> None:
     web, term = {"labels": {"app": "web"}}, {"topologyKey": "zone", "labelSelector": {}}
     shy = {"spec": {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}}
     came, left, other = placed("came", web), placed("left", web), placed("other", shy)
@@ -64,7 +64,7 @@ def test_a_step_says_on_which_nodes_pods_moved_by_what_selectors_see_of_them() -
         pytest.param(100, MIN_NODES // 100, id="at most as many changed nodes as there are, if these are many"),
     ],
 )
-def test_it_reaches_back_so_far(a_step: int, reach: int) -> None:
+def test_history_reaches_back_limited_number_of_deltas(a_step: int, reach: int) -> None:
     history = History()
     moments = [history.moment]
     for _ in range(reach + 5):

@@ -7,13 +7,13 @@ import pytest
 from berth.scheduling.snapshot.node_positions import LAYOUT_CALLS, UNKNOWN, NodePositions, NodeRefs
 
 
-def test_every_node_has_a_position_of_its_own_and_an_unknown_name_has_nobodys() -> None:
+def test_gives_each_node_a_position_and_unknown_names_none() -> None:
     positions = NodePositions(["a", "b"])
     assert {positions["a"], positions["b"], positions["c"]} == {1, 2, UNKNOWN}
     assert positions.size == 3
 
 
-def test_who_stays_keeps_the_position_and_who_comes_takes_one_that_is_vacant() -> None:
+def test_keeps_positions_and_reuses_vacant_ones() -> None:
     before = NodePositions(["a", "b", "c"])
     after = before.after(gone=["b"], come=["d", "e"])
     assert (after["a"], after["c"]) == (before["a"], before["c"])
@@ -37,7 +37,7 @@ def test_a_position_that_became_vacant_long_ago_is_taken_later() -> None:
         pytest.param(["c", "c", "new", "new"], id="repeated"),
     ],
 )
-def test_they_are_laid_out_anew_now_and_then_and_say_the_same(asked: list[str]) -> None:
+def test_same_positions_after_new_layout(asked: list[str]) -> None:
     positions = NodePositions(["a", "b", "c"])
     expected = tuple({"a": 1, "b": 2, "c": 3}.get(name, UNKNOWN) for name in asked)
     for _ in range(2 * LAYOUT_CALLS + 1):
@@ -48,14 +48,14 @@ def test_they_are_laid_out_anew_now_and_then_and_say_the_same(asked: list[str]) 
     assert later.of(["a", "b", "c", "new"]) == (UNKNOWN, 2, 3, 1)
 
 
-def test_a_repeated_name_is_located_once_and_the_order_is_the_requests() -> None:
+def test_resolves_repeated_name_once_in_request_order() -> None:
     located = NodeRefs.of(["c", "new", "a", "c", "new", "joined"], NodePositions(["a", "b", "c"]))
     assert list(located) == located.names == ["c", "new", "a", "joined"]
     assert tuple(located.positions) == (3, UNKNOWN, 1, UNKNOWN)
     assert (len(located), located[0], located[1:3], "a" in located) == (4, "c", ["new", "a"], True)
 
 
-def test_what_is_located_is_not_located_again_but_by_other_positions() -> None:
+def test_resolves_names_again_only_for_other_positions() -> None:
     positions = NodePositions(["a", "b"])
     located = NodeRefs.of(["b"], positions)
     assert NodeRefs.of(located, positions) is located

@@ -14,7 +14,7 @@ def test_a_snapshot_cannot_be_changed() -> None:
         snapshot.nodes["b"] = node("b")  # type: ignore[index]
 
 
-def test_of_two_nodes_with_one_name_the_later_counts() -> None:
+def test_last_of_nodes_with_one_name_counts() -> None:
     assert Snapshot.of([labelled("a", "1"), labelled("a", "2")]).nodes == {"a": labelled("a", "2")}
 
 
@@ -31,7 +31,7 @@ def test_a_defect_that_came_or_went_is_a_change() -> None:
     assert Snapshot.of([node("a")]).sharing(earlier).nodes["a"].defect is None
 
 
-def test_without_an_earlier_one_it_is_itself() -> None:
+def test_sharing_with_none_returns_snapshot_itself() -> None:
     snapshot = Snapshot.of([node("a")])
     assert snapshot.sharing(None) is snapshot
 

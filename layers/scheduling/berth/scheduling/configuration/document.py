@@ -39,7 +39,7 @@ def _unknown(known: Iterable[str]) -> PydanticCustomError:
 
 
 def _exists(name: str, info: ValidationInfo) -> str:
-    # Without definitions that could be read, nothing can be said of a name.
+    # Without valid definitions no name can be checked.
     definitions = info.data.get("definitions")
     if definitions is not None and name not in SHIPPED and name not in definitions:
         raise _unknown((*SHIPPED, *definitions))
@@ -59,13 +59,13 @@ def _new(name: str) -> str:
 
 
 ProfileName = Annotated[str, AfterValidator(_exists)]
-"""Of a profile that there is. Its document validates `definitions` first."""
+"""The name of an existing profile. The document validates `definitions` first."""
 
 ShippedName = Annotated[str, AfterValidator(_shipped), WithJsonSchema({"type": "string", "enum": list(SHIPPED)})]
-"""Of a profile that comes with Berth."""
+"""The name of a profile that comes with Berth."""
 
 NewName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"), AfterValidator(_new)]
-"""For a profile of the user's own."""
+"""The name of a user's own profile."""
 
 
 class _Document(BaseModel):
@@ -118,16 +118,16 @@ class ProfileDefinition(_Document):
         composition = self.composition()
         if not composition.plugins:
             raise PydanticCustomError("no_plugins", "the profile has no plugins")
-        # Its scores count what is against a node, and only normalising turns them round.
+        # Its raw score counts taints that are not tolerated; only normalisation reverses it.
         if composition.scale is Scale.AS_IS and "TaintToleration" in {each.name for each in composition.plugins}:
             raise PydanticCustomError("as_is", "TaintToleration cannot score with 'scores: as-is'; use 'totals'")
         return self
 
     def composition(self) -> Composition:
-        """The plugins that are left and those that are added, in order; one enabled again keeps its place."""
+        """The remaining and the added plugins, in order. A plugin that is enabled again keeps its place."""
         base = Composition() if self.extends is None else SHIPPED[self.extends]
-        gone = {each.name for each in self.plugins.disabled}
-        found = {} if "*" in gone else {each.name: each for each in base.plugins if each.name not in gone}
+        disabled = {each.name for each in self.plugins.disabled}
+        found = {} if "*" in disabled else {each.name: each for each in base.plugins if each.name not in disabled}
         found |= {each.name: WeightedPlugin(each.name, each.weight) for each in self.plugins.enabled}
         return Composition(tuple(found.values()), base.scale if self.scores is None else self.scores)
 
@@ -160,7 +160,7 @@ class BerthConfiguration(_Document):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is valid, and yet hardly meant."""
+        """Warnings about a valid document that hardly does what its author wants."""
         names = dict.fromkeys((self.profile, *self.profiles.values()))
         counts = {name: "ManagedResources" in {each.name for each in self.composition(name).plugins} for name in names}
         if self.managed_resources:
@@ -190,12 +190,12 @@ class BerthConfiguration(_Document):
         )
 
     def composition(self, name: str) -> Composition:
-        """What one of the profiles consists of."""
+        """The plugins and the scale of a profile."""
         definition = self.definitions.get(name)
         return SHIPPED[name] if definition is None else definition.composition()
 
     def build_profile(self, name: str) -> Profile:
-        """One of the profiles, with its plugins built from their arguments."""
+        """A profile, with its plugins built from their arguments."""
         definition = self.definitions.get(name)
         composition = self.composition(name)
         configs = (*self.plugin_config, *(() if definition is None else definition.plugin_config))
@@ -210,6 +210,6 @@ class BerthConfiguration(_Document):
 
 
 def validation_messages(error: ValidationError) -> Iterator[str]:
-    """One line per wrong field: which, and what it should be."""
+    """One line for each wrong field: its path, and what it should be."""
     for detail in error.errors():
         yield f"{'.'.join(map(str, detail['loc'])) or 'document'}: {detail['msg']}"

@@ -1,4 +1,4 @@
-"""How old the cluster's state may be, and what a verb answers when it is older."""
+"""The settings of the node cache: how old data may be, and what a verb answers when it is older."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class WhenStale(StrEnum):
-    """FAIL: an error that says how old the cache is. PASS: what can be decided from the request alone."""
+    """What a verb answers on old data. FAIL: an error with the data's age. PASS: a decision on the request alone."""
 
     FAIL = "fail"
     PASS = "pass"  # noqa: S105  # not a password

@@ -25,7 +25,7 @@ from berth.scheduling.plugins.registry import REGISTRY, PluginFactory
 
 
 def plugin_factory(name: str) -> PluginFactory:
-    """The plugin of that name, from the registry or of the user's own. Raises NotAPlugin."""
+    """The factory of a plugin, from the registry or a custom one. Raises NotAPlugin."""
     return REGISTRY.get(name) or custom_plugin(name)
 
 
@@ -52,7 +52,7 @@ PluginName = Annotated[
 
 
 class PluginConfig(BaseModel):
-    """A plugin and its arguments, which the plugin's own type of arguments validates."""
+    """A plugin and its arguments. The plugin's type of arguments validates them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -67,7 +67,7 @@ class PluginConfig(BaseModel):
         kind = plugin_factory(info.data["name"]).args
         if isinstance(args, kind):
             return args
-        # As JSON, for in strict mode that takes lists for sets, and still no text for a number.
+        # Strict validation of JSON accepts a list for a set, but no string for a number.
         text = to_json({} if args is None else args, fallback=str)
         return kind.model_validate_json(text, strict=True, by_alias=True, by_name=False)
 
@@ -98,7 +98,7 @@ def refuse_repeated_plugins(configs: tuple[PluginConfig, ...]) -> tuple[PluginCo
 
 
 def refuse_repeated(names: Sequence[str]) -> None:
-    """Raises ValidationError with the place of each name that was there before."""
+    """Raises ValidationError with the index of each repeated name."""
     repeated = [index for index, name in enumerate(names) if name in names[:index]]
     if repeated:
         raise ValidationError.from_exception_data(
@@ -115,7 +115,7 @@ def refuse_repeated(names: Sequence[str]) -> None:
 
 
 def build_plugin(name: str, configs: Iterable[PluginConfig]) -> Plugin:
-    """The plugin with its arguments: of several configurations the last, without any its defaults."""
+    """The plugin with its arguments: of several configurations the last one, without any the defaults."""
     found = plugin_factory(name)
     args = found.args()
     for config in configs:

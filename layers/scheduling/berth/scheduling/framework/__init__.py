@@ -1,4 +1,4 @@
-"""kube-scheduler's framework, reduced to what an extender is asked: plugins, statuses, profiles.
+"""kube-scheduler's scheduling framework, as far as an extender needs it: plugins, statuses, profiles.
 
 Plugin authors import from here: `from berth.scheduling.framework import FilterPlugin, Status`.
 """

@@ -1,12 +1,12 @@
-"""The extension points of a plugin: kube-scheduler's framework, reduced to what an extender is asked.
+"""The extension points of a plugin, as in kube-scheduler's framework.
 
-A plugin is built once from validated arguments. Once a pod it prepares what it needs of the pod (kube-scheduler's
-PreFilter and PreScore); what it prepared is passed to it for every node. There are two kinds:
+A plugin is built once, from validated arguments. For each pod it prepares a state (kube-scheduler's PreFilter and
+PreScore), and gets this state for every node. There are two kinds of plugins:
 
-- FilterPlugin and ScorePlugin look at one node at a time. They read nothing else and keep nothing, so that a verdict
-  can be remembered for pods of one shape for as long as the node is the same object.
-- ClusterFilterPlugin and ClusterScorePlugin look at all nodes and their pods. What they prepare counts over the whole
-  snapshot, and is brought on to the next one by what has changed.
+- FilterPlugin and ScorePlugin look at one node at a time. They read nothing else and keep no state of their own. So a
+  verdict is remembered for all pods of one shape, as long as the node is the same object.
+- ClusterFilterPlugin and ClusterScorePlugin look at all nodes and their pods. Their state counts over the whole
+  snapshot, and is updated for the next snapshot by what changed.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ MAX_NODE_SCORE = 100
 
 @dataclass(frozen=True, slots=True)
 class PluginState(Generic[S]):
-    """What a plugin made of a pod. node_names: the only nodes the pod can go to, None for any."""
+    """A plugin's state for a pod. node_names: the only nodes that the pod can go to; None for any."""
 
     state: S
     node_names: frozenset[str] | None = None
 
 
 class Plugin(ABC):
-    """What every plugin has: a name, and the part of the pod it reads."""
+    """The base of all plugins: a name, and the part of the pod that the plugin reads."""
 
     name: str
 
@@ -50,26 +50,26 @@ class Plugin(ABC):
         """Built once, from validated arguments."""
 
     def with_counting(self, counting: Counting) -> Self:
-        """The plugin for a configuration that counts these resources. Most do not look at them."""
+        """The plugin for a configuration that counts these resources. Most plugins ignore them."""
         return self
 
     def shape(self, pod: Pod) -> Hashable:
-        """All that the plugin reads of the pod: pods of equal shape get equal verdicts and scores.
+        """Everything that the plugin reads of the pod: pods of equal shape get equal verdicts and scores.
 
-        By default all but what makes it this one pod: its name, its UID, its times. A plugin that reads less says so
-        here, and its verdicts serve more pods.
+        The default is everything but the pod's name, UID and times. A plugin that reads less returns less: then one
+        remembered verdict serves more pods.
         """
         return pod.spec, pod.label_set, pod.node_name
 
 
 class FilterPlugin(Plugin, Generic[S]):
-    """Says of one node whether the pod may run there (feasibility)."""
+    """Decides whether the pod may run on one node (feasibility)."""
 
     reads_pods: ClassVar[bool] = True
-    """Whether `filter` looks at the pods of the node. Where none does, preemption asks nobody about victims."""
+    """Whether `filter` looks at the pods of the node. If no plugin does, evicting pods changes no verdict."""
 
     def pre_filter(self, pod: Pod) -> PluginState[S] | Status | None:
-        """What `filter` is given; a Status rejects the pod for every node; None: the plugin passes every node."""
+        """The state for `filter`. A Status rejects the pod for every node; None passes every node."""
         return PluginState(cast(S, pod))
 
     @abstractmethod
@@ -78,13 +78,13 @@ class FilterPlugin(Plugin, Generic[S]):
 
 
 class ScorePlugin(Plugin, Generic[S]):
-    """Says of one feasible node how much the pod should run there (viability)."""
+    """Scores one feasible node for the pod (viability)."""
 
     normalized: ClassVar[bool] = False
-    """Whether `normalize` does anything, that is: whether a node's score depends on the other candidates."""
+    """Whether the plugin has a `normalize` of its own: a node's score then depends on the other candidates."""
 
     def pre_score(self, pod: Pod) -> PluginState[S] | Status | None:
-        """What `score` is given; a Status is an error and ends scoring; None: 0 for every node."""
+        """The state for `score`. A Status is an error and ends scoring; None scores 0 for every node."""
         return PluginState(cast(S, pod))
 
     @abstractmethod
@@ -101,7 +101,7 @@ class ClusterFilter(ABC):
 
     @property
     def skips(self) -> bool:
-        """Whether every node passes; then nothing else is asked of it."""
+        """Whether every node passes. Then `filter` is not called."""
         return False
 
     @abstractmethod
@@ -110,22 +110,22 @@ class ClusterFilter(ABC):
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
-        """The state for a later snapshot, and the nodes of which the verdict may be another besides those of the delta.
+        """The state for a later snapshot, and the nodes outside the delta whose verdicts may change; None for all.
 
-        None: any node. It takes time for what changed alone.
+        It takes time for the changes alone.
         """
 
     @abstractmethod
     def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
-        """As if the pod were on the node, too (kube-scheduler's AddPod)."""
+        """The state with one more pod on the node (kube-scheduler's AddPod)."""
 
     @abstractmethod
     def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
-        """As if the pod, counted so far, had left the node (kube-scheduler's RemovePod)."""
+        """The state without this pod of the node (kube-scheduler's RemovePod)."""
 
 
 class ClusterFilterPlugin(Plugin):
-    """Says whether the pod may run on a node, given what runs on all nodes."""
+    """Decides whether the pod may run on a node, given the pods on all nodes."""
 
     @abstractmethod
     def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
@@ -137,19 +137,19 @@ class ClusterScore(ABC):
 
     @abstractmethod
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
-        """The scores of these nodes, which are all there are to choose from, on the scale of 0 to MAX_NODE_SCORE.
+        """The scores of these nodes, which are all candidates, from 0 to MAX_NODE_SCORE.
 
         snapshot: the one that the state is for.
         """
 
     @abstractmethod
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
-        """The state for a later snapshot. It takes time for what changed alone."""
+        """The state for a later snapshot. It takes time for the changes alone."""
 
 
 class ClusterScorePlugin(Plugin):
-    """Says how much the pod should run on each candidate, given what runs on all nodes."""
+    """Scores the candidates for the pod, given the pods on all nodes."""
 
     @abstractmethod
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
-        """The state for this pod; a Status is an error and ends scoring; None: 0 for every node, now and later."""
+        """The state for this pod; a Status is an error and ends scoring; None scores 0 for every node, also later."""

@@ -16,12 +16,12 @@ AnyScore = ScorePlugin[Any] | ClusterScorePlugin
 
 
 class Scale(Enum):
-    """What prioritize answers.
+    """The scale of prioritize's scores.
 
-    AS_IS: the weighted sum of what the plugins say, not normalised: the scores mean something by themselves.
-    TOTALS: normalised and weighted as in kube-scheduler: 0 to 100, times the weights. No difference is lost, but each
-    point of it counts as a point of the extender's scale.
-    EXTENDER: the same, then brought to the extender's 0 to 10 (see scale).
+    AS_IS: the weighted sum of the plugins' scores, not normalised.
+    TOTALS: normalised and weighted as in kube-scheduler: 0 to 100, times the weights. No difference is lost, but a
+    point counts as much as a point of the extender's scale.
+    EXTENDER: the totals, scaled to the extender's 0 to 10 (see score_scaling).
     """
 
     AS_IS = "as-is"
@@ -31,9 +31,9 @@ class Scale(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """`scores` are pairs of plugin and weight.
+    """The plugins of a profile. scores: pairs of plugin and weight.
 
-    Filters run in order, those that look at one node before those that look at all: so it is in kube-scheduler.
+    Filters run in order, first the filters that look at one node, then those that look at all, as in kube-scheduler.
     """
 
     name: str
@@ -85,10 +85,10 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class LocalFilters:
-    """Filters with what they prepared for pods of one shape.
+    """The filters that look at one node, with their states for pods of one shape.
 
-    rejected: the verdict on every node, where one of them has rejected the pod as such. outside: the one on nodes
-    that are not among `node_names`. reads_pods: whether any of them looks at the pods of the node.
+    rejected: the verdict on every node, where a filter rejects the pod as such. outside: the verdict on nodes that are
+    not in `node_names`. reads_pods: whether a filter looks at the pods of the node.
     """
 
     filters: tuple[tuple[Callable[[Any, NodeInfo], Status], Any], ...] = ()
@@ -104,7 +104,7 @@ class LocalFilters:
         return self.filter_nominated(node)
 
     def filter_nominated(self, node: NodeInfo) -> Status:
-        """The same for the node that the pod is nominated to: it is filtered though it is not among `node_names`."""
+        """The same for the nominated node, which is filtered even if it is not in `node_names`."""
         if self.rejected is not None:
             return self.rejected
         if node.defect is not None:

@@ -1,4 +1,4 @@
-"""How scores are brought to one scale: a plugin's by normalization, a profile's totals for the extender."""
+"""Scaling of scores: normalisation of a plugin's scores, and the extender's scale for a profile's totals."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def default_normalize_score(scores: Sequence[int], *, reverse: bool = False) -> 
 
 
 def min_max_normalize(scores: Sequence[int]) -> list[int]:
-    """The lowest becomes 0 and the highest MAX_NODE_SCORE; where all are equal, 0. As InterPodAffinity does."""
+    """The lowest becomes 0 and the highest MAX_NODE_SCORE; equal scores become 0. As in InterPodAffinity."""
     if not scores:
         return []
     lowest = min(scores)
     span = max(scores) - lowest
     if not span:
         return [0] * len(scores)
-    # The same deltas in the same order as there: the rounding of floating point is part of the result.
+    # The operations have kube-scheduler's order: floating-point rounding is part of the result.
     return [int(MAX_NODE_SCORE * ((score - lowest) / span)) for score in scores]
 
 
@@ -37,7 +37,7 @@ MAX_EXTENDER_PRIORITY = 10
 
 
 def extender_scale(totals: Sequence[int]) -> list[int]:
-    """A score of 0 to 10 for each total. Where all are equal, all are best."""
+    """A score of 0 to 10 for each total. Equal totals all get 10."""
     distinct = sorted(set(totals))
     if len(distinct) < 2:
         return [MAX_EXTENDER_PRIORITY] * len(totals)

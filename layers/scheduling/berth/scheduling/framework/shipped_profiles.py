@@ -1,4 +1,4 @@
-"""The profiles that come with Berth, and how a user's own is put together from them."""
+"""The profiles that come with Berth, and how a profile is built from plugins."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile, Sca
 
 @dataclass(frozen=True, slots=True)
 class WeightedPlugin:
-    """A plugin of a profile. The weight is for its scores, if it has any."""
+    """A plugin of a profile. The weight applies to its scores, if it has any."""
 
     name: str
     weight: int = 1
@@ -19,7 +19,7 @@ class WeightedPlugin:
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """Which plugins decide, in order, and what prioritize makes of their scores."""
+    """The plugins of a profile, in order, and the scale of its scores."""
 
     plugins: tuple[WeightedPlugin, ...] = ()
     scale: Scale = Scale.EXTENDER
@@ -31,7 +31,7 @@ MANAGED_RESOURCES = "managed-resources"
 FULL = "full"
 
 SHIPPED: Mapping[str, Composition] = {
-    # The label's integer is the score, as it stands.
+    # The score is the label's integer, not scaled.
     LABEL_PRIORITY: Composition((WeightedPlugin("NodePriorityLabel"),), Scale.AS_IS),
     RESOURCE_SEGREGATION: Composition((WeightedPlugin("ResourceSegregation"),)),
     MANAGED_RESOURCES: Composition((WeightedPlugin("ManagedResources"),)),
@@ -52,7 +52,7 @@ SHIPPED: Mapping[str, Composition] = {
         )
     ),
 }
-"""By name; no profile of a user's own has one of these."""
+"""By name. A user's own profile has another name."""
 
 
 def build(name: str, scale: Scale, plugins: Sequence[tuple[Plugin, int]]) -> Profile:

@@ -1,4 +1,4 @@
-"""What a filter plugin says of one node: kube-scheduler's `framework.Status`."""
+"""The verdict of a filter plugin on one node, as kube-scheduler's `framework.Status`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Code(Enum):
-    """Each code stands for what the scheduler does next.
+    """Codes, by what the scheduler does next.
 
     SUCCESS: the node stays a candidate.
     UNSCHEDULABLE: the node is dropped; evicting pods from it might help.
@@ -33,7 +33,7 @@ class Status:
     reasons: tuple[str, ...] = ()
     plugin: str = ""
     message: str = field(init=False, repr=False, compare=False)
-    """The reasons as the pod's event shows them; joined once, as every dropped node of every call reads it."""
+    """The reasons as the pod's event shows them. They are joined once: every rejected node of every call reads them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", ", ".join(self.reasons))
@@ -53,5 +53,5 @@ def unresolvable(plugin: str, *reasons: str) -> Status:
 
 
 def error_status(plugin: str, *reasons: str) -> Status:
-    """The node could not be judged: its own data is at fault."""
+    """The plugin cannot decide on the node: the node's data is wrong."""
     return Status(Code.ERROR, reasons, plugin)

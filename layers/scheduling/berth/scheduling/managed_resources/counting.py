@@ -93,11 +93,11 @@ class Counting:
         return frozenset(key for key in found if key is not None)
 
     def demands(self, pod: Pod) -> tuple[Demand, ...] | Unreadable:
-        """What the pod asks for; empty: nothing that is counted."""
+        """The pod's demands; empty where it requests nothing counted."""
         return self._demands.of(pod)
 
     def capacity(self, node: NodeInfo) -> Mapping[str, int]:
-        """What the node has, by pool, amounts above 0. Of what cannot be read it has nothing (see `unreadable`)."""
+        """The node's capacity by pool, above 0. A resource that cannot be read has none (see `unreadable`)."""
         found: dict[str, int] = {}
         for each in self._resources.values():
             capacity = capacity_of(each, node)
@@ -106,21 +106,21 @@ class Counting:
         return found
 
     def unreadable(self, node: NodeInfo) -> Mapping[str, str]:
-        """The resources of which the node says what cannot be read, and the cause."""
+        """The resources whose capacity cannot be read, with the cause."""
         found = {name: capacity_of(each, node) for name, each in self._resources.items()}
         return {name: capacity.cause for name, capacity in found.items() if isinstance(capacity, NoAmount)}
 
     def pools(self, resource: str, capacity: Mapping[str, int]) -> list[str]:
-        """Those of the resource, by number; a mapping that comes from a table has no order."""
+        """The pools of the resource, ordered by device. A mapping from a table has no order."""
         if not self._has_devices(resource):
             return [resource] if resource in capacity else []
         found = [(device[1], pool) for pool in capacity if (device := device_of(pool)) and device[0] == resource]
         return [pool for _, pool in sorted(found)]
 
     def shares(self, pod: Pod, capacity: Mapping[str, int]) -> Shares | None:
-        """What a pod on a node of this capacity holds: of devices, those that its annotations name.
+        """The amounts that a pod holds on a node of this capacity. Its annotations name its devices.
 
-        None: they name none. Somebody else bound it; `adopted` says what it is taken for then.
+        None where they name no device: somebody else bound the pod (see `adopted`).
         """
         if pod.assumed_shares is not None:
             return pod.assumed_shares
@@ -134,9 +134,9 @@ class Counting:
         return found
 
     def adopted(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> Shares:
-        """What a pod holds that is on the node whether there is room or not.
+        """The amounts that count for a pod on the node, even beyond the capacity.
 
-        Where its annotations name no device, it counts on that with the most room.
+        Where its annotations name no device, the device with the most room counts.
         """
         if pod.assumed_shares is not None:
             return pod.assumed_shares
@@ -145,27 +145,27 @@ class Counting:
             pool = self._pool(pod, demand, capacity) or max(
                 self.pools(demand.resource, capacity), key=lambda each: free.get(each, 0), default=None
             )
-            # Where there is no device at all, it has the first of none.
+            # Without any device, the first one counts.
             pool = pool or pool_of(demand.resource, 0)
             if amount := demand.of(capacity.get(pool, 0)):
                 found[pool] = amount
         return found
 
     def used(self, pods: Iterable[Pod], capacity: Mapping[str, int]) -> Mapping[str, int]:
-        """What the pods of a node hold together, by pool."""
+        """The amounts that the pods of a node hold together, by pool."""
         used: dict[str, int] = {}
         unplaced = []
         asked, annotated = self._demands.requests, bool(self._demands.annotations)
         for pod in pods:
             if asked.isdisjoint(pod.spec.requests.asked) and pod.assumed_shares is None and not annotated:
-                # Most pods of a cluster hold nothing counted, and the first sight of a shape asks all of them.
+                # Most pods hold nothing counted, and the first call of a shape looks at all pods.
                 continue
             shares = self.shares(pod, capacity)
             if shares is None:
                 unplaced.append(pod)
             elif shares:
                 _add(used, shares)
-        # After the others, and in an order that does not depend on who looks.
+        # After the others, in a fixed order.
         for pod in sorted(unplaced, key=lambda each: (each.start_time or 0, each.uid)):
             _add(used, self.adopted(pod, capacity, left(capacity, used)))
         return used
@@ -187,27 +187,27 @@ class Counting:
         return Insufficient(tuple(short), never) if short else found
 
     def placed(self, demands: Sequence[Demand], node: NodeInfo) -> Shares | Insufficient:
-        """Pools for these demands beside what the pods on the node hold."""
+        """Pools for these demands beside the pods on the node; or the resources that are short."""
         capacity = self.capacity(node)
         free = left(capacity, self.used(node.pods, capacity)) if capacity and node.pods else capacity
         return self.choose(demands, capacity, free)
 
     def annotations(self, shares: Shares) -> Mapping[str, str]:
-        """What the Binding carries: by resource with devices, the number of the pod's."""
+        """The annotations of the Binding: for each resource with devices, the index of the pod's device."""
         return {annotation_of(resource): str(index) for resource, index in devices_in(shares).items()}
 
     def _has_devices(self, resource: str) -> bool:
         return self._resources[resource].devices is not None
 
     def _demands_of_placed(self, pod: Pod) -> tuple[Demand, ...]:
-        """An amount that cannot be read counts as nothing: the pod is there all the same."""
+        """The demands of a pod on a node. A request that cannot be read counts as nothing."""
         demands = self.demands(pod)
         return () if isinstance(demands, Unreadable) else demands
 
     def _pool(self, pod: Pod, demand: Demand, capacity: Mapping[str, int]) -> str | None:
-        """The pool that the pod's share of this demand is in; None where that is not told.
+        """The pool of the pod's share of this demand; None where it is unknown.
 
-        Of a device that is not there (any more) per cent come to nothing: it counts on another one.
+        A percentage of a missing device is unknown, too: another device counts then.
         """
         if not self._has_devices(demand.resource):
             return demand.resource
@@ -226,14 +226,14 @@ class Counting:
             for pool in self.pools(demand.resource, capacity)
             if demand.of(capacity[pool]) <= free.get(pool, 0)
         ]
-        # Equal ones by their number, which is the order of capacity.
+        # Of equal devices the one with the lowest index.
         if devices.packing is Packing.BEST_FIT:
             return min(rooms, key=lambda room: room[0], default=(0, None))[1]
         return max(rooms, key=lambda room: room[0], default=(0, None))[1]
 
 
 def left(capacity: Mapping[str, int], used: Mapping[str, int]) -> Mapping[str, int]:
-    """What is left of each pool, not below 0."""
+    """The free amount of each pool, not below 0."""
     return {pool: max(0, amount - used.get(pool, 0)) for pool, amount in capacity.items()}
 
 

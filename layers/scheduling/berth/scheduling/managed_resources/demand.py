@@ -1,4 +1,4 @@
-"""What a pod asks for of what is counted, in its containers or in an annotation."""
+"""A pod's requests of counted resources, in its containers or in an annotation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from berth.scheduling.objects.pod import Pod, PodSpec
 
 PERCENT = 100
 
-# Given on every node to a pod whose own word is none: constant, whatever it is (fact 17).
+# Given on every node to a pod whose request cannot be read; constant, whatever the request is (fact 17).
 REASON_REQUEST = "the pod's request of {} is not an amount of at most 10^15"
 REASON_PERCENT = "the pod's request of {} is more than 100 per cent"
 REASON_ANNOTATION = "the pod's annotation {} is not an amount of at most 10^15"
@@ -21,21 +21,21 @@ REASON_ANNOTATION = "the pod's annotation {} is not an amount of at most 10^15"
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a pod asks for of one resource, above 0. percent: of one device, 1 to 100."""
+    """A pod's request of one resource, above 0. percent: the amount is a percentage of one device, 1 to 100."""
 
     resource: str
     amount: int
     percent: bool = False
 
     def of(self, size: int) -> int:
-        """The units, of a device of this size; rounded up."""
+        """The units of a device of this size, rounded up."""
         return -(-size * self.amount // PERCENT) if self.percent else self.amount
 
 
 class DemandReader:
-    """For the resources of one configuration. It remembers what specs ask for, and nothing else; threads may share it.
+    """Reads demands for the resources of one configuration. It remembers the demands of specs; threads may share it.
 
-    requests: the names in requests, annotations: those of pods, by which something is asked for.
+    requests: the resource names in container requests. annotations: the annotations of pods that request an amount.
     """
 
     def __init__(self, resources: Iterable[ManagedResource]) -> None:
@@ -51,7 +51,7 @@ class DemandReader:
         self._known: WeakKeyDictionary[PodSpec, tuple[Demand, ...] | Unreadable] = WeakKeyDictionary()
 
     def of(self, pod: Pod) -> tuple[Demand, ...] | Unreadable:
-        """What the pod asks for; empty: nothing that is counted. Unreadable names what cannot be read of it.
+        """The pod's demands; empty where it requests nothing counted. Unreadable names the field that cannot be read.
 
         By the rules of Kubernetes: the larger of the containers' sum and any init container. A pod that gives both an
         amount and per cent asks for the amount.
@@ -71,7 +71,7 @@ class DemandReader:
         return tuple(found)
 
     def _requested(self, spec: PodSpec) -> tuple[Demand, ...] | Unreadable:
-        """By the containers. Thousands of pods share a spec, and every sight of a new shape asks all of them."""
+        """The demands of the containers. Thousands of pods share a spec, and the first call of a shape reads all."""
         known = self._known.get(spec)
         if known is None:
             known = self._known[spec] = self._read(spec)
@@ -84,7 +84,7 @@ class DemandReader:
             if isinstance(demand, Unreadable):
                 return demand
             if demand is not None:
-                # A resource's own name is before that for per cent of it.
+                # The resource's own name takes precedence over its percentage.
                 found.setdefault(each.name, demand)
         return tuple(found.values())
 

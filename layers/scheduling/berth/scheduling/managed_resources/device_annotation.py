@@ -1,4 +1,4 @@
-"""Pools, and the annotation that tells a pod which device it has.
+"""Pools, and the annotation with the device of a pod.
 
 A pool is what is counted: a resource, or one of its devices. The annotation is written by bind with the Binding, one
 for each resource with devices, so that a container can have the bare number in its environment (downward API).
@@ -17,7 +17,7 @@ MAX_NAME = 63
 """Characters of an annotation's key after its prefix."""
 
 MAX_DEVICES = 256
-"""Of one resource on one node: all of them have to go into one item of the ledger."""
+"""Of one resource on one node: all devices must fit into one item of the ledger."""
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,3}", re.ASCII)
 

@@ -1,4 +1,4 @@
-"""What the arguments of all plugins have in common."""
+"""The base of all plugins' arguments."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Plugins of a user's own: a class in a module of the package `berth_plugins`, which the user adds to the layer.
+"""Custom plugins: classes in the package `berth_plugins`, which the user adds to the layer.
 
-A name in a configuration makes nothing else be imported: a document cannot run what is not there for it.
+A name in a configuration imports from this package only. A document cannot run other code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KINDS = (FilterPlugin, ScorePlugin, ClusterFilterPlugin, ClusterScorePlugin)
 
 
 class NotAPlugin(ValueError):
-    """What a name leads to is no plugin; the message says what is missing."""
+    """The name leads to no plugin; the message says what is missing."""
 
 
 def custom_plugin(name: str) -> PluginFactory:
@@ -49,7 +49,7 @@ def custom_plugin(name: str) -> PluginFactory:
 
 
 def _named(found: type[Plugin], name: str) -> type[Plugin]:
-    """Reasons and scores are told by plugin name; a plugin that has none goes by its own path."""
+    """The class with a name: reasons and scores carry it. The default is the path of the class."""
     if not isinstance(getattr(found, "name", None), str):
         found.name = name
     return found

@@ -1,4 +1,4 @@
-"""ImageLocality: nodes that have the pod's images already are better, the more so the more nodes have them."""
+"""ImageLocality: prefers nodes that have the pod's images. An image on more nodes counts more."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _MAX_BYTES_PER_CONTAINER = 1000 * _MEBIBYTE
 
 
 Sizes = tuple[int | None, ...]
-"""Of the pod's images on a node; None for one that it has not. Nodes with the same have one score."""
+"""The sizes of the pod's images on a node; None for a missing image. Nodes with equal sizes have one score."""
 
 
 @dataclass(frozen=True, slots=True)
 class _State(ClusterScore):
-    """spread: on how many of all nodes each of the pod's images is.
+    """spread: the number of nodes that have an image, for each of the pod's images.
 
-    sizes: those that were found. by_node: the number of each node's.
+    sizes: the distinct sizes of nodes. by_node: the index of each node's sizes.
     """
 
     images: Images

@@ -1,8 +1,8 @@
-"""ManagedResources: a node must have left what the pod asks for of the resources that Berth counts.
+"""ManagedResources: a node must have enough left of the counted resources that the pod requests.
 
-Berth's own, and the only authority on a resource that the scheduler ignores (fact 38). What is used is what the pods on
-the node hold, those that are being bound there included; a node with devices needs one device with enough room. Code
-and reason are those of NodeResourcesFit: evictions might help unless the node never had enough.
+Berth's own plugin. It alone decides on a resource that the scheduler ignores (fact 38). The pods on the node and the
+pods that are being bound to it use resources. A node with devices needs one device with enough room. Code and reason
+are those of NodeResourcesFit: evictions may help unless the node never has enough.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ NAME = "ManagedResources"
 
 __all__ = ["NAME", "REASON_ANNOTATION", "REASON_PERCENT", "REASON_REQUEST", "ManagedResources", "ManagedResourcesArgs"]
 
-# Given where the node's own word for what it has is none. Where it is one, and less is left: `Insufficient` and which,
-# unresolvable if the node never had enough.
+# Given where the node's capacity cannot be read. Where too little is left: `Insufficient` with the resource,
+# unresolvable if the node never has enough.
 REASON_UNREADABLE = "node(s) had an amount of {} that cannot be read"
 
 
 class ManagedResourcesScoring(StrEnum):
-    """Whether a node is the better the less is left on it (binpack), or the more (spread)."""
+    """binpack prefers nodes with less left, spread prefers nodes with more left."""
 
     BINPACK = "binpack"
     SPREAD = "spread"
 
 
 class ManagedResourcesArgs(Args):
-    """`scoring`: by what the pod asks for alone; every resource counts alike."""
+    """`scoring`: by the resources that the pod requests, all with equal weight."""
 
     scoring: ManagedResourcesScoring = Field(default=ManagedResourcesScoring.BINPACK)
 
 
 @dataclass(frozen=True, slots=True)
 class PodDemands:
-    """What the pod asks for. statuses: those given so far: the same shortage on many nodes is one Status."""
+    """The pod's demands. statuses: the statuses returned so far, so that equal shortages share one Status."""
 
     demands: tuple[Demand, ...]
     statuses: dict[tuple[tuple[str, ...], bool], Status] = field(default_factory=dict, compare=False)
 
 
 class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
-    """Without resources to count it passes every node."""
+    """Filters and scores by counted resources. Without such resources every node passes."""
 
     name = NAME
     # bind refuses a pod whose counted resources are not there, exempt or not.
@@ -71,7 +71,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
 
     @property
     def reasons(self) -> frozenset[str]:
-        """All that it may give."""
+        """All reasons that the plugin may return."""
         found = {REASON_UNREADABLE, REASON_REQUEST, REASON_PERCENT, REASON_ANNOTATION}
         return frozenset(found.union(map(insufficient, self._counting.resources)))
 
@@ -96,12 +96,12 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
         return self._score(self._shares(state.demands, node))
 
     def _shares(self, demands: Sequence[Demand], node: NodeInfo) -> list[Share]:
-        """Of each resource with all its devices, as if the pod were there."""
+        """The allocation of each resource over all its devices, with the pod on the node."""
         capacity = self._counting.capacity(node)
         free = left(capacity, self._counting.used(node.pods, capacity))
         chosen = self._counting.choose(demands, capacity, free)
         if isinstance(chosen, Insufficient):
-            # Another moment's verdict let it pass.
+            # The verdict was of another moment.
             return []
         found = []
         for demand in demands:

@@ -1,4 +1,4 @@
-"""NodePriorityLabel: a node's label says how much it is wanted; a node without it is not for these pods."""
+"""NodePriorityLabel: scores a node by the integer in its label, and rejects nodes without the label."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "NodePriorityLabel"
 
 # Given when the node has no such label. No eviction gives a node a label.
 REASON_NO_LABEL = "node(s) didn't have the priority label"
-# Given when the label is there but is no integer: neither a crash nor a silent zero.
+# Given when the label is no integer.
 REASON_NOT_AN_INTEGER = "node(s) had a priority label that is not an integer"
 
 _INTEGER = re.compile(r"-?[0-9]{1,15}", re.ASCII)
@@ -33,9 +33,9 @@ class NodePriorityLabelArgs(Args):
 
 
 class NodePriorityLabel(FilterPlugin, ScorePlugin):
-    """Filters out unlabelled nodes; the score is the label's integer as it stands, above 10 and below 0 included.
+    """Rejects unlabelled nodes. The score is the label's integer, also above 10 and below 0.
 
-    In a profile with other scores the lowest of the candidates counts 0 and the highest 100.
+    In a profile with other scores the lowest candidate gets 0 and the highest gets 100.
     """
 
     name = NAME

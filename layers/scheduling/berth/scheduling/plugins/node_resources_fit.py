@@ -1,4 +1,4 @@
-"""NodeResourcesFit: a node must have what the pod asks for; how much is left decides how good it is."""
+"""NodeResourcesFit: a node must have enough resources left for the pod. The score depends on what is left."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REASON_INSUFFICIENT = "Insufficient {}"
 
 
 class ScoringStrategyType(StrEnum):
-    """How what is left is judged."""
+    """The types of scoring strategies."""
 
     LEAST_ALLOCATED = "LeastAllocated"
     MOST_ALLOCATED = "MostAllocated"
@@ -110,9 +110,9 @@ class NodeResourcesFitArgs(Args):
 
 @dataclass(frozen=True, slots=True)
 class RequestedAmounts:
-    """What the pod asks for, as far as it is looked at: in the order in which reasons are given.
+    """The pod's requests that the filter checks, in the order of the reasons.
 
-    statuses: those given so far: the same shortage on many nodes is one Status.
+    statuses: the statuses returned so far, so that equal shortages share one Status.
     """
 
     amounts: tuple[tuple[str, int], ...]
@@ -120,7 +120,7 @@ class RequestedAmounts:
 
 
 class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredResource, ...]]):
-    """As in kube-scheduler. Its own, live, is better: its cache is fresher and it knows what is only assumed."""
+    """As in kube-scheduler. The plugin in a live scheduler is better: its cache is fresher."""
 
     name = NAME
 
@@ -163,13 +163,13 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
 
 
 def _in_order(amounts: Mapping[str, int], ignored: Callable[[str], bool]) -> tuple[tuple[str, int], ...]:
-    """cpu, memory, ephemeral-storage, then the others by name: kube-scheduler has these in no order at all."""
+    """cpu, memory, ephemeral-storage, then the others by name. kube-scheduler has no order for the others."""
     names = [*(name for name in NATIVE if name in amounts), *sorted(amounts.keys() - set(NATIVE))]
     return tuple((name, amounts[name]) for name in names if not ignored(name))
 
 
 def _rejected(state: RequestedAmounts, node: NodeInfo) -> Status:
-    """All that is short, not the first alone."""
+    """The status with every resource that is short."""
     short = [name for name, amount in state.amounts if amount > node.free.get(name, 0)]
     never = any(amount > node.allocatable.get(name, 0) for name, amount in state.amounts if name in short)
     reasons = [REASON_INSUFFICIENT.format(name) for name in short]

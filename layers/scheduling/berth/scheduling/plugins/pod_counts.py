@@ -15,7 +15,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class TopologyCounts(Generic[K]):
-    """Never changed after it was filled. A pair with the number 0 is not in it."""
+    """Numbers by key and topology value, immutable. A pair with the number 0 is not in it."""
 
     __slots__ = ("_numbers",)
 
@@ -42,10 +42,10 @@ class TopologyCounts(Generic[K]):
         return self._numbers.get(key, {})
 
     def changed(self, contributions: Mapping[tuple[K, str], int]) -> tuple[TopologyCounts[K], set[tuple[K, str]]]:
-        """With these added, and the pairs that have come or gone by it. Copies the keys that change."""
+        """The counts with these added, and the pairs that are new or gone. It copies the keys that change."""
         numbers = dict(self._numbers)
         fresh: set[K] = set()
-        turned: set[tuple[K, str]] = set()
+        changed_pairs: set[tuple[K, str]] = set()
         for (key, value), number in contributions.items():
             if not number:
                 continue
@@ -59,69 +59,69 @@ class TopologyCounts(Generic[K]):
             else:
                 del values[value]
             if not before or not before + number:
-                turned.add((key, value))
-        return TopologyCounts(numbers), turned
+                changed_pairs.add((key, value))
+        return TopologyCounts(numbers), changed_pairs
 
 
-MAX_SEEN = 100_000
-"""Pods come and go with labels of their own (of jobs, of stateful sets), and are remembered. Up to this many."""
+MAX_CLASSIFIED = 100_000
+"""Jobs and stateful sets give each pod its own labels. A counter remembers at most this many label sets."""
 
 _FEW = 8
 
 
 class PodCounter:
-    """How many of a node's pods have labels that match. What it has seen only grows: it may be shared.
+    """Counts a node's pods with matching labels. It remembers which label sets match; threads may share it.
 
-    namespaces: where the pods are that may match; None for anywhere.
+    namespaces: the namespaces of pods that may match; None for all.
     """
 
-    __slots__ = ("__weakref__", "_matches", "_matching", "_namespaces", "_seen")
+    __slots__ = ("__weakref__", "_classified", "_matches", "_matching", "_namespaces")
 
     def __init__(self, matches: Callable[[LabelSet], bool], namespaces: frozenset[str] | None = None) -> None:
         self._matches, self._namespaces = matches, namespaces
-        self._seen: set[LabelSet] = set()
+        self._classified: set[LabelSet] = set()
         self._matching: set[LabelSet] = set()
 
     @property
     def is_oversized(self) -> bool:
-        """Whether it has seen so much that it should be made anew."""
-        return len(self._seen) > MAX_SEEN
+        """Whether the counter has grown so much that a new one should replace it."""
+        return len(self._classified) > MAX_CLASSIFIED
 
     def matches(self, label_set: LabelSet) -> bool:
-        """Whether these labels do."""
-        if label_set not in self._seen:
-            self.see((label_set,))
+        """Whether these labels match."""
+        if label_set not in self._classified:
+            self.classify((label_set,))
         return label_set in self._matching
 
     def matching(self, label_sets: Mapping[LabelSet, object]) -> Set[LabelSet]:
-        """Those of these that do."""
-        self.see(label_sets)
-        # Of a set and a dictionary's keys, the smaller one is gone over.
+        """The matching ones of these label sets."""
+        self.classify(label_sets)
+        # `&` iterates over the smaller of the two.
         return self._matching & label_sets.keys()
 
-    def see(self, label_sets: Iterable[LabelSet]) -> None:
-        """Match those that it has not seen. Pods elsewhere are not remembered: there are many."""
-        seen, namespaces = self._seen, self._namespaces
+    def classify(self, label_sets: Iterable[LabelSet]) -> None:
+        """Match the new ones of these label sets. Label sets of other namespaces are not remembered: there are many."""
+        classified, namespaces = self._classified, self._namespaces
         unseen = [
             label_set
             for label_set in label_sets
-            if label_set not in seen and (namespaces is None or label_set.namespace in namespaces)
+            if label_set not in classified and (namespaces is None or label_set.namespace in namespaces)
         ]
         if unseen:
-            # In this order: what another thread finds seen must be complete.
+            # In this order: a classified label set must be complete for other threads.
             self._matching.update([label_set for label_set in unseen if self._matches(label_set)])
-            self._seen.update(unseen)
+            self._classified.update(unseen)
 
     def matches_one_of(self, pod_index: PodIndex) -> bool:
-        """Whether some pod there may match. Then its label set has been seen, and so has every other that matches."""
-        self.see(pod_index.label_sets(self._namespaces))
+        """Whether a pod in the index may match. Every label set in the index is classified then."""
+        self.classify(pod_index.label_sets(self._namespaces))
         return bool(self._matching)
 
-    def count(self, usage: Usage, *, seen: bool = False) -> int:
-        """All matching pods of the node. seen: whether those that match have been seen."""
+    def count(self, usage: Usage, *, classified: bool = False) -> int:
+        """The number of matching pods of the node. classified: whether its label sets are classified already."""
         label_sets, matching = usage.label_sets, self._matching
-        if not seen:
-            self.see(label_sets)
+        if not classified:
+            self.classify(label_sets)
         if not matching:
             return 0
         if len(matching) <= _FEW:
@@ -132,9 +132,9 @@ class PodCounter:
             return total
         return sum(number for label_set, number in label_sets.items() if label_set in matching)
 
-    def count_running(self, usage: Usage, *, seen: bool = False) -> int:
-        """Those of them that are not being deleted."""
-        total = self.count(usage, seen=seen)
+    def count_running(self, usage: Usage, *, classified: bool = False) -> int:
+        """The number of matching pods that are not terminating."""
+        total = self.count(usage, classified=classified)
         if total and usage.terminating:
             total -= sum(number for label_set, number in usage.terminating.items() if label_set in self._matching)
         return total
@@ -144,7 +144,7 @@ _SHARED: WeakValueDictionary[tuple[frozenset[str] | None, LabelSelector], PodCou
 
 
 def pod_counter(namespaces: frozenset[str] | None, selector: LabelSelector) -> PodCounter:
-    """Of the pods in these namespaces, None for any, that the selector matches. The one there is, if there is one."""
+    """The shared counter of pods in these namespaces (None for all) that the selector matches."""
     key = (namespaces, selector)
     found = _SHARED.get(key)
     if found is None or found.is_oversized:

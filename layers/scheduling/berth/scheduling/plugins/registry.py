@@ -1,4 +1,4 @@
-"""The plugins there are: one map from a name to what is built from which arguments."""
+"""The registry of plugins: by name, the constructor and the type of the arguments."""
 
 from __future__ import annotations
 

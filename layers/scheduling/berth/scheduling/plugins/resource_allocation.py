@@ -1,4 +1,4 @@
-"""How well a node's resources are used: the arithmetic behind the scores of resources.
+"""The arithmetic of scores by resources.
 
 Integers divide as in Go, towards zero, and fractions are 64-bit floating point: parity is in the last digit.
 """
@@ -30,7 +30,7 @@ CPU_AND_MEMORY = (ResourceSpec(name=CPU), ResourceSpec(name=MEMORY))
 
 @dataclass(frozen=True, slots=True)
 class ScoredResource:
-    """One resource of a score, with what the pod asks of it."""
+    """A resource of a score, with the amount that the pod requests."""
 
     name: str
     weight: int
@@ -39,7 +39,7 @@ class ScoredResource:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One resource of a node: what there is, what its pods have, and what they would have with the pod."""
+    """A resource of a node: its allocatable amount, the amount of its pods, and the amount with the pod to place."""
 
     weight: int
     allocatable: int
@@ -48,7 +48,7 @@ class Share:
 
 
 def scored_resources(resources: Iterable[ResourceSpec], requests: Mapping[str, int]) -> tuple[ScoredResource, ...]:
-    """The resources that count for the pod: a scalar one that it does not ask for is left out."""
+    """The resources that count for the pod, without scalar resources that it does not request."""
     return tuple(
         ScoredResource(each.name, each.weight or 1, requests.get(each.name, 0))
         for each in resources
@@ -57,7 +57,7 @@ def scored_resources(resources: Iterable[ResourceSpec], requests: Mapping[str, i
 
 
 def shares(wanted: Iterable[ScoredResource], node: NodeInfo, *, non_zero: bool) -> list[Share]:
-    """Of the resources that the node has. non_zero: pods that ask for no cpu or memory count with the defaults."""
+    """A share for each resource of the node. non_zero: pods without cpu or memory requests count with the defaults."""
     usage = node.usage
     found = []
     for each in wanted:
@@ -78,7 +78,7 @@ Scorer = Callable[[Sequence[Share]], int]
 
 
 def least_allocated(found: Sequence[Share]) -> int:
-    """The more is left, the better."""
+    """More left is better."""
     return _weighted(
         found,
         lambda share: (
@@ -90,7 +90,7 @@ def least_allocated(found: Sequence[Share]) -> int:
 
 
 def most_allocated(found: Sequence[Share]) -> int:
-    """The less is left, the better."""
+    """Less left is better."""
     return _weighted(found, lambda share: _percent(min(share.requested, share.allocatable), share.allocatable))
 
 

@@ -1,11 +1,10 @@
-"""ResourceSegregation: nodes with scarce resources are kept for the pods that ask for them.
+"""ResourceSegregation: nodes with scarce resources are reserved for pods that request these resources.
 
-Berth's own. The resources form one set. A pod that asks for any of them goes only to nodes that have all of those it
-asks for; a pod that asks for none stays off the nodes that have any, always (`required`) or as long as there is another
-node (`preferred`).
+Berth's own plugin. The resources form one set. A pod that requests some of them goes only to nodes that have all the
+resources it requests. A pod that requests none stays off nodes that have any: always (`required`), or as long as there
+is another node (`preferred`).
 
-What counts is a node's allocatable: a node whose device plugin has not reported yet has nothing to be kept for. A
-startup taint closes that gap.
+A node has the resources in its allocatable. Before its device plugin reports, a node has none: use a startup taint.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from berth.scheduling.plugins.arguments import Args
 
 NAME = "ResourceSegregation"
 
-# Given to a pod that asks for none of the resources, on a node that has one. Evictions do not change that.
+# Given to a pod that requests none of the resources, on a node that has one.
 REASON_RESERVED = "node(s) were reserved for pods that ask for their resources"
-# Given to a pod that asks for one, on a node that has not. Whether enough of it is left is for NodeResourcesFit to say.
+# Given to a pod that requests one, on a node without it. NodeResourcesFit checks the amount.
 REASON_MISSING = "node(s) didn't have the resources that the pod asks for"
 
 _RESERVED = unresolvable(NAME, REASON_RESERVED)
@@ -35,7 +34,7 @@ _MISSING = unresolvable(NAME, REASON_MISSING)
 
 
 class SegregationMode(StrEnum):
-    """Whether pods that ask for none of the resources may overflow onto the nodes that have them, as a last choice."""
+    """Whether pods that request none of the resources may use the nodes that have them as a last choice."""
 
     REQUIRED = "required"
     PREFERRED = "preferred"
@@ -63,7 +62,7 @@ RequestedResources = frozenset[str]
 
 
 class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[RequestedResources]):
-    """The state: which of the resources the pod asks for. Amounts of 0 count neither there nor on the node."""
+    """The state: the resources that the pod requests. An amount of 0 does not count, of a pod or of a node."""
 
     name = NAME
     reads_pods = False

@@ -1,4 +1,4 @@
-"""InterPodAffinity: where other pods are decides where a pod may be and had better be."""
+"""InterPodAffinity: filters and scores nodes by the pods that run on nodes of the same topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""InterPodAffinity, filter: pods that must be together, and pods that must not."""
+"""InterPodAffinity, filter: required affinity and anti-affinity."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "InterPodAffinity"
 
-# Given when the pods that the pod must be affinity are not there. Evictions bring nobody.
+# Given when no pod matches the pod's affinity. Evictions do not change that.
 REASON_AFFINITY = "node(s) didn't match pod affinity rules"
-# Given when a pod is there that the pod must be anti_affinity from.
+# Given when a pod matches the pod's anti-affinity.
 REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
-# Given when a pod is there that must be anti_affinity from the pod.
+# Given when the anti-affinity of another pod matches the pod.
 REASON_EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 _NO_AFFINITY = unresolvable(NAME, REASON_AFFINITY)
@@ -99,7 +99,7 @@ class State(ClusterFilter):
             if value is None:
                 return False
             present = present and _number(self.affinity, self.extra_affinity, term.topology_key, value) > 0
-        # The first of pods that belong together: nobody else matches, and it matches its own terms.
+        # The first pod of a group: no other pod matches, and the pod matches its own terms.
         return present or (self.terms.matches_itself and self._is_first())
 
     def _is_first(self) -> bool:
@@ -121,16 +121,16 @@ class State(ClusterFilter):
         if not names:
             return self if terms is self.terms else replace(self, terms=terms), ()
         affinity, anti_affinity, existing_anti_affinity = self._changes(terms, names, delta, snapshot)
-        now_affinity, turned_affinity = self.affinity.changed(affinity)
-        now_anti_affinity, turned_anti_affinity = self.anti_affinity.changed(anti_affinity)
-        now_existing_anti_affinity, turned_existing_anti_affinity = self.existing_anti_affinity.changed(
+        now_affinity, changed_affinity = self.affinity.changed(affinity)
+        now_anti_affinity, changed_anti_affinity = self.anti_affinity.changed(anti_affinity)
+        now_existing_anti_affinity, changed_existing_anti_affinity = self.existing_anti_affinity.changed(
             existing_anti_affinity
         )
         later = State(terms, now_affinity, now_anti_affinity, now_existing_anti_affinity)
         if later.skips is not self.skips or (terms.matches_itself and bool(self.affinity) is not bool(now_affinity)):
             return later, None
-        turned = turned_affinity | turned_anti_affinity | turned_existing_anti_affinity
-        return later, [name for key, value in turned for name in snapshot.names_in(key, value)]
+        changed_pairs = changed_affinity | changed_anti_affinity | changed_existing_anti_affinity
+        return later, [name for key, value in changed_pairs for name in snapshot.names_in(key, value)]
 
     def _changes(
         self, terms: Terms, names: Collection[str], delta: SnapshotDelta, snapshot: Snapshot
@@ -139,7 +139,7 @@ class State(ClusterFilter):
         own = bool(terms.affinity or terms.anti_affinity)
         for name in names:
             before, after = delta.before[name], snapshot.nodes.get(name)
-            # Most pods that come or go have no anti-affinity: then both have the very same counts of it.
+            # Most pods have no anti-affinity. Then both nodes share one object of these counts.
             barred = (
                 before is None
                 or after is None

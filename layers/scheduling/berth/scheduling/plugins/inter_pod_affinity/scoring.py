@@ -1,4 +1,4 @@
-"""InterPodAffinity, score: pods that are better together, and pods that are better apart."""
+"""InterPodAffinity, score: preferred affinity and anti-affinity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from berth.scheduling.fields.selectors import Labels
 from berth.scheduling.framework.plugin import ClusterScore
 from berth.scheduling.framework.score_scaling import min_max_normalize
 from berth.scheduling.objects import NodeInfo, Pod, PodSpec
-from berth.scheduling.plugins.inter_pod_affinity.terms import NO_LABELS, affected_nodes, own_term
+from berth.scheduling.plugins.inter_pod_affinity.terms import NO_LABELS, affected_nodes, resolve_term
 from berth.scheduling.plugins.pod_counts import TopologyCounts
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.indexes import PodIndex
@@ -20,7 +20,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class Preferences:
-    """What the pod prefers, and what pods on nodes would prefer, for pods of one shape."""
+    """The preferred terms of the pod, and the terms of pods on nodes that match it, for pods of one shape."""
 
     def __init__(self, pod: Pod, snapshot: Snapshot, hard_weight: int) -> None:
         self.pod, self.hard_weight = pod, hard_weight
@@ -29,13 +29,13 @@ class Preferences:
         self._own = [
             (each.weight, term.topology_key, term.counter())
             for each in pod.spec.pod_affinity.preferred
-            for term in (own_term(each.term, snapshot.namespaces),)
+            for term in (resolve_term(each.term, snapshot.namespaces),)
         ]
         self._others: dict[PodSpec, tuple[tuple[str, int], ...]] = {}
 
     @property
     def is_oversized(self) -> bool:
-        """Whether it has seen so many labels that it should be made anew."""
+        """Whether it has classified so many labels that it should be made anew."""
         return any(counter.is_oversized for _, _, counter in self._own)
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
@@ -43,16 +43,16 @@ class Preferences:
         return affected_nodes([counter for _, _, counter in self._own], self._weights_of, delta)
 
     def match_any_pod(self, pod_index: PodIndex) -> bool:
-        """Whether some pod there may matter. Then all that match have been seen."""
+        """Whether a pod in the index may count. Then every matching label set is classified."""
         matched = [counter.matches_one_of(pod_index) for _, _, counter in self._own]
         return any(matched) or any(self._weights_of(spec) for spec in pod_index.specs)
 
-    def pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
-        """What the pods on the node add to the score of every node of that topology. seen: see PodCounter."""
+    def pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
+        """What the pods on the node add to the score of every node of that topology. classified: see PodCounter."""
         labels = node.labels
         for weight, key, counter in self._own:
             if key in labels:
-                number = counter.count(node.usage, seen=seen)
+                number = counter.count(node.usage, classified=classified)
                 if number:
                     yield key, labels[key], weight * number
         for spec, number in node.usage.specs_with_affinity.items():
@@ -78,7 +78,7 @@ class Preferences:
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterScore):
-    """weights: what each topology is worth. sums: of each node's topologies."""
+    """weights: the weight of each topology value. sums: the sum of a node's topology values."""
 
     preferences: Preferences
     weights: TopologyCounts[str]
@@ -89,7 +89,7 @@ class State(ClusterScore):
         """Count over all nodes."""
         if not preferences.match_any_pod(snapshot.pod_index):
             return cls(preferences, TopologyCounts(), NodeValues(snapshot.positions.size))
-        pairs = (pair for node in snapshot.nodes.values() for pair in preferences.pairs(node, seen=True))
+        pairs = (pair for node in snapshot.nodes.values() for pair in preferences.pairs(node, classified=True))
         return cls(preferences, TopologyCounts.of(pairs), NodeValues(snapshot.positions.size))
 
     def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:

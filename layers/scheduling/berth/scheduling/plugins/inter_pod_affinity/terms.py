@@ -22,8 +22,8 @@ NOTHING: tuple[Pairs, Pairs, Pairs] = ({}, {}, {})
 
 
 @dataclass(frozen=True, slots=True)
-class OwnTerm:
-    """A term of the incoming pod, its namespaceSelector resolved to the namespaces there are."""
+class IncomingPodTerm:
+    """A term of the incoming pod. Its namespaceSelector is resolved to the existing namespaces."""
 
     topology_key: str
     selector: LabelSelector
@@ -31,17 +31,17 @@ class OwnTerm:
     any_namespace: bool
 
     def matches(self, label_set: LabelSet) -> bool:
-        """Whether a pod with these labels is one that the term means."""
+        """Whether the term matches a pod with these labels."""
         if not self.any_namespace and label_set.namespace not in self.namespaces:
             return False
         return self.selector.matches(label_set.labels)
 
     def counter(self) -> PodCounter:
-        """Counts the pods that it means."""
+        """The counter of matching pods."""
         return pod_counter(None if self.any_namespace else self.namespaces, self.selector)
 
 
-def _counter_of_all(terms: tuple[OwnTerm, ...]) -> PodCounter:
+def _counter_of_all(terms: tuple[IncomingPodTerm, ...]) -> PodCounter:
     if len(terms) == 1:
         return terms[0].counter()
     anywhere = not terms or any(term.any_namespace for term in terms)
@@ -49,7 +49,7 @@ def _counter_of_all(terms: tuple[OwnTerm, ...]) -> PodCounter:
     return PodCounter(lambda label_set: all(term.matches(label_set) for term in terms), namespaces)
 
 
-def own_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> OwnTerm:
+def resolve_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> IncomingPodTerm:
     """As kube-scheduler resolves it.
 
     It lists the namespaces that the selector matches, and then matches the selector a second time, against no labels
@@ -57,15 +57,15 @@ def own_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> OwnTerm
     """
     selector = term.namespace_selector
     if selector.nothing or selector.everything:
-        return OwnTerm(term.topology_key, term.selector, term.namespaces, selector.everything)
+        return IncomingPodTerm(term.topology_key, term.selector, term.namespaces, selector.everything)
     listed = {name for name, labels in namespaces.items() if selector.matches(labels)}
-    return OwnTerm(term.topology_key, term.selector, term.namespaces | listed, selector.matches(NO_LABELS))
+    return IncomingPodTerm(term.topology_key, term.selector, term.namespaces | listed, selector.matches(NO_LABELS))
 
 
 def affected_nodes(
     counters: Collection[PodCounter], counts: Callable[[PodSpec], object], delta: SnapshotDelta
 ) -> Collection[str]:
-    """The nodes of a delta that were reset, or on which pods came, went or changed that match or whose spec counts."""
+    """The nodes of a delta that were reset, or on which a matching pod moved."""
     names: list[Collection[str]] = []
     for pod_moves in delta.pod_moves:
         for counter in counters:
@@ -87,8 +87,8 @@ class Terms:
         self.pod = pod
         self.namespaces = snapshot.namespaces
         self.namespace_labels: Labels = snapshot.namespaces.get(pod.namespace, NO_LABELS)
-        self.affinity = tuple(own_term(term, snapshot.namespaces) for term in affinity.required)
-        self.anti_affinity = tuple(own_term(term, snapshot.namespaces) for term in affinity.anti_required)
+        self.affinity = tuple(resolve_term(term, snapshot.namespaces) for term in affinity.required)
+        self.anti_affinity = tuple(resolve_term(term, snapshot.namespaces) for term in affinity.anti_required)
         self.matches_itself = bool(self.affinity) and all(term.matches(pod.label_set) for term in self.affinity)
         self._affinity_counter = _counter_of_all(self.affinity)
         self._anti_affinity_counters = tuple(term.counter() for term in self.anti_affinity)
@@ -96,7 +96,7 @@ class Terms:
 
     @property
     def is_oversized(self) -> bool:
-        """Whether it has seen so many labels that it should be made anew."""
+        """Whether it has classified so many labels that it should be made anew."""
         return any(counter.is_oversized for counter in (self._affinity_counter, *self._anti_affinity_counters))
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
@@ -113,11 +113,11 @@ class Terms:
         affinity: list[tuple[str, str, int]] = []
         if self.affinity and self._affinity_counter.matches_one_of(pod_index):
             for node in nodes:
-                affinity += self.affinity_pairs(node, seen=True)
+                affinity += self.affinity_pairs(node, classified=True)
         anti_affinity: list[tuple[str, str, int]] = []
         if any(some_anti_affinity):
             for node in nodes:
-                anti_affinity += self.anti_affinity_pairs(node, seen=True)
+                anti_affinity += self.anti_affinity_pairs(node, classified=True)
         existing_anti_affinity: list[tuple[str, str, int]] = []
         if any(self._keys_of(spec) for spec in pod_index.specs):
             for node in nodes:
@@ -125,22 +125,22 @@ class Terms:
                     existing_anti_affinity += self.existing_anti_affinity_pairs(node)
         return TopologyCounts.of(affinity), TopologyCounts.of(anti_affinity), TopologyCounts.of(existing_anti_affinity)
 
-    def affinity_pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
-        """How many pods on the node match all terms of the affinity, for each term. seen: see PodCounter."""
-        number = self._affinity_counter.count(node.usage, seen=seen) if self.affinity else 0
+    def affinity_pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
+        """How many pods on the node match all terms of the affinity, for each term. classified: see PodCounter."""
+        number = self._affinity_counter.count(node.usage, classified=classified) if self.affinity else 0
         return _pairs(self.affinity, node, number) if number else ()
 
-    def anti_affinity_pairs(self, node: NodeInfo, *, seen: bool = False) -> Iterable[tuple[str, str, int]]:
+    def anti_affinity_pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
         """How many pods on the node match a term of the anti-affinity, each by itself."""
         pairs: list[tuple[str, str, int]] = []
         for term, counter in zip(self.anti_affinity, self._anti_affinity_counters, strict=True):
-            number = counter.count(node.usage, seen=seen)
+            number = counter.count(node.usage, classified=classified)
             if number:
                 pairs += _pairs((term,), node, number)
         return pairs
 
     def existing_anti_affinity_pairs(self, node: NodeInfo) -> Iterable[tuple[str, str, int]]:
-        """How many pods on the node must be anti_affinity from the pod, by where that is."""
+        """How many pods on the node have anti-affinity that matches the pod, by topology."""
         pairs = []
         for spec, number in node.usage.specs_with_anti_affinity.items():
             for key in self._keys_of(spec):
@@ -174,13 +174,13 @@ class Terms:
         return keys
 
 
-def _pairs(terms: Iterable[OwnTerm], node: NodeInfo, number: int) -> list[tuple[str, str, int]]:
+def _pairs(terms: Iterable[IncomingPodTerm], node: NodeInfo, number: int) -> list[tuple[str, str, int]]:
     labels = node.labels
     return [(key, labels[key], number) for term in terms if (key := term.topology_key) in labels]
 
 
 def sum_pairs(pairs: Iterable[tuple[str, str, int]]) -> Pairs:
-    """One number a pair."""
+    """The sum of the numbers of each pair."""
     found: Pairs = defaultdict(int)
     for key, value, number in pairs:
         found[key, value] += number

@@ -1,4 +1,4 @@
-"""PodTopologySpread: the pods of a workload evenly over zones, racks, nodes."""
+"""PodTopologySpread: spreads the pods of a workload evenly over zones, racks or nodes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _INVALID = error_status(NAME, REASON_INVALID)
 
 
 class DefaultingType(StrEnum):
-    """What pods without constraints get: kube-scheduler's own two soft ones, or those of the list."""
+    """The constraints of pods without any: kube-scheduler's two soft ones, or those of the list."""
 
     SYSTEM = "System"
     LIST = "List"
 
 
 class NodeInclusionPolicy(StrEnum):
-    """Whether nodes that the pod could not go to are left out of the count."""
+    """Whether the count leaves out nodes that the pod cannot go to."""
 
     HONOR = "Honor"
     IGNORE = "Ignore"
@@ -91,7 +91,7 @@ _SYSTEM_DEFAULTS = (
 
 
 class PodTopologySpread(ClusterFilterPlugin, ClusterScorePlugin):
-    """As in kube-scheduler. What must be filters, what should be scores."""
+    """As in kube-scheduler. DoNotSchedule constraints filter, ScheduleAnyway constraints score."""
 
     name = NAME
 

@@ -1,4 +1,4 @@
-"""Which constraints hold for a pod: its own, or the defaults."""
+"""The constraints of a pod: its own, or the defaults."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Constraint:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Where a pod's constraints come from: which of its own count, and what holds for pods without any.
+    """The source of constraints: the action of the pod's own constraints that count, and the defaults.
 
-    system_defaults: the defaults are kube-scheduler's own; they put up with nodes that lack a topology key.
+    system_defaults: the defaults are kube-scheduler's own. They accept nodes without a topology key.
     """
 
     action: UnsatisfiableConstraintAction
@@ -44,7 +44,7 @@ def constraints_of(
     defaults: Iterable[TopologySpreadConstraint],
     snapshot: Snapshot,
 ) -> tuple[Constraint, ...] | Invalid:
-    """The pod's own with this action. The defaults, with the selector of its workloads, where it has none at all."""
+    """The pod's own constraints with this action; the defaults, with its workloads' selector, where it has none."""
     own = pod.spec.topology_spread
     if own:
         return _with_action(own, action, pod, None)

@@ -1,4 +1,4 @@
-"""How many pods each topology value has, and where one more would be too many."""
+"""The number of pods of each topology value, and the values that accept no further pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PodTopologySpread, filter: no topology may get too far ahead of the least."""
+"""PodTopologySpread, filter: the skew between topology values is limited."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_PODS: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterFilter):
-    """extra: by constraint, the pods that are only assumed to come or go, by topology value."""
+    """extra: the pods that preemption tries to add or remove, by constraint and topology value."""
 
     spread: Spread
     domains: tuple[DomainCounts, ...]
@@ -40,9 +40,9 @@ class State(ClusterFilter):
         """Count over all nodes."""
         pods: list[dict[str, int]] = [{} for _ in spread.constraints]
         nodes: list[dict[str, int]] = [{} for _ in spread.constraints]
-        spread.see(snapshot)
+        spread.classify(snapshot)
         for node in snapshot.nodes.values() if spread.constraints else ():
-            for index, value, number in spread.domains(node, seen=True):
+            for index, value, number in spread.domains(node, classified=True):
                 pods[index][value] = pods[index].get(value, 0) + number
                 nodes[index][value] = nodes[index].get(value, 0) + 1
         return cls(

@@ -1,4 +1,4 @@
-"""PodTopologySpread, score: topologies with fewer of the pods are better."""
+"""PodTopologySpread, score: topology values with fewer matching pods are better."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IGNORED: Place = ()
 
 @dataclass(frozen=True, slots=True)
 class State(ClusterScore):
-    """pods: by constraint and topology value, over all nodes. places: those that were found. by_node: their numbers."""
+    """pods: by constraint and topology value. places: the distinct places. by_node: the index of each node's place."""
 
     spread: Spread
     pods: tuple[Mapping[str, int], ...]
@@ -36,9 +36,9 @@ class State(ClusterScore):
     def of(cls, spread: Spread, snapshot: Snapshot) -> State:
         """Count over all nodes."""
         pods: list[dict[str, int]] = [defaultdict(int) for _ in spread.constraints]
-        spread.see(snapshot)
+        spread.classify(snapshot)
         for node in snapshot.nodes.values() if spread.constraints else ():
-            for index, value, number in spread.domains(node, seen=True):
+            for index, value, number in spread.domains(node, classified=True):
                 pods[index][value] += number
         return cls(spread, tuple(pods), DistinctValues(), NodeValues(snapshot.positions.size))
 
@@ -61,8 +61,8 @@ class State(ClusterScore):
         for index, each in enumerate(spread.constraints):
             value = node.labels.get(each.topology_key)
             if value is not None and each.topology_key == HOSTNAME:
-                # Its pods have been seen: with the snapshot that was counted over, or with a delta since.
-                place.append(spread.count(index, node, seen=True))
+                # Its label sets are classified: with the counted snapshot, or with a delta since then.
+                place.append(spread.count(index, node, classified=True))
             else:
                 place.append(value)
         return tuple(place)

@@ -1,4 +1,4 @@
-"""Which nodes and pods the constraints of a pod count."""
+"""The nodes and pods that the constraints of a pod count."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class Spread:
         ]
 
     def at(self, snapshot: Snapshot) -> Spread:
-        """The same for a later snapshot: itself, unless the pod's workloads or the labels seen make another one."""
+        """The spread for a later snapshot: itself, unless the pod's workloads changed or a counter is oversized."""
         defaulted = not self.pod.spec.topology_spread and snapshot.workloads is not self._workloads
         if not defaulted and not any(counter.is_oversized for counter in self._counters):
             return self
         again = spread_of(self.pod, self._rules, snapshot)
         if isinstance(again, Invalid):
             return self
-        again.see(snapshot)
+        again.classify(snapshot)
         return again
 
     def selects_itself(self, index: int) -> bool:
@@ -84,21 +84,21 @@ class Spread:
             found.append(index)
         return found
 
-    def see(self, snapshot: Snapshot) -> None:
+    def classify(self, snapshot: Snapshot) -> None:
         """Match the pods of a whole snapshot at once."""
         for counter in self._counters:
             counter.matches_one_of(snapshot.pod_index)
 
-    def count(self, index: int, node: NodeInfo, *, seen: bool = False) -> int:
+    def count(self, index: int, node: NodeInfo, *, classified: bool = False) -> int:
         """How many pods on the node count: not those that are being deleted. A selector `{}` counts nothing."""
         if self.constraints[index].selector.everything:
             return 0
-        return self._counters[index].count_running(node.usage, seen=seen)
+        return self._counters[index].count_running(node.usage, classified=classified)
 
-    def domains(self, node: NodeInfo, *, seen: bool = False) -> list[tuple[int, str, int]]:
+    def domains(self, node: NodeInfo, *, classified: bool = False) -> list[tuple[int, str, int]]:
         """Constraint, topology value and number of pods, for each constraint that counts the node.
 
-        seen: whether it is a node of a snapshot that the counters have seen.
+        classified: whether the node's label sets are classified already.
         """
         labels = node.labels
         if self.requires_all and not labels.keys() >= self._keys:
@@ -106,22 +106,22 @@ class Spread:
         included = self.included(node)
         if self._shared is not None and included is self._all:
             # As it mostly is: one selector for all constraints, and no policy that leaves the node out.
-            number = self._shared.count_running(node.usage, seen=seen)
+            number = self._shared.count_running(node.usage, classified=classified)
             return [(index, labels.get(key, ""), number) for index, key in self._counted]
         # A node without the label is the domain of the empty value, where it counts at all.
         return [
-            (index, labels.get(key, ""), self.count(index, node, seen=seen))
+            (index, labels.get(key, ""), self.count(index, node, classified=classified))
             for index, key in self._counted
             if index in included
         ]
 
     def affected_nodes(self, delta: SnapshotDelta, snapshot: Snapshot) -> Collection[str]:
-        """The nodes of a delta that may count otherwise after it. All pods that came with it have been seen then."""
+        """The nodes of a delta whose counts may change. It classifies the label sets of added pods."""
         if not self.constraints:
             return ()
         for node in [snapshot.nodes[name] for name in delta.reset if name in snapshot.nodes]:
             for counter in self._counters:
-                counter.see(node.usage.label_sets)
+                counter.classify(node.usage.label_sets)
         # Most constraints of a pod have the same selector, and so one counter.
         counters = dict.fromkeys(self._counters)
         return delta.reset.union(
@@ -134,7 +134,7 @@ class Spread:
         )
 
     def has_equal_counts(self, before: NodeInfo, after: NodeInfo) -> bool:
-        """Whether a node that had pods come or go, and did not change itself, counts as it did."""
+        """Whether a node with moved pods has the same counts as before."""
         if self._shared is None or before.labels is not after.labels or before.taints is not after.taints:
             return False
         return self._shared.count_running(before.usage) == self._shared.count_running(after.usage)
