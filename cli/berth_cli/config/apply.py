@@ -34,7 +34,7 @@ def apply(file: Path, stack: str | None, table: str | None, region: str | None) 
     """
     require_stack_or_table(stack, table)
     configuration = load_configuration(file, None)
-    for doubt in configuration.doubts:
+    for doubt in configuration.warnings:
         click.echo(f"{display_name(file)}: warning: {doubt}", err=True)
     # Imported here: the AWS SDK takes longer to import than the validation takes.
     import boto3

@@ -47,7 +47,7 @@ def check(file: Path, output: str) -> None:
         click.echo(orjson.dumps({"file": name, **description_document(result)}, option=orjson.OPT_INDENT_2))
     elif isinstance(result, BerthConfiguration):
         click.echo(f"{name} is valid: {describe(result)}")
-        for doubt in result.doubts:
+        for doubt in result.warnings:
             click.echo(f"{name}: warning: {doubt}", err=True)
     else:
         for field_error in result:
@@ -83,7 +83,7 @@ def description_document(result: BerthConfiguration | Sequence[FieldError]) -> d
         return {"valid": False, "errors": errors}
     return {
         "valid": True,
-        "warnings": list(result.doubts),
+        "warnings": list(result.warnings),
         "profile": result.profile,
         "plugins": _plugins(result, result.profile),
         "profiles": {

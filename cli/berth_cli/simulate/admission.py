@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 
-from berth.scheduling.fields.reading import Object, an_object, objects, string_map, text, texts
+from berth.scheduling.fields.reading import (
+    Object,
+    read_object,
+    read_object_list,
+    read_string,
+    read_string_map,
+    read_strings,
+)
 from berth.scheduling.fields.resources import is_pod_level
 from berth.scheduling.objects import PriorityClass
 from berth.scheduling.preemption.priority import priority_class_of
@@ -38,7 +45,7 @@ class PriorityClasses:
         """
         if spec.get("priority") is not None:
             return
-        name = text(spec.get("priorityClassName"), "Pod.spec.priorityClassName")
+        name = read_string(spec.get("priorityClassName"), "Pod.spec.priorityClassName")
         found = priority_class_of(name, self._by_name)
         if found is None:
             raise AdmissionDenied(f"no PriorityClass with name {name} was found")
@@ -52,20 +59,20 @@ class PriorityClasses:
 def admit(manifest: Object, classes: PriorityClasses) -> Object:
     """The v1.Pod as the API server would store it; a stored pod is unchanged. Raises Malformed and AdmissionDenied."""
     pod = deepcopy(manifest)
-    metadata = pod["metadata"] = an_object(pod.get("metadata"), "Pod.metadata")
-    spec = pod["spec"] = an_object(pod.get("spec"), "Pod.spec")
+    metadata = pod["metadata"] = read_object(pod.get("metadata"), "Pod.metadata")
+    spec = pod["spec"] = read_object(pod.get("spec"), "Pod.spec")
     set_identity(metadata)
     if not spec.get("schedulerName"):
         spec["schedulerName"] = DEFAULT_SCHEDULER
     classes.resolve(spec)
     for field in ("containers", "initContainers"):
-        for container in objects(spec.get(field), f"Pod.spec.{field}"):
+        for container in read_object_list(spec.get(field), f"Pod.spec.{field}"):
             _default_requests(container, f"Pod.spec.{field}[]")
             if spec.get("hostNetwork") is True:
                 _set_host_ports(container, f"Pod.spec.{field}[].ports")
     _default_pod_requests(spec)
     _add_default_tolerations(spec)
-    _merge_label_keys(spec, string_map(metadata.get("labels"), "Pod.metadata.labels"))
+    _merge_label_keys(spec, read_string_map(metadata.get("labels"), "Pod.metadata.labels"))
     return pod
 
 
@@ -80,15 +87,15 @@ def set_identity(metadata: Object) -> None:
 
 def _default_requests(container: Object, path: str) -> None:
     """A limit without a request is also the request."""
-    resources = an_object(container.get("resources"), f"{path}.resources")
-    limits = an_object(resources.get("limits"), f"{path}.resources.limits")
+    resources = read_object(container.get("resources"), f"{path}.resources")
+    limits = read_object(resources.get("limits"), f"{path}.resources.limits")
     if limits:
-        resources["requests"] = limits | an_object(resources.get("requests"), f"{path}.resources.requests")
+        resources["requests"] = limits | read_object(resources.get("requests"), f"{path}.resources.requests")
 
 
 def _set_host_ports(container: Object, path: str) -> None:
     """With hostNetwork, a container port is also the host port."""
-    for port in objects(container.get("ports"), path):
+    for port in read_object_list(container.get("ports"), path):
         if not port.get("hostPort"):
             port["hostPort"] = port.get("containerPort")
 
@@ -96,22 +103,22 @@ def _set_host_ports(container: Object, path: str) -> None:
 def _default_pod_requests(spec: Object) -> None:
     """A pod-level limit is also the pod-level request, except for resources that a container requests."""
     path = "Pod.spec.resources"
-    resources = an_object(spec.get("resources"), path)
-    limits = an_object(resources.get("limits"), f"{path}.limits")
+    resources = read_object(spec.get("resources"), path)
+    limits = read_object(resources.get("limits"), f"{path}.limits")
     requested = {
         name
         for field in ("containers", "initContainers")
-        for container in objects(spec.get(field), f"Pod.spec.{field}")
-        for name in an_object(an_object(container.get("resources"), path).get("requests"), path)
+        for container in read_object_list(spec.get(field), f"Pod.spec.{field}")
+        for name in read_object(read_object(container.get("resources"), path).get("requests"), path)
     }
     found = {name: amount for name, amount in limits.items() if is_pod_level(name) and name not in requested}
     if found:
-        resources["requests"] = found | an_object(resources.get("requests"), f"{path}.requests")
+        resources["requests"] = found | read_object(resources.get("requests"), f"{path}.requests")
 
 
 def _add_default_tolerations(spec: Object) -> None:
     """Tolerate not-ready and unreachable nodes for 300 s (admission plugin DefaultTolerationSeconds)."""
-    tolerations = objects(spec.get("tolerations"), "Pod.spec.tolerations")
+    tolerations = read_object_list(spec.get("tolerations"), "Pod.spec.tolerations")
     for key in _NOT_READY:
         if not any(
             each.get("key") in (None, "", key) and each.get("effect") in (None, "", _NO_EXECUTE) for each in tolerations
@@ -122,13 +129,13 @@ def _add_default_tolerations(spec: Object) -> None:
 
 def _merge_label_keys(spec: Object, labels: Mapping[str, str]) -> None:
     """Merge `matchLabelKeys` and `mismatchLabelKeys` of pod affinity into the selector that is evaluated."""
-    affinity = an_object(spec.get("affinity"), "Pod.spec.affinity")
+    affinity = read_object(spec.get("affinity"), "Pod.spec.affinity")
     for kind in ("podAffinity", "podAntiAffinity"):
         path = f"Pod.spec.affinity.{kind}"
-        rules = an_object(affinity.get(kind), path)
-        terms = objects(rules.get("requiredDuringSchedulingIgnoredDuringExecution"), path)
-        for weighted in objects(rules.get("preferredDuringSchedulingIgnoredDuringExecution"), path):
-            terms.append(an_object(weighted.get("podAffinityTerm"), path))
+        rules = read_object(affinity.get(kind), path)
+        terms = read_object_list(rules.get("requiredDuringSchedulingIgnoredDuringExecution"), path)
+        for weighted in read_object_list(rules.get("preferredDuringSchedulingIgnoredDuringExecution"), path):
+            terms.append(read_object(weighted.get("podAffinityTerm"), path))
         for term in terms:
             _merge_into(term, labels, path)
 
@@ -137,13 +144,13 @@ def _merge_into(term: Object, labels: Mapping[str, str], path: str) -> None:
     selector = term.get("labelSelector")
     if selector is None:
         return
-    selector = an_object(selector, f"{path}.labelSelector")
+    selector = read_object(selector, f"{path}.labelSelector")
     added = [
         {"key": key, "operator": operator, "values": [labels[key]]}
         for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
-        for key in texts(term.get(field), f"{path}.{field}")
+        for key in read_strings(term.get(field), f"{path}.{field}")
         if key in labels
     ]
-    before = objects(selector.get("matchExpressions"), f"{path}.labelSelector.matchExpressions")
+    before = read_object_list(selector.get("matchExpressions"), f"{path}.labelSelector.matchExpressions")
     # A stored term contains both the keys and the merged expressions.
     selector["matchExpressions"] = before + [each for each in added if each not in before]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from berth.scheduling.fields.reading import Malformed, Object, an_object, integer
+from berth.scheduling.fields.reading import Malformed, Object, read_integer, read_object
 from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth_cli.simulate.admission import DEFAULT_NAMESPACE, AdmissionDenied, PriorityClasses, admit
 from berth_cli.simulate.documents import InvalidInput, display_name, parse_objects, read_input
@@ -27,7 +27,7 @@ class Manifests:
     @property
     def names(self) -> set[tuple[object, object]]:
         """(namespace, name) of the pods; pods of the cluster with these names are replaced."""
-        found = (an_object(pod["metadata"], "Pod.metadata") for pod in self.pods)
+        found = (read_object(pod["metadata"], "Pod.metadata") for pod in self.pods)
         return {(metadata.get("namespace"), metadata.get("name")) for metadata in found}
 
     def stored(self, classes: PriorityClasses) -> list[Object]:
@@ -71,8 +71,8 @@ def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
 
 def _as_new_pod(manifest: Object, number: int) -> Object:
     """A stored pod is treated as deleted and created again: without node and status."""
-    metadata = dict(an_object(manifest.get("metadata"), "Pod.metadata"))
-    spec = dict(an_object(manifest.get("spec"), "Pod.spec"))
+    metadata = dict(read_object(manifest.get("metadata"), "Pod.metadata"))
+    spec = dict(read_object(manifest.get("spec"), "Pod.spec"))
     metadata.pop("deletionTimestamp", None)
     spec.pop("nodeName", None)
     metadata["namespace"] = metadata.get("namespace") or DEFAULT_NAMESPACE
@@ -96,14 +96,14 @@ def _read(stored: Object) -> Pod:
 
 
 def _name(manifest: Object) -> object:
-    return an_object(manifest["metadata"], "Pod.metadata").get("name")
+    return read_object(manifest["metadata"], "Pod.metadata").get("name")
 
 
 def _pods_of(manifest: Object, kind: str) -> Iterator[Object]:
     """The pods of a workload, numbered; except for a StatefulSet, real controllers use random suffixes."""
-    metadata, spec = an_object(manifest.get("metadata"), f"{kind}.metadata"), an_object(manifest.get("spec"), kind)
-    template = an_object(spec.get("template"), f"{kind}.spec.template")
-    of_template = an_object(template.get("metadata"), f"{kind}.spec.template.metadata")
+    metadata, spec = read_object(manifest.get("metadata"), f"{kind}.metadata"), read_object(manifest.get("spec"), kind)
+    template = read_object(spec.get("template"), f"{kind}.spec.template")
+    of_template = read_object(template.get("metadata"), f"{kind}.spec.template.metadata")
     controller = _controller(manifest, kind)
     owner = {
         "apiVersion": controller.get("apiVersion"),
@@ -129,17 +129,17 @@ def _pods_of(manifest: Object, kind: str) -> Iterator[Object]:
 def _replicas(spec: Object, kind: str) -> int:
     """The number of pods; for a Job, the number that run in parallel."""
     if kind != "Job":
-        found = integer(spec.get("replicas"), f"{kind}.spec.replicas")
+        found = read_integer(spec.get("replicas"), f"{kind}.spec.replicas")
         return 1 if found is None else found
-    parallelism = integer(spec.get("parallelism"), "Job.spec.parallelism")
-    completions = integer(spec.get("completions"), "Job.spec.completions")
+    parallelism = read_integer(spec.get("parallelism"), "Job.spec.parallelism")
+    completions = read_integer(spec.get("completions"), "Job.spec.completions")
     running = 1 if parallelism is None else parallelism
     return running if completions is None else min(running, completions)
 
 
 def _controller(manifest: Object, kind: str) -> Object:
     """The controller of the pods. A Deployment's pods belong to a ReplicaSet, whose selector PodTopologySpread uses."""
-    metadata = an_object(manifest.get("metadata"), f"{kind}.metadata")
+    metadata = read_object(manifest.get("metadata"), f"{kind}.metadata")
     return {
         **manifest,
         "kind": "ReplicaSet" if kind == "Deployment" else kind,

@@ -15,9 +15,9 @@ from itertools import compress, repeat
 from operator import eq
 
 from berth.scheduling.evaluation.evaluation import Evaluation
-from berth.scheduling.evaluation.evaluation_cache import Evaluations
-from berth.scheduling.evaluation.filter_result import FilterResult
+from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
+from berth.scheduling.evaluation.verdicts import FilterResult
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.score_scaling import MAX_EXTENDER_PRIORITY
@@ -79,7 +79,7 @@ class ControlLoop:
             weight,
             explain_placed,
         )
-        self._evaluations = Evaluations()
+        self._evaluations = EvaluationCache()
         self._preemptor = Preemptor(extender)
 
     def run(self, pods: Iterable[Pod]) -> Iterator[Outcome]:
@@ -117,8 +117,8 @@ class ControlLoop:
         if prefilter_status is not None:
             return self._prefilter_outcome(pod, prefilter_status, evaluation)
         result = self._filter(pod, evaluation)
-        feasible: Sequence[str] = result.passed
-        rejected = result.dropped
+        feasible: Sequence[str] = result.feasible
+        rejected = result.rejected
         error = next((status for status in rejected.values() if status.code is Code.ERROR and status.plugin), None)
         if error is not None:
             return Outcome(pod, message=f'running Filter plugin "{error.plugin}": {error.message}')
@@ -149,9 +149,9 @@ class ControlLoop:
 
     def _filter(self, pod: Pod, evaluation: Evaluation) -> FilterResult:
         """Filter by the scheduler's own plugins."""
-        result = evaluation.statuses.split(self._names)
+        result = evaluation.statuses.filter_nodes(self._names)
         exceptions = nominated_verdicts(evaluation, self.snapshot, pod, self._names.names)
-        return result.amended(exceptions) if exceptions else result
+        return result.with_statuses(exceptions) if exceptions else result
 
     def _extender_filter(self, pod: Pod, feasible: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:
         """Filter by the extender. The pod's nominated node is tried first, alone (fact 10)."""

@@ -9,9 +9,9 @@ import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import Pod
-from berth.scheduling.preemption.evaluator import NoCandidate
-from berth.scheduling.preemption.victim_review import LeftOut
-from berth.scheduling.preemption.victims import Worse
+from berth.scheduling.preemption.evaluator import NoCandidateReason
+from berth.scheduling.preemption.victim_review import NodeRejection
+from berth.scheduling.preemption.victims import Criterion
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
@@ -108,12 +108,12 @@ def test_reports_why_other_nodes_were_not_chosen() -> None:
     assert found.node == "best"
     assert found.preemption is not None
     assert found.preemption.others() == {
-        "same": Worse.TIED,
-        "earlier": Worse.START,
-        "higher": Worse.HIGHEST,
-        "more": Worse.SUM,
-        "equals": NoCandidate.NO_VICTIMS,
-        "off": NoCandidate.NOT_HELPFUL,
+        "same": Criterion.TIED,
+        "earlier": Criterion.START,
+        "higher": Criterion.HIGHEST,
+        "more": Criterion.SUM,
+        "equals": NoCandidateReason.NO_VICTIMS,
+        "off": NoCandidateReason.NOT_HELPFUL,
     }
 
 
@@ -163,7 +163,7 @@ def test_nodes_rejected_by_policy_are_no_candidates() -> None:
     )
     assert placement(found) == ("good", ["c"])
     assert found.preemption is not None
-    assert found.preemption.others() == {"barred": LeftOut.BARRED, "dropped": NoCandidate.NOT_HELPFUL}
+    assert found.preemption.others() == {"barred": NodeRejection.BARRED, "dropped": NoCandidateReason.NOT_HELPFUL}
 
 
 def test_pod_rejected_by_policy_only_evicts_no_pod() -> None:
@@ -209,5 +209,5 @@ def test_selects_best_node_accepted_by_policy(choose: str) -> None:
     [found], _ = run(*objects, waiting("urgent"), document=document)
     assert placement(found) == ("b", ["on-b"])
     assert found.preemption is not None
-    wanted = {"all": Worse.HIGHEST, "one": LeftOut.NOT_BEST}
+    wanted = {"all": Criterion.HIGHEST, "one": NodeRejection.NOT_BEST}
     assert found.preemption.others() == {"a": wanted[choose]}

@@ -11,7 +11,7 @@ from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
 from berth.scheduling.preemption.evaluator import select
 from berth.scheduling.preemption.victims import Victims
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.victim_cache import VictimCache
+from berth_cli.simulate.scheduler.victim_cache import VictimCache
 from tests.unit.scheduling.preemption.preempting import NODE, PROFILE, placed, read, snapshot, urgent
 
 
@@ -74,7 +74,7 @@ def test_remembers_victims_within_the_range_of_priorities(monkeypatch: pytest.Mo
         calls.append(pod.priority or 0)
         return select(evaluation, pod, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("berth_cli.simulate.victim_cache.select", counted)
+    monkeypatch.setattr("berth_cli.simulate.scheduler.victim_cache.select", counted)
     cluster = snapshot(NODE, placed("fifty", 50, cpu="3"), placed("ten", 10, cpu="1"))
     preemptors = Preemptors(cluster)
     local = LocalEvaluation.of(PROFILE, read(urgent()), cluster)
