@@ -22,7 +22,7 @@ from berth_cli.serve.watcher_thread import watcher_thread
 from tests.bench.figures import Family, Figure
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import PRIORITY, labelled_object
-from tests.fakes.api_server import kubernetes_on_loopback
+from tests.fakes.api_server import verified_kubernetes
 
 NODES = 200
 EVENTS = 50
@@ -48,9 +48,9 @@ def _measure() -> Iterator[Figure]:
 def _seconds() -> Iterator[float]:
     draw = random.Random(7)
     before = os.environ.copy()
-    with kubernetes_on_loopback() as kubernetes, tempfile.TemporaryDirectory() as folder:
+    with verified_kubernetes() as kubernetes, tempfile.TemporaryDirectory() as folder:
         kubernetes.nodes = [labelled_object(f"node-{index}", "0") for index in range(NODES)]
-        source = local_stack.kubeconfig_environment(kubeconfig_for(kubernetes.host, Path(folder)))
+        source = local_stack.kubeconfig_environment(kubeconfig_for(kubernetes.host, Path(folder), kubernetes.authority))
         stack = local_stack.start(BerthConfiguration(), source)
         cache = node_cache(PolicySettings.from_environ(os.environ), "bench")
         stack.run_watcher_once()

@@ -132,7 +132,7 @@ def _bind(function: str, chunks: list[bytes]) -> Measured:
     from tests.builders.kubeconfigs import kubeconfig_for
 
     with TemporaryDirectory() as directory:
-        os.environ["BERTH_KUBECONFIG"] = str(kubeconfig_for("http://127.0.0.1:9", Path(directory)))
+        os.environ["BERTH_KUBECONFIG"] = str(kubeconfig_for("https://127.0.0.1:9", Path(directory)))
         os.environ["BERTH_LEDGER_TABLE"] = "ledger"
         imports, app = timed(lambda: _loaded(function, chunks))
         body = {"PodName": "train-0", "PodNamespace": "ml", "PodUID": "uid", "Node": "n10"}

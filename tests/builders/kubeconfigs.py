@@ -20,8 +20,9 @@ def kubeconfig(server: str, user: Mapping[str, object] | None = None, **cluster:
     }
 
 
-def kubeconfig_for(server: str, directory: Path) -> Path:
-    """The same as a file."""
+def kubeconfig_for(server: str, directory: Path, authority: str = "") -> Path:
+    """The same as a file. authority: the server's, as `certificate-authority-data` has it."""
     path = directory / "kubeconfig"
-    path.write_text(yaml.safe_dump(kubeconfig(server)))
+    cluster: dict[str, object] = {"certificate-authority-data": authority} if authority else {}
+    path.write_text(yaml.safe_dump(kubeconfig(server, None, **cluster)))
     return path

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import select
 import socket
 import ssl
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlsplit
 
 import orjson
+
+from tests.builders.certificates import self_signed
 
 NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
@@ -105,6 +110,8 @@ class KubernetesOnLoopback:
     requests: list[Received] = field(default_factory=list)
     histories: dict[str, History] = field(default_factory=lambda: {path: History() for path in RESOURCES})
     host: str = ""
+    authority: str = ""
+    """Of a server with https: its authority as `certificate-authority-data` has it."""
 
     def add_pod(self, name: str, uid: str, node: str = "", namespace: str = "ml") -> None:
         """A pod of this name; one that had it before is replaced."""
@@ -270,6 +277,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class's name for it
         """Silent."""
+
+
+@contextmanager
+def verified_kubernetes() -> Iterator[KubernetesOnLoopback]:
+    """A server with https, as every kubeconfig demands it."""
+    with tempfile.TemporaryDirectory() as directory:
+        certificate, key = self_signed(Path(directory), "api-server")
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certificate, key)
+        authority = base64.b64encode(certificate.read_bytes()).decode()
+    with kubernetes_on_loopback(tls) as kubernetes:
+        kubernetes.authority = authority
+        yield kubernetes
 
 
 @contextmanager

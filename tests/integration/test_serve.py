@@ -25,7 +25,7 @@ from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
 from tests.builders.nodes import labelled_object, node_object
 from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
-from tests.fakes.api_server import KubernetesOnLoopback, kubernetes_on_loopback
+from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
 
 # The entry point of the `berth` command, in this interpreter.
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "serve"]
@@ -216,14 +216,14 @@ def test_logs_one_line_per_failure(dump: Path) -> None:
 
 @pytest.fixture
 def kubernetes() -> Iterator[KubernetesOnLoopback]:
-    with kubernetes_on_loopback() as kubernetes:
+    with verified_kubernetes() as kubernetes:
         kubernetes.nodes = [labelled_object("n10", "10"), node_object("plain")]
         kubernetes.add_pod("train-0", "uid-train-0")
         yield kubernetes
 
 
 def test_live_cluster_is_listed_bound_and_woken(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
-    served = start("--kubeconfig", str(kubeconfig_for(kubernetes.host, tmp_path)), "--port", "0")
+    served = start("--kubeconfig", str(kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)), "--port", "0")
     caller = Caller(served.port)
     request = body_of(cache_mode(["n10", "plain"]))
     assert caller.post("/scheduler/filter", request).json["NodeNames"] == ["n10"]
@@ -244,10 +244,10 @@ def test_live_cluster_is_listed_bound_and_woken(kubernetes: KubernetesOnLoopback
 
 def test_bind_uses_binder_kubeconfig(kubernetes: KubernetesOnLoopback, tmp_path: Path) -> None:
     binder = tmp_path / "binder"
-    binder.write_text(yaml.safe_dump(kubeconfig(kubernetes.host, {"token": "of-bind"})))
-    served = start(
-        "--kubeconfig", str(kubeconfig_for(kubernetes.host, tmp_path)), f"--binder-kubeconfig={binder}", "--port=0"
-    )
+    authority = {"certificate-authority-data": kubernetes.authority}
+    binder.write_text(yaml.safe_dump(kubeconfig(kubernetes.host, {"token": "of-bind"}, **authority)))
+    watcher = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+    served = start("--kubeconfig", str(watcher), f"--binder-kubeconfig={binder}", "--port=0")
     caller = Caller(served.port)
     assert caller.post("/scheduler/bind", body_of(binding())).json == {"Error": ""}
     eventually(lambda: any(request.query.get("watch") for request in kubernetes.requests), PATIENCE)
@@ -264,7 +264,7 @@ def test_rejects_binder_kubeconfig_without_live_cluster(dump: Path) -> None:
 
 
 def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:
-    with kubernetes_on_loopback() as gone:
+    with verified_kubernetes() as gone:
         host = gone.host
     served = start("--kubeconfig", str(kubeconfig_for(host, tmp_path)), "--port", "0")
     caller = Caller(served.port)
@@ -312,7 +312,7 @@ def test_rejects_invalid_kubeconfig(tmp_path: Path) -> None:
 
 
 def test_rejects_invalid_binder_kubeconfig(tmp_path: Path) -> None:
-    watchers, binders = kubeconfig_for("http://127.0.0.1:1", tmp_path), tmp_path / "binder"
+    watchers, binders = kubeconfig_for("https://127.0.0.1:1", tmp_path), tmp_path / "binder"
     binders.write_text("kind: ConfigMap")
     line = refused("--kubeconfig", str(watchers), "--binder-kubeconfig", str(binders), "--port", "0")
     assert line.startswith(f"Error: kubeconfig {binders}: ")

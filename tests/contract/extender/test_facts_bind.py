@@ -15,7 +15,7 @@ from berth.extender.outcomes import BindOutcome
 from berth.extender.reply import Reply
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
-from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
+from tests.fakes.api_server import Fault, KubernetesOnLoopback, verified_kubernetes
 from tests.fakes.binder import ScriptedBinder, Step, created, lost, pod_missing, pod_on, pod_unread, refused
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.verbs import call
@@ -187,7 +187,7 @@ def test_fact_23_nothing_is_asked_when_the_time_is_over_before() -> None:
 
 @pytest.fixture
 def kubernetes() -> Iterator[KubernetesOnLoopback]:
-    with kubernetes_on_loopback() as kubernetes:
+    with verified_kubernetes() as kubernetes:
         kubernetes.add_pod("train-0", "uid-train-0")
         yield kubernetes
 
@@ -197,7 +197,7 @@ def load_bind(
     kubernetes: KubernetesOnLoopback, load_function: Callable[..., Callable[..., Any]], tmp_path: Path
 ) -> Callable[[str], Callable[..., Any]]:
     """Loads bind's own function, connected to this API server, with this httpTimeout."""
-    kubeconfig = kubeconfig_for(kubernetes.host, tmp_path)
+    kubeconfig = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
     return lambda http_timeout: load_function(
         "bind", {"BERTH_KUBECONFIG": str(kubeconfig), "BERTH_HTTP_TIMEOUT": http_timeout}
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
-from tests.fakes.api_server import kubernetes_on_loopback
+from tests.fakes.api_server import verified_kubernetes
 from tests.fakes.log_lines import LogLines
 from tests.fakes.verbs import call
 
@@ -25,16 +25,16 @@ def test_a_kubeconfig_that_cannot_be_read_is_an_error_and_is_read_again(
     assert [(line["level"], line["outcome"]) for line in log_lines.all()] == [
         ("WARNING", "failure-cluster-unavailable")
     ]
-    with kubernetes_on_loopback() as kubernetes:
+    with verified_kubernetes() as kubernetes:
         kubernetes.add_pod("train-0", "uid-train-0")
-        kubeconfig_for(kubernetes.host, tmp_path)
+        kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
         assert call(handler, body_of(binding()), "bind").error == ""
         assert kubernetes.node_of("train-0") == "n10"
 
 
 def test_an_api_server_that_is_away_is_an_error_that_says_what_to_check(load_function: Load, tmp_path: Path) -> None:
-    with kubernetes_on_loopback() as gone:
-        kubeconfig = kubeconfig_for(gone.host, tmp_path)
+    with verified_kubernetes() as gone:
+        kubeconfig = kubeconfig_for(gone.host, tmp_path, gone.authority)
     handler = load_function("bind", {"BERTH_KUBECONFIG": str(kubeconfig)})
     assert call(handler, body_of(binding()), "bind").error == (
         f"the API server did not confirm the binding: {gone.host} cannot be reached; "

@@ -15,7 +15,7 @@ from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.ledger import new_ledger
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
-from tests.fakes.api_server import KubernetesOnLoopback, kubernetes_on_loopback
+from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
 from tests.fakes.verbs import call
 from tests.unit.reservations.ledger.ledger_tables import new_table
 
@@ -25,7 +25,7 @@ COUNTS = json.dumps({"managedResources": [{"name": LICENCE}], "nodeCache": {"max
 
 @pytest.fixture
 def kubernetes() -> Iterator[KubernetesOnLoopback]:
-    with kubernetes_on_loopback() as kubernetes:
+    with verified_kubernetes() as kubernetes:
         for name in ("train-0", "train-1", "train-2"):
             kubernetes.add_pod(name, f"uid-{name}")
             pod = kubernetes.pods["ml", name]
@@ -63,7 +63,7 @@ def load(
     return load_function(
         "bind",
         {
-            "BERTH_KUBECONFIG": str(kubeconfig_for(kubernetes.host, tmp_path)),
+            "BERTH_KUBECONFIG": str(kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)),
             "BERTH_LEDGER_TABLE": ledger._table,
             "BERTH_CONFIGURATION": configuration,
         },

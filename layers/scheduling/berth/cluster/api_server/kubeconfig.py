@@ -1,12 +1,18 @@
-"""Where the API server is and who we are there: a kubeconfig, from a file or from Secrets Manager.
+"""A kubeconfig: the address of the API server and the credentials for it, from a file or from Secrets Manager.
 
-Messages name cause and remedy, and no part of the content.
+A file belongs to the user who runs Berth: it may name other files and commands, as for kubectl. A secret is data: who
+may write it must not be able to run a command in the function, read its files or redirect its traffic. In both, the
+server is https and is verified. Messages name cause and remedy, and quote no part of the content but field names.
 """
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import yaml
 from botocore.exceptions import BotoCoreError, ClientError
@@ -19,41 +25,92 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager.client import SecretsManagerClient
 
 
+CLUSTER_FIELDS = frozenset({"server", "certificate-authority-data"})
+"""What a secret may say of the cluster."""
+
+USER_FIELDS = frozenset({"token", "client-certificate-data", "client-key-data"})
+"""What a secret may say of the user."""
+
+
 def from_file(path: Path) -> Configuration:
-    """Raises ClusterUnavailable."""
+    """Exec plugins and files are used as kubectl uses them. Raises ClusterUnavailable."""
     try:
         text = path.read_text()
     except OSError as error:
         raise ClusterUnavailable(f"kubeconfig {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ClusterUnavailable(f"kubeconfig {path} is not text") from error
-    return _configuration(text, f"kubeconfig {path}", base_path=path.parent)
+    where = f"kubeconfig {path}"
+    document = _document(text, where)
+    _resolve_paths(document, path.parent)
+    return _configuration(document, where)
 
 
 def from_secret(client: SecretsManagerClient, secret_id: str) -> Configuration:
-    """The secret's string is a kubeconfig with certificates and token inside, no paths. Raises ClusterUnavailable."""
+    """Only `CLUSTER_FIELDS` and `USER_FIELDS` of the current context are taken. Raises ClusterUnavailable."""
+    where = "the kubeconfig secret"
     try:
         text = client.get_secret_value(SecretId=secret_id).get("SecretString", "")
     except (ClientError, BotoCoreError) as error:
-        raise ClusterUnavailable(f"the kubeconfig secret cannot be read: {error}") from error
-    return _configuration(text, "the kubeconfig secret", base_path=None)
+        raise ClusterUnavailable(f"{where} cannot be read: {error}") from error
+    return _configuration(_data_only(_document(text, where), where), where)
 
 
-def _configuration(text: str, where: str, base_path: Path | None) -> Configuration:
+def _document(text: str, where: str) -> dict[str, object]:
     try:
         document = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a ValueError of a date that there is not
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: a date that does not exist
         # Not the parser's own message: it quotes the line, and lines of a kubeconfig are credentials.
         raise ClusterUnavailable(f"{where} is not YAML") from error
     if not isinstance(document, dict):
         raise ClusterUnavailable(f"{where} is not a kubeconfig")
-    if base_path is not None:
-        _resolve_paths(document, base_path)
+    return document
+
+
+def _data_only(document: dict[str, object], where: str) -> dict[str, object]:
+    """A kubeconfig of the current context alone, with nothing in it but data."""
+    context = _by_name(document, "contexts", "context").get(document.get("current-context"))
+    if context is None:
+        raise ClusterUnavailable(f"{where} has no context of the name in current-context")
+    cluster = _by_name(document, "clusters", "cluster").get(context.get("cluster"), {})
+    user = _by_name(document, "users", "user").get(context.get("user"), {})
+    if cluster.get("insecure-skip-tls-verify") is False:
+        cluster = {name: value for name, value in cluster.items() if name != "insecure-skip-tls-verify"}
+    _refuse_other_fields(cluster, CLUSTER_FIELDS, "cluster", where)
+    _refuse_other_fields(user, USER_FIELDS, "user", where)
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "cluster", "cluster": cluster}],
+        "users": [{"name": "user", "user": user}],
+        "contexts": [{"name": "context", "context": {"cluster": "cluster", "user": "user"}}],
+        "current-context": "context",
+    }
+
+
+def _refuse_other_fields(fields: Mapping[str, object], allowed: frozenset[str], section: str, where: str) -> None:
+    for name, value in fields.items():
+        if name == "insecure-skip-tls-verify":
+            raise ClusterUnavailable(_UNVERIFIED.format(where=where))
+        if name not in allowed:
+            raise ClusterUnavailable(
+                f"{where}: {section} has the field {str(name)[:64]!r}, which a secret must not have; "
+                f"it may have {', '.join(sorted(allowed))}"
+            )
+        if not isinstance(value, str):
+            raise ClusterUnavailable(f"{where}: {section}.{name} is not a string")
+
+
+_UNVERIFIED = "{where} has insecure-skip-tls-verify; Berth always verifies: set certificate-authority-data instead"
+
+
+def _configuration(document: dict[str, object], where: str) -> Configuration:
     configuration = Configuration()
     try:
-        load_kube_config_from_dict(  # type: ignore[no-untyped-call]
-            document, client_configuration=configuration, persist_config=False
-        )
+        with _without_plugin_output():
+            load_kube_config_from_dict(  # type: ignore[no-untyped-call]
+                document, client_configuration=configuration, persist_config=False
+            )
     except ConfigException as error:
         raise ClusterUnavailable(f"{where}: {error}") from error
     except OSError as error:
@@ -63,14 +120,41 @@ def _configuration(text: str, where: str, base_path: Path | None) -> Configurati
         raise ClusterUnavailable(f"{where} has not the form of a kubeconfig; see what kubectl says of it") from error
     if not configuration.host:
         raise ClusterUnavailable(f"{where} names no server")
+    _refuse_server(configuration.host, where)
     if not configuration.verify_ssl:
-        raise ClusterUnavailable(
-            f"{where} has insecure-skip-tls-verify; Berth always verifies: set certificate-authority-data instead"
-        )
+        raise ClusterUnavailable(_UNVERIFIED.format(where=where))
     if not configuration.api_key and not configuration.cert_file and _has_exec_plugin(document):
         # The client only logs that the plugin failed, and would go on as anonymous.
         raise ClusterUnavailable(f"{where}: its exec plugin gave no credentials; run its command by hand to see why")
     return configuration
+
+
+def _refuse_server(server: str, where: str) -> None:
+    """Credentials go to the server as they are: it must be one that proves who it is."""
+    try:
+        parts = urlsplit(server)
+        usable = parts.scheme == "https" and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ClusterUnavailable(f"{where}: server is not an https:// address")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ClusterUnavailable(f"{where}: server has more than a host, a port and a path")
+
+
+@contextmanager
+def _without_plugin_output() -> Iterator[None]:
+    """The Kubernetes client logs what an exec plugin writes to standard error, and plugins print credentials there."""
+    root = logging.getLogger()
+    root.addFilter(_is_not_of_the_client)
+    try:
+        yield
+    finally:
+        root.removeFilter(_is_not_of_the_client)
+
+
+def _is_not_of_the_client(record: logging.LogRecord) -> bool:
+    return record.module != "kube_config"
 
 
 def _has_exec_plugin(document: dict[str, object]) -> bool:
