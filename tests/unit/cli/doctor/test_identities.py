@@ -17,7 +17,7 @@ from berth_cli.doctor.options import InputErrors, Options
 from tests.builders.kubeconfigs import kubeconfig_for
 
 REGION = "eu-central-1"
-SERVER = "http://127.0.0.1:1"
+SERVER = "https://127.0.0.1:1"
 
 
 @pytest.fixture
