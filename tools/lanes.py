@@ -51,7 +51,7 @@ class Result(StrEnum):
 class Step:
     """A make target, with its variables in each lane; None: the lane is without it.
 
-    `figure`: a regular expression for what the table shows of its output; the last match counts, and without one the
+    `figure`: a regular expression for what the table shows of its output: all its matches. Without one it shows the
     last line.
     """
 
@@ -71,8 +71,8 @@ STEPS = (
     Step("lint", figure=r"no issues found in \d+ source files"),
     Step("test", figure=PYTEST),
     Step("demo"),
-    Step("docs"),
-    Step("validate"),
+    Step("docs", figure="Documentation built in .*"),
+    Step("validate", figure="is a valid SAM Template"),
     Step("scan"),
     Step("build", figure=PYTEST),
     Step("wheel", change=None),
@@ -82,7 +82,7 @@ STEPS = (
     Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s"),
     Step("simulation", change="N=200", nightly=None, figure=r"\d+ binds cut short.*"),
     Step("soak", change=None, nightly="N=2000 BINDS=60000", figure=r"\d+ binds by .*"),
-    Step("parity", change="N=1000 LEAST=250", nightly="N=20000 LEAST=5000"),
+    Step("parity", change="N=1000 LEAST=250", nightly="N=20000 LEAST=5000", figure=r"\w+: \d+ of \d+ cases differ"),
     Step("e2e-core", nightly=None, figure=PYTEST),
     Step("e2e", change=None, figure=PYTEST),
     Step("sam-local-core", nightly=None),
@@ -166,8 +166,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def figure(step: Step, output: str) -> str:
     """What the table shows of a step's output."""
     if step.figure:
-        found = re.findall(step.figure, output)
-        return found[-1].strip("= ")[:FIGURE_WIDTH] if found else ""
+        return "; ".join(found.strip("= ") for found in re.findall(step.figure, output))[:FIGURE_WIDTH]
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("make")]
     return lines[-1][:FIGURE_WIDTH] if lines else ""
 

@@ -65,8 +65,8 @@ def test_nightly_shows_the_end_of_what_failed_and_keeps_all_of_it(
         pytest.param(
             Step("test", figure=PYTEST),
             "3 passed in 1.00s\n== 9 passed, 1 skipped in 2.50s ==\nhint",
-            "9 passed, 1 skipped in 2.50s",
-            id="the last match",
+            "3 passed in 1.00s; 9 passed, 1 skipped in 2.50s",
+            id="all matches",
         ),
         pytest.param(Step("test", figure=PYTEST), "nothing like it", "", id="no match"),
         pytest.param(Step("demo"), "one\ntwo\n\nmake: *** Error 1\n", "two", id="the last line that is not make's"),
