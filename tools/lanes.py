@@ -15,8 +15,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -101,27 +101,61 @@ class Ended:
     figure: str
 
 
-class Terminated(BaseException):
-    """SIGTERM has come."""
+class Interrupted(BaseException):
+    """Ctrl-C or SIGTERM has come."""
 
 
-def run(lane: Lane, steps: Iterable[Step], logs: Path, *, make: Sequence[str] = ("make",)) -> list[Ended]:
+class Interrupts:
+    """Ctrl-C and SIGTERM. They raise Interrupted inside `raising` only; one that comes elsewhere waits for it.
+
+    So none gets lost while a step starts, when there is nothing to end yet.
+    """
+
+    def __init__(self) -> None:
+        self._came = self._raises = False
+
+    def handle(self) -> None:
+        """From now on. A shell has its background jobs ignore Ctrl-C, and their children too; a handler ends both."""
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, self._handler)
+
+    @contextmanager
+    def raising(self) -> Iterator[None]:
+        """Where an interrupt may raise."""
+        self._raises = True
+        try:
+            if self._came:
+                raise Interrupted
+            yield
+        finally:
+            self._raises = False
+
+    def _handler(self, *_: object) -> None:
+        self._came = True
+        if self._raises:
+            raise Interrupted
+
+
+def run(
+    lane: Lane, steps: Iterable[Step], logs: Path, interrupts: Interrupts, *, make: Sequence[str] = ("make",)
+) -> list[Ended]:
     """Run the lane's steps one after another: a change stops at the first failure. Returns those that have run."""
     commands = [(step, command) for step in steps if (command := step.command(lane)) is not None]
     ended: list[Ended] = []
     for number, (step, command) in enumerate(commands, 1):
         print(f"== {number}/{len(commands)} make {' '.join(command)}", flush=True)
-        ended.append(_run_step(step, [*make, *command], logs / f"{step.target}.log", shown=lane is Lane.CHANGE))
+        log = logs / f"{step.target}.log"
+        ended.append(_run_step(step, [*make, *command], log, interrupts, shown=lane is Lane.CHANGE))
         last = ended[-1]
         print(f"== make {last.command}: {last.result}, {last.seconds:.0f} s  {last.figure}", flush=True)
         if last.result is Result.INTERRUPTED or (last.result is Result.FAILED and lane is Lane.CHANGE):
             break
         if last.result is Result.FAILED:
-            _print_tail(logs / f"{step.target}.log")
+            _print_tail(log)
     return ended
 
 
-def _run_step(step: Step, command: list[str], log: Path, *, shown: bool) -> Ended:
+def _run_step(step: Step, command: list[str], log: Path, interrupts: Interrupts, *, shown: bool) -> Ended:
     log.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     with log.open("wb") as output:
@@ -136,9 +170,10 @@ def _run_step(step: Step, command: list[str], log: Path, *, shown: bool) -> Ende
         )
         assert process.stdout is not None
         try:
-            _copy(process.stdout, output, shown=shown)
-            result = Result.FAILED if process.wait() else Result.PASSED
-        except (KeyboardInterrupt, Terminated):
+            with interrupts.raising():
+                _copy(process.stdout, output, shown=shown)
+                result = Result.FAILED if process.wait() else Result.PASSED
+        except Interrupted:
             _end(process)
             result = Result.INTERRUPTED
     name = " ".join(command[command.index(step.target) :])
@@ -192,17 +227,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="lanes", description="Run a lane of checks.")
     parser.add_argument("lane", type=Lane, choices=list(Lane), metavar="change|nightly")
     lane: Lane = parser.parse_args(arguments).lane
-    # A shell has its background jobs ignore Ctrl-C, and their children with them. A handler ends that for both.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, _terminate)
-    ended = run(lane, STEPS, LOGS / lane)
+    interrupts = Interrupts()
+    interrupts.handle()
+    ended = run(lane, STEPS, LOGS / lane, interrupts)
     print(f"\n{table(ended)}")
     results = {step.result for step in ended}
     return 130 if Result.INTERRUPTED in results else int(Result.FAILED in results)
-
-
-def _terminate(*_: object) -> None:
-    raise Terminated
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.lanes import PROJECT, PYTEST, STEPS, Ended, Lane, Result, Step, figure, run, table
+from tools.lanes import PROJECT, PYTEST, STEPS, Ended, Interrupts, Lane, Result, Step, figure, run, table
 
 # Stands for make: each target is a line of shell.
 MAKE = ("sh", "-c", 'case $0 in good) echo "7 things";; bad) echo broken; exit 3;; *) echo "$0 $*";; esac')
@@ -39,20 +39,25 @@ def test_nightly_does_all_that_a_change_does_at_least_as_large() -> None:
 def test_a_change_stops_at_the_first_failure_and_nightly_goes_on(
     tmp_path: Path, lane: Lane, wanted: list[tuple[str, Result]]
 ) -> None:
-    ended = run(lane, (GOOD, BAD, GOOD), tmp_path, make=MAKE)
+    ended = run(lane, (GOOD, BAD, GOOD), tmp_path, Interrupts(), make=MAKE)
     assert [(step.command, step.result) for step in ended] == wanted
 
 
 def test_each_lane_has_its_own_variables_and_leaves_out_what_is_not_its_own(tmp_path: Path) -> None:
     steps = (Step("parity", change="N=1 LEAST=2", nightly="N=9"), Step("soak", change=None))
-    assert [step.figure for step in run(Lane.CHANGE, steps, tmp_path, make=MAKE)] == ["parity N=1 LEAST=2"]
-    assert [step.figure for step in run(Lane.NIGHTLY, steps, tmp_path, make=MAKE)] == ["parity N=9", "soak"]
+    assert [step.figure for step in run(Lane.CHANGE, steps, tmp_path, Interrupts(), make=MAKE)] == [
+        "parity N=1 LEAST=2"
+    ]
+    assert [step.figure for step in run(Lane.NIGHTLY, steps, tmp_path, Interrupts(), make=MAKE)] == [
+        "parity N=9",
+        "soak",
+    ]
 
 
 def test_nightly_shows_the_end_of_what_failed_and_keeps_all_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run(Lane.NIGHTLY, (GOOD, BAD), tmp_path, make=MAKE)
+    run(Lane.NIGHTLY, (GOOD, BAD), tmp_path, Interrupts(), make=MAKE)
     shown = capsys.readouterr().out
     assert "   broken\n" in shown
     assert str(tmp_path / "bad.log") in shown
@@ -87,6 +92,18 @@ def test_the_table_has_a_line_for_each_step_and_a_sum() -> None:
     ]
 
 
+def test_an_interrupt_that_comes_between_two_steps_ends_the_next_one(tmp_path: Path) -> None:
+    interrupts = Interrupts()
+    interrupts.handle()
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        [ended] = run(Lane.NIGHTLY, (GOOD, GOOD), tmp_path, interrupts, make=MAKE)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    assert ended.result is Result.INTERRUPTED
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_step_and_prints_the_table_of_what_has_run(tmp_path: Path, sent: signal.Signals) -> None:
     started = tmp_path / "started"
@@ -97,7 +114,7 @@ def test_an_interrupt_ends_the_step_and_prints_the_table_of_what_has_run(tmp_pat
         "lanes.STEPS = (lanes.Step('good'), lanes.Step('slow'), lanes.Step('good'))\n"
         "make = ('sh', '-c', 'if [ $0 = slow ]; then touch ' + sys.argv[2] + '; exec sleep 600; fi; echo done')\n"
         "run = lanes.run\n"
-        "lanes.run = lambda lane, steps, logs: run(lane, steps, logs, make=make)\n"
+        "lanes.run = lambda *arguments: run(*arguments, make=make)\n"
         "sys.exit(lanes.main(['nightly']))\n"
     )
     lanes = subprocess.Popen(
