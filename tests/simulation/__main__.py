@@ -41,14 +41,14 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     chosen = parser.parse_args()
     if chosen.seed is not None:
-        return table_errors([ran(chosen.seed)], time.monotonic())
+        return report([ran(chosen.seed)], time.monotonic())
     seeds = range(chosen.first, chosen.first + chosen.histories)
     started = time.monotonic()
     with ProcessPoolExecutor(chosen.jobs) as processes:
-        return table_errors(processes.map(ran, seeds, chunksize=10), started)
+        return report(processes.map(ran, seeds, chunksize=10), started)
 
 
-def table_errors(histories: Iterable[Ran], started: float) -> int:
+def report(histories: Iterable[Ran], started: float) -> int:
     """Print what broke, as it breaks, and the sum."""
     count = steps = broken = 0
     for history in histories:

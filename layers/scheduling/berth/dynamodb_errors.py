@@ -58,3 +58,8 @@ class TableErrors:
             raise self.unavailable(error) from error
         found: Mapping[str, AttributeValueTypeDef] | None = error.response.get("Item")  # type: ignore[assignment]
         return found or None
+
+
+def cache_table_errors(table: str) -> TableErrors:
+    """The errors of the node cache's table, which holds the applied configuration too."""
+    return TableErrors("node cache", table, "BERTH_CACHE_TABLE")

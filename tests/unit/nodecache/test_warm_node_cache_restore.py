@@ -54,7 +54,9 @@ class Image:
         reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
         self.cache = WarmNodeCache(self.table, reader, configurations, self.clock, pytest.fail)
         reservations = LedgerReservations(InMemoryLedgerTable(), lambda: "id", time.time, call_seconds=1)
-        self.counted = CountingConfiguration(self.table, configurations, reservations, self.clock, pytest.fail)
+        self.counted = CountingConfiguration(
+            self.table.configuration_hash, configurations, reservations, self.clock, pytest.fail
+        )
         assert isinstance(self.cache.current().cluster, Snapshot)
         self.counted.current()
         self.table.calls.clear()

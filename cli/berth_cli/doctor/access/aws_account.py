@@ -8,10 +8,10 @@ from contextlib import contextmanager
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from berth.dynamodb_errors import cache_table_errors
 from berth.lease.dynamodb_item import HEAD_KEY, read_item
 from berth.lease.record import MalformedLease
 from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
-from berth.nodecache.feed.dynamodb_table import table_errors
 from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.table import TableUnavailable
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, DeployedStack, StackUnavailable
@@ -52,7 +52,7 @@ class AWSAccount(Account):
         table = self._output(CACHE_TABLE_NAME)
         client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
         try:
-            with table_errors(table):
+            with cache_table_errors(table).errors():
                 item = client.get_item(TableName=table, Key=HEAD_KEY, ConsistentRead=True).get("Item")
             if item is None:
                 return None

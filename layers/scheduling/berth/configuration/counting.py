@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.dynamodb_errors import TableUnavailable
 from berth.extender.bind import CountedResources
 from berth.extender.ports import Reservations
 from berth.lease.clock import Clock, Instant
-from berth.nodecache.feed.table import CacheTable, TableUnavailable
 
 REFRESH_SECONDS = 10.0
 """The age at which the configuration is read again; a warm bind reads none before."""
@@ -19,14 +19,14 @@ class CountingConfiguration:
 
     def __init__(
         self,
-        table: CacheTable,
+        read_hash: Callable[[], str],
         configurations: Configurations,
         reservations: Reservations,
         clock: Clock,
         warn: Callable[[str], None],
     ) -> None:
-        """`warn`: called with failures that the call survived."""
-        self._table = table
+        """read_hash: of the applied configuration, from the head. warn: called with failures that the call survived."""
+        self._read_hash = read_hash
         self._configurations = configurations
         self._reservations = reservations
         self._clock = clock
@@ -53,6 +53,5 @@ class CountingConfiguration:
         return counted
 
     def _read(self) -> CountedResources | None:
-        head = self._table.head()
-        counting = self._configurations.at("" if head is None else head.configuration_hash).policy.counting
+        counting = self._configurations.at(self._read_hash()).policy.counting
         return CountedResources(counting, self._reservations) if counting.counts else None

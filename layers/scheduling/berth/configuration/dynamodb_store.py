@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from berth.configuration.store import ConfigurationStore, hash_of
+from berth.dynamodb_errors import cache_table_errors
 from berth.lease.dynamodb_item import HEAD_KEY
-from berth.nodecache.feed.dynamodb_table import table_errors
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -31,19 +31,19 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         self._table = table_name
 
     def read(self) -> str | None:
-        with table_errors(self._table):
+        with cache_table_errors(self._table).errors():
             answer = self._client.get_item(TableName=self._table, Key=KEY, ConsistentRead=True)
         return answer.get("Item", {}).get("document", {}).get("S")
 
     def apply(self, document: str) -> None:
-        with table_errors(self._table):
+        with cache_table_errors(self._table).errors():
             self._client.put_item(TableName=self._table, Item=KEY | {"document": {"S": document}})
             self._point(hash_of(document), "attribute_not_exists(configurationHash) OR configurationHash <> :hash")
 
     def restore(self) -> None:
         document = self.read()
         if document is not None:
-            with table_errors(self._table):
+            with cache_table_errors(self._table).errors():
                 self._point(hash_of(document), "attribute_not_exists(configurationHash)")
 
     def _point(self, configuration_hash: str, condition: str) -> None:

@@ -44,7 +44,9 @@ def counting_configuration(settings: BindSettings) -> CountingConfiguration | No
     adapters = cache_adapters(settings.policy, calls)
     table = DynamoDBLedgerTable(boto3.client("dynamodb", config=calls), settings.ledger_table)
     reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
-    return CountingConfiguration(adapters.table, adapters.configurations, reservations, SystemClock(), log.warning)
+    return CountingConfiguration(
+        adapters.table.configuration_hash, adapters.configurations, reservations, SystemClock(), log.warning
+    )
 
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.

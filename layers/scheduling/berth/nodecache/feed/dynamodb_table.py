@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb_errors import TableErrors, TableUnavailable
+from berth.dynamodb_errors import TableUnavailable, cache_table_errors
 from berth.lease.dynamodb_item import HEAD_KEY, fenced_update
 from berth.lease.record import Fence
 from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
@@ -29,20 +28,6 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
 
     Item = Mapping[str, AttributeValueTypeDef]
-
-
-def table_errors(table: str) -> AbstractContextManager[None]:
-    """Raise the block's errors as TableUnavailable."""
-    return _cache(table).errors()
-
-
-def unavailable(table: str, error: ClientError | BotoCoreError) -> TableUnavailable:
-    """The error with its cause and remedy."""
-    return _cache(table).unavailable(error)
-
-
-def _cache(table: str) -> TableErrors:
-    return TableErrors("node cache", table, "BERTH_CACHE_TABLE")
 
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
@@ -63,7 +48,7 @@ class DynamoDBCacheTable(CacheTable):
         return self._head(consistent=False)
 
     def _head(self, *, consistent: bool) -> Head | None:
-        with table_errors(self._table):
+        with cache_table_errors(self._table).errors():
             answer = self._client.get_item(TableName=self._table, Key=HEAD_KEY, ConsistentRead=consistent)
         item = answer.get("Item")
         try:
@@ -78,7 +63,7 @@ class DynamoDBCacheTable(CacheTable):
         items: list[LogItem] = []
         start: dict[str, UniversalAttributeValueTypeDef] | None = None
         while True:
-            with table_errors(self._table):
+            with cache_table_errors(self._table).errors():
                 page = self._client.query(
                     TableName=self._table,
                     KeyConditionExpression="pk = :log AND sk BETWEEN :first AND :last",
@@ -123,7 +108,7 @@ class DynamoDBCacheTable(CacheTable):
             found = self._failed_on(error)
             return LogWrite.WRITTEN if _nonce(found) == nonce else LogWrite.STALE_EPOCH
         except BotoCoreError as error:
-            raise unavailable(self._table, error) from error
+            raise cache_table_errors(self._table).unavailable(error) from error
         return LogWrite.WRITTEN
 
     def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
@@ -132,7 +117,7 @@ class DynamoDBCacheTable(CacheTable):
                 "data": {"B": chunks[index]},
                 "expiresAt": {"N": str(int(expires_at))},
             }
-            with table_errors(self._table):
+            with cache_table_errors(self._table).errors():
                 self._client.put_item(TableName=self._table, Item=item)
 
         with ThreadPoolExecutor(_PARALLEL) as pool:
@@ -155,10 +140,10 @@ class DynamoDBCacheTable(CacheTable):
             if _nonce(self._failed_on(error)) != nonce:
                 raise StaleFence from error
         except BotoCoreError as error:
-            raise unavailable(self._table, error) from error
+            raise cache_table_errors(self._table).unavailable(error) from error
 
     def _chunk(self, snapshot_id: str, index: int) -> bytes | None:
-        with table_errors(self._table):
+        with cache_table_errors(self._table).errors():
             answer = self._client.get_item(TableName=self._table, Key=_chunk_key(snapshot_id, index))
         item = answer.get("Item")
         return None if item is None else item.get("data", {}).get("B", b"")
@@ -166,7 +151,7 @@ class DynamoDBCacheTable(CacheTable):
     def _failed_on(self, error: ClientError) -> Item:
         """The item that failed the condition; empty if there is none. Raises TableUnavailable for any other error."""
         if error.response["Error"]["Code"] != _CONDITION_FAILED:
-            raise unavailable(self._table, error) from error
+            raise cache_table_errors(self._table).unavailable(error) from error
         found: Item = error.response.get("Item", {})  # type: ignore[assignment]
         return found
 

@@ -59,6 +59,11 @@ class CacheTable(ABC):
     def head_eventually(self) -> Head | None:
         """The head, eventually consistent, for half a read unit. It may be older than one that was read before."""
 
+    def configuration_hash(self) -> str:
+        """The applied configuration's, from the head (a consistent read); empty where none was applied."""
+        head = self.head()
+        return "" if head is None else head.configuration_hash
+
     @abstractmethod
     def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         """The log items with after < version <= through, ascending, as of now (one consistent query, all its pages).
