@@ -10,7 +10,7 @@ from .recording_proxy import RecordingProxy
 from .scheduler_configuration import filter_onlyone_bind, filter_prioritize_bind
 
 
-def test_the_article(
+def test_pods_follow_highest_label_as_labels_change(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     worker_1, worker_2 = cluster.create_node("worker-1"), cluster.create_node("worker-2")

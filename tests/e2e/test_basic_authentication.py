@@ -35,7 +35,7 @@ def status(url_prefix: str, verb: str = "filter") -> int:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_without_credentials_it_is_401_and_with_wrong_ones_403(stack: DeployedStack, verb: str) -> None:
+def test_missing_credentials_are_401_and_wrong_ones_403(stack: DeployedStack, verb: str) -> None:
     username, password = stack.password()
     assert status(stack.url_prefix_without_credentials, verb) == 401
     assert status(stack.url_prefix_with(username, "wrong"), verb) == 403
@@ -43,13 +43,13 @@ def test_without_credentials_it_is_401_and_with_wrong_ones_403(stack: DeployedSt
     assert status(stack.url_prefix_with(username, password), verb) == 200
 
 
-def test_the_health_check_is_for_those_who_may_call(stack: DeployedStack) -> None:
+def test_healthz_requires_credentials(stack: DeployedStack) -> None:
     prefix = stack.url_prefix_without_credentials.removesuffix("/scheduler")
     assert Endpoint(prefix).get("healthz").status == 401
     assert Endpoint(stack.url_prefix.removesuffix("/scheduler")).get("healthz").status == 200
 
 
-def test_a_scheduler_with_the_password_in_its_url_places_pods(
+def test_places_pod_with_password_in_url_prefix(
     stack: DeployedStack, cluster: Cluster, cache: ExtenderCache, run_scheduler: RunScheduler
 ) -> None:
     best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10), cpu="16")
@@ -59,7 +59,7 @@ def test_a_scheduler_with_the_password_in_its_url_places_pods(
     assert cluster.wait_until_assigned(cluster.create_pod("web")) == best
 
 
-def test_fact_37_a_scheduler_with_a_wrong_password_prints_it_into_the_pod_s_event(
+def test_fact_37_event_contains_wrong_password(
     stack: DeployedStack, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
     cluster.create_node("node", priority(10))
@@ -72,12 +72,12 @@ def test_fact_37_a_scheduler_with_a_wrong_password_prints_it_into_the_pod_s_even
 
 
 @pytest.mark.parametrize(("verb", "answer"), [("prioritize", []), ("preempt", {"NodeNameToMetaVictims": {}})])
-def test_what_a_verb_cannot_do_is_not_told_by_a_status(stack: DeployedStack, verb: str, answer: object) -> None:
+def test_invalid_body_gets_200_with_empty_result(stack: DeployedStack, verb: str, answer: object) -> None:
     response = Endpoint(stack.url_prefix).post(verb, b"not JSON")
     assert (response.status, response.json()) == (200, answer)
 
 
-def test_a_rotated_password_is_seen_within_a_minute_and_the_one_before_still_counts(stack: DeployedStack) -> None:
+def test_accepts_rotated_password_within_a_minute_and_previous_one(stack: DeployedStack) -> None:
     before = stack.password()
     after = stack.rotate_password()
     deadline = time.monotonic() + ROTATION_SECONDS
@@ -87,7 +87,7 @@ def test_a_rotated_password_is_seen_within_a_minute_and_the_one_before_still_cou
     assert status(stack.url_prefix_with(*before)) == 200
 
 
-def test_no_password_is_in_the_functions_logs(stack: DeployedStack) -> None:
+def test_logs_contain_no_password(stack: DeployedStack) -> None:
     _, password = stack.password()
     for function in ("authorizer", "filter", "prioritize"):
         logged = stack.logged(function)

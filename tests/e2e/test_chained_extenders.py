@@ -16,7 +16,7 @@ both_modes = pytest.mark.parametrize("mode", list(Mode))
 
 
 @both_modes
-def test_berth_first(
+def test_second_extender_gets_nodes_that_berth_passed(
     mode: Mode, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     best = cluster.create_node("best", priority(30))
@@ -34,7 +34,7 @@ def test_berth_first(
 
 
 @both_modes
-def test_berth_last(
+def test_berth_gets_nodes_that_first_extender_passed(
     mode: Mode, cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     best = cluster.create_node("best", priority(30))
@@ -50,7 +50,7 @@ def test_berth_last(
         assert proxy.calls(pod)[0].offered == {good, fair}
 
 
-def test_both_give_their_reasons(
+def test_event_contains_reasons_of_both_extenders(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     disliked = cluster.create_node("disliked", priority(10))

@@ -145,7 +145,7 @@ def api(control_plane: ControlPlane) -> KubernetesApi:
 
 
 @pytest.mark.core
-def test_a_burst_fills_every_node_and_overcommits_none(
+def test_burst_fills_every_node_without_overcommit(
     berth: Berth, cluster: Cluster, api: KubernetesApi, run_scheduler: RunScheduler
 ) -> None:
     nodes = [

@@ -60,7 +60,7 @@ def node(stack: DeployedStack, cluster: Cluster) -> str:
     return node
 
 
-def test_an_emptied_cache_is_named_and_filled_again_by_the_next_watcher(stack: DeployedStack, node: str) -> None:
+def test_empty_cache_is_reported_and_filled_by_next_watcher(stack: DeployedStack, node: str) -> None:
     client, table = stack.client("dynamodb"), stack.name("CacheTable")
     items = client.scan(TableName=table, ProjectionExpression="pk, sk")["Items"]
     emptied = time.monotonic()
@@ -74,7 +74,7 @@ def test_an_emptied_cache_is_named_and_filled_again_by_the_next_watcher(stack: D
     assert time.monotonic() - emptied < RECOVERED_SECONDS
 
 
-def test_a_cache_table_that_is_gone_is_named_and_works_again_when_it_is_made(stack: DeployedStack, node: str) -> None:
+def test_missing_cache_table_is_reported_and_filled_after_creation(stack: DeployedStack, node: str) -> None:
     client, table = stack.client("dynamodb"), stack.name("CacheTable")
     assert not _error(stack, node)  # filter has read what is applied, maxStaleness among it
     deleted = time.monotonic()
@@ -92,7 +92,7 @@ def test_a_cache_table_that_is_gone_is_named_and_works_again_when_it_is_made(sta
     assert time.monotonic() - made < RECOVERED_SECONDS
 
 
-def test_without_its_ledger_nothing_counted_is_bound_until_the_watcher_has_made_it_anew(
+def test_binds_no_counted_pod_until_missing_ledger_is_rebuilt(
     stack: DeployedStack, node: str, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
     client, table = stack.client("dynamodb"), stack.name("LedgerTable")

@@ -38,7 +38,7 @@ def _until(examine: Callable[[], Diagnosis], wanted: Callable[[Diagnosis], bool]
     return diagnosis
 
 
-def test_the_documented_rights_and_the_printed_manifests_are_sound(sound: Served) -> None:
+def test_documented_setup_has_no_findings(sound: Served) -> None:
     diagnosis = berth_doctor(*sound.options, "--strict")
     assert diagnosis.exit_status == 0, diagnosis.findings
     for check in ("watcher-rights", "bind-rights", "wake-up", "managedResources", "httpTimeout", "cache"):
@@ -46,13 +46,13 @@ def test_the_documented_rights_and_the_printed_manifests_are_sound(sound: Served
 
 
 @table(CONFIGURATIONS)
-def test_doctor_names_what_is_wrong_and_nothing_else(broken: Broken[Served], sound: Served) -> None:
+def test_doctor_reports_only_the_misconfiguration(broken: Broken[Served], sound: Served) -> None:
     with broken.breaking(sound) as options:
         broken.check(doctor_in_process(*sound.options, *options))
 
 
 @table(RIGHTS)
-def test_doctor_names_the_right_that_is_missing(broken: Broken[Served], sound: Served) -> None:
+def test_doctor_reports_missing_right(broken: Broken[Served], sound: Served) -> None:
     with broken.breaking(sound) as options:
         broken.check(_until(lambda: doctor_in_process(*sound.options, *options), broken.is_named_by))
     mended = _until(lambda: doctor_in_process(*sound.options), lambda found: not found.bad)
@@ -60,9 +60,7 @@ def test_doctor_names_the_right_that_is_missing(broken: Broken[Served], sound: S
 
 
 @table(RIGHTS)
-def test_an_administrator_asks_about_the_functions_without_their_credentials(
-    broken: Broken[Served], sound: Served
-) -> None:
+def test_doctor_reviews_function_rights_as_administrator(broken: Broken[Served], sound: Served) -> None:
     asked = (
         f"--kubeconfig={sound.administrator}",
         f"--watcher-user=system:serviceaccount:{NAMESPACE}:berth-watcher",

@@ -20,7 +20,7 @@ def sound(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
         yield guarded_set_up(guarded, home)
 
 
-def test_what_scheduler_config_prints_for_it_is_sound(sound: GuardedSetUp) -> None:
+def test_printed_configuration_has_no_findings(sound: GuardedSetUp) -> None:
     diagnosis = berth_doctor(*sound.options, "--strict")
     assert diagnosis.exit_status == 0, diagnosis.findings
     for check in ("server-certificate", "client-certificate", "filterVerb", "verification", "httpTimeout", "cache"):
@@ -28,6 +28,6 @@ def test_what_scheduler_config_prints_for_it_is_sound(sound: GuardedSetUp) -> No
 
 
 @table(CASES)
-def test_doctor_names_what_is_wrong_and_nothing_else(broken: Broken[GuardedSetUp], sound: GuardedSetUp) -> None:
+def test_doctor_reports_only_the_misconfiguration(broken: Broken[GuardedSetUp], sound: GuardedSetUp) -> None:
     with broken.breaking(sound) as options:
         broken.check(doctor_in_process(*sound.options, *options))

@@ -46,7 +46,7 @@ def sound(extender: Extender, tmp_path_factory: pytest.TempPathFactory) -> Stack
 
 
 @pytest.mark.parametrize("extender", ["stack"], indirect=True)
-def test_what_scheduler_config_prints_for_the_deployed_stack_is_sound(sound: StackSetUp) -> None:
+def test_printed_configuration_has_no_findings_on_deployed_stack(sound: StackSetUp) -> None:
     diagnosis = berth_doctor(*sound.options, environment=sound.stack.environment())
     assert set(diagnosis.bad) == ALWAYS, diagnosis.findings
     assert diagnosis.exit_status == 0
@@ -57,19 +57,19 @@ def test_what_scheduler_config_prints_for_the_deployed_stack_is_sound(sound: Sta
 
 @pytest.mark.parametrize("extender", ["stack"], indirect=True)
 @table(CASES)
-def test_doctor_names_what_is_wrong_and_nothing_else(broken: Broken[StackSetUp], sound: StackSetUp) -> None:
+def test_doctor_reports_only_the_misconfiguration(broken: Broken[StackSetUp], sound: StackSetUp) -> None:
     with broken.breaking(sound) as options:
         diagnosis = doctor_in_process(*sound.options, *options, environment=sound.stack.environment())
         broken.check(diagnosis, ALWAYS)
 
 
 @pytest.mark.parametrize("extender", ["stack"], indirect=True)
-def test_all_is_mended(sound: StackSetUp) -> None:
+def test_restored_stack_has_no_new_findings(sound: StackSetUp) -> None:
     diagnosis = doctor_in_process(*sound.options, environment=sound.stack.environment())
     assert set(diagnosis.bad) == ALWAYS, diagnosis.findings
 
 
-def test_an_account_that_does_not_answer_is_one_failure() -> None:
+def test_unreachable_account_is_one_failure() -> None:
     nowhere = {
         "AWS_ENDPOINT_URL": f"http://{HOST}:{free_port()}",
         "AWS_REGION": REGION,

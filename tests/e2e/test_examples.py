@@ -44,7 +44,7 @@ def berth(control_plane: ControlPlane, tmp_path: Path) -> Iterator[BerthServe]:
         yield berth
 
 
-def test_berth_lists_wakes_and_binds_with_the_documented_rights(
+def test_documented_rights_suffice_to_list_wake_and_bind(
     berth: BerthServe, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
     node = cluster.create_node("node")
@@ -57,7 +57,7 @@ def test_berth_lists_wakes_and_binds_with_the_documented_rights(
     assert cluster.wait_until_assigned(pod) == node
 
 
-def test_the_second_scheduler_places_the_pods_that_ask_for_it(
+def test_second_scheduler_places_only_pods_that_name_it(
     berth: BerthServe, cluster: Cluster, control_plane: ControlPlane, api: KubernetesApi
 ) -> None:
     documents = read_manifests(SECOND_SCHEDULER)
@@ -78,7 +78,7 @@ def test_the_second_scheduler_places_the_pods_that_ask_for_it(
         assert cluster.state(other).node is None
 
 
-def test_the_clusters_own_scheduler_takes_the_example(
+def test_default_scheduler_accepts_example_configuration(
     berth: BerthServe, cluster: Cluster, control_plane: ControlPlane
 ) -> None:
     configuration: JsonObject = yaml.safe_load(OWN_SCHEDULER.read_text())

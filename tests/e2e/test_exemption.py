@@ -30,7 +30,7 @@ class Agent:
         pytest.param(Agent(namespace="kube-system"), id="in kube-system"),
     ],
 )
-def test_an_agent_runs_on_an_unlabelled_node(
+def test_places_exempt_pod_on_unlabelled_node(
     agent: Agent,
     mode: Mode,
     cluster: Cluster,

@@ -11,7 +11,7 @@ from .label_priority import NO_LABEL, priority
 SEEN_SECONDS = 2.0
 
 
-def test_a_relabelled_node_is_seen_within_two_seconds(cluster: Cluster, cache: ExtenderCache) -> None:
+def test_changed_label_takes_effect_within_two_seconds(cluster: Cluster, cache: ExtenderCache) -> None:
     node = cluster.create_node("fresh", priority(10))
     cache.wait_for_scores({node: 10})
 
@@ -25,7 +25,7 @@ def test_a_relabelled_node_is_seen_within_two_seconds(cluster: Cluster, cache: E
     assert max(taken) <= SEEN_SECONDS, taken
 
 
-def test_a_new_node_is_known_within_two_seconds(cluster: Cluster, cache: ExtenderCache) -> None:
+def test_new_node_takes_effect_within_two_seconds(cluster: Cluster, cache: ExtenderCache) -> None:
     first = cluster.create_node("first")
     cache.wait_for_reasons({first: NO_LABEL})
 

@@ -28,7 +28,7 @@ def guarded(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactor
         yield guarded
 
 
-def test_the_printed_manifests_schedule_and_doctor_finds_nothing_wrong(
+def test_printed_manifests_place_pod_and_have_no_findings(
     guarded: Guarded, cluster: Cluster, control_plane: ControlPlane, tmp_path: Path
 ) -> None:
     files = guarded.directory.files(guarded.directory.issue("scheduler", datetime.now(UTC), 90 * DAY))

@@ -38,7 +38,7 @@ def _kubeconfig(environment: dict[str, str], account: str) -> str:
     return done.stdout
 
 
-def test_a_service_accounts_kubeconfig_is_what_the_watcher_needs(
+def test_watcher_lists_cluster_with_service_account_kubeconfig(
     environment: dict[str, str], cluster: Cluster, tmp_path: Path
 ) -> None:
     file = tmp_path / "watcher.kubeconfig"
@@ -57,7 +57,7 @@ def test_a_service_accounts_kubeconfig_is_what_the_watcher_needs(
         pytest.param("berth-binder", "create pods --subresource=binding", "list nodes", id="bind lists nothing"),
     ],
 )
-def test_each_has_the_rights_of_one(
+def test_service_account_has_only_its_own_rights(
     account: str, may: str, may_not: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     file = tmp_path / f"{account}.kubeconfig"
@@ -73,7 +73,7 @@ def test_each_has_the_rights_of_one(
     assert (can_i(may), can_i(may_not)) == ("yes", "no")
 
 
-def test_kubectl_takes_the_manifests_of_the_sidecar(environment: dict[str, str]) -> None:
+def test_kubectl_accepts_sidecar_manifests(environment: dict[str, str]) -> None:
     done = subprocess.run(
         ["kubectl", "apply", "--dry-run=server", "--validate=strict", "-f", EXAMPLES / "sidecar" / "sidecar.yaml"],
         env=environment,
@@ -85,7 +85,7 @@ def test_kubectl_takes_the_manifests_of_the_sidecar(environment: dict[str, str])
     assert "deployment.apps/berth-sidecar" in done.stdout
 
 
-def test_the_first_pod_asks_for_the_second_scheduler(environment: dict[str, str], cluster: Cluster) -> None:
+def test_documented_kubectl_run_sets_scheduler_name(environment: dict[str, str], cluster: Cluster) -> None:
     asked = '{"apiVersion": "v1", "spec": {"schedulerName": "berth-scheduler"}}'
     made = subprocess.run(
         ["kubectl", "run", "first", "--image=registry.k8s.io/pause:3.10", "--overrides", asked, "--output=json"],

@@ -23,7 +23,7 @@ def guarded(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactor
         yield guarded
 
 
-def test_a_scheduler_with_a_certificate_on_the_list_places_pods(
+def test_places_pod_with_allowed_client_certificate(
     guarded: Guarded, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
     node = cluster.create_node("node", priority(10))
@@ -61,7 +61,7 @@ def _revoked(guarded: Guarded, _: Path) -> tuple[IssuedCertificate | None, Certi
         pytest.param(_revoked, "failed filter with extender at URL {}/filter, code 403", id="with a revoked one"),
     ],
 )
-def test_nothing_gets_through(
+def test_rejects_scheduler_without_allowed_client_certificate(
     client: Callable[[Guarded, Path], tuple[IssuedCertificate | None, CertificateDirectory | None]],
     cause: str,
     guarded: Guarded,

@@ -104,7 +104,7 @@ def _granted(function: str, action: str, resource: object, key: str = "") -> boo
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_a_function_does_with_an_item_what_it_may_and_nothing_else(stack: DeployedStack, function: str) -> None:
+def test_role_allows_exactly_the_granted_item_actions(stack: DeployedStack, function: str) -> None:
     tried = found = 0
     with as_function(stack, function) as client:
         dynamodb = client("dynamodb")
@@ -120,7 +120,7 @@ def test_a_function_does_with_an_item_what_it_may_and_nothing_else(stack: Deploy
 
 @pytest.mark.parametrize("function", GRANTS)
 @pytest.mark.parametrize("logical_id", TABLES)
-def test_nobody_reads_a_table_whole_or_changes_it(stack: DeployedStack, function: str, logical_id: str) -> None:
+def test_role_denies_scans_and_table_administration(stack: DeployedStack, function: str, logical_id: str) -> None:
     table = stack.name(logical_id)
     key = {"pk": {"S": HEAD}, "sk": TABLES[logical_id][1]}
     with as_function(stack, function) as client:
@@ -136,7 +136,7 @@ def test_nobody_reads_a_table_whole_or_changes_it(stack: DeployedStack, function
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_a_function_reads_its_own_secret_and_no_other(stack: DeployedStack, function: str) -> None:
+def test_role_reads_only_its_own_secret(stack: DeployedStack, function: str) -> None:
     with as_function(stack, function) as client:
         secrets = client("secretsmanager")
         for name, resource in SECRETS.items():
@@ -148,7 +148,7 @@ def test_a_function_reads_its_own_secret_and_no_other(stack: DeployedStack, func
 
 
 @pytest.mark.parametrize("function", GRANTS)
-def test_nobody_calls_bind_or_starts_the_watcher(stack: DeployedStack, function: str) -> None:
+def test_role_may_not_invoke_functions(stack: DeployedStack, function: str) -> None:
     """That the watcher calls the others is seen by what they hold."""
     with as_function(stack, function) as client:
         for called in ("BindFunction", "WatcherFunction", "HealthzFunction"):

@@ -17,7 +17,7 @@ both_modes = pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.core
 @pytest.mark.core_on_stack
 @both_modes
-def test_filter_prioritize_and_bind_place_the_pod_on_the_highest_label(
+def test_places_pod_on_highest_label(
     mode: Mode,
     cluster: Cluster,
     cache: ExtenderCache,
@@ -43,7 +43,7 @@ def test_filter_prioritize_and_bind_place_the_pod_on_the_highest_label(
 
 @pytest.mark.core
 @both_modes
-def test_filter_onlyone_leaves_the_scheduler_no_choice(
+def test_filter_onlyone_passes_only_the_best_node(
     mode: Mode,
     cluster: Cluster,
     cache: ExtenderCache,
@@ -64,7 +64,7 @@ def test_filter_onlyone_leaves_the_scheduler_no_choice(
     assert filtered.passed == {best}
 
 
-def test_filter_onlyone_breaks_a_tie_by_name(
+def test_filter_onlyone_breaks_ties_by_name(
     cluster: Cluster, cache: ExtenderCache, extender: Extender, run_scheduler: RunScheduler
 ) -> None:
     second = cluster.create_node("b", priority(10), cpu="16")
@@ -77,7 +77,7 @@ def test_filter_onlyone_breaks_a_tie_by_name(
     assert {cluster.wait_until_assigned(pod) for pod in pods} == {first}
 
 
-def test_every_answer_keeps_the_connection(
+def test_every_response_has_status_200_and_content_length(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     """Status 200 and a Content-Length on every answer (contract fact 6)."""
@@ -91,7 +91,7 @@ def test_every_answer_keeps_the_connection(
     assert all("Content-Length" in call.headers for call in proxy.calls())
 
 
-def test_the_scheduler_keeps_its_own_predicates(
+def test_scheduler_filters_nodes_before_berth(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     tainted = cluster.create_node("tainted", priority(30), taints=[Taint("maintenance", "NoSchedule")])
@@ -106,7 +106,7 @@ def test_the_scheduler_keeps_its_own_predicates(
     assert proxy.calls(pod)[0].offered == {roomy}
 
 
-def test_a_pod_of_another_scheduler_is_left_alone(
+def test_ignores_pod_of_other_scheduler(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     node = cluster.create_node("node", priority(10))

@@ -40,7 +40,7 @@ def classes(cluster: Cluster) -> Classes:
 
 @pytest.mark.core
 @pytest.mark.parametrize("mode", list(Mode))
-def test_the_least_important_victims_make_room_and_nobody_else(
+def test_evicts_only_lowest_priority_victims(
     mode: Mode,
     cluster: Cluster,
     classes: Classes,
@@ -75,7 +75,7 @@ def test_the_least_important_victims_make_room_and_nobody_else(
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_of_several_nodes_the_one_with_the_least_important_victim(
+def test_prefers_node_with_lowest_priority_victim(
     mode: Mode,
     cluster: Cluster,
     classes: Classes,
@@ -107,7 +107,7 @@ def test_of_several_nodes_the_one_with_the_least_important_victim(
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_a_disruption_budget_protects_the_node_that_looks_better(
+def test_prefers_node_without_disruption_budget_violation(
     mode: Mode,
     cluster: Cluster,
     classes: Classes,
@@ -134,7 +134,7 @@ def test_a_disruption_budget_protects_the_node_that_looks_better(
     assert {name: found["NumPDBViolations"] for name, found in answered.items()} == {protected: 1, node: 0}
 
 
-def test_no_pod_is_evicted_from_a_node_that_berth_rejects(
+def test_evicts_no_pod_from_rejected_node(
     cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     """The full unlabelled node has the cheaper victim, but the pod could not go there."""
@@ -153,7 +153,7 @@ def test_no_pod_is_evicted_from_a_node_that_berth_rejects(
     assert not cluster.state(bystander).terminating
 
 
-def test_where_some_nodes_lack_cpu_and_berth_rejects_the_others_those_without_cpu_are_preempted(
+def test_preempts_only_on_nodes_that_lack_cpu(
     cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     """Those that Berth rejects have room, and pods that are less important."""
@@ -183,7 +183,7 @@ def test_where_some_nodes_lack_cpu_and_berth_rejects_the_others_those_without_cp
     assert cluster.wait_until_assigned(pod) == full
 
 
-def test_a_pod_that_only_berth_rejects_evicts_nobody_and_is_no_hot_loop(
+def test_pod_rejected_only_by_berth_neither_preempts_nor_retries_in_a_loop(
     cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     """Pods of lower priority on all nodes are the case that storms (facts 15 and 17)."""
@@ -204,7 +204,7 @@ def test_a_pod_that_only_berth_rejects_evicts_nobody_and_is_no_hot_loop(
     assert not any(cluster.state(each).terminating for each in bystanders)
 
 
-def test_a_pod_whose_class_never_preempts_evicts_nobody(
+def test_pod_with_preemption_policy_never_evicts_no_pod(
     cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     node = cluster.create_node("a", priority(10), cpu="1")
@@ -229,7 +229,7 @@ def test_a_pod_whose_class_never_preempts_evicts_nobody(
     assert cluster.wait_until_assigned(pod) == node
 
 
-def test_the_nominated_node_is_kept_for_the_pod_until_a_more_important_one_takes_it(
+def test_nomination_lasts_until_a_higher_priority_pod_preempts(
     cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     between = cluster.create_priority_class("between", 150)

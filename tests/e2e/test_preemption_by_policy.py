@@ -82,7 +82,7 @@ def scene(licences: BerthServe, cluster: Cluster) -> Scene:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_one_more_has_to_go_than_the_scheduler_asks_for(
+def test_adds_victim_that_holds_the_counted_resource(
     mode: Mode, licences: BerthServe, cluster: Cluster, scene: Scene, run_scheduler: RunScheduler
 ) -> None:
     expected = simulated(cluster, scene.pod.name, document=DOCUMENT)
@@ -105,7 +105,7 @@ def test_one_more_has_to_go_than_the_scheduler_asks_for(
         assert not cluster.state(scene.bystander).terminating
 
 
-def test_while_one_victim_is_gone_and_another_leaves_no_second_node_is_touched(
+def test_preempts_no_second_node_while_a_victim_terminates(
     licences: BerthServe, cluster: Cluster, scene: Scene, run_scheduler: RunScheduler
 ) -> None:
     """The first to be gone has the cpu. From then on only Berth is not content with the nominated node (fact 15a)."""
@@ -136,7 +136,7 @@ def test_while_one_victim_is_gone_and_another_leaves_no_second_node_is_touched(
         assert all(call.victims == {} for call in later)
 
 
-def test_where_nobody_less_important_holds_what_berth_counts_the_node_is_left_out(
+def test_leaves_out_node_without_lower_priority_holder(
     licences: BerthServe, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
     """To the scheduler that node looks better."""

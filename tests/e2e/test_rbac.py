@@ -130,7 +130,7 @@ def _used(control_plane: ControlPlane, user: str) -> tuple[set[Right], list[str]
     return used, refused
 
 
-def test_every_right_is_used_and_none_is_missing(
+def test_uses_exactly_the_documented_rights(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     with counted_resources(control_plane), serve(control_plane, tmp_path, document=EVERYTHING) as berth:
@@ -161,7 +161,7 @@ def _allowed(api: KubernetesApi, right: Right) -> bool:
     ("user", "rights"),
     [pytest.param(WATCHER, WATCHER_RIGHTS, id="watcher"), pytest.param(BINDER, BINDER_RIGHTS, id="binder")],
 )
-def test_a_service_account_and_a_role_of_eks_have_the_same_rights(
+def test_service_account_and_eks_group_have_the_documented_rights(
     control_plane: ControlPlane, users: Identities, known_by: str, user: str, rights: set[Right]
 ) -> None:
     accounts = {WATCHER: users.watcher, BINDER: users.binder}
@@ -245,16 +245,16 @@ def _is_refused(api: KubernetesApi, right: Right, request: Request) -> None:
 
 
 @pytest.mark.parametrize(("right", "request_"), [*ON_PODS, *ON_OTHERS, *OF_THE_WATCHER_S])
-def test_what_bind_must_not_do_is_refused(users: Identities, right: Right, request_: Request) -> None:
+def test_api_server_rejects_requests_beyond_bind_rights(users: Identities, right: Right, request_: Request) -> None:
     _is_refused(KubernetesApi(users.binder), right, request_)
 
 
 @pytest.mark.parametrize(("right", "request_"), [*ON_PODS, *ON_OTHERS, *OF_BIND_S])
-def test_what_the_watcher_must_not_do_is_refused(users: Identities, right: Right, request_: Request) -> None:
+def test_api_server_rejects_requests_beyond_watcher_rights(users: Identities, right: Right, request_: Request) -> None:
     _is_refused(KubernetesApi(users.watcher), right, request_)
 
 
-def test_with_counted_resources_the_watcher_changes_pods_and_still_makes_and_deletes_none(
+def test_counted_resource_rights_exclude_pod_creation_and_deletion(
     control_plane: ControlPlane, users: Identities
 ) -> None:
     api = KubernetesApi(users.watcher)

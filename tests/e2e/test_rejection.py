@@ -18,7 +18,7 @@ MOST_CALLS_WHILE_QUIET = 3
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_the_event_of_an_unlabelled_cluster_says_so(
+def test_event_of_unlabelled_cluster_contains_reason(
     mode: Mode, cluster: Cluster, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     for name in ("a", "b", "c"):
@@ -31,9 +31,7 @@ def test_the_event_of_an_unlabelled_cluster_says_so(
     assert cluster.state(pod).node is None
 
 
-def test_the_event_counts_the_nodes_of_each_reason(
-    cluster: Cluster, proxy: RecordingProxy, run_scheduler: RunScheduler
-) -> None:
+def test_event_counts_nodes_per_reason(cluster: Cluster, proxy: RecordingProxy, run_scheduler: RunScheduler) -> None:
     for name in ("a", "b"):
         cluster.create_node(name)
     cluster.create_node("c", priority("high"))
@@ -46,7 +44,7 @@ def test_the_event_counts_the_nodes_of_each_reason(
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
-def test_a_rejected_pod_is_no_hot_loop(
+def test_rejected_pod_is_not_retried_in_a_loop(
     verb: str,
     cluster: Cluster,
     cache: ExtenderCache,
@@ -71,7 +69,7 @@ def test_a_rejected_pod_is_no_hot_loop(
     assert set(proxy.verbs(pod)) == {verb}
 
 
-def test_a_label_ends_the_waiting(
+def test_places_pending_pod_after_node_gets_label(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
     """The label's own event wakes the pod too soon: Berth's cache is behind, and Berth wakes it again (fact 43)."""
@@ -86,7 +84,9 @@ def test_a_label_ends_the_waiting(
     assert cluster.wait_until_assigned(pod) == nodes[1]
 
 
-def test_a_new_node_ends_the_waiting(cluster: Cluster, proxy: RecordingProxy, run_scheduler: RunScheduler) -> None:
+def test_places_pending_pod_after_new_node(
+    cluster: Cluster, proxy: RecordingProxy, run_scheduler: RunScheduler
+) -> None:
     """The scheduler knows the node before Berth does."""
     cluster.create_node("unlabelled")
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))

@@ -52,7 +52,7 @@ def with_gpus(cluster: Cluster) -> set[str]:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_pods_go_where_what_they_ask_for_is_and_nowhere_else(
+def test_places_pods_only_on_nodes_of_their_resources(
     mode: Mode,
     required: BerthServe,
     cluster: Cluster,
@@ -74,7 +74,7 @@ def test_pods_go_where_what_they_ask_for_is_and_nowhere_else(
         assert (filtered.verb, filtered.offered, filtered.passed) == ("filter", without | with_gpus, without)
 
 
-def test_the_event_of_a_pod_without_room_says_both_why_not_here_and_why_not_there(
+def test_event_contains_reasons_of_berth_and_scheduler(
     required: BerthServe, cluster: Cluster, without: set[str], with_gpus: set[str], run_scheduler: RunScheduler
 ) -> None:
     _wait_until_known(required, without, with_gpus)
@@ -86,7 +86,7 @@ def test_the_event_of_a_pod_without_room_says_both_why_not_here_and_why_not_ther
     assert cluster.state(pod).node is None
 
 
-def test_the_clusters_own_agents_go_anywhere(
+def test_places_exempt_pods_on_reserved_nodes(
     required: BerthServe, cluster: Cluster, without: set[str], with_gpus: set[str], run_scheduler: RunScheduler
 ) -> None:
     _wait_until_known(required, without, with_gpus)
@@ -102,7 +102,7 @@ def test_the_clusters_own_agents_go_anywhere(
     assert {cluster.wait_until_assigned(pod) for pod in agents} <= with_gpus
 
 
-def test_where_it_is_preferred_pods_overflow_as_a_last_choice(
+def test_preferred_mode_uses_reserved_nodes_last(
     preferred: BerthServe, cluster: Cluster, without: set[str], with_gpus: set[str], run_scheduler: RunScheduler
 ) -> None:
     _wait_until_known(preferred, without, with_gpus, reserved=False)

@@ -67,7 +67,7 @@ def _arguments(proxy: RecordingProxy, server: tuple[Path, Path], client: tuple[P
     ]
 
 
-def test_the_second_schedulers_manifests_run_over_https_with_a_client_certificate(
+def test_second_scheduler_manifests_work_with_mutual_tls(
     proxy: RecordingProxy,
     berth: BerthServe,
     server: tuple[Path, Path],
@@ -96,7 +96,7 @@ def test_the_second_schedulers_manifests_run_over_https_with_a_client_certificat
 
 
 @pytest.mark.parametrize("how", ["paths", "data"])
-def test_the_configuration_alone_runs_over_https_with_a_client_certificate(
+def test_configuration_works_with_mutual_tls(
     how: str,
     proxy: RecordingProxy,
     berth: BerthServe,
@@ -141,7 +141,7 @@ def test_the_configuration_alone_runs_over_https_with_a_client_certificate(
         ),
     ],
 )
-def test_counted_resources_are_ignored_and_sent_to_whom_they_concern(
+def test_scheduler_ignores_counted_resources_and_calls_berth_for_them(
     managed: ManagedResources,
     plain: list[str],
     counted: list[str],

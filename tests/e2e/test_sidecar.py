@@ -101,9 +101,7 @@ def pod(documents: list[JsonObject], control_plane: ControlPlane, tmp_path: Path
     return Pod(documents, control_plane.service_account(NAMESPACE, NAME), tmp_path)
 
 
-def test_the_pod_schedules_by_its_own_berth_with_its_own_service_account(
-    pod: Pod, cluster: Cluster, control_plane: ControlPlane
-) -> None:
+def test_sidecar_pod_places_and_wakes_pods(pod: Pod, cluster: Cluster, control_plane: ControlPlane) -> None:
     account = control_plane.service_account(NAMESPACE, NAME)
     best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10))
     with pod.berth(), control_plane.scheduler(pod.configuration(), account):
@@ -121,7 +119,7 @@ def test_the_pod_schedules_by_its_own_berth_with_its_own_service_account(
     assert good
 
 
-def test_the_probes_tell_a_berth_that_is_there_from_one_that_is_not(pod: Pod) -> None:
+def test_probes_succeed_only_while_berth_runs(pod: Pod) -> None:
     probes = ("startupProbe", "readinessProbe", "livenessProbe")
     assert [pod.probe(name) == 0 for name in probes] == [False, False, False]
     with pod.berth():

@@ -30,7 +30,7 @@ def api(control_plane: ControlPlane) -> ApiServer:
     return ApiServer(configuration, time.time)
 
 
-def test_a_touch_makes_every_binding_of_before_fail(api: ApiServer, cluster: Cluster) -> None:
+def test_touch_invalidates_earlier_bindings(api: ApiServer, cluster: Cluster) -> None:
     node = cluster.create_node("node")
     created = cluster.create_pod("touched", scheduler="nobody")
     key = PodKey(created.namespace, created.name, created.uid)
@@ -56,7 +56,7 @@ def test_a_touch_makes_every_binding_of_before_fail(api: ApiServer, cluster: Clu
     assert bound.node == node
 
 
-def test_nothing_is_created_where_there_is_no_pod(api: ApiServer) -> None:
+def test_touch_creates_no_pod(api: ApiServer) -> None:
     pods, key = KubernetesReservedPods(api, time.time), PodKey("default", "nobody", "uid")
     assert pods.find(key) == PodNotFound()
     assert pods.touch(key, "1") == PodNotFound()

@@ -18,7 +18,9 @@ both_modes = pytest.mark.parametrize("mode", list(Mode))
 
 
 @both_modes
-def test_an_ignorable_extender_is_done_without(mode: Mode, cluster: Cluster, run_scheduler: RunScheduler) -> None:
+def test_places_pod_without_unavailable_ignorable_extender(
+    mode: Mode, cluster: Cluster, run_scheduler: RunScheduler
+) -> None:
     node = cluster.create_node("unlabelled")
     nobody = f"http://{HOST}:{free_port()}/scheduler"
     run_scheduler(replace(filter_prioritize_bind(nobody, mode=mode), ignorable=True))
@@ -29,7 +31,7 @@ def test_an_ignorable_extender_is_done_without(mode: Mode, cluster: Cluster, run
 
 
 @both_modes
-def test_a_pod_waits_for_an_extender_that_is_not_ignorable(
+def test_pod_waits_for_unavailable_extender(
     mode: Mode, cluster: Cluster, control_plane: ControlPlane, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     node = cluster.create_node("node", priority(10))

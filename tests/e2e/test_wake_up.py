@@ -52,7 +52,7 @@ def placed_within(cluster: Cluster, pod: Pod, node: str, since: float) -> None:
 
 
 @pytest.mark.core
-def test_a_relabelled_node_wakes_the_pod(
+def test_changed_label_wakes_pod(
     cluster: Cluster, cache: ExtenderCache, extender: Extender, run_scheduler: RunScheduler
 ) -> None:
     node = cluster.create_node("node")
@@ -66,7 +66,7 @@ def test_a_relabelled_node_wakes_the_pod(
     placed_within(cluster, pod, node, since)
 
 
-def test_an_added_node_wakes_the_pod(
+def test_new_node_wakes_pod(
     cluster: Cluster, cache: ExtenderCache, extender: Extender, run_scheduler: RunScheduler
 ) -> None:
     node = cluster.create_node("node")
@@ -80,7 +80,7 @@ def test_an_added_node_wakes_the_pod(
     placed_within(cluster, pod, added, since)
 
 
-def test_the_end_of_a_pod_wakes_the_others_once_and_not_for_ever(
+def test_pod_deletion_wakes_pending_pods_once(
     cluster: Cluster,
     cache: ExtenderCache,
     extender: Extender,
@@ -105,7 +105,7 @@ def test_the_end_of_a_pod_wakes_the_others_once_and_not_for_ever(
     assert wake_object.patches(LOOP_SECONDS) == 0
 
 
-def test_a_pod_whose_place_becomes_free_is_placed(
+def test_places_pod_after_conflicting_pod_ends(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     """By a rule that Berth decides on its own cache: the end of the pod wakes the waiting one before Berth knows."""
@@ -123,7 +123,7 @@ def test_a_pod_whose_place_becomes_free_is_placed(
         placed_within(cluster, pod, node, since)
 
 
-def test_with_nothing_to_wake_there_is_no_patch(
+def test_patches_nothing_without_pending_pods(
     cluster: Cluster, cache: ExtenderCache, extender: Extender, wake_object: WakeObject
 ) -> None:
     node = cluster.create_node("node")

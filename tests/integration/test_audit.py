@@ -40,19 +40,19 @@ def knows_a_hole(request: Request) -> Response:
     return json_of({"vulns": [VULNERABILITY]} if b'"hole"' in request.body else {})
 
 
-def test_a_finding_fails_and_is_named(locked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_vulnerability_fails_and_is_reported(locked: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with LoopbackServer(knows_a_hole) as service:
         assert main(["--osv-url", service.url, str(locked)]) == 1
     assert capsys.readouterr().out == ("audit of what is locked: vulnerable\n  hole 1.0: PYSEC-2026-1, fixed in 1.1\n")
 
 
-def test_nothing_known_passes(locked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_passes_without_vulnerabilities(locked: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with LoopbackServer(lambda _: json_of({})) as service:
         assert main(["--osv-url", service.url, "--required", str(locked)]) == 0
     assert capsys.readouterr().out == "audit of what is locked: clean\n  2 packages\n"
 
 
-def test_a_service_that_is_not_there_is_said_and_fails_only_a_release(
+def test_unreachable_service_is_reported_and_fails_only_if_required(
     locked: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"
@@ -61,13 +61,13 @@ def test_a_service_that_is_not_there_is_said_and_fails_only_a_release(
     assert main(["--osv-url", nowhere, "--required", str(locked)]) == 1
 
 
-def test_a_service_that_fails_has_audited_nothing(locked: Path) -> None:
+def test_failing_service_means_not_audited(locked: Path) -> None:
     with LoopbackServer(lambda _: Response(503, b"")) as service:
         done = audit([locked], ("--vulnerability-service", "osv", "--osv-url", service.url))
     assert done.outcome is Outcome.NOT_AUDITED
 
 
-def test_requirements_that_cannot_be_read_are_no_matter_of_the_network(locked: Path) -> None:
+def test_unreadable_requirements_are_an_error(locked: Path) -> None:
     locked.write_text("hole>=1.0\n")
     with pytest.raises(RequirementsUnreadable, match="hole"):
         audit([locked])

@@ -50,7 +50,7 @@ def mtls() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("fixture", [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES])
-def test_the_function_answers_what_is_expected(
+def test_function_returns_expected_response(
     fixture: EventFixture,
     load_function: Callable[..., Callable[..., Any]],
     tmp_path: Path,
@@ -67,23 +67,23 @@ def test_the_function_answers_what_is_expected(
     assert matches(fixture.expected, answer), answer
 
 
-def test_every_function_has_its_fixtures_but_the_one_that_asks_the_others() -> None:
+def test_every_function_but_pre_traffic_has_fixtures() -> None:
     functions = {source.code.name for source in API.functions.values()}
     assert {fixture.function for fixture in FIXTURES} == functions - {"pre_traffic"}
 
 
-def test_one_each_names_one_fixture_of_every_function_that_has_some() -> None:
+def test_one_each_has_one_fixture_per_function() -> None:
     assert set(ONE_EACH) <= {fixture.name for fixture in FIXTURES}
     assert sorted(name.split("/")[0] for name in ONE_EACH) == sorted({fixture.function for fixture in FIXTURES})
 
 
-def test_no_expected_answer_is_without_its_event() -> None:
+def test_every_expected_response_has_an_event() -> None:
     expected = {path.name.removesuffix(EXPECTED) for path in EVENTS.glob(f"*/*{EXPECTED}")}
     assert expected == {fixture.name.split("/")[1] for fixture in FIXTURES}
 
 
 @pytest.mark.parametrize("function", ["filter", "filter_onlyone", "prioritize", "preempt"])
-def test_both_modes_and_the_failures_are_among_them(function: str) -> None:
+def test_verb_has_fixtures_for_both_modes_and_failures(function: str) -> None:
     names = {fixture.name.split("/")[1] for fixture in FIXTURES if fixture.function == function}
     assert {"cache-mode", "full-mode", "base64", "lower-case-keys", "empty-body", "not-json", "null-pod"} <= names
 
@@ -92,7 +92,7 @@ def test_both_modes_and_the_failures_are_among_them(function: str) -> None:
     "fixture",
     [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES if "routeKey" in fixture.event],
 )
-def test_an_event_is_one_that_the_api_would_send(fixture: EventFixture) -> None:
+def test_event_matches_the_api_route(fixture: EventFixture) -> None:
     event, route = fixture.event, fixture.event["routeKey"]
     asked = API.authorizer if event.get("type") == "REQUEST" else API.routes[route]
     assert asked is not None
@@ -106,7 +106,7 @@ def test_an_event_is_one_that_the_api_would_send(fixture: EventFixture) -> None:
     "fixture",
     [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES if fixture.function.startswith("filter")],
 )
-def test_what_is_expected_of_filter_has_every_key_of_the_contract(fixture: EventFixture) -> None:
+def test_expected_filter_result_has_every_contract_key(fixture: EventFixture) -> None:
     """Else the rule that further keys may follow would hide them."""
     assert list(fixture.expected["body"]) == RESULT_KEYS
 
@@ -123,13 +123,11 @@ def test_what_is_expected_of_filter_has_every_key_of_the_contract(fixture: Event
         ({"a": None}, {}, False),
     ],
 )
-def test_matching_is_what_the_readme_says(
-    expected: dict[str, object], answer: dict[str, object], matching: bool
-) -> None:
+def test_matches_as_the_readme_says(expected: dict[str, object], answer: dict[str, object], matching: bool) -> None:
     assert matches(expected, answer) is matching
 
 
-def test_the_events_are_written_as_every_tool_can_read_them() -> None:
+def test_event_files_are_valid_json() -> None:
     for path in EVENTS.glob("*/*.json"):
         assert orjson.loads(path.read_bytes())
         assert path.read_bytes().endswith(b"}\n")

@@ -56,14 +56,14 @@ def contend(
 
 
 @pytest.mark.parametrize("there", [pytest.param(WORKERS, id="enough for all"), pytest.param(10, id="not for all")])
-def test_without_devices_no_reservation_is_tried_twice(endpoint_url: str, there: int) -> None:
+def test_reservation_without_devices_needs_one_write(endpoint_url: str, there: int) -> None:
     ended = contend(endpoint_url, {LICENCE: there}, Demand(LICENCE, 1))
     assert {writes for _, writes in ended} == {1}
     assert sum(isinstance(each, Reservation) for each, _ in ended) == there * ROUNDS
     assert {each.outcome for each, _ in ended if isinstance(each, BindResult)} <= {BindOutcome.INSUFFICIENT}
 
 
-def test_with_devices_nearly_all_are_held_within_three_tries(endpoint_url: str) -> None:
+def test_reservation_with_devices_needs_at_most_three_writes(endpoint_url: str) -> None:
     capacity = {f"{GPU_MEMORY}#{number}": 8000 for number in range(8)}
     ended = contend(endpoint_url, capacity, Demand(GPU_MEMORY, 4000))
     held = [writes for each, writes in ended if isinstance(each, Reservation)]

@@ -62,7 +62,7 @@ def changed(path: str, value: object) -> Answer:
         pytest.param("error", "no such profile", "error", id="an error of Berth only"),
     ],
 )
-def test_a_difference_is_found(path: str, value: object, rule: str) -> None:
+def test_finds_difference(path: str, value: object, rule: str) -> None:
     assert rule in {difference.rule for difference in differences(Family.SCORE, answer(), changed(path, value))}
 
 
@@ -86,11 +86,11 @@ def test_accepts_documented_differences(path: str, value: object) -> None:
         pytest.param(["NodePorts", "error"], False, id="one side has failed"),
     ],
 )
-def test_a_smaller_case_shows_the_same(rules: list[str], *, shown: bool) -> None:
+def test_smaller_case_has_the_same_rules(rules: list[str], *, shown: bool) -> None:
     assert still_differ([Difference(rule, "n0", 1, 2) for rule in rules], "NodePorts") is shown
 
 
-def test_scores_are_not_compared_where_kube_scheduler_does_not_score() -> None:
+def test_skips_scores_that_kube_scheduler_does_not_compute() -> None:
     oracle = {**answer(), "scores": {}, "total": {}}
     assert differences(Family.SCORE, oracle, answer()) == []
 
@@ -112,7 +112,7 @@ def test_compares_plugin_name_of_errors() -> None:
         pytest.param("candidates", {}, ["preemption candidate"], id="a candidate is missing"),
     ],
 )
-def test_preemption(path: str, value: object, rules: list[str]) -> None:
+def test_finds_preemption_difference(path: str, value: object, rules: list[str]) -> None:
     found = preemption_differences(answer(), changed(f"preemption.{path}", value))
     assert [difference.rule for difference in found] == rules
 
@@ -139,7 +139,7 @@ def evicting_the_last(case: Case) -> Answer:
         pytest.param(pods(1, 2), False, id="others may not"),
     ],
 )
-def test_equal_victims(case: Case, *, allowed: bool) -> None:
+def test_allows_other_victims_only_if_equal(case: Case, *, allowed: bool) -> None:
     berth = {"preemption": {"candidates": {"n0": {"victims": ["p0"], "numPDBViolations": 0}}}}
     oracle = in_berths_order(case, evicting_the_last(case), berth, evicting_the_last)
     assert (oracle["preemption"]["candidates"]["n0"]["victims"] == ["p0"]) is allowed

@@ -13,7 +13,7 @@ from tests.parity.generator.quantities import BINARY, DECIMAL, GI, milli, whole
 
 
 @pytest.mark.parametrize("family", Family)
-def test_a_case_is_the_same_whatever_is_drawn_before(family: Family) -> None:
+def test_case_does_not_depend_on_earlier_cases(family: Family) -> None:
     assert list(cases(7, family, 3, first=2))[1] == case(7, family, 3)
     assert case(7, family, 3) != case(8, family, 3)
 
@@ -30,7 +30,7 @@ def amount(quantity: str) -> Decimal:
 
 
 @pytest.mark.parametrize("wanted", [0, 1, 50, 1500, 100_000_000, 3 * GI // 2, GI])
-def test_quantities_are_exact(wanted: int) -> None:
+def test_quantities_have_the_exact_value(wanted: int) -> None:
     draw = Draw("quantities")
     for _ in range(300):
         assert amount(whole(draw, wanted)) == wanted

@@ -15,7 +15,7 @@ def shows(candidate: Case) -> bool:
     return len(nodes) >= 2 and len(zones) >= 1 and bool(candidate["pod"].get("spec", {}).get("containers"))
 
 
-def test_nothing_is_left_that_can_be_dropped() -> None:
+def test_minimised_case_has_no_removable_part() -> None:
     original = next(drawn for number in range(50) if shows(drawn := case(1, Family.FILTER, number)))
     smallest = minimise(original, shows)
     assert shows(smallest)
@@ -25,7 +25,7 @@ def test_nothing_is_left_that_can_be_dropped() -> None:
     assert smallest["pod"]["spec"] == {"containers": [{}]}
 
 
-def test_the_original_is_left_alone() -> None:
+def test_does_not_change_the_original_case() -> None:
     original = case(1, Family.SCORE, 1)
     minimise(original, lambda _: True)
     assert original == case(1, Family.SCORE, 1)

@@ -46,7 +46,7 @@ def candidates(store: LeaseStore, write: str) -> list[Contender]:
 
 
 @pytest.mark.parametrize("attempt", range(ROUNDS))
-def test_of_many_creators_one_wins(concurrent_store: LeaseStore, attempt: int) -> None:
+def test_one_of_many_creators_becomes_leader(concurrent_store: LeaseStore, attempt: int) -> None:
     contenders = candidates(concurrent_store, "create")
     outcomes = Counter(together(*[contender.step for contender in contenders]))
     assert outcomes == {BECAME_LEADER: 1, LOST_RACE: CANDIDATES - 1}
@@ -64,7 +64,7 @@ def test_of_many_creators_one_wins(concurrent_store: LeaseStore, attempt: int) -
         pytest.param({"version": Decimal(1)}, 0, id="without a record"),
     ],
 )
-def test_of_many_that_take_over_one_wins_and_transitions_grow_by_one(
+def test_one_of_many_candidates_takes_over_with_one_transition(
     concurrent_store: LeaseStore, item: dict[str, object], waited: float, attempt: int
 ) -> None:
     concurrent_store.put(item)
@@ -81,7 +81,7 @@ def test_of_many_that_take_over_one_wins_and_transitions_grow_by_one(
 
 
 @pytest.mark.parametrize("attempt", range(ROUNDS))
-def test_a_publication_and_a_takeover_exclude_each_other(concurrent_store: LeaseStore, attempt: int) -> None:
+def test_publication_and_takeover_exclude_each_other(concurrent_store: LeaseStore, attempt: int) -> None:
     """The leader was paused for just as long as its lease lasts, and publishes under the fence that it had."""
     alpha, beta = Contender(concurrent_store, "alpha"), Contender(concurrent_store, "beta")
     fence = alpha.lead()
