@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from .broken import Broken, table
-from .broken_serve import CONFIGURATIONS, NAMESPACE, RIGHTS, Served, served
 from .control_plane import ControlPlane
 from .doctor import Diagnosis, berth_doctor, doctor_in_process
+from .misconfiguration import Broken, table
+from .misconfigured_serve import CONFIGURATIONS, NAMESPACE, RIGHTS, Served, served
 
 REVIEW_SECONDS = 20
 POLL_SECONDS = 0.1

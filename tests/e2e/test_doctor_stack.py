@@ -13,12 +13,12 @@ from berth_cli.doctor.scheduler.scheduler_side import without_credentials
 from tests.deployment import sam
 from tests.deployment.emulator import REGION
 
-from .broken import Broken, table
-from .broken_stack import CASES, StackSetUp
 from .doctor import berth_doctor, doctor_in_process
 from .endpoint import Endpoint
 from .extender import Extender
 from .loopback import HOST, free_port
+from .misconfiguration import Broken, table
+from .misconfigured_stack import CASES, StackSetUp
 from .scheduler_config import berth_scheduler_config
 from .stack import DeployedStack
 

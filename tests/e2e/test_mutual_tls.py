@@ -13,8 +13,8 @@ from berth_cli.certificates.record import IssuedCertificate
 
 from .cluster import Cluster
 from .control_plane import ControlPlane, RunScheduler
-from .guarded import DAY, Guarded, guarded_serve
 from .label_priority import priority
+from .mutual_tls_serve import DAY, Guarded, guarded_serve
 
 
 @pytest.fixture(scope="module")

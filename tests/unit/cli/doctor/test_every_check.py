@@ -8,14 +8,14 @@ import pytest
 
 from berth_cli.doctor.checklist import HOW_TO_PROVIDE
 from berth_cli.doctor.findings import CheckName, Result
-from tests.e2e import broken_guarded, broken_serve, broken_stack
-from tests.e2e.broken import Broken
+from tests.e2e import misconfigured_mutual_tls, misconfigured_serve, misconfigured_stack
+from tests.e2e.misconfiguration import Broken
 
 CASES: tuple[Broken[Any], ...] = (
-    *broken_serve.CONFIGURATIONS,
-    *broken_serve.RIGHTS,
-    *broken_guarded.CASES,
-    *broken_stack.CASES,
+    *misconfigured_serve.CONFIGURATIONS,
+    *misconfigured_serve.RIGHTS,
+    *misconfigured_mutual_tls.CASES,
+    *misconfigured_stack.CASES,
 )
 
 CANNOT_FAIL = {

@@ -12,13 +12,13 @@ import yaml
 
 from berth_cli.doctor.findings import CheckName, Result
 
-from .broken import Broken, Options, Said
-from .broken_documents import Change, entry, one_more, top
 from .control_plane import ControlPlane
+from .document_changes import Change, entry, one_more, top
 from .identities import RBAC, counted_resources, identities, serve
 from .kubernetes_api import KubernetesApi
 from .loopback import HOST, free_port
 from .manifests import apply_manifests, read_manifests
+from .misconfiguration import Broken, Options, Said
 from .scheduler_config import berth_scheduler_config
 from .time_shift import ahead
 

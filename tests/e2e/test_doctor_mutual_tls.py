@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from .broken import Broken, table
-from .broken_guarded import CASES, GuardedSetUp, guarded_set_up, issue_clients
 from .control_plane import ControlPlane
 from .doctor import berth_doctor, doctor_in_process
-from .guarded import guarded_serve
+from .misconfiguration import Broken, table
+from .misconfigured_mutual_tls import CASES, GuardedSetUp, guarded_set_up, issue_clients
+from .mutual_tls_serve import guarded_serve
 
 
 @pytest.fixture(scope="module")

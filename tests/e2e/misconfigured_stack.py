@@ -19,10 +19,10 @@ from berth_cli.doctor.findings import CheckName
 from berth_cli.doctor.scheduler.scheduler_side import without_credentials
 from tests.deployment import sam
 
-from .broken import Broken, Options, Said
-from .broken_documents import Change, entry
 from .control_plane import ControlPlane
+from .document_changes import Change, entry
 from .endpoint import Endpoint
+from .misconfiguration import Broken, Options, Said
 from .stack import DeployedStack
 
 HOUR = 3600

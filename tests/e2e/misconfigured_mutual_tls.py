@@ -15,9 +15,9 @@ from berth_cli.certificates.directory import CertificateDirectory
 from berth_cli.doctor.findings import CheckName, Result
 from tests.builders.certificates import self_signed
 
-from .broken import Broken, Options, Said
-from .broken_documents import Change, tls
-from .guarded import DAY, Guarded
+from .document_changes import Change, tls
+from .misconfiguration import Broken, Options, Said
+from .mutual_tls_serve import DAY, Guarded
 from .scheduler_config import berth_scheduler_config
 
 SOUND, REVOKED, SHORT = "sound", "revoked", "short"

@@ -12,10 +12,10 @@ import yaml
 from .cluster import Cluster
 from .control_plane import ControlPlane
 from .doctor import berth_doctor
-from .guarded import DAY, Guarded, guarded_serve
 from .kubernetes_api import KubernetesApi
 from .label_priority import priority
 from .manifests import apply_manifests
+from .mutual_tls_serve import DAY, Guarded, guarded_serve
 from .scheduler_config import berth_scheduler_config, mounted
 
 NAME = "berth-guarded"
