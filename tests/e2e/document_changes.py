@@ -1,4 +1,4 @@
-"""KubeSchedulerConfigurations with something wrong in them."""
+"""Changes of a KubeSchedulerConfiguration."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ Document = dict[str, Any]
 Change = Callable[[Document], None]
 
 
-def entry(**fields: object) -> Change:
-    """Of the first extender; None takes a field out."""
+def extender(**fields: object) -> Change:
+    """Set fields of the first extender; None removes a field."""
 
     def change(document: Document) -> None:
         found = document["extenders"][0]
@@ -22,7 +22,7 @@ def entry(**fields: object) -> Change:
 
 
 def tls(**fields: object) -> Change:
-    """Of its tlsConfig; None takes a field out."""
+    """Set fields of its tlsConfig; None removes a field."""
 
     def change(document: Document) -> None:
         found = document["extenders"][0]["tlsConfig"]
@@ -33,11 +33,11 @@ def tls(**fields: object) -> Change:
     return change
 
 
-def one_more(**fields: object) -> Change:
-    """An extender beside the first."""
+def add_extender(**fields: object) -> Change:
+    """Add another extender."""
     return lambda document: document["extenders"].append(fields)
 
 
-def top(**fields: object) -> Change:
-    """Of the document itself."""
+def document_fields(**fields: object) -> Change:
+    """Set fields of the document."""
     return lambda document: document.update(fields)

@@ -1,6 +1,6 @@
-"""Set-ups that are broken on purpose, one thing at a time, and all that `berth doctor` may say to each.
+"""Misconfigured installations and the findings that `berth doctor` reports for them.
 
-tests/unit/cli/doctor/test_every_check.py looks that no check is left out.
+tests/unit/cli/doctor/test_every_check.py verifies that every check has a case.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ SetUp = TypeVar("SetUp", contravariant=True)
 Options = Sequence[str | Path]
 
 
-class Said(NamedTuple):
-    """A part of what is message, and of its remedy."""
+class ExpectedFinding(NamedTuple):
+    """Parts of the expected message and remedy, and the expected result."""
 
     message: str
     remedy: str
@@ -30,37 +30,41 @@ class Said(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Broken(Generic[SetUp]):
-    """what: in words. names: every check that is not ok, and what it says; all others have to stay green, but for those
-    that `may` go with it: what a function has in memory hides some things for a while.
+class Misconfiguration(Generic[SetUp]):
+    """One misconfiguration.
 
-    breaking: breaks it until the block ends, and gives options for the command.
+    findings: every check that is not ok, with its expected finding. All other checks have to be ok.
+    apply: a context manager that misconfigures the installation until it exits, and yields options for the command.
+    optional: checks that may fail or pass, because functions keep some data in memory for a while.
     """
 
-    what: str
-    names: Mapping[CheckName, Said]
-    breaking: Callable[[SetUp], AbstractContextManager[Options]]
-    may: frozenset[CheckName] = frozenset()
+    description: str
+    findings: Mapping[CheckName, ExpectedFinding]
+    apply: Callable[[SetUp], AbstractContextManager[Options]]
+    optional: frozenset[CheckName] = frozenset()
 
     @property
     def exit_status(self) -> int:
-        return int(any(said.result is Result.FAILED for said in self.names.values()))
+        return int(any(expected.result is Result.FAILED for expected in self.findings.values()))
 
-    def is_named_by(self, diagnosis: Diagnosis) -> bool:
-        """Whether doctor names it, and nothing else."""
-        return set(diagnosis.bad) == set(self.names)
+    def is_reported_by(self, diagnosis: Diagnosis) -> bool:
+        """Whether doctor reports exactly the expected checks."""
+        return set(diagnosis.bad) == set(self.findings)
 
     def check(self, diagnosis: Diagnosis, always: frozenset[CheckName] = frozenset()) -> None:
-        """always: the checks that are not ok in the sound set-up, either."""
-        allowed = always | self.may
-        assert set(diagnosis.bad) - allowed == set(self.names) - allowed, diagnosis.findings
-        for check, said in self.names.items():
-            found = [each for each in diagnosis.findings if each.check == check and each.result == said.result]
-            assert any(said.message in each.message and said.remedy in each.remedy for each in found), (check, found)
+        """always: checks that are not ok in the correct installation either."""
+        allowed = always | self.optional
+        assert set(diagnosis.bad) - allowed == set(self.findings) - allowed, diagnosis.findings
+        for check, expected in self.findings.items():
+            found = [each for each in diagnosis.findings if each.check == check and each.result == expected.result]
+            assert any(expected.message in each.message and expected.remedy in each.remedy for each in found), (
+                check,
+                found,
+            )
             assert all(each.remedy for each in found), found
         assert diagnosis.exit_status == self.exit_status
 
 
-def table(cases: Sequence[Broken[SetUp]]) -> pytest.MarkDecorator:
-    """Run a test for each of them, as `broken`."""
-    return pytest.mark.parametrize("broken", [pytest.param(each, id=each.what) for each in cases])
+def parametrize_misconfigurations(cases: Sequence[Misconfiguration[SetUp]]) -> pytest.MarkDecorator:
+    """Run a test for each case; its parameter is `misconfiguration`."""
+    return pytest.mark.parametrize("misconfiguration", [pytest.param(each, id=each.description) for each in cases])

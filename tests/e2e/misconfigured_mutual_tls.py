@@ -1,4 +1,4 @@
-"""`berth serve` that asks for client certificates, and a scheduler's configuration in a file on the same machine."""
+"""Misconfigurations of `berth serve` with mutual TLS and a scheduler configured by a file on the same machine."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from berth_cli.doctor.findings import CheckName, Result
 from tests.builders.certificates import self_signed
 
 from .document_changes import Change, tls
-from .misconfiguration import Broken, Options, Said
-from .mutual_tls_serve import DAY, Guarded
+from .misconfiguration import ExpectedFinding, Misconfiguration, Options
+from .mutual_tls_serve import DAY, MutualTLSServe
 from .scheduler_config import berth_scheduler_config
 
-SOUND, REVOKED, SHORT = "sound", "revoked", "short"
-CLIENTS = {SOUND: 90, REVOKED: 90, SHORT: 5}
-"""Days of their certificates."""
+VALID, REVOKED, EXPIRING = "valid", "revoked", "expiring"
+CLIENTS = {VALID: 90, REVOKED: 90, EXPIRING: 5}
+"""Validity of the client certificates in days."""
 NOT_BASE64 = "not base64!"
 
 
 @dataclass(frozen=True)
-class GuardedSetUp:
-    """document: what `berth scheduler-config` prints for this address and its client certificate."""
+class MutualTLSSetUp:
+    """document: the output of `berth scheduler-config` for this address and its client certificate."""
 
-    guarded: Guarded
+    server: MutualTLSServe
     directory: Path
     document: Path
 
@@ -46,98 +46,98 @@ class GuardedSetUp:
         return path
 
     def files(self, name: str) -> tuple[Path, Path]:
-        """Of one of CLIENTS."""
-        [issued] = self.guarded.directory.record().find(name)
-        return self.guarded.directory.files(issued)
+        """Certificate and key of one of CLIENTS."""
+        [issued] = self.server.directory.record().find(name)
+        return self.server.directory.files(issued)
 
 
 def issue_clients(directory: CertificateDirectory) -> None:
-    """All that will call."""
+    """Issue the certificates of CLIENTS and revoke one."""
     now = datetime.now(UTC)
     for name, days in CLIENTS.items():
         directory.issue(name, now, days * DAY)
     directory.revoke(REVOKED, now)
 
 
-def guarded_set_up(guarded: Guarded, directory: Path) -> GuardedSetUp:
-    found = GuardedSetUp(guarded, directory, directory / "scheduler.yaml")
-    options = (f"--url={guarded.url_prefix}", "--http-timeout=29s", *guarded.options(*found.files(SOUND)))
+def mutual_tls_set_up(server: MutualTLSServe, directory: Path) -> MutualTLSSetUp:
+    found = MutualTLSSetUp(server, directory, directory / "scheduler.yaml")
+    options = (f"--url={server.url_prefix}", "--http-timeout=29s", *server.options(*found.files(VALID)))
     found.document.write_text(berth_scheduler_config(*options))
     return found
 
 
-def configured(change: Change) -> Callable[[GuardedSetUp], AbstractContextManager[Options]]:
-    """With another configuration."""
-    return lambda sound: _configured(sound, change)
+def with_configuration(change: Change) -> Callable[[MutualTLSSetUp], AbstractContextManager[Options]]:
+    """Use a changed configuration."""
+    return lambda setup: _configured(setup, change)
 
 
 @contextmanager
-def _configured(sound: GuardedSetUp, change: Change) -> Iterator[Options]:
-    yield (f"--scheduler-config={sound.changed(change)}",)
+def _configured(setup: MutualTLSSetUp, change: Change) -> Iterator[Options]:
+    yield (f"--scheduler-config={setup.changed(change)}",)
 
 
 @contextmanager
-def _with(sound: GuardedSetUp, certificate: Path, key: Path) -> Iterator[Options]:
-    with _configured(sound, tls(certFile=str(certificate), keyFile=str(key))) as options:
+def _with_certificate(setup: MutualTLSSetUp, certificate: Path, key: Path) -> Iterator[Options]:
+    with _configured(setup, tls(certFile=str(certificate), keyFile=str(key))) as options:
         yield options
 
 
-def client(name: str) -> Callable[[GuardedSetUp], AbstractContextManager[Options]]:
-    """With the certificate of another of CLIENTS."""
-    return lambda sound: _with(sound, *sound.files(name))
+def client(name: str) -> Callable[[MutualTLSSetUp], AbstractContextManager[Options]]:
+    """Use the certificate of one of CLIENTS."""
+    return lambda setup: _with_certificate(setup, *setup.files(name))
 
 
 @contextmanager
-def _stranger(sound: GuardedSetUp) -> Iterator[Options]:
-    with _with(sound, *self_signed(sound.directory, "stranger", ends=90 * DAY)) as options:
+def _other_authority(setup: MutualTLSSetUp) -> Iterator[Options]:
+    with _with_certificate(setup, *self_signed(setup.directory, "other", ends=90 * DAY)) as options:
         yield options
 
 
 CLIENT, SERVER = CheckName.CLIENT_CERTIFICATE, CheckName.SERVER_CERTIFICATE
-CASES: tuple[Broken[GuardedSetUp], ...] = (
-    Broken(
-        "a revoked certificate",
-        {CLIENT: Said("not authorized", "allow-list")},
+CASES: tuple[Misconfiguration[MutualTLSSetUp], ...] = (
+    Misconfiguration(
+        "revoked certificate",
+        {CLIENT: ExpectedFinding("not authorized", "allow-list")},
         client(REVOKED),
     ),
-    Broken(
-        "a certificate of another authority",
-        {CLIENT: Said("the server rejects it", "the CA that Berth trusts")},
-        _stranger,
+    Misconfiguration(
+        "certificate of another authority",
+        {CLIENT: ExpectedFinding("the server rejects it", "the CA that Berth trusts")},
+        _other_authority,
     ),
-    Broken(
-        "no certificate",
-        {CLIENT: Said("as if it required one", "tlsConfig.certFile")},
-        configured(tls(certFile=None, keyFile=None)),
+    Misconfiguration(
+        "no client certificate",
+        {CLIENT: ExpectedFinding("as if it required one", "tlsConfig.certFile")},
+        with_configuration(tls(certFile=None, keyFile=None)),
     ),
-    Broken(
-        "a certificate that is soon over",
-        {CLIENT: Said("expires in", "renew it", Result.WARNING)},
-        client(SHORT),
+    Misconfiguration(
+        "certificate expires soon",
+        {CLIENT: ExpectedFinding("expires in", "renew it", Result.WARNING)},
+        client(EXPIRING),
     ),
-    Broken(
-        "a certificate without its key",
-        {CheckName.TLS_CONFIG: Said("does not start", "both certFile and keyFile")},
-        configured(tls(keyFile=None)),
+    Misconfiguration(
+        "certificate without key",
+        {CheckName.TLS_CONFIG: ExpectedFinding("does not start", "both certFile and keyFile")},
+        with_configuration(tls(keyFile=None)),
     ),
-    Broken(
-        "a certificate that nobody can read",
-        {CheckName.CREDENTIALS: Said("not base64", "berth scheduler-config")},
-        configured(tls(certFile=None, keyFile=None, certData=NOT_BASE64, keyData=NOT_BASE64)),
+    Misconfiguration(
+        "certificate is not base64",
+        {CheckName.CREDENTIALS: ExpectedFinding("not base64", "berth scheduler-config")},
+        with_configuration(tls(certFile=None, keyFile=None, certData=NOT_BASE64, keyData=NOT_BASE64)),
     ),
-    Broken(
-        "no CA for the server's certificate",
-        {SERVER: Said("is signed by an untrusted authority", "caFile")},
-        configured(tls(caFile=None)),
+    Misconfiguration(
+        "no CA for the server certificate",
+        {SERVER: ExpectedFinding("is signed by an untrusted authority", "caFile")},
+        with_configuration(tls(caFile=None)),
     ),
-    Broken(
-        "the certificate of another server",
-        {SERVER: Said("for another host", "serverName")},
-        configured(tls(serverName="berth.example.com")),
+    Misconfiguration(
+        "server name does not match",
+        {SERVER: ExpectedFinding("for another host", "serverName")},
+        with_configuration(tls(serverName="berth.example.com")),
     ),
-    Broken(
-        "a server that nobody verifies",
-        {CheckName.VERIFICATION: Said("anyone on the network path can impersonate Berth", "CA")},
-        configured(tls(insecure=True)),
+    Misconfiguration(
+        "insecure: true",
+        {CheckName.VERIFICATION: ExpectedFinding("anyone on the network path can impersonate Berth", "CA")},
+        with_configuration(tls(insecure=True)),
     ),
 )

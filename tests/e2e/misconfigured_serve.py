@@ -1,4 +1,4 @@
-"""`berth serve` on a real API server, and a second scheduler's configuration in a ConfigMap there."""
+"""Misconfigurations of `berth serve` on a real API server with a second scheduler, configured by a ConfigMap."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ import yaml
 from berth_cli.doctor.findings import CheckName, Result
 
 from .control_plane import ControlPlane
-from .document_changes import Change, entry, one_more, top
+from .document_changes import Change, add_extender, document_fields, extender
 from .identities import RBAC, counted_resources, identities, serve
 from .kubernetes_api import KubernetesApi
 from .loopback import HOST, free_port
 from .manifests import apply_manifests, read_manifests
-from .misconfiguration import Broken, Options, Said
+from .misconfiguration import ExpectedFinding, Misconfiguration, Options
 from .scheduler_config import berth_scheduler_config
 from .time_shift import ahead
 
 NAMESPACE, NAME = "kube-system", "berth-examined"
-MAP = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}"
+CONFIG_MAP = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}"
 WAKE = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/berth-wake"
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-ELSEWHERE = "http://127.0.0.2:1/elsewhere"
-COUNTING = "profile: managed-resources\nmanagedResources:\n  - {name: example.com/licence}\n"
+OTHER_ADDRESS = "http://127.0.0.2:1/elsewhere"
+COUNTED_CONFIGURATION = "profile: managed-resources\nmanagedResources:\n  - {name: example.com/licence}\n"
 
 
 @dataclass(frozen=True)
-class Served:
-    """Where all of it is."""
+class Installation:
+    """Addresses and files of an installation."""
 
     api: KubernetesApi
     administrator: Path
@@ -43,7 +43,7 @@ class Served:
 
     @property
     def options(self) -> Options:
-        """All that the command can be told of it."""
+        """Every option that describes the installation."""
         return (
             f"--kubeconfig={self.administrator}",
             f"--scheduler-configmap={NAMESPACE}/{NAME}",
@@ -60,202 +60,215 @@ class Served:
 
 
 @contextmanager
-def served(control_plane: ControlPlane, directory: Path) -> Iterator[Served]:
-    """The documented rights, and what `berth scheduler-config` prints; it runs until the block ends."""
+def installation(control_plane: ControlPlane, directory: Path) -> Iterator[Installation]:
+    """`berth serve` with the documented rights and the manifests manifests; it runs until the context exits."""
     api, found = KubernetesApi(control_plane.credentials()), identities(control_plane)
     watcher, binder = (control_plane.kubeconfig(each) for each in (found.watcher, found.binder))
     with counted_resources(control_plane), serve(control_plane, directory) as berth:
-        printed = berth_scheduler_config(
+        manifests = berth_scheduler_config(
             f"--url={berth.url_prefix}", f"--second-scheduler={NAME}", "--http-timeout=29s"
         )
-        apply_manifests(api, list(yaml.safe_load_all(printed)))
-        yield Served(api, control_plane.kubeconfig(), watcher, binder, berth.url_prefix, directory)
+        apply_manifests(api, list(yaml.safe_load_all(manifests)))
+        yield Installation(api, control_plane.kubeconfig(), watcher, binder, berth.url_prefix, directory)
 
 
-def configured(change: Change, *options: str) -> Callable[[Served], AbstractContextManager[Options]]:
-    """With another configuration in the cluster."""
-    return lambda served: _configured(served, change, options)
+def with_configuration(change: Change, *options: str) -> Callable[[Installation], AbstractContextManager[Options]]:
+    """Change the configuration in the cluster."""
+    return lambda installation: _configured(installation, change, options)
 
 
 @contextmanager
-def _configured(served: Served, change: Change, options: Options) -> Iterator[Options]:
-    text = served.api.get(MAP)["data"]["config.yaml"]
+def _configured(installation: Installation, change: Change, options: Options) -> Iterator[Options]:
+    text = installation.api.get(CONFIG_MAP)["data"]["config.yaml"]
     document: dict[str, Any] = yaml.safe_load(text)
     change(document)
-    served.api.patch(MAP, {"data": {"config.yaml": yaml.safe_dump(document)}})
+    installation.api.patch(CONFIG_MAP, {"data": {"config.yaml": yaml.safe_dump(document)}})
     try:
         yield options
     finally:
-        served.api.patch(MAP, {"data": {"config.yaml": text}})
+        installation.api.patch(CONFIG_MAP, {"data": {"config.yaml": text}})
 
 
 @contextmanager
-def _extender_elsewhere(served: Served) -> Iterator[Options]:
-    with _configured(served, entry(urlPrefix=ELSEWHERE), (f"--url={served.url_prefix}",)) as options:
+def _other_address(installation: Installation) -> Iterator[Options]:
+    with _configured(installation, extender(urlPrefix=OTHER_ADDRESS), (f"--url={installation.url_prefix}",)) as options:
         yield options
 
 
 @contextmanager
-def _nobody_listens(served: Served) -> Iterator[Options]:
-    with _configured(served, entry(urlPrefix=f"http://{HOST}:{free_port()}/scheduler"), ()) as options:
+def _closed_port(installation: Installation) -> Iterator[Options]:
+    with _configured(installation, extender(urlPrefix=f"http://{HOST}:{free_port()}/scheduler"), ()) as options:
         yield options
 
 
 @contextmanager
-def _a_wrong_clock(served: Served) -> Iterator[Options]:
-    with ahead(served.url_prefix, 3600) as address, _configured(served, entry(urlPrefix=address), ()) as options:
+def _wrong_clock(installation: Installation) -> Iterator[Options]:
+    with (
+        ahead(installation.url_prefix, 3600) as address,
+        _configured(installation, extender(urlPrefix=address), ()) as options,
+    ):
         yield options
 
 
 @contextmanager
-def _without_right(served: Served, role: str, verb: str, resource: str) -> Iterator[Options]:
+def _without_right(installation: Installation, role: str, verb: str, resource: str) -> Iterator[Options]:
     path = f"{ROLES}/{role}"
-    rules = served.api.get(path)["rules"]
-    fewer = [
+    rules = installation.api.get(path)["rules"]
+    reduced = [
         {**rule, "verbs": [each for each in rule["verbs"] if each != verb]} if resource in rule["resources"] else rule
         for rule in rules
     ]
-    served.api.patch(path, {"rules": [rule for rule in fewer if rule["verbs"]]})
+    installation.api.patch(path, {"rules": [rule for rule in reduced if rule["verbs"]]})
     try:
         yield ()
     finally:
-        served.api.patch(path, {"rules": rules})
+        installation.api.patch(path, {"rules": rules})
 
 
 @contextmanager
-def _without_wake_object(served: Served) -> Iterator[Options]:
-    served.api.delete(WAKE)
+def _without_wake_object(installation: Installation) -> Iterator[Options]:
+    installation.api.delete(WAKE)
     try:
         yield ()
     finally:
-        apply_manifests(served.api, [each for each in read_manifests(RBAC) if each["kind"] == "CSIStorageCapacity"])
+        apply_manifests(
+            installation.api, [each for each in read_manifests(RBAC) if each["kind"] == "CSIStorageCapacity"]
+        )
 
 
 @contextmanager
-def _counting(served: Served) -> Iterator[Options]:
-    yield (f"--config={served.file('counting.yaml', COUNTING)}",)
+def _with_counted_resource(installation: Installation) -> Iterator[Options]:
+    yield (f"--config={installation.file('counting.yaml', COUNTED_CONFIGURATION)}",)
 
 
 @contextmanager
-def _no_kubeconfig(served: Served) -> Iterator[Options]:
-    yield (f"--watcher-kubeconfig={served.file('not-a-kubeconfig', 'apiVersion: v1')}",)
+def _invalid_kubeconfig(installation: Installation) -> Iterator[Options]:
+    yield (f"--watcher-kubeconfig={installation.file('not-a-kubeconfig', 'apiVersion: v1')}",)
 
 
 WARNING = Result.WARNING
-CONFIGURATIONS: tuple[Broken[Served], ...] = (
-    Broken(
-        "a field that kube-scheduler does not know",
-        {CheckName.SCHEDULER: Said("nodeCachCapable", "berth scheduler-config")},
-        configured(entry(nodeCachCapable=True)),
+CONFIGURATIONS: tuple[Misconfiguration[Installation], ...] = (
+    Misconfiguration(
+        "unknown field",
+        {CheckName.SCHEDULER: ExpectedFinding("nodeCachCapable", "berth scheduler-config")},
+        with_configuration(extender(nodeCachCapable=True)),
     ),
-    Broken(
-        "an extender that is not Berth's",
-        {CheckName.EXTENDER: Said("has no extender that calls", "berth scheduler-config")},
-        _extender_elsewhere,
+    Misconfiguration(
+        "extender with another address",
+        {CheckName.EXTENDER: ExpectedFinding("has no extender that calls", "berth scheduler-config")},
+        _other_address,
     ),
-    Broken(
-        "a sample of the nodes",
-        {CheckName.PERCENTAGE_OF_NODES_TO_SCORE: Said("called for some of them", "100")},
-        configured(top(percentageOfNodesToScore=5)),
+    Misconfiguration(
+        "sample of the nodes",
+        {CheckName.PERCENTAGE_OF_NODES_TO_SCORE: ExpectedFinding("called for some of them", "100")},
+        with_configuration(document_fields(percentageOfNodesToScore=5)),
     ),
-    Broken(
-        "the lock of the cluster's own scheduler",
-        {CheckName.LEADER_ELECTION: Said("waits for it forever", "resourceName")},
-        configured(top(leaderElection={"leaderElect": True, "resourceName": "kube-scheduler"})),
+    Misconfiguration(
+        "lease of the default scheduler",
+        {CheckName.LEADER_ELECTION: ExpectedFinding("waits for it forever", "resourceName")},
+        with_configuration(document_fields(leaderElection={"leaderElect": True, "resourceName": "kube-scheduler"})),
     ),
-    Broken(
+    Misconfiguration(
         "full mode",
-        {CheckName.NODE_CACHE_CAPABLE: Said("whole Node objects are sent", "nodeCacheCapable: true", WARNING)},
-        configured(entry(nodeCacheCapable=False)),
+        {
+            CheckName.NODE_CACHE_CAPABLE: ExpectedFinding(
+                "whole Node objects are sent", "nodeCacheCapable: true", WARNING
+            )
+        },
+        with_configuration(extender(nodeCacheCapable=False)),
     ),
-    Broken(
-        "no weight",
-        {CheckName.WEIGHT: Said("does not start", "weight: 1")},
-        configured(entry(weight=0)),
+    Misconfiguration(
+        "weight 0",
+        {CheckName.WEIGHT: ExpectedFinding("does not start", "weight: 1")},
+        with_configuration(extender(weight=0)),
     ),
-    Broken(
-        "scores that nobody asks for",
-        {CheckName.FILTER_ONLYONE: Said("never called", "remove prioritizeVerb", WARNING)},
-        configured(entry(filterVerb="filter_onlyone")),
+    Misconfiguration(
+        "prioritizeVerb with filter_onlyone",
+        {CheckName.FILTER_ONLYONE: ExpectedFinding("never called", "remove prioritizeVerb", WARNING)},
+        with_configuration(extender(filterVerb="filter_onlyone")),
     ),
-    Broken(
-        "two that bind",
-        {CheckName.BIND_VERB: Said("2 extenders bind", "in one of them")},
-        configured(one_more(urlPrefix=ELSEWHERE, bindVerb="bind")),
+    Misconfiguration(
+        "two extenders with bindVerb",
+        {CheckName.BIND_VERB: ExpectedFinding("2 extenders bind", "in one of them")},
+        with_configuration(add_extender(urlPrefix=OTHER_ADDRESS, bindVerb="bind")),
     ),
-    Broken(
-        "pods without its rules while it is down",
-        {CheckName.IGNORABLE: Said("without its rules", "ignorable: false", WARNING)},
-        configured(entry(ignorable=True, bindVerb=None)),
+    Misconfiguration(
+        "ignorable extender",
+        {CheckName.IGNORABLE: ExpectedFinding("without its rules", "ignorable: false", WARNING)},
+        with_configuration(extender(ignorable=True, bindVerb=None)),
     ),
-    Broken(
-        "a counted resource that the scheduler counts, too",
-        {CheckName.MANAGED_RESOURCES: Said("not ignored by the scheduler", "berth scheduler-config", WARNING)},
-        _counting,
+    Misconfiguration(
+        "counted resource that the scheduler does not ignore",
+        {
+            CheckName.MANAGED_RESOURCES: ExpectedFinding(
+                "not ignored by the scheduler", "berth scheduler-config", WARNING
+            )
+        },
+        _with_counted_resource,
     ),
-    Broken(
-        "HTTPS in name only",
-        {CheckName.URL_PREFIX: Said("nothing is encrypted", "https://")},
-        configured(entry(enableHTTPS=True)),
+    Misconfiguration(
+        "enableHTTPS with http URL",
+        {CheckName.URL_PREFIX: ExpectedFinding("nothing is encrypted", "https://")},
+        with_configuration(extender(enableHTTPS=True)),
     ),
-    Broken(
-        "scores that are swallowed",
-        {CheckName.PRIORITIZE_VERB: Said("kube-scheduler ignores this error", "prioritizeVerb: prioritize")},
-        configured(entry(prioritizeVerb="priority")),
+    Misconfiguration(
+        "wrong prioritizeVerb",
+        {CheckName.PRIORITIZE_VERB: ExpectedFinding("kube-scheduler ignores this error", "prioritizeVerb: prioritize")},
+        with_configuration(extender(prioritizeVerb="priority")),
     ),
-    Broken(
-        "a filter that is not there",
-        {CheckName.FILTER_VERB: Said("404", "filterVerb: filter")},
-        configured(entry(filterVerb="predicates")),
+    Misconfiguration(
+        "wrong filterVerb",
+        {CheckName.FILTER_VERB: ExpectedFinding("404", "filterVerb: filter")},
+        with_configuration(extender(filterVerb="predicates")),
     ),
-    Broken(
-        "a bind that is not there",
-        {CheckName.BIND_VERB: Said("404", "bindVerb: bind")},
-        configured(entry(bindVerb="binding")),
+    Misconfiguration(
+        "wrong bindVerb",
+        {CheckName.BIND_VERB: ExpectedFinding("404", "bindVerb: bind")},
+        with_configuration(extender(bindVerb="binding")),
     ),
-    Broken(
-        "a preempt that is not there",
-        {CheckName.PREEMPT_VERB: Said("404", "preemptVerb: preempt")},
-        configured(entry(preemptVerb="preemption")),
+    Misconfiguration(
+        "wrong preemptVerb",
+        {CheckName.PREEMPT_VERB: ExpectedFinding("404", "preemptVerb: preempt")},
+        with_configuration(extender(preemptVerb="preemption")),
     ),
-    Broken(
-        "nobody listens",
-        {CheckName.VERBS: Said("connection refused", "check whether")},
-        _nobody_listens,
+    Misconfiguration(
+        "closed port",
+        {CheckName.VERBS: ExpectedFinding("connection refused", "check whether")},
+        _closed_port,
     ),
-    Broken(
-        "less time than a call takes",
-        {CheckName.HTTP_TIMEOUT: Said("calls time out", "raise httpTimeout")},
-        configured(entry(httpTimeout="1ms")),
+    Misconfiguration(
+        "httpTimeout too short",
+        {CheckName.HTTP_TIMEOUT: ExpectedFinding("calls time out", "raise httpTimeout")},
+        with_configuration(extender(httpTimeout="1ms")),
     ),
-    Broken(
-        "a clock that is an hour ahead",
-        {CheckName.CLOCK: Said("ahead of this machine's", "time server")},
-        _a_wrong_clock,
+    Misconfiguration(
+        "clock one hour ahead",
+        {CheckName.CLOCK: ExpectedFinding("ahead of this machine's", "time server")},
+        _wrong_clock,
     ),
-    Broken(
-        "a kubeconfig that is none",
-        {CheckName.KUBECONFIG: Said("not-a-kubeconfig", "kubectl")},
-        _no_kubeconfig,
+    Misconfiguration(
+        "invalid kubeconfig",
+        {CheckName.KUBECONFIG: ExpectedFinding("not-a-kubeconfig", "kubectl")},
+        _invalid_kubeconfig,
     ),
 )
-"""What doctor sees at once."""
+"""Misconfigurations that doctor reports immediately."""
 
-RIGHTS: tuple[Broken[Served], ...] = (
-    Broken(
-        "the watcher may not watch pods",
-        {CheckName.WATCHER_RIGHTS: Said("may not watch pods", "examples/rbac.yaml")},
-        lambda served: _without_right(served, "berth-watcher", "watch", "pods"),
+RIGHTS: tuple[Misconfiguration[Installation], ...] = (
+    Misconfiguration(
+        "watcher lacks watch pods",
+        {CheckName.WATCHER_RIGHTS: ExpectedFinding("may not watch pods", "examples/rbac.yaml")},
+        lambda installation: _without_right(installation, "berth-watcher", "watch", "pods"),
     ),
-    Broken(
-        "nobody may bind",
-        {CheckName.BIND_RIGHTS: Said("may not create pods/binding", "examples/rbac.yaml")},
-        lambda served: _without_right(served, "berth-binder", "create", "pods/binding"),
+    Misconfiguration(
+        "binder lacks create pods/binding",
+        {CheckName.BIND_RIGHTS: ExpectedFinding("may not create pods/binding", "examples/rbac.yaml")},
+        lambda installation: _without_right(installation, "berth-binder", "create", "pods/binding"),
     ),
-    Broken(
-        "nothing wakes the queue",
-        {CheckName.WAKE_UP: Said("only after minutes", "examples/rbac.yaml")},
+    Misconfiguration(
+        "wake-up object is missing",
+        {CheckName.WAKE_UP: ExpectedFinding("only after minutes", "examples/rbac.yaml")},
         _without_wake_object,
     ),
 )
-"""What the API server's authorizer hears of after a moment."""
+"""Misconfigurations of RBAC, which the authorizer of the API server applies after a moment."""

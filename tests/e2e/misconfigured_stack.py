@@ -1,4 +1,4 @@
-"""The deployed stack, with the scheduler's configuration that `berth scheduler-config` prints for it."""
+"""Misconfigurations of the deployed stack and of the configuration that `berth scheduler-config` prints for it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from berth_cli.doctor.scheduler.scheduler_side import without_credentials
 from tests.deployment import sam
 
 from .control_plane import ControlPlane
-from .document_changes import Change, entry
+from .document_changes import Change, extender
 from .endpoint import Endpoint
-from .misconfiguration import Broken, Options, Said
+from .misconfiguration import ExpectedFinding, Misconfiguration, Options
 from .stack import DeployedStack
 
 HOUR = 3600
 START_SECONDS = 90
 POLL_SECONDS = 0.2
 FRESH_SECONDS = 10
-NOBODY = "kubeconfig that is none"
+INVALID_KUBECONFIG = "not a kubeconfig"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class StackSetUp:
     def options(self) -> Options:
         return (
             f"--stack={sam.STACK_NAME}",
-            # The stack's own address has a host name that only the emulator knows.
+            # Only the emulator resolves the host name of the stack's output.
             f"--url={without_credentials(self.stack.url_prefix)}",
             f"--scheduler-config={self.document}",
             "--timeout=30",
@@ -55,11 +55,11 @@ class StackSetUp:
     def enable(self, enabled: bool) -> None:
         scheduler = self.stack.client("scheduler")
         schedule = scheduler.get_schedule(Name=self.stack.schedule)
-        kept = {key: schedule[key] for key in ("Name", "ScheduleExpression", "FlexibleTimeWindow", "Target")}
-        scheduler.update_schedule(**kept, State="ENABLED" if enabled else "DISABLED")
+        original = {key: schedule[key] for key in ("Name", "ScheduleExpression", "FlexibleTimeWindow", "Target")}
+        scheduler.update_schedule(**original, State="ENABLED" if enabled else "DISABLED")
 
     def start_watcher(self) -> None:
-        """As the schedule does within the minute, and wait until it has published."""
+        """Start the watcher as the schedule does, and wait until it has published."""
         self.stack.client("lambda").invoke(FunctionName=self.stack.name("WatcherFunction"), InvocationType="Event")
         deadline = time.monotonic() + START_SECONDS
         while not self._is_fresh():
@@ -73,47 +73,47 @@ class StackSetUp:
 
 
 @contextmanager
-def _configured(sound: StackSetUp, change: Change) -> Iterator[Options]:
-    document: dict[str, Any] = yaml.safe_load(sound.document.read_text())
+def _configured(setup: StackSetUp, change: Change) -> Iterator[Options]:
+    document: dict[str, Any] = yaml.safe_load(setup.document.read_text())
     change(document)
-    path = sound.directory / "changed.yaml"
+    path = setup.directory / "changed.yaml"
     path.write_text(yaml.safe_dump(document))
     yield (f"--scheduler-config={path}",)
 
 
 @contextmanager
-def _wrong_password(sound: StackSetUp) -> Iterator[Options]:
-    wrong = sound.stack.url_prefix_with(urlsplit(sound.stack.url_prefix).username or "", "wrong")
-    with _configured(sound, entry(urlPrefix=wrong)) as options:
+def _wrong_password(setup: StackSetUp) -> Iterator[Options]:
+    wrong = setup.stack.url_prefix_with(urlsplit(setup.stack.url_prefix).username or "", "wrong")
+    with _configured(setup, extender(urlPrefix=wrong)) as options:
         yield options
 
 
 @contextmanager
-def _another_stack(sound: StackSetUp) -> Iterator[Options]:
+def _another_stack(setup: StackSetUp) -> Iterator[Options]:
     yield ("--stack=elsewhere",)
 
 
 @contextmanager
-def _another_cluster(sound: StackSetUp) -> Iterator[Options]:
-    home = sound.directory / "another-cluster"
+def _another_cluster(setup: StackSetUp) -> Iterator[Options]:
+    home = setup.directory / "another-cluster"
     home.mkdir()
     with ControlPlane(home) as other:
         yield (f"--watcher-kubeconfig={other.kubeconfig()}",)
 
 
 @contextmanager
-def _disabled(sound: StackSetUp) -> Iterator[Options]:
-    sound.enable(False)
+def _disabled_schedule(setup: StackSetUp) -> Iterator[Options]:
+    setup.enable(False)
     try:
         yield ()
     finally:
-        sound.enable(True)
+        setup.enable(True)
 
 
 @contextmanager
-def _no_concurrency(sound: StackSetUp) -> Iterator[Options]:
-    """Of a function that this scheduler does not call."""
-    client, function = sound.stack.client("lambda"), sound.stack.name("FilterOnlyOneFunction")
+def _concurrency_zero(setup: StackSetUp) -> Iterator[Options]:
+    """Set it for a function that this scheduler does not call."""
+    client, function = setup.stack.client("lambda"), setup.stack.name("FilterOnlyOneFunction")
     client.put_function_concurrency(FunctionName=function, ReservedConcurrentExecutions=0)
     try:
         yield ()
@@ -122,22 +122,22 @@ def _no_concurrency(sound: StackSetUp) -> Iterator[Options]:
 
 
 def without_table(function: str) -> Callable[[StackSetUp], AbstractContextManager[Options]]:
-    """Without the statements of its role that are about tables."""
-    return lambda sound: _without_table(sound, f"{function}Role")
+    """Remove the DynamoDB statements of its role."""
+    return lambda setup: _without_table(setup, f"{function}Role")
 
 
 @contextmanager
-def _without_table(sound: StackSetUp, logical_id: str) -> Iterator[Options]:
-    client, role = sound.stack.client("iam"), sound.stack.name(logical_id)
-    kept = {}
+def _without_table(setup: StackSetUp, logical_id: str) -> Iterator[Options]:
+    client, role = setup.stack.client("iam"), setup.stack.name(logical_id)
+    original = {}
     for name in client.list_role_policies(RoleName=role)["PolicyNames"]:
-        kept[name] = client.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
-        fewer = [each for each in kept[name]["Statement"] if "dynamodb" not in json.dumps(each)]
-        _put(client, role, name, {**kept[name], "Statement": fewer})
+        original[name] = client.get_role_policy(RoleName=role, PolicyName=name)["PolicyDocument"]
+        reduced = [each for each in original[name]["Statement"] if "dynamodb" not in json.dumps(each)]
+        _put(client, role, name, {**original[name], "Statement": reduced})
     try:
         yield ()
     finally:
-        for name, document in kept.items():
+        for name, document in original.items():
             _put(client, role, name, document)
 
 
@@ -149,9 +149,9 @@ def _put(client: Any, role: str, name: str, document: dict[str, Any]) -> None:
 
 
 @contextmanager
-def _invalid_configuration(sound: StackSetUp) -> Iterator[Options]:
-    """The head does not point to it yet: no function decides by it."""
-    client, table = sound.stack.client("dynamodb"), sound.table
+def _invalid_configuration(setup: StackSetUp) -> Iterator[Options]:
+    """The head does not refer to it yet, so no function uses it."""
+    client, table = setup.stack.client("dynamodb"), setup.table
     before = client.get_item(TableName=table, Key=CONFIGURATION_KEY).get("Item")
     client.put_item(TableName=table, Item=CONFIGURATION_KEY | {"document": {"S": json.dumps({"profile": "none-such"})}})
     try:
@@ -164,36 +164,36 @@ def _invalid_configuration(sound: StackSetUp) -> Iterator[Options]:
 
 
 @contextmanager
-def _no_kubeconfig(sound: StackSetUp) -> Iterator[Options]:
-    client, parameters = sound.stack.client("secretsmanager"), sound.stack.client("cloudformation")
+def _invalid_kubeconfig(setup: StackSetUp) -> Iterator[Options]:
+    client, parameters = setup.stack.client("secretsmanager"), setup.stack.client("cloudformation")
     [described] = parameters.describe_stacks(StackName=sam.STACK_NAME)["Stacks"]
     secrets = {
         each["ParameterValue"]
         for each in described["Parameters"]
         if each["ParameterKey"].endswith("KubeconfigSecretArn") and each["ParameterValue"]
     }
-    kept = {secret: client.get_secret_value(SecretId=secret)["SecretString"] for secret in secrets}
+    original = {secret: client.get_secret_value(SecretId=secret)["SecretString"] for secret in secrets}
     for secret in secrets:
-        client.put_secret_value(SecretId=secret, SecretString=NOBODY)
+        client.put_secret_value(SecretId=secret, SecretString=INVALID_KUBECONFIG)
     try:
         yield ()
     finally:
-        for secret, text in kept.items():
+        for secret, text in original.items():
             client.put_secret_value(SecretId=secret, SecretString=text)
 
 
 @contextmanager
-def _stopped_an_hour_ago(sound: StackSetUp) -> Iterator[Options]:
-    """The head as it looks an hour after the schedule was disabled. It deposes the watcher that runs."""
-    client, table = sound.stack.client("dynamodb"), sound.table
-    sound.enable(False)
+def _watcher_stopped(setup: StackSetUp) -> Iterator[Options]:
+    """Write the head as it is an hour after the schedule was disabled. The running watcher loses its lease."""
+    client, table = setup.stack.client("dynamodb"), setup.table
+    setup.enable(False)
     try:
         head = client.get_item(TableName=table, Key=HEAD_KEY, ConsistentRead=True)["Item"]
-        client.put_item(TableName=table, Item=_an_hour_older(head))
+        client.put_item(TableName=table, Item=_one_hour_older(head))
         try:
             yield ()
         finally:
-            # As a watcher leaves it that releases it: the next one need not wait until it has run out.
+            # A released lease: the next watcher does not wait for its expiry.
             client.update_item(
                 TableName=table,
                 Key=HEAD_KEY,
@@ -201,11 +201,11 @@ def _stopped_an_hour_ago(sound: StackSetUp) -> Iterator[Options]:
                 ExpressionAttributeValues={":nobody": {"S": ""}, ":one": {"N": "1"}},
             )
     finally:
-        sound.enable(True)
-        sound.start_watcher()
+        setup.enable(True)
+        setup.start_watcher()
 
 
-def _an_hour_older(head: dict[str, Any]) -> dict[str, Any]:
+def _one_hour_older(head: dict[str, Any]) -> dict[str, Any]:
     def older(value: dict[str, str]) -> dict[str, str]:
         return {"N": str(float(value["N"]) - HOUR)}
 
@@ -223,90 +223,90 @@ def _an_hour_older(head: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def _no_table(sound: StackSetUp) -> Iterator[Options]:
-    """It comes back empty, as the next deployment makes it; the watcher fills it."""
-    client, table = sound.stack.client("dynamodb"), sound.table
+def _missing_table(setup: StackSetUp) -> Iterator[Options]:
+    """Delete the table, and create it empty afterwards; the watcher fills it."""
+    client, table = setup.stack.client("dynamodb"), setup.table
     described = client.describe_table(TableName=table)["Table"]
     client.delete_table(TableName=table)
     try:
         yield ()
     finally:
-        kept = {name: described[name] for name in ("TableName", "KeySchema", "AttributeDefinitions")}
-        client.create_table(**kept, BillingMode="PAY_PER_REQUEST")
+        original = {name: described[name] for name in ("TableName", "KeySchema", "AttributeDefinitions")}
+        client.create_table(**original, BillingMode="PAY_PER_REQUEST")
         specification = {"Enabled": True, "AttributeName": "expiresAt"}
         client.update_time_to_live(TableName=table, TimeToLiveSpecification=specification)
-        sound.start_watcher()
+        setup.start_watcher()
 
 
-CASES: tuple[Broken[StackSetUp], ...] = (
-    Broken(
-        "a wrong password",
-        {CheckName.CREDENTIALS: Said("not authorized", "credentials that Berth accepts")},
+CASES: tuple[Misconfiguration[StackSetUp], ...] = (
+    Misconfiguration(
+        "wrong password",
+        {CheckName.CREDENTIALS: ExpectedFinding("not authorized", "credentials that Berth accepts")},
         _wrong_password,
     ),
-    Broken(
-        "a stack that is not there",
-        {CheckName.STACK: Said("elsewhere", "name, region and credentials")},
+    Misconfiguration(
+        "missing stack",
+        {CheckName.STACK: ExpectedFinding("elsewhere", "name, region and credentials")},
         _another_stack,
     ),
-    Broken(
-        "the stack of another cluster",
-        {CheckName.SAME_CLUSTER: Said("the cache is of cluster", "one stack per cluster")},
+    Misconfiguration(
+        "stack of another cluster",
+        {CheckName.SAME_CLUSTER: ExpectedFinding("the cache is of cluster", "one stack per cluster")},
         _another_cluster,
     ),
-    Broken(
-        "a schedule that is disabled",
-        {CheckName.SCHEDULE: Said("nothing starts the watcher", "enable it")},
-        _disabled,
+    Misconfiguration(
+        "disabled schedule",
+        {CheckName.SCHEDULE: ExpectedFinding("nothing starts the watcher", "enable it")},
+        _disabled_schedule,
     ),
-    Broken(
-        "a function that never runs",
-        {CheckName.FUNCTIONS: Said("FilterOnlyOneFunction: its reserved concurrency is 0", "deploy again")},
-        _no_concurrency,
+    Misconfiguration(
+        "reserved concurrency 0",
+        {CheckName.FUNCTIONS: ExpectedFinding("FilterOnlyOneFunction: its reserved concurrency is 0", "deploy again")},
+        _concurrency_zero,
     ),
-    Broken(
-        "a role that lacks a statement",
-        {CheckName.ROLES: Said("FilterOnlyOneFunction may not dynamodb:Query", "deploy the stack again")},
+    Misconfiguration(
+        "role lacks a statement",
+        {CheckName.ROLES: ExpectedFinding("FilterOnlyOneFunction may not dynamodb:Query", "deploy the stack again")},
         without_table("FilterOnlyOneFunction"),
     ),
-    Broken(
-        "a role that lacks a statement, of a function that is called",
+    Misconfiguration(
+        "role of a called function lacks a statement",
         {
-            CheckName.ROLES: Said("HealthzFunction may not dynamodb:GetItem", "deploy the stack again"),
-            CheckName.CACHE: Said("node cache table", "watcher's log"),
+            CheckName.ROLES: ExpectedFinding("HealthzFunction may not dynamodb:GetItem", "deploy the stack again"),
+            CheckName.CACHE: ExpectedFinding("node cache table", "watcher's log"),
         },
         without_table("HealthzFunction"),
     ),
-    Broken(
-        "a configuration that is not valid",
-        {CheckName.CONFIGURATION: Said("profile: Input should be", "berth config apply")},
+    Misconfiguration(
+        "invalid configuration",
+        {CheckName.CONFIGURATION: ExpectedFinding("profile: Input should be", "berth config apply")},
         _invalid_configuration,
     ),
-    Broken(
-        "a secret without a kubeconfig",
-        {CheckName.KUBECONFIG_SECRET: Said("is not a kubeconfig", "put a kubeconfig")},
-        _no_kubeconfig,
+    Misconfiguration(
+        "invalid kubeconfig secret",
+        {CheckName.KUBECONFIG_SECRET: ExpectedFinding("is not a kubeconfig", "put a kubeconfig")},
+        _invalid_kubeconfig,
     ),
-    Broken(
-        "a watcher that ended an hour ago",
+    Misconfiguration(
+        "watcher stopped an hour ago",
         {
-            CheckName.SCHEDULE: Said("nothing starts the watcher", "enable it"),
-            CheckName.LEASE: Said("no successor", "schedule"),
-            CheckName.WATCHER: Said("no watcher is running", "schedule"),
-            CheckName.CACHE: Said("whenStale applies", "watcher's log"),
-            CheckName.FILTER_VERB: Said("filter: ", "see the checks"),
-            CheckName.PRIORITIZE_VERB: Said("no scores", "log"),
+            CheckName.SCHEDULE: ExpectedFinding("nothing starts the watcher", "enable it"),
+            CheckName.LEASE: ExpectedFinding("no successor", "schedule"),
+            CheckName.WATCHER: ExpectedFinding("no watcher is running", "schedule"),
+            CheckName.CACHE: ExpectedFinding("whenStale applies", "watcher's log"),
+            CheckName.FILTER_VERB: ExpectedFinding("filter: ", "see the checks"),
+            CheckName.PRIORITIZE_VERB: ExpectedFinding("no scores", "log"),
         },
-        _stopped_an_hour_ago,
+        _watcher_stopped,
     ),
-    Broken(
-        "no table",
+    Misconfiguration(
+        "missing table",
         {
-            CheckName.TABLE: Said("does not exist", "stack"),
-            CheckName.CACHE: Said("node cache table", "watcher's log"),
+            CheckName.TABLE: ExpectedFinding("does not exist", "stack"),
+            CheckName.CACHE: ExpectedFinding("node cache table", "watcher's log"),
         },
-        _no_table,
-        # They decide by what they have in memory, if they have looked since the case before.
-        may=frozenset({CheckName.FILTER_VERB, CheckName.PRIORITIZE_VERB}),
+        _missing_table,
+        # Functions that read the table since the last case still have data in memory.
+        optional=frozenset({CheckName.FILTER_VERB, CheckName.PRIORITIZE_VERB}),
     ),
 )

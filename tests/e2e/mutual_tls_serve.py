@@ -1,4 +1,4 @@
-"""A `berth serve` that asks for client certificates, with a directory of `berth certificates` beside it."""
+"""`berth serve` with mutual TLS and a directory of `berth certificates`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Guarded:
-    """Where it is, the certificate it shows, and the directory that its clients' come from."""
+class MutualTLSServe:
+    """Its address, its server certificate, and the directory of its client certificates."""
 
     url_prefix: str
     server_certificate: Path
@@ -31,21 +31,21 @@ class Guarded:
     def extender(
         self, client: IssuedCertificate | None, directory: CertificateDirectory | None = None
     ) -> ExtenderConfiguration:
-        """For a scheduler that has this certificate."""
+        """The entry of a scheduler with this client certificate."""
         certificate, key = (None, None) if client is None else (directory or self.directory).files(client)
         tls = ClientTLS(ca_file=self.server_certificate, certificate=certificate, key=key)
         return replace(filter_prioritize_bind(self.url_prefix), tls=tls)
 
     def options(self, certificate: Path, key: Path) -> list[str]:
-        """For a command that has this certificate."""
+        """Options of a command with this client certificate."""
         return [f"--ca={self.server_certificate}", f"--tls-client-cert={certificate}", f"--tls-client-key={key}"]
 
 
 @contextmanager
-def guarded_serve(
+def serve_with_mutual_tls(
     control_plane: ControlPlane, home: Path, issue: Callable[[CertificateDirectory], object] = lambda directory: None
-) -> Iterator[Guarded]:
-    """It runs until the block ends. `issue`: what is done before it starts, and so before it reads the allow-list."""
+) -> Iterator[MutualTLSServe]:
+    """It runs until the context exits. `issue` runs before the start, so before Berth reads the allow-list."""
     certificate, key = self_signed(home, "server", ends=90 * DAY)
     directory = CertificateDirectory(home / "certificates")
     directory.create("e2e", datetime.now(UTC) - 10 * DAY, 365 * DAY)
@@ -53,4 +53,4 @@ def guarded_serve(
     issue(directory)
     tls = MutualTLS(certificate, key, directory.authority_file, directory.allow_list_file, *own)
     with serve(control_plane, home, tls=tls) as berth:
-        yield Guarded(berth.url_prefix, certificate, directory)
+        yield MutualTLSServe(berth.url_prefix, certificate, directory)

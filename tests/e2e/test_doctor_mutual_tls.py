@@ -1,4 +1,4 @@
-"""`berth doctor` on a `berth serve` that asks for client certificates, with one thing broken at a time."""
+"""`berth doctor` on a `berth serve` with mutual TLS, with one misconfiguration at a time."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ import pytest
 
 from .control_plane import ControlPlane
 from .doctor import berth_doctor, doctor_in_process
-from .misconfiguration import Broken, table
-from .misconfigured_mutual_tls import CASES, GuardedSetUp, guarded_set_up, issue_clients
-from .mutual_tls_serve import guarded_serve
+from .misconfiguration import Misconfiguration, parametrize_misconfigurations
+from .misconfigured_mutual_tls import CASES, MutualTLSSetUp, issue_clients, mutual_tls_set_up
+from .mutual_tls_serve import serve_with_mutual_tls
 
 
 @pytest.fixture(scope="module")
-def sound(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GuardedSetUp]:
-    home = tmp_path_factory.mktemp("guarded")
-    with guarded_serve(control_plane, home, issue_clients) as guarded:
-        yield guarded_set_up(guarded, home)
+def setup(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MutualTLSSetUp]:
+    home = tmp_path_factory.mktemp("mutual-tls")
+    with serve_with_mutual_tls(control_plane, home, issue_clients) as server:
+        yield mutual_tls_set_up(server, home)
 
 
-def test_printed_configuration_has_no_findings(sound: GuardedSetUp) -> None:
-    diagnosis = berth_doctor(*sound.options, "--strict")
+def test_printed_configuration_has_no_findings(setup: MutualTLSSetUp) -> None:
+    diagnosis = berth_doctor(*setup.options, "--strict")
     assert diagnosis.exit_status == 0, diagnosis.findings
     for check in ("server-certificate", "client-certificate", "filterVerb", "verification", "httpTimeout", "cache"):
         assert diagnosis.result(check) == {"ok"}, diagnosis.findings
 
 
-@table(CASES)
-def test_doctor_reports_only_the_misconfiguration(broken: Broken[GuardedSetUp], sound: GuardedSetUp) -> None:
-    with broken.breaking(sound) as options:
-        broken.check(doctor_in_process(*sound.options, *options))
+@parametrize_misconfigurations(CASES)
+def test_doctor_reports_only_the_misconfiguration(
+    misconfiguration: Misconfiguration[MutualTLSSetUp], setup: MutualTLSSetUp
+) -> None:
+    with misconfiguration.apply(setup) as options:
+        misconfiguration.check(doctor_in_process(*setup.options, *options))

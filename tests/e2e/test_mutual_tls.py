@@ -14,41 +14,43 @@ from berth_cli.certificates.record import IssuedCertificate
 from .cluster import Cluster
 from .control_plane import ControlPlane, RunScheduler
 from .label_priority import priority
-from .mutual_tls_serve import DAY, Guarded, guarded_serve
+from .mutual_tls_serve import DAY, MutualTLSServe, serve_with_mutual_tls
 
 
 @pytest.fixture(scope="module")
-def guarded(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    with guarded_serve(control_plane, tmp_path_factory.mktemp("guarded")) as guarded:
-        yield guarded
+def server(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MutualTLSServe]:
+    with serve_with_mutual_tls(control_plane, tmp_path_factory.mktemp("mutual-tls")) as server:
+        yield server
 
 
 def test_places_pod_with_allowed_client_certificate(
-    guarded: Guarded, cluster: Cluster, run_scheduler: RunScheduler
+    server: MutualTLSServe, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
     node = cluster.create_node("node", priority(10))
-    run_scheduler(guarded.extender(guarded.directory.issue("scheduler", datetime.now(UTC), DAY)))
+    run_scheduler(server.extender(server.directory.issue("scheduler", datetime.now(UTC), DAY)))
 
     assert cluster.wait_until_assigned(cluster.create_pod("web")) == node
 
 
-def _none(_: Guarded, __: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
+def _none(_: MutualTLSServe, __: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
     return None, None
 
 
-def _of_another_authority(_: Guarded, path: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
+def _of_another_authority(
+    _: MutualTLSServe, path: Path
+) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
     other = CertificateDirectory(path / "other")
     other.create("e2e", datetime.now(UTC), DAY)
     return other.issue("scheduler", datetime.now(UTC), DAY / 2), other
 
 
-def _expired(guarded: Guarded, _: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
-    return guarded.directory.issue("late", datetime.now(UTC) - 2 * DAY, DAY), None
+def _expired(server: MutualTLSServe, _: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
+    return server.directory.issue("late", datetime.now(UTC) - 2 * DAY, DAY), None
 
 
-def _revoked(guarded: Guarded, _: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
-    issued = guarded.directory.issue("revoked", datetime.now(UTC), DAY)
-    guarded.directory.revoke("revoked", datetime.now(UTC))
+def _revoked(server: MutualTLSServe, _: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
+    issued = server.directory.issue("revoked", datetime.now(UTC), DAY)
+    server.directory.revoke("revoked", datetime.now(UTC))
     return issued, None
 
 
@@ -62,19 +64,19 @@ def _revoked(guarded: Guarded, _: Path) -> tuple[IssuedCertificate | None, Certi
     ],
 )
 def test_rejects_scheduler_without_allowed_client_certificate(
-    client: Callable[[Guarded, Path], tuple[IssuedCertificate | None, CertificateDirectory | None]],
+    client: Callable[[MutualTLSServe, Path], tuple[IssuedCertificate | None, CertificateDirectory | None]],
     cause: str,
-    guarded: Guarded,
+    server: MutualTLSServe,
     cluster: Cluster,
     run_scheduler: RunScheduler,
     tmp_path: Path,
 ) -> None:
     """The first three end in the handshake: Go tells the alert, or that the connection was closed."""
     cluster.create_node("node", priority(10))
-    run_scheduler(guarded.extender(*client(guarded, tmp_path)))
+    run_scheduler(server.extender(*client(server, tmp_path)))
     pod = cluster.create_pod("web")
 
     message = cluster.wait_for_failed_scheduling(pod, "")
 
-    assert message.startswith(cause.format(guarded.url_prefix))
+    assert message.startswith(cause.format(server.url_prefix))
     assert cluster.state(pod).node is None

@@ -15,25 +15,25 @@ from .doctor import berth_doctor
 from .kubernetes_api import KubernetesApi
 from .label_priority import priority
 from .manifests import apply_manifests
-from .mutual_tls_serve import DAY, Guarded, guarded_serve
+from .mutual_tls_serve import DAY, MutualTLSServe, serve_with_mutual_tls
 from .scheduler_config import berth_scheduler_config, mounted
 
-NAME = "berth-guarded"
+NAME = "berth-mutual-tls"
 NAMESPACE = "kube-system"
 
 
 @pytest.fixture(scope="module")
-def guarded(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    with guarded_serve(control_plane, tmp_path_factory.mktemp("guarded")) as guarded:
-        yield guarded
+def server(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MutualTLSServe]:
+    with serve_with_mutual_tls(control_plane, tmp_path_factory.mktemp("mutual-tls")) as server:
+        yield server
 
 
 def test_printed_manifests_place_pod_and_have_no_findings(
-    guarded: Guarded, cluster: Cluster, control_plane: ControlPlane, tmp_path: Path
+    server: MutualTLSServe, cluster: Cluster, control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    files = guarded.directory.files(guarded.directory.issue("scheduler", datetime.now(UTC), 90 * DAY))
+    files = server.directory.files(server.directory.issue("scheduler", datetime.now(UTC), 90 * DAY))
     printed = berth_scheduler_config(
-        f"--url={guarded.url_prefix}", f"--second-scheduler={NAME}", *guarded.options(*files)
+        f"--url={server.url_prefix}", f"--second-scheduler={NAME}", *server.options(*files)
     )
     documents = list(yaml.safe_load_all(printed))
     apply_manifests(KubernetesApi(control_plane.credentials()), documents)
@@ -46,6 +46,6 @@ def test_printed_manifests_place_pod_and_have_no_findings(
 
     manifests = tmp_path / "manifests.yaml"
     manifests.write_text(printed)
-    found = berth_doctor(f"--scheduler-config={manifests}", *guarded.options(*files))
+    found = berth_doctor(f"--scheduler-config={manifests}", *server.options(*files))
     assert not found.bad, found.findings
     assert found.result("client-certificate") == found.result("filterVerb") == {"ok"}

@@ -25,8 +25,8 @@ def results() -> dict[str, set[Result]]:
 def test_each_tested_result_is_documented() -> None:
     documented = results()
     for case in CASES:
-        for check, said in case.names.items():
-            assert said.result in documented[check], (case.what, check)
+        for check, said in case.findings.items():
+            assert said.result in documented[check], (case.description, check)
 
 
 def test_documented_checks_match_check_names() -> None:

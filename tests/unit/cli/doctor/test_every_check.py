@@ -9,9 +9,9 @@ import pytest
 from berth_cli.doctor.checklist import HOW_TO_PROVIDE
 from berth_cli.doctor.findings import CheckName, Result
 from tests.e2e import misconfigured_mutual_tls, misconfigured_serve, misconfigured_stack
-from tests.e2e.misconfiguration import Broken
+from tests.e2e.misconfiguration import Misconfiguration
 
-CASES: tuple[Broken[Any], ...] = (
+CASES: tuple[Misconfiguration[Any], ...] = (
     *misconfigured_serve.CONFIGURATIONS,
     *misconfigured_serve.RIGHTS,
     *misconfigured_mutual_tls.CASES,
@@ -26,17 +26,17 @@ CANNOT_FAIL = {
 
 
 def test_each_check_has_failing_case() -> None:
-    assert {check for case in CASES for check in case.names} == set(CheckName) - CANNOT_FAIL.keys()
+    assert {check for case in CASES for check in case.findings} == set(CheckName) - CANNOT_FAIL.keys()
 
 
 def test_checks_that_cannot_fail_have_instructions() -> None:
     assert CANNOT_FAIL.keys() <= HOW_TO_PROVIDE.keys()
 
 
-@pytest.mark.parametrize("case", [pytest.param(each, id=each.what) for each in CASES])
-def test_each_case_has_message_and_remedy(case: Broken[Any]) -> None:
-    assert case.names
-    for said in case.names.values():
-        assert said.message
-        assert said.remedy
-        assert said.result in (Result.FAILED, Result.WARNING)
+@pytest.mark.parametrize("case", [pytest.param(each, id=each.description) for each in CASES])
+def test_each_case_has_message_and_remedy(case: Misconfiguration[Any]) -> None:
+    assert case.findings
+    for expected in case.findings.values():
+        assert expected.message
+        assert expected.remedy
+        assert expected.result in (Result.FAILED, Result.WARNING)
