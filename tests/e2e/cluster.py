@@ -1,4 +1,4 @@
-"""The cluster in the tests' words: make nodes and pods, and wait for what the scheduler does with them."""
+"""Creates nodes and pods, and waits for decisions of the scheduler."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .kubernetes_api import JsonObject, KubernetesApi
 DEFAULT_SCHEDULER = "default-scheduler"
 NAMESPACES = ("default", "kube-system")
 
-DUMPED = {
+DUMP_PATHS = {
     "Node": "/api/v1/nodes",
     "Pod": "/api/v1/pods",
     "Namespace": "/api/v1/namespaces",
@@ -19,7 +19,7 @@ DUMPED = {
     "PodDisruptionBudget": "/apis/policy/v1/poddisruptionbudgets",
 }
 
-# Far above what any wait takes: a passing test never waits this long.
+# Much longer than any wait of a passing test.
 WAIT_SECONDS = 30
 
 
@@ -42,7 +42,7 @@ class Taint:
 
 @dataclass(frozen=True)
 class PodState:
-    """What the API server holds of a pod that the scheduler decides on. unschedulable: why, while it is."""
+    """The scheduling state of a pod at the API server. unschedulable: the reason, or None."""
 
     exists: bool
     node: str | None
@@ -54,8 +54,8 @@ class PodState:
 class Cluster:
     """Steps and waits on one API server.
 
-    Node names are `<name>-<suffix>`, and a suffix is used once: an extender's cache may be a second behind, and
-    must not answer for a node of the test before.
+    Node names are `<name>-<suffix>` with a suffix per test: an extender's cache may still contain the nodes of the
+    previous test.
     """
 
     def __init__(self, api: KubernetesApi, suffix: str) -> None:
@@ -71,7 +71,7 @@ class Cluster:
         taints: Sequence[Taint] = (),
         extended: Mapping[str, str] | None = None,
     ) -> str:
-        """Create a ready node and return its full name. `extended`: resources of devices."""
+        """Create a ready node and return its full name. `extended`: extended resources."""
         full_name = f"{name}-{self._suffix}"
         allocatable = {"cpu": cpu, "memory": "8Gi", "pods": "110", **(extended or {})}
         node = {
@@ -90,7 +90,7 @@ class Cluster:
         return full_name
 
     def relabel(self, node: str, labels: Mapping[str, str]) -> None:
-        """Set these labels and leave the others."""
+        """Set these labels and keep the others."""
         self._api.patch(f"/api/v1/nodes/{node}", {"metadata": {"labels": dict(labels)}})
 
     def create_priority_class(self, name: str, value: int, *, never_preempts: bool = False) -> str:
@@ -101,7 +101,7 @@ class Cluster:
         return name
 
     def create_disruption_budget(self, name: str, labels: Mapping[str, str]) -> None:
-        """Create a budget that allows no disruption of pods with these labels: there is no controller to count."""
+        """Create a budget that allows no disruption, because no controller updates its status."""
         budget = {"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": {"matchLabels": dict(labels)}}}
         self._api.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
 
@@ -119,8 +119,8 @@ class Cluster:
         labels: Mapping[str, str] | None = None,
         apart_from: Mapping[str, str] | None = None,
     ) -> Pod:
-        """Create a pod: for the scheduler to place, or already on `node`. `apart_from`: labels of pods not to meet."""
-        # Of an extended resource the limit is the request; the API server wants it said.
+        """Create a pod, pending or already on `node`. `apart_from`: labels of pods for anti-affinity."""
+        # The API server requires a limit for an extended resource; the request equals it.
         resources = {"requests": {"cpu": cpu}, "limits": dict(extended or {})}
         spec: JsonObject = {
             "schedulerName": scheduler,
@@ -141,13 +141,15 @@ class Cluster:
         return Pod(namespace, name, created["metadata"]["uid"])
 
     def object(self, pod: Pod) -> JsonObject:
-        """The pod as the API server holds it."""
+        """The pod as JSON."""
         return self._api.get(pod.path)
 
     def dump(self) -> list[JsonObject]:
-        """What `kubectl get nodes,pods,pdb,pc,ns -A` gives."""
+        """The items of `kubectl get nodes,pods,pdb,pc,ns -A`."""
         return [
-            {"kind": kind, **item} for kind, path in DUMPED.items() for item in self._api.get(path).get("items") or ()
+            {"kind": kind, **item}
+            for kind, path in DUMP_PATHS.items()
+            for item in self._api.get(path).get("items") or ()
         ]
 
     def state(self, pod: Pod) -> PodState:
@@ -160,26 +162,26 @@ class Cluster:
         return state.node
 
     def wait_until_nominated(self, pod: Pod) -> str:
-        """The node on which the scheduler evicts pods for this one."""
+        """The node on which the scheduler preempts pods for this one."""
         state = self._wait_until(pod, "nominated", lambda state: state.nominated_node is not None)
         assert state.nominated_node is not None
         return state.nominated_node
 
     def wait_until_nominated_no_more(self, pod: Pod) -> None:
-        """Wait until the scheduler has given the pod's room to another."""
+        """Wait until the scheduler has cleared the nomination."""
         self._wait_until(pod, "displaced", lambda state: state.nominated_node is None)
 
     def wait_until_evicted(self, pod: Pod) -> None:
-        """Wait until the pod was told to end; it is there until `end_containers`."""
+        """Wait until the pod is terminating; it exists until `end_containers`."""
         self._wait_until(pod, "evicted", lambda state: state.terminating or not state.exists)
 
     def end_containers(self, pod: Pod) -> None:
-        """Do the kubelet's part of a pod's end: its containers are gone, so is the object."""
+        """Delete the pod at once, as the kubelet does after its containers have ended."""
         self._api.delete(pod.path, {"gracePeriodSeconds": "0"})
 
     def wait_for_failed_scheduling(self, pod: Pod, message: str) -> str:
-        """Wait for a FailedScheduling event of the pod that begins with `message`, and return all of its text."""
-        seen: list[str] = []
+        """Wait for a FailedScheduling event of the pod that begins with `message`, and return its whole message."""
+        messages: list[str] = []
         for event in self._api.watch(
             f"/api/v1/namespaces/{pod.namespace}/events",
             {"fieldSelector": f"involvedObject.uid={pod.uid},reason=FailedScheduling"},
@@ -188,11 +190,11 @@ class Cluster:
             text: str = event["object"]["message"]
             if text.startswith(message):
                 return text
-            seen.append(text)
-        raise AssertionError(f"no FailedScheduling event begins with {message!r}; seen: {seen}")
+            messages.append(text)
+        raise AssertionError(f"no FailedScheduling event begins with {message!r}; events: {messages}")
 
     def wait_until_unschedulable(self, pod: Pod, message: str) -> str:
-        """Wait until the pod's condition begins with `message`: its later events say what the first has said."""
+        """Wait until the message of the pod's condition begins with `message`, and return it."""
         state = self._wait_until(pod, message, lambda state: (state.unschedulable or "").startswith(message))
         assert state.unschedulable is not None
         return state.unschedulable
@@ -236,5 +238,5 @@ def _pod_state(pod: JsonObject, *, exists: bool = True) -> PodState:
 
 
 def _controlled_by_daemon_set(name: str) -> JsonObject:
-    # Nobody looks the DaemonSet up: an extender knows its pods by this reference.
+    # The DaemonSet need not exist: an extender recognizes its pods by this reference.
     return {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": name, "uid": name, "controller": True}

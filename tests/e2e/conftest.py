@@ -1,4 +1,4 @@
-"""Fixtures: one control plane for the session, one scheduler for each test, and the Berth under test."""
+"""Fixtures: one control plane per session, one scheduler per test, and the extender under test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _stack(control_plane: ControlPlane, directory: Path) -> AbstractContextManag
     return DeployedStack(identities(control_plane), directory)
 
 
-# Everything that can serve Berth's verbs; each test of `extender` runs on all of them.
+# The ways to serve Berth's verbs; each test of `extender` runs on all of them.
 EXTENDERS: dict[str, StartExtender] = {"serve": _serve, "stack": _stack}
 
 
@@ -40,14 +40,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _binary() -> None:
+def _require_binary() -> None:
     if not BINARY.exists():
         pytest.exit(f"{BINARY.name} is not built: run `make e2e`", returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _terminated_like_ctrl_c() -> Iterator[None]:
-    """A terminated session ends what it started too: by default SIGTERM would leave it running."""
+def _cleanup_on_sigterm() -> Iterator[None]:
+    """SIGTERM runs the fixtures' cleanup; by default it would leave child processes running."""
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     yield
     signal.signal(signal.SIGTERM, previous)
@@ -75,7 +75,7 @@ def cache(extender: Extender) -> ExtenderCache:
 
 @pytest.fixture
 def proxy(extender: Extender) -> Iterator[RecordingProxy]:
-    """Stands before `extender`; a scheduler is given its urlPrefix."""
+    """A proxy before `extender`; the scheduler calls its urlPrefix."""
     with RecordingProxy(extender.url_prefix) as proxy:
         yield proxy
 
@@ -90,7 +90,7 @@ def cluster(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iter
 
 @pytest.fixture
 def run_scheduler(control_plane: ControlPlane, cluster: Cluster) -> Iterator[RunScheduler]:
-    """Runs kube-scheduler with the given extenders until the test ends, or until it is run with others."""
+    """Runs kube-scheduler with the given extenders until the test ends or the next call."""
     with ExitStack() as running:
 
         def run(*extenders: ExtenderConfiguration) -> None:

@@ -18,8 +18,8 @@ from .berth_serve import COMMAND
 KEYS = ("check", "result", "told", "remedy")
 
 
-class Found(NamedTuple):
-    """A finding as it was printed."""
+class ReportedFinding(NamedTuple):
+    """A finding in the JSON report."""
 
     check: str
     result: str
@@ -29,14 +29,14 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was printed, and how the command ended."""
+    """The findings and the exit status of the command."""
 
-    findings: list[Found]
+    findings: list[ReportedFinding]
     exit_status: int
 
     @property
     def bad(self) -> dict[str, str]:
-        """What failed or is a warning: check to text; several of one check are joined."""
+        """Failures and warnings: check to message; several messages of one check are joined."""
         found: dict[str, str] = {}
         for check, result, message, _ in self.findings:
             if result in ("failed", "warning"):
@@ -48,7 +48,7 @@ class Diagnosis:
 
 
 def berth_doctor(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> Diagnosis:
-    """Exit status 2, wrong options, is an error of the test."""
+    """Run the command. Exit status 2 for wrong options fails the test."""
     done = subprocess.run(
         [str(word) for word in (COMMAND, "doctor", "-o", "json", *arguments)],
         stdin=subprocess.DEVNULL,
@@ -61,7 +61,7 @@ def berth_doctor(*arguments: str | Path, environment: Mapping[str, str] | None =
 
 
 def doctor_in_process(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> Diagnosis:
-    """The same without a process of its own, which takes longer to start than most checks to be made."""
+    """Run the command in this process, which is faster than a new one."""
     words = ["doctor", "-o", "json", *map(str, arguments)]
     done = CliRunner().invoke(main, words, prog_name="berth", env=environment)
     return _diagnosis(done.exit_code, done.stdout, done.stderr)
@@ -69,5 +69,5 @@ def doctor_in_process(*arguments: str | Path, environment: Mapping[str, str] | N
 
 def _diagnosis(exit_status: int, printed: str, errors: str) -> Diagnosis:
     assert exit_status in (0, 1) and printed, errors  # noqa: PT018  one thing: it ran
-    found = [Found(*(each[key] for key in KEYS)) for each in json.loads(printed)["findings"]]
+    found = [ReportedFinding(*(each[key] for key in KEYS)) for each in json.loads(printed)["findings"]]
     return Diagnosis(found, exit_status)

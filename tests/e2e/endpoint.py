@@ -17,7 +17,7 @@ class Endpoint:
         parts = urlsplit(url_prefix)
         if parts.hostname is None:
             raise ValueError(f"not a urlPrefix: {url_prefix}")
-        # Names under .localhost are this machine (RFC 6761), which not every resolver knows.
+        # Names under .localhost are this machine (RFC 6761), but not every resolver supports them.
         address = HOST if parts.hostname.endswith(".localhost") else parts.hostname
         self._pool = urllib3.connection_from_url(f"{parts.scheme}://{address}:{parts.port or ''}", maxsize=8)
         self._path = parts.path.rstrip("/")
@@ -27,11 +27,11 @@ class Endpoint:
             self._headers["Authorization"] = f"Basic {b64encode(credentials.encode()).decode()}"
 
     def get(self, path: str) -> urllib3.BaseHTTPResponse:
-        """The answer to a GET, whatever its status."""
+        """The response to a GET with any status."""
         return self._pool.urlopen("GET", f"{self._path}/{path}", headers=self._headers, redirect=False, retries=False)
 
     def post(self, verb: str, body: bytes) -> urllib3.BaseHTTPResponse:
-        """The answer, whatever its status; a redirect is not followed and nothing is sent twice."""
+        """The response with any status. Follows no redirect and does not retry."""
         return self._pool.urlopen(
             "POST", f"{self._path}/{verb}", body=body, headers=self._headers, redirect=False, retries=False
         )

@@ -1,4 +1,4 @@
-"""What the tests need of a Berth: where its verbs are, and what they say when asked directly."""
+"""The extender under test, and direct calls of its verbs."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from .endpoint import Endpoint
 
 T = TypeVar("T")
 
-# Parameters of the fixtures whose tests run both on `berth serve` and on the deployed stack.
+# Parameters of fixtures for tests that run on `berth serve` and on the deployed stack.
 SERVE_AND_STACK = ("serve", pytest.param("stack", marks=pytest.mark.stack))
 
 POLL_SECONDS = 0.1
-# A deployed watcher may run once a minute.
-KNOWN_SECONDS = 90
+# A deployed watcher may start only once a minute.
+CACHE_SECONDS = 90
 
 PROBE: Mapping[str, Any] = {
     "metadata": {"name": "probe", "namespace": "default", "uid": "probe"},
     "spec": {},
     "status": {},
 }
-"""A pod that asks for nothing."""
+"""A pod without requests."""
 
 
 class Extender(Protocol):
-    """Berth with the profile `label-priority`, however it is served."""
+    """Berth with the profile `label-priority`."""
 
     @property
     def url_prefix(self) -> str:
-        """What a KubeSchedulerConfiguration has as `urlPrefix`; it may carry credentials."""
+        """The `urlPrefix` for a KubeSchedulerConfiguration; it may contain credentials."""
 
 
 class ExtenderCache:
-    """What the extender knows of the cluster, told by its own verbs."""
+    """The content of the extender's node cache, observed through its verbs."""
 
     def __init__(self, extender: Extender) -> None:
         self._endpoint = Endpoint(extender.url_prefix)
 
     def wait_for_scores(self, scores: Mapping[str, int]) -> None:
-        """Wait until the extender scores these nodes so."""
+        """Wait until prioritize returns these scores."""
         self._wait_for(dict(scores), lambda: self._scores(list(scores)))
 
     def wait_for_reasons(self, reasons: Mapping[str, str], *, of: Mapping[str, Any] = PROBE) -> None:
-        """Wait until the extender rejects these nodes for these reasons. of: the pod to ask about."""
+        """Wait until filter rejects these nodes as unresolvable for these reasons. of: the pod of the request."""
         self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons))["FailedAndUnresolvableNodes"])
 
     def wait_for_resolvable(self, reasons: Mapping[str, str], *, of: Mapping[str, Any]) -> None:
-        """The same, and it says that preemption may help there."""
+        """Wait until filter rejects these nodes for these reasons, so that preemption may help."""
         self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons))["FailedNodes"])
 
     def _scores(self, nodes: list[str]) -> dict[str, int]:
@@ -62,14 +62,14 @@ class ExtenderCache:
         return {key: answer.get(key) or {} for key in ("FailedNodes", "FailedAndUnresolvableNodes")}
 
     def _ask(self, verb: str, nodes: list[str], pod: Mapping[str, Any] = PROBE) -> Any:
-        """The verb's answer, or None while it has none: an extender that has just started may not know any node."""
+        """The verb's response, or None if it failed: an extender that has just started may not know any node."""
         request = {"Pod": pod, "Nodes": None, "NodeNames": nodes}
         answer = self._endpoint.post(verb, json.dumps(request).encode())
         return answer.json() if answer.status == 200 else None
 
     @staticmethod
     def _wait_for(wanted: dict[str, T], ask: Callable[[], dict[str, T]]) -> None:
-        deadline = time.monotonic() + KNOWN_SECONDS
+        deadline = time.monotonic() + CACHE_SECONDS
         while (answer := ask()) != wanted:
-            assert time.monotonic() < deadline, f"after {KNOWN_SECONDS} s the extender says {answer}"
+            assert time.monotonic() < deadline, f"after {CACHE_SECONDS} s the extender returns {answer}"
             time.sleep(POLL_SECONDS)

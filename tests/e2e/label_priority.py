@@ -1,4 +1,4 @@
-"""The profile `label-priority` as its users know it: the label and the reasons in a pod's events."""
+"""The label of the profile `label-priority` and its reasons in events."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def priority(value: int | str) -> dict[str, str]:
 
 
 def none_available(reasons: dict[str, int]) -> str:
-    """How the event of a pod begins that fits on no node, for these reasons and how many nodes have each."""
+    """The beginning of the FailedScheduling message. reasons: the number of nodes by reason."""
     nodes = sum(reasons.values())
-    # The scheduler sorts the counted reasons as text.
+    # The scheduler sorts the reasons with their counts as text.
     listed = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
     return f"0/{nodes} nodes are available: {listed}."

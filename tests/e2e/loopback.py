@@ -14,7 +14,7 @@ HOST = "127.0.0.1"
 
 
 def free_port() -> int:
-    """A port that nothing listens on now."""
+    """A port that is free now."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -35,12 +35,12 @@ class Response:
 
 
 class LoopbackServer:
-    """An HTTP/1.1 server on a free port that answers every POST by one function, a thread per connection."""
+    """An HTTP/1.1 server on a free port with one handler for every POST and a thread per connection."""
 
     def __init__(self, answer: Callable[[Request], Response], tls: ssl.SSLContext | None = None) -> None:
         self._server = _Server((HOST, 0), _handler(answer))
         if tls is not None:
-            # The handshake is done by the connection's thread at its first read: who makes none holds up nobody.
+            # The thread of the connection does the handshake, so a client without one blocks no other.
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
         self.url = f"http{'' if tls is None else 's'}://{HOST}:{self._server.server_port}"
@@ -62,7 +62,7 @@ class LoopbackServer:
 
 
 class _Server(ThreadingHTTPServer):
-    # An idle keep-alive connection holds its thread until the client goes away: nobody waits for those.
+    # An idle keep-alive connection keeps its thread until the client closes it; stop() does not wait for it.
     daemon_threads = True
     block_on_close = False
 

@@ -1,4 +1,4 @@
-"""`berth scheduler-config` as a user runs it, and what a kubelet would make of the manifests that it prints."""
+"""`berth scheduler-config` as a user runs it, and the volumes that a kubelet makes from the printed manifests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .scheduler_configuration import SchedulerConfiguration
 
 
 def berth_scheduler_config(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> str:
-    """What the command prints."""
+    """The output of the command."""
     command = [str(word) for word in (COMMAND, "scheduler-config", *arguments)]
     return subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, env=environment
@@ -26,13 +26,13 @@ def berth_scheduler_config(*arguments: str | Path, environment: Mapping[str, str
 
 @dataclass(frozen=True)
 class Container:
-    """What kube-scheduler finds when it starts: its configuration, with the paths of this machine, and its flags."""
+    """The configuration of kube-scheduler, with paths on this machine, and its flags."""
 
     configuration: SchedulerConfiguration
     flags: list[str]
 
 
-def mounted(documents: list[JsonObject], directory: Path) -> Container:
+def mount_volumes(documents: list[JsonObject], directory: Path) -> Container:
     """Write the volumes of the Deployment below `directory`."""
     named = {f"{each['kind']}/{each['metadata']['name']}": each for each in documents}
     [deployment] = [each for each in documents if each["kind"] == "Deployment"]

@@ -1,4 +1,4 @@
-"""`KubeSchedulerConfiguration` documents: who is called as an extender, for what, and how."""
+"""`KubeSchedulerConfiguration` documents with the extenders of a test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SchedulerConfiguration: TypeAlias = dict[str, Any]
 
 
 class Mode(StrEnum):
-    """What an extender is sent: names of nodes that it has in a cache of its own, or whole nodes."""
+    """The nodes in a request: names for an extender with a node cache, or whole Node objects."""
 
     CACHE = "cache"
     FULL = "full"
@@ -20,7 +20,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class ClientTLS:
-    """The authority of the extender's certificate, and, for mutual TLS, the scheduler's own certificate."""
+    """The CA of the extender's certificate and, for mutual TLS, the scheduler's certificate."""
 
     ca_file: Path
     certificate: Path | None = None
@@ -45,7 +45,7 @@ class ExtenderConfiguration:
     weight: int = 1
     http_timeout: str = "10s"
     managed_resources: Sequence[str] = ()
-    """Left to the extender alone, which is called for pods that ask for one of them only (facts 7 and 38)."""
+    """Ignored by the scheduler, which calls the extender only for pods that request one of them (facts 7 and 38)."""
     tls: ClientTLS | None = None
 
     def document(self) -> dict[str, Any]:
@@ -68,19 +68,19 @@ class ExtenderConfiguration:
 
 
 def scheduler_configuration(extenders: Sequence[ExtenderConfiguration]) -> SchedulerConfiguration:
-    """A document for one scheduler process, without the kubeconfig that it will be run with."""
+    """A document for one scheduler process, without the kubeconfig."""
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "leaderElection": {"leaderElect": False},
-        # Else an extender sees only a sample of the nodes (contract facts 11 and 47).
+        # With less, an extender gets only a sample of the nodes (contract facts 11 and 47).
         "percentageOfNodesToScore": 100,
         "extenders": [extender.document() for extender in extenders],
     }
 
 
 def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE, weight: int = 1) -> ExtenderConfiguration:
-    """Berth filters and scores; the scheduler adds its own scores and chooses."""
+    """Berth filters and scores; the scheduler adds its own scores and chooses the node."""
     return ExtenderConfiguration(
         url_prefix=url_prefix,
         filter_verb="filter",
@@ -93,7 +93,7 @@ def filter_prioritize_bind(url_prefix: str, *, mode: Mode = Mode.CACHE, weight: 
 
 
 def filter_onlyone_bind(url_prefix: str, *, mode: Mode = Mode.CACHE) -> ExtenderConfiguration:
-    """Berth chooses the node: its filter leaves the scheduler only one."""
+    """Berth chooses the node: its filter passes only one."""
     return ExtenderConfiguration(
         url_prefix=url_prefix,
         filter_verb="filter_onlyone",

@@ -1,4 +1,4 @@
-"""A small extender of somebody else, to stand before or behind Berth in the scheduler's configuration."""
+"""A second extender for the scheduler's configuration, before or after Berth."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Self
 from .loopback import LoopbackServer, Request, Response
 from .scheduler_configuration import ExtenderConfiguration
 
-REASON = "node(s) were not to the second extender's taste"
+REASON = "node(s) were rejected by the second extender"
 
 
 class SecondExtender:
-    """Filters nodes by name in cache mode, and knows which nodes it was asked about."""
+    """Filters nodes by name in cache mode, and records the nodes of each request."""
 
     def __init__(self, *, rejects: Collection[str]) -> None:
         self._rejects = rejects

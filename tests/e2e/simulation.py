@@ -1,4 +1,4 @@
-"""What `berth simulate` says of the cluster as it is: to be compared with what the real scheduler then does."""
+"""`berth simulate` on a dump of the cluster, to compare its result with the real scheduler."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ PLACED, PENDING = 0, 1
 
 
 @dataclass(frozen=True)
-class Simulated:
-    """Where a pod goes, and the UIDs of those that have to go for it."""
+class SimulationResult:
+    """The node of a pod, and the UIDs of its victims."""
 
     node: str | None
     victims: frozenset[str] = frozenset()
     message: str | None = field(default=None, compare=False)
 
 
-def simulated(
+def simulate(
     cluster: Cluster, name: str, *, document: str = CONFIGURATION, manifest: JsonObject | None = None
-) -> Simulated:
-    """Of the pod of this name, on a dump taken now; all that are pending are placed. manifest: it is not there yet."""
+) -> SimulationResult:
+    """The result for one pod on a dump of the current cluster. manifest: the pod, if it does not exist yet."""
     with TemporaryDirectory() as directory:
         dump, configuration, added = (Path(directory) / name for name in ("dump.json", "berth.yaml", "pod.json"))
         dump.write_text(json.dumps({"kind": "List", "items": cluster.dump()}))
@@ -45,4 +45,4 @@ def simulated(
     assert done.returncode in (PLACED, PENDING), done.stderr
     [found] = [each for each in json.loads(done.stdout)["pods"] if each["name"] == name]
     victims = (found.get("preemption") or {}).get("victims") or ()
-    return Simulated(found["node"], frozenset(victim["uid"] for victim in victims), found["message"])
+    return SimulationResult(found["node"], frozenset(victim["uid"] for victim in victims), found["message"])

@@ -20,16 +20,15 @@ from .berth_serve import COMMAND
 from .endpoint import Endpoint
 from .identities import Identities
 
-# Every minute, anywhere within it; and a cold start.
+# The schedule starts the watcher once a minute, with a cold start.
 SCHEDULE_SECONDS = 150
 POLL_SECONDS = 1.0
 
 
 class DeployedStack:
-    """Builds and deploys in `directory`, and serves the verbs until it is left.
+    """Builds and deploys in `directory`, and serves the verbs until the context exits.
 
-    The watcher is started by the stack's own schedule, as in the cloud: within the first minute, and it then watches
-    continuously.
+    The schedule of the stack starts the watcher within the first minute. The watcher then watches continuously.
     """
 
     def __init__(self, identities: Identities, directory: Path, parameters: Mapping[str, str] | None = None) -> None:
@@ -40,11 +39,11 @@ class DeployedStack:
         self._running = ExitStack()
 
     def __enter__(self) -> Self:
-        with ExitStack() as undo:
-            undo.enter_context(self._emulator)
+        with ExitStack() as cleanup:
+            cleanup.enter_context(self._emulator)
             self._deploy()
-            self._wait_until_the_schedule_has_started_the_watcher()
-            self._running = undo.pop_all()
+            self._wait_until_healthy()
+            self._running = cleanup.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -52,7 +51,7 @@ class DeployedStack:
 
     @cached_property
     def url_prefix(self) -> str:
-        """As a scheduler has it, user and password inside."""
+        """The urlPrefix with user name and password."""
         return self.url_prefix_with(*self.password())
 
     def url_prefix_with(self, username: str, password: str) -> str:
@@ -62,11 +61,11 @@ class DeployedStack:
 
     @cached_property
     def url_prefix_without_credentials(self) -> str:
-        """The stack's own output has a host name, which Go does not resolve."""
+        """A path of the emulator, because Go does not resolve the host name of the stack's output."""
         return f"{self._emulator.endpoint_url}/_aws/execute-api/{self._physical_id('Api')}/$default/scheduler"
 
     def apply(self, document: str) -> None:
-        """Put this BerthConfiguration in force, as a user does."""
+        """Apply this BerthConfiguration with the CLI."""
         file = self._directory / "berth.yaml"
         file.write_text(document)
         subprocess.run(
@@ -77,30 +76,30 @@ class DeployedStack:
         )
 
     def environment(self) -> dict[str, str]:
-        """The variables of a command that is to talk to the stack's account."""
+        """Environment variables for a command that calls the stack's account."""
         return self._emulator.environment()
 
     def client(self, service: str, *, role: str = "") -> Any:
-        """A boto3 client of the account that it is deployed to, as its root or as this role."""
+        """A boto3 client of the stack's account, as its root user or with this role."""
         return self._emulator.client(service, role=role)
 
     def name(self, logical_id: str) -> str:
-        """What one of its resources is called there."""
+        """The physical id of one of its resources."""
         return self._physical_id(logical_id)
 
     @property
     def schedule(self) -> str:
-        """The name of what starts the watcher."""
+        """The name of the schedule that starts the watcher."""
         return self._physical_id("WatcherFunctionEveryMinute")
 
     def password(self) -> tuple[str, str]:
-        """The user name and the password that the stack's secret has now."""
+        """The current user name and password in the stack's secret."""
         found = self._emulator.client("secretsmanager").get_secret_value(SecretId=self._password_secret)
         record = json.loads(found["SecretString"])
         return record["username"], record["password"]
 
     def rotate_password(self) -> tuple[str, str]:
-        """Another password; the one before it becomes the previous version."""
+        """Set another password; the current one becomes the previous version."""
         username, _ = self.password()
         password = secrets.token_urlsafe(32)
         self._emulator.client("secretsmanager").put_secret_value(
@@ -109,7 +108,7 @@ class DeployedStack:
         return username, password
 
     def logged(self, function: str) -> str:
-        """All that a function has logged."""
+        """All log messages of a function."""
         logs, group = self._emulator.client("logs"), f"/aws/lambda/{sam.STACK_NAME}-{function}"
         pages = logs.get_paginator("filter_log_events").paginate(logGroupName=group)
         return "\n".join(event["message"] for page in pages for event in page["events"])
@@ -118,7 +117,7 @@ class DeployedStack:
     def _password_secret(self) -> str:
         return self._physical_id("PasswordSecret")
 
-    def _wait_until_the_schedule_has_started_the_watcher(self) -> None:
+    def _wait_until_healthy(self) -> None:
         deadline = time.monotonic() + SCHEDULE_SECONDS
         api = Endpoint(self.url_prefix.removesuffix("/scheduler"))
         while (answer := api.get("healthz")).status != 200:

@@ -1,6 +1,6 @@
-"""The deployed stack behind Basic credentials: who may call, and what the scheduler prints.
+"""Basic authentication of the deployed stack, and the error that the scheduler reports for a wrong password.
 
-The authorizer, its secret and the gateway's cache are the emulator's, which treats them as AWS documents it.
+The stack runs on the emulator, which follows the AWS documentation for authorizer, secret and authorizer cache.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two extenders in one configuration: each is offered what the one before it left."""
+"""Two extenders in one configuration: each gets the nodes that the previous one passed."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def test_berth_gets_nodes_that_first_extender_passed(
 def test_event_contains_reasons_of_both_extenders(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
-    disliked = cluster.create_node("disliked", priority(10))
+    rejected = cluster.create_node("rejected", priority(10))
     unlabelled = cluster.create_node("unlabelled")
     cache.wait_for_reasons({unlabelled: NO_LABEL})
 
-    with SecondExtender(rejects={disliked}) as second:
+    with SecondExtender(rejects={rejected}) as second:
         run_scheduler(second.configuration, filter_prioritize_bind(proxy.url_prefix))
         pod = cluster.create_pod("web")
 

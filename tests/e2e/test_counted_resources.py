@@ -1,4 +1,4 @@
-"""200 pods at once, each asking for one of 160 units that the scheduler is told to ignore: only Berth counts them."""
+"""200 pods at once request 160 units of a resource that the scheduler ignores and only Berth counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ INSUFFICIENT = f"Insufficient {RESOURCE}"
 NODES = 20
 UNITS = 8
 PODS = 200
-ENDED = 10
+DELETED = 10
 
 CONFIGURATION = f"""\
 apiVersion: berth.dev/v1alpha1
@@ -42,27 +42,27 @@ managedResources:
   - name: {RESOURCE}
 """
 
-# A new table's are made after what may have been under way has ended, and the API server has told of pods after that;
-# where nothing happens it does so once a minute.
-LEDGERS_SECONDS = 180
-ALL_RUN_SECONDS = 120
-STAY_SECONDS = 5
-REPLACED_SECONDS = 15
+# The watcher creates the ledgers of a new table after earlier binds have ended and the API server has sent a later
+# resource version of pods. An idle API server sends one a minute.
+NODE_LEDGER_SECONDS = 180
+BURST_SECONDS = 120
+STABLE_SECONDS = 5
+REPLACEMENT_SECONDS = 15
 LEDGER_SECONDS = 10
 
 
 class Berth(Protocol):
-    """However it is served."""
+    """Berth with a view of its ledger."""
 
     @property
     def url_prefix(self) -> str: ...
 
     def ledger(self) -> dict[str, Any]:
-        """By node, as `ledger_document` has it."""
+        """Ledgers by node, in the format of `ledger_document`."""
 
 
 class Serve:
-    """`berth serve`, with a look at its embedded table."""
+    """`berth serve`, which writes its embedded ledger to a file."""
 
     def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
         self._file = directory / "ledger.json"
@@ -85,13 +85,13 @@ class Serve:
         return self._berth.url_prefix
 
     def ledger(self) -> dict[str, Any]:
-        """Of a moment ago."""
+        """The last written state."""
         found: dict[str, Any] = json.loads(self._file.read_text()) if self._file.exists() else {}
         return found
 
 
 class Stack:
-    """The deployed stack. Its ledger is new: the watcher makes it before anything can be reserved."""
+    """The deployed stack. Its ledger table is empty: the watcher creates the ledgers before the first reservation."""
 
     def __init__(self, control_plane: ControlPlane, directory: Path) -> None:
         self._stack = DeployedStack(identities(control_plane), directory)
@@ -103,26 +103,26 @@ class Stack:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._keep_the_watcher_s_log()
+        self._save_watcher_log()
         self._stack.__exit__()
 
-    def _keep_the_watcher_s_log(self) -> None:
-        """Beside the others: the account ends with the test."""
+    def _save_watcher_log(self) -> None:
+        """Save it with the other logs: the emulated account ends with the test."""
         logs = self._stack.client("logs")
-        told = logs.filter_log_events(logGroupName=self._stack.name("WatcherLogGroup"))["events"]
-        self._log.write_text("".join(f"{event['message'].rstrip()}\n" for event in told))
+        events = logs.filter_log_events(logGroupName=self._stack.name("WatcherLogGroup"))["events"]
+        self._log.write_text("".join(f"{event['message'].rstrip()}\n" for event in events))
 
     @property
     def url_prefix(self) -> str:
         return self._stack.url_prefix
 
     def ledger(self) -> dict[str, Any]:
-        """As of now."""
+        """The current state."""
         table = DynamoDBLedgerTable(self._stack.client("dynamodb"), self._stack.name("LedgerTable"))
         return ledger_document(list(table.nodes()))
 
 
-SERVED: dict[str, Callable[[ControlPlane, Path], AbstractContextManager[Berth]]] = {"serve": Serve, "stack": Stack}
+BACKENDS: dict[str, Callable[[ControlPlane, Path], AbstractContextManager[Berth]]] = {"serve": Serve, "stack": Stack}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -135,7 +135,7 @@ def _rights(control_plane: ControlPlane) -> Iterator[None]:
 def berth(
     request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Berth]:
-    with SERVED[request.param](control_plane, tmp_path_factory.mktemp(request.param)) as berth:
+    with BACKENDS[request.param](control_plane, tmp_path_factory.mktemp(request.param)) as berth:
         yield berth
 
 
@@ -151,46 +151,56 @@ def test_burst_fills_every_node_without_overcommit(
     nodes = [
         cluster.create_node(f"slots-{number}", cpu="64", extended={RESOURCE: str(UNITS)}) for number in range(NODES)
     ]
-    _wait_until("the nodes are known", lambda: _passed(berth, nodes) == set(nodes), 90)
-    _wait_until("the nodes have a ledger", lambda: set(nodes) <= set(berth.ledger()), LEDGERS_SECONDS)
+    _wait_until("filter passes the nodes", lambda: _passed_nodes(berth, nodes) == set(nodes), 90)
+    _wait_until("the nodes have a ledger", lambda: set(nodes) <= set(berth.ledger()), NODE_LEDGER_SECONDS)
     run_scheduler(replace(filter_prioritize_bind(berth.url_prefix), preempt_verb=None, managed_resources=(RESOURCE,)))
 
-    began = time.monotonic()
+    started = time.monotonic()
     pods = [cluster.create_pod(f"burst-{number}", cpu="1m", extended={RESOURCE: "1"}) for number in range(PODS)]
-    _wait_until("160 pods are on nodes", lambda: sum(_on_nodes(api).values()) == NODES * UNITS, ALL_RUN_SECONDS)
-    print(f"{NODES * UNITS} of {PODS} pods were bound {time.monotonic() - began:.1f} s after the first was made")
+    _wait_until("160 pods are bound", lambda: sum(_pods_per_node(api).values()) == NODES * UNITS, BURST_SECONDS)
+    print(
+        f"{NODES * UNITS} of {PODS} pods were bound {time.monotonic() - started:.1f} s after the creation of the first"
+    )
 
-    # No more, and each node is full.
-    until = time.monotonic() + STAY_SECONDS
+    # Each node is full, and no node has more.
+    until = time.monotonic() + STABLE_SECONDS
     while time.monotonic() < until:
-        assert _on_nodes(api) == dict.fromkeys(nodes, UNITS)
+        assert _pods_per_node(api) == dict.fromkeys(nodes, UNITS)
         time.sleep(0.5)
     waiting = [pod for pod in _pods(api) if not pod["spec"].get("nodeName")]
     assert len(waiting) == PODS - NODES * UNITS
     reason = none_available({INSUFFICIENT: NODES})
     _wait_until(
-        "those that wait say why",
-        lambda: all(_message(pod).startswith(reason) for pod in _pods(api) if not pod["spec"].get("nodeName")),
+        "pending pods have the reason",
+        lambda: all(
+            _scheduling_message(pod).startswith(reason) for pod in _pods(api) if not pod["spec"].get("nodeName")
+        ),
         60,
     )
-    _wait_until("the ledger has confirmed them", lambda: _held(berth, nodes) == _confirmed(api, nodes), LEDGER_SECONDS)
+    _wait_until(
+        "the ledger has confirmed the pods",
+        lambda: _ledger_entries(berth, nodes) == _bound_pods(api, nodes),
+        LEDGER_SECONDS,
+    )
 
     running = {pod["metadata"]["name"] for pod in _pods(api) if pod["spec"].get("nodeName")}
-    ended = [pod for pod in pods if pod.name in running][:ENDED]
+    deleted = [pod for pod in pods if pod.name in running][:DELETED]
     deleted_at = time.monotonic()
-    for pod in ended:
+    for pod in deleted:
         cluster.end_containers(pod)
     _wait_until(
-        "as many others are on nodes",
-        lambda: sum(_on_nodes(api).values()) == NODES * UNITS and not _names(ended) & _running(api),
-        REPLACED_SECONDS,
+        "as many other pods are bound",
+        lambda: sum(_pods_per_node(api).values()) == NODES * UNITS and not _names(deleted) & _running(api),
+        REPLACEMENT_SECONDS,
     )
-    print(f"{ENDED} others were bound {time.monotonic() - deleted_at:.1f} s after the first of them was deleted")
-    assert _on_nodes(api) == dict.fromkeys(nodes, UNITS)
-    _wait_until("the ledger has followed", lambda: _held(berth, nodes) == _confirmed(api, nodes), LEDGER_SECONDS)
+    print(f"{DELETED} other pods were bound {time.monotonic() - deleted_at:.1f} s after the first deletion")
+    assert _pods_per_node(api) == dict.fromkeys(nodes, UNITS)
+    _wait_until(
+        "the ledger matches the pods", lambda: _ledger_entries(berth, nodes) == _bound_pods(api, nodes), LEDGER_SECONDS
+    )
 
 
-def _passed(berth: Berth, nodes: list[str]) -> set[str]:
+def _passed_nodes(berth: Berth, nodes: list[str]) -> set[str]:
     resources = {"requests": {RESOURCE: "1"}}
     pod = {
         "metadata": {"name": "probe", "namespace": "default", "uid": "probe"},
@@ -208,8 +218,8 @@ def _pods(api: KubernetesApi) -> list[JsonObject]:
     return found
 
 
-def _on_nodes(api: KubernetesApi) -> dict[str, int]:
-    """How many pods each node has; and none has ever more than it may."""
+def _pods_per_node(api: KubernetesApi) -> dict[str, int]:
+    """Pods per node. Asserts that no node is overcommitted."""
     found = Counter(pod["spec"]["nodeName"] for pod in _pods(api) if pod["spec"].get("nodeName"))
     assert all(count <= UNITS for count in found.values()), f"overcommitted: {found}"
     return dict(found)
@@ -223,15 +233,15 @@ def _names(pods: list[Pod]) -> set[str]:
     return {pod.name for pod in pods}
 
 
-def _message(pod: JsonObject) -> str:
+def _scheduling_message(pod: JsonObject) -> str:
     for condition in pod["status"].get("conditions", []):
         if condition["type"] == "PodScheduled":
             return str(condition.get("message", ""))
     return ""
 
 
-def _held(berth: Berth, nodes: list[str]) -> dict[str, set[tuple[str, str]]]:
-    """By node, which pods the ledger has, and in which state; and what it has is never more than the node."""
+def _ledger_entries(berth: Berth, nodes: list[str]) -> dict[str, set[tuple[str, str]]]:
+    """Pods and their states in the ledger by node. Asserts that the ledger adds up to the capacity."""
     ledger = berth.ledger()
     for name in nodes:
         found = ledger.get(name, {"capacity": {}, "avail": {}, "owed": {}, "entries": {}})
@@ -245,8 +255,8 @@ def _held(berth: Berth, nodes: list[str]) -> dict[str, set[tuple[str, str]]]:
     }
 
 
-def _confirmed(api: KubernetesApi, nodes: list[str]) -> dict[str, set[tuple[str, str]]]:
-    """By node, the pods that are on it."""
+def _bound_pods(api: KubernetesApi, nodes: list[str]) -> dict[str, set[tuple[str, str]]]:
+    """Bound pods by node."""
     found: dict[str, set[tuple[str, str]]] = {name: set() for name in nodes}
     for pod in _pods(api):
         if pod["spec"].get("nodeName"):
@@ -257,5 +267,5 @@ def _confirmed(api: KubernetesApi, nodes: list[str]) -> dict[str, set[tuple[str,
 def _wait_until(what: str, holds: Callable[[], bool], seconds: float) -> None:
     until = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < until, f"after {seconds} s still not: {what}"
+        assert time.monotonic() < until, f"not within {seconds} s: {what}"
         time.sleep(0.2)

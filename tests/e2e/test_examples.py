@@ -1,4 +1,4 @@
-"""The manifests under examples/ give Berth and a second scheduler exactly the rights that they need."""
+"""The manifests under examples/ run on a real API server and a real kube-scheduler."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NAMESPACE = "kube-system"
 
 @pytest.fixture
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A cluster with nothing in it but the manifests: no other Berth may do the work of the one under test."""
+    """A separate cluster with only the manifests, so that no other Berth runs in it."""
     with ControlPlane(tmp_path_factory.mktemp("control-plane")) as control_plane:
         yield control_plane
 
@@ -39,7 +39,7 @@ def api(control_plane: ControlPlane) -> KubernetesApi:
 
 @pytest.fixture
 def berth(control_plane: ControlPlane, tmp_path: Path) -> Iterator[BerthServe]:
-    """Berth with the documented rights and no others."""
+    """Berth with only the documented rights."""
     with serve(control_plane, tmp_path) as berth:
         yield berth
 
@@ -64,7 +64,7 @@ def test_second_scheduler_places_only_pods_that_name_it(
     apply_manifests(api, documents)
     [config_map] = [document for document in documents if document["kind"] == "ConfigMap"]
     configuration: JsonObject = yaml.safe_load(config_map["data"]["config.yaml"])
-    # The address and the client certificate of the example are nobody's; test_scheduler_config.py has some.
+    # The example has placeholders for address and client certificate; test_scheduler_config.py tests real ones.
     del configuration["extenders"][0]["tlsConfig"]
     configuration["extenders"][0]["urlPrefix"] = berth.url_prefix
     node = cluster.create_node("node", priority(10))

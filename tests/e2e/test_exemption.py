@@ -1,4 +1,4 @@
-"""Pods that a policy must not hold back: the cluster's own agents run on nodes that Berth would reject."""
+"""Exempt pods, such as the cluster's agents, run on nodes that Berth rejects for other pods."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Agent:
 @pytest.mark.parametrize(
     "agent",
     [
-        pytest.param(Agent(daemon_set="node-exporter"), id="of a DaemonSet"),
-        pytest.param(Agent(priority_class="system-cluster-critical"), id="system-critical"),
-        pytest.param(Agent(namespace="kube-system"), id="in kube-system"),
+        pytest.param(Agent(daemon_set="node-exporter"), id="DaemonSet"),
+        pytest.param(Agent(priority_class="system-cluster-critical"), id="system-cluster-critical"),
+        pytest.param(Agent(namespace="kube-system"), id="namespace kube-system"),
     ],
 )
 def test_places_exempt_pod_on_unlabelled_node(

@@ -1,4 +1,4 @@
-"""docs/install/: what of it runs without AWS."""
+"""The steps of docs/install/ that need no AWS account."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 @pytest.fixture
 def environment(control_plane: ControlPlane, tmp_path: Path) -> dict[str, str]:
-    """kubectl's, as somebody who may administer the cluster."""
+    """The environment of kubectl as cluster administrator."""
     if shutil.which("kubectl") is None:
         pytest.skip("kubectl is not installed: see https://kubernetes.io/docs/tasks/tools/")
     apply_manifests(KubernetesApi(control_plane.credentials()), read_manifests(EXAMPLES / "rbac.yaml"))
-    # kubectl keeps what it has discovered in the home directory.
+    # kubectl caches the API discovery in the home directory.
     return {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "KUBECONFIG": str(control_plane.kubeconfig())}
 
 
@@ -51,10 +51,8 @@ def test_watcher_lists_cluster_with_service_account_kubeconfig(
 @pytest.mark.parametrize(
     ("account", "may", "may_not"),
     [
-        pytest.param(
-            "berth-watcher", "list nodes", "create pods --subresource=binding", id="the watcher binds nothing"
-        ),
-        pytest.param("berth-binder", "create pods --subresource=binding", "list nodes", id="bind lists nothing"),
+        pytest.param("berth-watcher", "list nodes", "create pods --subresource=binding", id="watcher"),
+        pytest.param("berth-binder", "create pods --subresource=binding", "list nodes", id="binder"),
     ],
 )
 def test_service_account_has_only_its_own_rights(
@@ -86,12 +84,12 @@ def test_kubectl_accepts_sidecar_manifests(environment: dict[str, str]) -> None:
 
 
 def test_documented_kubectl_run_sets_scheduler_name(environment: dict[str, str], cluster: Cluster) -> None:
-    asked = '{"apiVersion": "v1", "spec": {"schedulerName": "berth-scheduler"}}'
-    made = subprocess.run(
-        ["kubectl", "run", "first", "--image=registry.k8s.io/pause:3.10", "--overrides", asked, "--output=json"],
+    overrides = '{"apiVersion": "v1", "spec": {"schedulerName": "berth-scheduler"}}'
+    created = subprocess.run(
+        ["kubectl", "run", "first", "--image=registry.k8s.io/pause:3.10", "--overrides", overrides, "--output=json"],
         env=environment,
         capture_output=True,
         text=True,
         check=True,
     )
-    assert json.loads(made.stdout)["spec"]["schedulerName"] == "berth-scheduler"
+    assert json.loads(created.stdout)["spec"]["schedulerName"] == "berth-scheduler"

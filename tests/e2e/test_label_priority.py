@@ -1,4 +1,4 @@
-"""The story that Berth's first policy comes from, played from its beginning to its end."""
+"""The profile `label-priority` from a cluster without labels to changed priorities, with both filter verbs."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ def test_pods_follow_highest_label_as_labels_change(
     worker_1, worker_2 = cluster.create_node("worker-1"), cluster.create_node("worker-2")
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
 
-    # No node has the label: the pod waits, and its event says why.
+    # No node has the label: the pod is pending, and its event has the reason.
     first = cluster.create_pod("nginx-1")
     cluster.wait_for_failed_scheduling(first, none_available({NO_LABEL: 2}))
     assert cluster.state(first).node is None
 
-    # One node gets it: the waiting pod goes there.
+    # One node gets the label: the pod is placed there.
     cluster.relabel(worker_1, priority(10))
     assert cluster.wait_until_assigned(first) == worker_1
 
-    # The other gets a higher one: the next pod goes there, for prioritize is really called.
+    # The other node gets a higher priority: prioritize decides for it.
     cluster.relabel(worker_2, priority(20))
     cache.wait_for_scores({worker_1: 10, worker_2: 20})
     second = cluster.create_pod("nginx-2")
     assert cluster.wait_until_assigned(second) == worker_2
     assert proxy.verbs(second) == ["filter", "prioritize", "bind"]
 
-    # Berth itself chooses: the same node, and the scheduler has nothing to score.
+    # filter_onlyone passes the same node, and the scheduler does not call prioritize.
     run_scheduler(filter_onlyone_bind(proxy.url_prefix))
     third = cluster.create_pod("nginx-3")
     assert cluster.wait_until_assigned(third) == worker_2
     assert proxy.verbs(third) == ["filter_onlyone", "bind"]
 
-    # The first node overtakes: back to it.
+    # The first node gets the highest priority.
     cluster.relabel(worker_1, priority(30))
     cache.wait_for_scores({worker_1: 30, worker_2: 20})
     fourth = cluster.create_pod("nginx-4")

@@ -1,4 +1,4 @@
-"""Mutual TLS between a real kube-scheduler and `berth serve`, on certificates of `berth certificates`."""
+"""Mutual TLS between a real kube-scheduler and `berth serve` with certificates of `berth certificates`."""
 
 from __future__ import annotations
 
@@ -32,13 +32,11 @@ def test_places_pod_with_allowed_client_certificate(
     assert cluster.wait_until_assigned(cluster.create_pod("web")) == node
 
 
-def _none(_: MutualTLSServe, __: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
+def _no_certificate(_: MutualTLSServe, __: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
     return None, None
 
 
-def _of_another_authority(
-    _: MutualTLSServe, path: Path
-) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
+def _other_authority(_: MutualTLSServe, path: Path) -> tuple[IssuedCertificate | None, CertificateDirectory | None]:
     other = CertificateDirectory(path / "other")
     other.create("e2e", datetime.now(UTC), DAY)
     return other.issue("scheduler", datetime.now(UTC), DAY / 2), other
@@ -57,10 +55,10 @@ def _revoked(server: MutualTLSServe, _: Path) -> tuple[IssuedCertificate | None,
 @pytest.mark.parametrize(
     ("client", "cause"),
     [
-        pytest.param(_none, 'Post "{}/filter": ', id="without a certificate"),
-        pytest.param(_of_another_authority, 'Post "{}/filter": ', id="of another authority"),
-        pytest.param(_expired, 'Post "{}/filter": ', id="with an expired one"),
-        pytest.param(_revoked, "failed filter with extender at URL {}/filter, code 403", id="with a revoked one"),
+        pytest.param(_no_certificate, 'Post "{}/filter": ', id="no certificate"),
+        pytest.param(_other_authority, 'Post "{}/filter": ', id="other authority"),
+        pytest.param(_expired, 'Post "{}/filter": ', id="expired"),
+        pytest.param(_revoked, "failed filter with extender at URL {}/filter, code 403", id="revoked"),
     ],
 )
 def test_rejects_scheduler_without_allowed_client_certificate(
@@ -71,7 +69,7 @@ def test_rejects_scheduler_without_allowed_client_certificate(
     run_scheduler: RunScheduler,
     tmp_path: Path,
 ) -> None:
-    """The first three end in the handshake: Go tells the alert, or that the connection was closed."""
+    """The first three fail in the TLS handshake: Go reports the alert or the closed connection."""
     cluster.create_node("node", priority(10))
     run_scheduler(server.extender(*client(server, tmp_path)))
     pod = cluster.create_pod("web")

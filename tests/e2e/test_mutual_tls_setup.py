@@ -1,4 +1,4 @@
-"""Mutual TLS from end to end: certificates, `berth serve`, what scheduler-config prints, kube-scheduler, and doctor."""
+"""Mutual TLS from `berth certificates` to kube-scheduler, with the output of scheduler-config and of doctor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .kubernetes_api import KubernetesApi
 from .label_priority import priority
 from .manifests import apply_manifests
 from .mutual_tls_serve import DAY, MutualTLSServe, serve_with_mutual_tls
-from .scheduler_config import berth_scheduler_config, mounted
+from .scheduler_config import berth_scheduler_config, mount_volumes
 
 NAME = "berth-mutual-tls"
 NAMESPACE = "kube-system"
@@ -37,7 +37,7 @@ def test_printed_manifests_place_pod_and_have_no_findings(
     )
     documents = list(yaml.safe_load_all(printed))
     apply_manifests(KubernetesApi(control_plane.credentials()), documents)
-    container = mounted(documents, tmp_path)
+    container = mount_volumes(documents, tmp_path)
     node = cluster.create_node("node", priority(10))
 
     account = control_plane.service_account(NAMESPACE, NAME)
@@ -46,6 +46,6 @@ def test_printed_manifests_place_pod_and_have_no_findings(
 
     manifests = tmp_path / "manifests.yaml"
     manifests.write_text(printed)
-    found = berth_doctor(f"--scheduler-config={manifests}", *server.options(*files))
-    assert not found.bad, found.findings
-    assert found.result("client-certificate") == found.result("filterVerb") == {"ok"}
+    diagnosis = berth_doctor(f"--scheduler-config={manifests}", *server.options(*files))
+    assert not diagnosis.bad, diagnosis.findings
+    assert diagnosis.result("client-certificate") == diagnosis.result("filterVerb") == {"ok"}

@@ -1,4 +1,4 @@
-"""Where pods go when Berth decides: the highest label wins, whatever the scheduler itself would prefer."""
+"""Placement by Berth: the highest label wins over the scores of the scheduler."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_places_pod_on_highest_label(
     proxy: RecordingProxy,
     run_scheduler: RunScheduler,
 ) -> None:
-    # Alone, the scheduler spreads load and would take one of the large nodes.
+    # Without Berth the scheduler spreads load and chooses one of the large nodes.
     best = cluster.create_node("best", priority(30), cpu="2")
     good = cluster.create_node("good", priority(10), cpu="16")
     unlabelled = cluster.create_node("unlabelled", cpu="16")
@@ -80,7 +80,7 @@ def test_filter_onlyone_breaks_ties_by_name(
 def test_every_response_has_status_200_and_content_length(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
-    """Status 200 and a Content-Length on every answer (contract fact 6)."""
+    """They keep the connection open (contract fact 6)."""
     nodes = [cluster.create_node(name, priority(10)) for name in ("a", "b")]
     cache.wait_for_scores(dict.fromkeys(nodes, 10))
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
@@ -113,10 +113,10 @@ def test_ignores_pod_of_other_scheduler(
     cache.wait_for_scores({node: 10})
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
 
-    foreign = cluster.create_pod("foreign", scheduler="another-scheduler")
-    ours = cluster.create_pod("ours")
+    other = cluster.create_pod("other", scheduler="another-scheduler")
+    own = cluster.create_pod("own")
 
-    # Pods are taken in order of creation: the foreign one had its turn, had it been in the queue.
-    assert cluster.wait_until_assigned(ours) == node
-    assert cluster.state(foreign).node is None
-    assert proxy.calls(foreign) == []
+    # The queue is in order of creation: the scheduler would have tried the other pod first.
+    assert cluster.wait_until_assigned(own) == node
+    assert cluster.state(other).node is None
+    assert proxy.calls(other) == []

@@ -1,6 +1,6 @@
-"""Preemption: the scheduler proposes victims, Berth agrees or names more, and the pod gets the node that they leave.
+"""Preemption: the scheduler proposes victims, Berth reviews them or adds some, and the pod gets their node.
 
-Each time `berth simulate` has said beforehand who would have to go, from a dump of the same cluster.
+Each test compares the victims with those of `berth simulate` on a dump of the same cluster.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .extender import ExtenderCache
 from .label_priority import NO_LABEL, none_available, priority
 from .recording_proxy import RecordingProxy
 from .scheduler_configuration import Mode, filter_prioritize_bind
-from .simulation import Simulated, simulated
+from .simulation import SimulationResult, simulate
 
 INSUFFICIENT_CPU = "Insufficient cpu"
 QUIET_SECONDS = 20
-MOST_CALLS_WHILE_QUIET = 3
+MAX_CALLS_WHILE_QUIET = 3
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,15 @@ def test_evicts_only_lowest_priority_victims(
     survivor = cluster.create_pod("beside", priority_class=classes.middle, cpu="1", node=node)
     elsewhere = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=other)
     cache.wait_for_scores({node: 10, other: 20})
-    # One that fits beside the survivor alone, and on the other node not at all.
+    # It fits on the first node without the victims, and never on the other node.
     pod = cluster.create_pod("high", priority_class=classes.high, cpu="2")
-    expected = simulated(cluster, pod.name)
+    expected = simulate(cluster, pod.name)
     run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
 
     assert cluster.wait_until_nominated(pod) == node
     for victim in victims:
         cluster.wait_until_evicted(victim)
-    assert expected == Simulated(node, frozenset(victim.uid for victim in victims))
+    assert expected == SimulationResult(node, frozenset(victim.uid for victim in victims))
     assert not any(cluster.state(each).terminating for each in (survivor, elsewhere))
     preempted = proxy.calls(pod)[0]
     assert (preempted.verb, preempted.offered) == ("preempt", {node})
@@ -89,12 +89,12 @@ def test_prefers_node_with_lowest_priority_victim(
     survivor = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=node_of_middle)
     cache.wait_for_scores({node_of_low: 10, node_of_middle: 20})
     pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
-    expected = simulated(cluster, pod.name)
+    expected = simulate(cluster, pod.name)
     run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
 
     assert cluster.wait_until_nominated(pod) == node_of_low
     cluster.wait_until_evicted(victim)
-    assert expected == Simulated(node_of_low, frozenset({victim.uid}))
+    assert expected == SimulationResult(node_of_low, frozenset({victim.uid}))
     assert not cluster.state(survivor).terminating
     preempted = proxy.calls(pod)[0]
     assert preempted.verb == "preempt"
@@ -123,12 +123,12 @@ def test_prefers_node_without_disruption_budget_violation(
     victim = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=node)
     cache.wait_for_scores({protected: 10, node: 10})
     pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
-    expected = simulated(cluster, pod.name)
+    expected = simulate(cluster, pod.name)
     run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
 
     assert cluster.wait_until_nominated(pod) == node
     cluster.wait_until_evicted(victim)
-    assert expected == Simulated(node, frozenset({victim.uid}))
+    assert expected == SimulationResult(node, frozenset({victim.uid}))
     assert not cluster.state(survivor).terminating
     answered = proxy.calls(pod)[0].answer["NodeNameToMetaVictims"]
     assert {name: found["NumPDBViolations"] for name, found in answered.items()} == {protected: 1, node: 0}
@@ -137,26 +137,26 @@ def test_prefers_node_without_disruption_budget_violation(
 def test_evicts_no_pod_from_rejected_node(
     cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
-    """The full unlabelled node has the cheaper victim, but the pod could not go there."""
+    """The unlabelled node has the victim of lower priority, but Berth rejects the node."""
     unlabelled = cluster.create_node("unlabelled", cpu="1")
     labelled = cluster.create_node("labelled", priority(10), cpu="1")
     bystander = cluster.create_pod("low", priority_class=classes.low, cpu="1", node=unlabelled)
     victim = cluster.create_pod("middle", priority_class=classes.middle, cpu="1", node=labelled)
     cache.wait_for_scores({labelled: 10})
     pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
-    expected = simulated(cluster, pod.name)
+    expected = simulate(cluster, pod.name)
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
 
     assert cluster.wait_until_nominated(pod) == labelled
     cluster.wait_until_evicted(victim)
-    assert expected == Simulated(labelled, frozenset({victim.uid}))
+    assert expected == SimulationResult(labelled, frozenset({victim.uid}))
     assert not cluster.state(bystander).terminating
 
 
 def test_preempts_only_on_nodes_that_lack_cpu(
     cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
-    """Those that Berth rejects have room, and pods that are less important."""
+    """The nodes that Berth rejects have free cpu and pods of lower priority."""
     rejected = [cluster.create_node(f"rejected-{number}", cpu="4") for number in range(3)]
     full = cluster.create_node("full", priority(10), cpu="1")
     bystanders = [
@@ -167,12 +167,12 @@ def test_preempts_only_on_nodes_that_lack_cpu(
     cache.wait_for_reasons(dict.fromkeys(rejected, NO_LABEL))
     cache.wait_for_scores({full: 10})
     pod = cluster.create_pod("high", priority_class=classes.high, cpu="1")
-    expected = simulated(cluster, pod.name)
+    expected = simulate(cluster, pod.name)
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
 
     assert cluster.wait_until_nominated(pod) == full
     cluster.wait_until_evicted(victim)
-    assert expected == Simulated(full, frozenset({victim.uid}))
+    assert expected == SimulationResult(full, frozenset({victim.uid}))
     assert not any(cluster.state(each).terminating for each in bystanders)
     filtered, preempted = proxy.calls(pod)[:2]
     assert (filtered.verb, filtered.offered, filtered.passed) == ("filter", set(rejected), set())
@@ -186,21 +186,21 @@ def test_preempts_only_on_nodes_that_lack_cpu(
 def test_pod_rejected_only_by_berth_neither_preempts_nor_retries_in_a_loop(
     cluster: Cluster, classes: Classes, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
-    """Pods of lower priority on all nodes are the case that storms (facts 15 and 17)."""
+    """Pods of lower priority on all nodes could cause endless retries (facts 15 and 17)."""
     nodes = [cluster.create_node(f"node-{number}") for number in range(20)]
     bystanders = [
         cluster.create_pod(f"low-{number}", priority_class=classes.low, node=node) for number, node in enumerate(nodes)
     ]
     cache.wait_for_reasons(dict.fromkeys(nodes, NO_LABEL))
     pod = cluster.create_pod("high", priority_class=classes.high)
-    assert simulated(cluster, pod.name) == Simulated(None)
+    assert simulate(cluster, pod.name) == SimulationResult(None)
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
 
     cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 20}))
     time.sleep(QUIET_SECONDS)
 
     assert set(proxy.verbs(pod)) == {"filter"}
-    assert len(proxy.calls(pod)) <= MOST_CALLS_WHILE_QUIET
+    assert len(proxy.calls(pod)) <= MAX_CALLS_WHILE_QUIET
     assert not any(cluster.state(each).terminating for each in bystanders)
 
 
@@ -212,14 +212,14 @@ def test_pod_with_preemption_policy_never_evicts_no_pod(
     never = cluster.create_priority_class("never", 1000, never_preempts=True)
     cache.wait_for_scores({node: 10})
     pod = cluster.create_pod("patient", priority_class=never, cpu="1")
-    expected = simulated(cluster, pod.name)
+    expected = simulate(cluster, pod.name)
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
 
     event = cluster.wait_for_failed_scheduling(pod, none_available({INSUFFICIENT_CPU: 1}))
 
     reason = "preemption: not eligible due to preemptionPolicy=Never."
     assert event.endswith(reason)
-    assert expected == Simulated(None)
+    assert expected == SimulationResult(None)
     assert expected.message == f"{none_available({INSUFFICIENT_CPU: 1})} {reason}"
     assert proxy.verbs(pod) == []
     assert not cluster.state(bystander).terminating
@@ -238,31 +238,31 @@ def test_nomination_lasts_until_a_higher_priority_pod_preempts(
     another = cluster.create_pod("between", priority_class=between, cpu="1", node=node)
     cache.wait_for_scores({node: 10})
     middle = cluster.create_pod("middle", priority_class=classes.middle, cpu="1")
-    assert simulated(cluster, middle.name) == Simulated(node, frozenset({victim.uid}))
+    assert simulate(cluster, middle.name) == SimulationResult(node, frozenset({victim.uid}))
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
     assert cluster.wait_until_nominated(middle) == node
     cluster.wait_until_evicted(victim)
-    # The room that is made is not for this one, though it is small.
+    # The freed cpu is reserved for the nominated pod, even if this one fits.
     small = cluster.create_pod("small", priority_class=classes.low, cpu="500m")
     containers = [{"name": "app", "resources": {"requests": {"cpu": "2"}}}]
     spec = {"priorityClassName": classes.high, "containers": containers}
-    expected = simulated(cluster, "high", manifest={"kind": "Pod", "metadata": {"name": "high"}, "spec": spec})
+    expected = simulate(cluster, "high", manifest={"kind": "Pod", "metadata": {"name": "high"}, "spec": spec})
 
     pod = cluster.create_pod("high", priority_class=classes.high, cpu="2")
 
     assert cluster.wait_until_nominated(pod) == node
     cluster.wait_until_evicted(another)
-    assert expected == Simulated(node, frozenset({victim.uid, another.uid}))
+    assert expected == SimulationResult(node, frozenset({victim.uid, another.uid}))
     cluster.wait_until_nominated_no_more(middle)
 
     for each in (victim, another):
         cluster.end_containers(each)
 
     assert cluster.wait_until_assigned(pod) == node
-    assert _waiting(cluster, middle)
-    assert _waiting(cluster, small)
+    assert _is_pending(cluster, middle)
+    assert _is_pending(cluster, small)
 
 
-def _waiting(cluster: Cluster, pod: Pod) -> bool:
+def _is_pending(cluster: Cluster, pod: Pod) -> bool:
     state = cluster.state(pod)
     return (state.exists, state.node, state.nominated_node, state.terminating) == (True, None, None, False)

@@ -1,4 +1,4 @@
-"""Preemption for a resource that only Berth counts: the scheduler proposes who frees cpu, and that is not all."""
+"""Preemption for a resource that only Berth counts: Berth adds victims to those that the scheduler proposes for cpu."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .identities import counted_resources, serve
 from .label_priority import none_available
 from .recording_proxy import RecordingProxy
 from .scheduler_configuration import ExtenderConfiguration, Mode
-from .simulation import Simulated, simulated
+from .simulation import SimulationResult, simulate
 
 LICENCE = "example.com/licence"
 NO_LICENCE = f"Insufficient {LICENCE}"
 NO_CPU = "Insufficient cpu"
-WAITING = "preemption: not eligible due to a terminating pod on the nominated node."
+NOT_ELIGIBLE = "preemption: not eligible due to a terminating pod on the nominated node."
 
 DOCUMENT = f"""\
 apiVersion: berth.dev/v1alpha1
@@ -29,7 +29,7 @@ profile: managed-resources
 managedResources: [{{name: {LICENCE}}}]
 """
 
-ASKING = {"containers": [{"name": "app", "resources": {"requests": {LICENCE: "1"}}}]}
+POD_SPEC = {"containers": [{"name": "app", "resources": {"requests": {LICENCE: "1"}}}]}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -56,82 +56,84 @@ def filter_bind_preempt(url_prefix: str, mode: Mode = Mode.CACHE) -> ExtenderCon
 
 
 @dataclass(frozen=True)
-class Scene:
-    """A pod that needs both victims gone from `node`, and the pod of a second node that could be preempted."""
+class Scenario:
+    """A pod that needs both victims evicted from `node`, and a second node with a pod that could be preempted."""
 
     node: str
     other: str
-    for_cpu: Pod
-    for_licence: Pod
+    cpu_victim: Pod
+    licence_victim: Pod
     bystander: Pod
     pod: Pod
 
 
 @pytest.fixture
-def scene(licences: BerthServe, cluster: Cluster) -> Scene:
+def scenario(licences: BerthServe, cluster: Cluster) -> Scenario:
     values = {"low": 100, "middle": 200, "important": 300, "high": 1000}
     low, middle, important, high = (cluster.create_priority_class(name, value) for name, value in values.items())
     node = cluster.create_node("a", cpu="2", extended={LICENCE: "1"})
     other = cluster.create_node("b", cpu="1", extended={LICENCE: "1"})
-    for_cpu = cluster.create_pod("batch", priority_class=low, cpu="1500m", node=node)
-    for_licence = cluster.create_pod("holder", priority_class=middle, node=node, extended={LICENCE: "1"})
+    cpu_victim = cluster.create_pod("batch", priority_class=low, cpu="1500m", node=node)
+    licence_victim = cluster.create_pod("holder", priority_class=middle, node=node, extended={LICENCE: "1"})
     bystander = cluster.create_pod("important", priority_class=important, cpu="1", node=other)
-    ExtenderCache(licences).wait_for_reasons({node: NO_LICENCE}, of={**PROBE, "spec": ASKING})
+    ExtenderCache(licences).wait_for_reasons({node: NO_LICENCE}, of={**PROBE, "spec": POD_SPEC})
     pod = cluster.create_pod("high", priority_class=high, cpu="1", extended={LICENCE: "1"})
-    return Scene(node, other, for_cpu, for_licence, bystander, pod)
+    return Scenario(node, other, cpu_victim, licence_victim, bystander, pod)
 
 
 @pytest.mark.parametrize("mode", list(Mode))
 def test_adds_victim_that_holds_the_counted_resource(
-    mode: Mode, licences: BerthServe, cluster: Cluster, scene: Scene, run_scheduler: RunScheduler
+    mode: Mode, licences: BerthServe, cluster: Cluster, scenario: Scenario, run_scheduler: RunScheduler
 ) -> None:
-    expected = simulated(cluster, scene.pod.name, document=DOCUMENT)
+    expected = simulate(cluster, scenario.pod.name, document=DOCUMENT)
     with RecordingProxy(licences.url_prefix) as proxy:
         run_scheduler(filter_bind_preempt(proxy.url_prefix, mode))
 
-        assert cluster.wait_until_nominated(scene.pod) == scene.node
-        for victim in (scene.for_cpu, scene.for_licence):
+        assert cluster.wait_until_nominated(scenario.pod) == scenario.node
+        for victim in (scenario.cpu_victim, scenario.licence_victim):
             cluster.wait_until_evicted(victim)
-        assert expected == Simulated(scene.node, frozenset({scene.for_cpu.uid, scene.for_licence.uid}))
-        preempted = proxy.calls(scene.pod)[0]
-        elsewhere = {scene.other: [scene.bystander.uid]}
-        assert preempted.proposed == {scene.node: [scene.for_cpu.uid], **elsewhere}
-        assert preempted.victims == {scene.node: [scene.for_licence.uid, scene.for_cpu.uid], **elsewhere}
+        assert expected == SimulationResult(
+            scenario.node, frozenset({scenario.cpu_victim.uid, scenario.licence_victim.uid})
+        )
+        preempted = proxy.calls(scenario.pod)[0]
+        elsewhere = {scenario.other: [scenario.bystander.uid]}
+        assert preempted.proposed == {scenario.node: [scenario.cpu_victim.uid], **elsewhere}
+        assert preempted.victims == {scenario.node: [scenario.licence_victim.uid, scenario.cpu_victim.uid], **elsewhere}
 
-        for victim in (scene.for_cpu, scene.for_licence):
+        for victim in (scenario.cpu_victim, scenario.licence_victim):
             cluster.end_containers(victim)
 
-        assert cluster.wait_until_assigned(scene.pod) == scene.node
-        assert not cluster.state(scene.bystander).terminating
+        assert cluster.wait_until_assigned(scenario.pod) == scenario.node
+        assert not cluster.state(scenario.bystander).terminating
 
 
 def test_preempts_no_second_node_while_a_victim_terminates(
-    licences: BerthServe, cluster: Cluster, scene: Scene, run_scheduler: RunScheduler
+    licences: BerthServe, cluster: Cluster, scenario: Scenario, run_scheduler: RunScheduler
 ) -> None:
-    """The first to be gone has the cpu. From then on only Berth is not content with the nominated node (fact 15a)."""
-    pod, node = scene.pod, scene.node
+    """The first deleted victim frees the cpu. From then on only Berth rejects the nominated node (fact 15a)."""
+    pod, node = scenario.pod, scenario.node
     with RecordingProxy(licences.url_prefix) as proxy:
         run_scheduler(filter_bind_preempt(proxy.url_prefix))
         assert cluster.wait_until_nominated(pod) == node
-        for victim in (scene.for_cpu, scene.for_licence):
+        for victim in (scenario.cpu_victim, scenario.licence_victim):
             cluster.wait_until_evicted(victim)
-        # The cache is a second behind: a victim that is gone before it was seen to leave is another matter.
+        # The cache may be a second behind: it has to contain the terminating victim before its deletion.
         ExtenderCache(licences).wait_for_resolvable({node: NO_LICENCE}, of=cluster.object(pod))
 
-        cluster.end_containers(scene.for_cpu)
+        cluster.end_containers(scenario.cpu_victim)
 
         rejected = none_available({NO_CPU: 1, NO_LICENCE: 1})
-        assert cluster.wait_until_unschedulable(pod, rejected).endswith(WAITING)
-        waiting = simulated(cluster, pod.name, document=DOCUMENT)
-        assert (waiting, waiting.message) == (Simulated(None), f"{rejected} {WAITING}")
+        assert cluster.wait_until_unschedulable(pod, rejected).endswith(NOT_ELIGIBLE)
+        waiting = simulate(cluster, pod.name, document=DOCUMENT)
+        assert (waiting, waiting.message) == (SimulationResult(None), f"{rejected} {NOT_ELIGIBLE}")
         assert cluster.state(pod).nominated_node == node
-        assert not cluster.state(scene.bystander).terminating
+        assert not cluster.state(scenario.bystander).terminating
 
-        cluster.end_containers(scene.for_licence)
+        cluster.end_containers(scenario.licence_victim)
 
         assert cluster.wait_until_assigned(pod) == node
-        assert not cluster.state(scene.bystander).terminating
-        # The scheduler may see the last one gone before Berth does, and asks about the other node then.
+        assert not cluster.state(scenario.bystander).terminating
+        # The scheduler may know of the last deletion before Berth does, and then proposes the other node.
         _, *later = [call for call in proxy.calls(pod) if call.verb == "preempt"]
         assert all(call.victims == {} for call in later)
 
@@ -139,7 +141,7 @@ def test_preempts_no_second_node_while_a_victim_terminates(
 def test_leaves_out_node_without_lower_priority_holder(
     licences: BerthServe, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
-    """To the scheduler that node looks better."""
+    """The scheduler alone would prefer that node."""
     low = cluster.create_priority_class("low", 100)
     middle = cluster.create_priority_class("middle", 200)
     high = cluster.create_priority_class("high", 1000)
@@ -148,12 +150,12 @@ def test_leaves_out_node_without_lower_priority_holder(
     bystander = cluster.create_pod("low", priority_class=low, cpu="900m", node=held)
     cluster.create_pod("equal", priority_class=high, node=held, extended={LICENCE: "1"})
     victim = cluster.create_pod("middle", priority_class=middle, cpu="1", node=free)
-    ExtenderCache(licences).wait_for_reasons({held: NO_LICENCE}, of={**PROBE, "spec": ASKING})
+    ExtenderCache(licences).wait_for_reasons({held: NO_LICENCE}, of={**PROBE, "spec": POD_SPEC})
     pod = cluster.create_pod("high", priority_class=high, cpu="500m", extended={LICENCE: "1"})
-    expected = simulated(cluster, pod.name, document=DOCUMENT)
+    expected = simulate(cluster, pod.name, document=DOCUMENT)
     run_scheduler(filter_bind_preempt(licences.url_prefix))
 
     assert cluster.wait_until_nominated(pod) == free
     cluster.wait_until_evicted(victim)
-    assert expected == Simulated(free, frozenset({victim.uid}))
+    assert expected == SimulationResult(free, frozenset({victim.uid}))
     assert not cluster.state(bystander).terminating

@@ -1,4 +1,4 @@
-"""examples/rbac.yaml at the API server: every right that it gives is used, and one verb more is refused."""
+"""examples/rbac.yaml on a real API server: Berth uses every right of it, and the server rejects everything else."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from .manifests import read_manifests
 from .scheduler_configuration import filter_prioritize_bind
 
 LICENCE = "example.com/licence"
-EVERYTHING = f"""\
-profile: everything
+ALL_FEATURES = f"""\
+profile: all-features
 definitions:
-  everything:
+  all-features:
     plugins:
       enabled: [{{name: NodePriorityLabel}}, {{name: PodTopologySpread}}, {{name: ManagedResources}}]
 managedResources: [{{name: {LICENCE}}}]
 """
-"""A configuration that needs every right there is."""
+"""A configuration that needs every documented right."""
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 WAKE = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities"
@@ -52,7 +52,7 @@ RBAC_SECONDS = 20
 
 @dataclass(frozen=True, order=True)
 class Right:
-    """A verb on a resource, with its subresource; name: where it is on one object only."""
+    """A verb on a resource or subresource. name: the only object that it applies to, if any."""
 
     verb: str
     group: str
@@ -74,8 +74,8 @@ class Right:
         return {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec}
 
 
-def documented(user: str, *files: Path) -> set[Right]:
-    """What the files give the user's service account."""
+def documented_rights(user: str, *files: Path) -> set[Right]:
+    """The rights that the files grant to the user's service account."""
     documents = [document for file in files for document in read_manifests(file)]
     granted = {
         (document["roleRef"]["kind"], document["roleRef"]["name"])
@@ -95,13 +95,13 @@ def documented(user: str, *files: Path) -> set[Right]:
     }
 
 
-WATCHER_RIGHTS, BINDER_RIGHTS = documented(WATCHER, RBAC), documented(BINDER, RBAC)
-COUNTED_RIGHTS = documented(WATCHER, COUNTED_RESOURCES)
+WATCHER_RIGHTS, BINDER_RIGHTS = documented_rights(WATCHER, RBAC), documented_rights(BINDER, RBAC)
+COUNTED_RIGHTS = documented_rights(WATCHER, COUNTED_RESOURCES)
 
 
 @pytest.fixture(scope="module")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A cluster of its own, which keeps every request."""
+    """A separate cluster that records every request."""
     with ControlPlane(tmp_path_factory.mktemp("control-plane"), audited=True) as control_plane:
         yield control_plane
 
@@ -111,36 +111,36 @@ def users(control_plane: ControlPlane) -> Identities:
     return identities(control_plane)
 
 
-def _used(control_plane: ControlPlane, user: str) -> tuple[set[Right], list[str]]:
-    """What a user did, as far as it was allowed, and what it was not; rights on one name have their name."""
-    used, refused = set(), []
+def _exercised_rights(control_plane: ControlPlane, user: str) -> tuple[set[Right], list[str]]:
+    """Rights that a user exercised, with object names where rules have them, and its rejected requests."""
+    rights, rejected = set(), []
     for event in control_plane.audit():
         found = event.get("objectRef", {})
         if event["user"]["username"] != f"system:serviceaccount:{NAMESPACE}:{user}" or "resource" not in found:
             continue
         resource = "/".join(part for part in (found["resource"], found.get("subresource", "")) if part)
         if event["annotations"]["authorization.k8s.io/decision"] != "allow":
-            refused.append(f"{event['verb']} {resource}")
-        one = resource in ("namespaces", "csistoragecapacities") and event["verb"] in ("get", "patch")
+            rejected.append(f"{event['verb']} {resource}")
+        named = resource in ("namespaces", "csistoragecapacities") and event["verb"] in ("get", "patch")
         namespace = NAMESPACE if resource == "csistoragecapacities" else ""
-        used.add(
-            Right(event["verb"], found.get("apiGroup", ""), resource, namespace, found["name"]) if one
+        rights.add(
+            Right(event["verb"], found.get("apiGroup", ""), resource, namespace, found["name"]) if named
             else Right(event["verb"], found.get("apiGroup", ""), resource)
         )  # fmt: skip
-    return used, refused
+    return rights, rejected
 
 
 def test_uses_exactly_the_documented_rights(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
-    with counted_resources(control_plane), serve(control_plane, tmp_path, document=EVERYTHING) as berth:
+    with counted_resources(control_plane), serve(control_plane, tmp_path, document=ALL_FEATURES) as berth:
         node = cluster.create_node("node", extended={LICENCE: "1"})
         run_scheduler(filter_prioritize_bind(berth.url_prefix))
         pod = cluster.create_pod("web", extended={LICENCE: "1"})
         cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 1}))
         cluster.relabel(node, priority(10))
         assert cluster.wait_until_assigned(pod) == node
-        # As the watcher does with a pod whose bind came to nothing.
+        # The watcher touches a pod whose bind has failed.
         watcher = kubeconfig.from_file(control_plane.kubeconfig(identities(control_plane).watcher))
         reserved = KubernetesReservedPods(ApiServer(watcher, time.time), time.time)
         uid = KubernetesApi(control_plane.credentials()).get(f"{PODS}/{pod.name}")["metadata"]["uid"]
@@ -148,25 +148,25 @@ def test_uses_exactly_the_documented_rights(
         assert isinstance(found, PodFound)
         assert isinstance(reserved.touch(PodKey("default", pod.name, uid), found.resource_version), PodTouched)
 
-    assert _used(control_plane, WATCHER) == (WATCHER_RIGHTS | COUNTED_RIGHTS, [])
-    assert _used(control_plane, BINDER) == (BINDER_RIGHTS, [])
+    assert _exercised_rights(control_plane, WATCHER) == (WATCHER_RIGHTS | COUNTED_RIGHTS, [])
+    assert _exercised_rights(control_plane, BINDER) == (BINDER_RIGHTS, [])
 
 
 def _allowed(api: KubernetesApi, right: Right) -> bool:
     return api.create(REVIEWS, right.review())["status"]["allowed"] is True
 
 
-@pytest.mark.parametrize("known_by", ["service account", "group"])
+@pytest.mark.parametrize("identity", ["service account", "group"])
 @pytest.mark.parametrize(
     ("user", "rights"),
     [pytest.param(WATCHER, WATCHER_RIGHTS, id="watcher"), pytest.param(BINDER, BINDER_RIGHTS, id="binder")],
 )
 def test_service_account_and_eks_group_have_the_documented_rights(
-    control_plane: ControlPlane, users: Identities, known_by: str, user: str, rights: set[Right]
+    control_plane: ControlPlane, users: Identities, identity: str, user: str, rights: set[Right]
 ) -> None:
     accounts = {WATCHER: users.watcher, BINDER: users.binder}
     eks = {WATCHER: EKS_WATCHER, BINDER: EKS_BINDER}
-    api = KubernetesApi(accounts[user] if known_by == "service account" else control_plane.credentials(eks[user]))
+    api = KubernetesApi(accounts[user] if identity == "service account" else control_plane.credentials(eks[user]))
     others = (WATCHER_RIGHTS | BINDER_RIGHTS | COUNTED_RIGHTS) - rights
     deadline = time.monotonic() + RBAC_SECONDS
     while (found := {right for right in rights | others if _allowed(api, right)}) != rights:
@@ -177,81 +177,81 @@ Request = Callable[[KubernetesApi], object]
 POD: JsonObject = {"metadata": {"name": "x"}}
 
 
-def _refused(right: Right, request: Request) -> object:
+def _request(right: Right, request: Request) -> object:
     return pytest.param(right, request, id=f"{right.verb} {right.resource} {right.name}".strip())
 
 
-ON_PODS = [
-    _refused(Right("create", "", "pods", "default"), lambda api: api.create(PODS, POD)),
-    _refused(Right("delete", "", "pods", "default", "x"), lambda api: api.delete(f"{PODS}/x")),
-    _refused(Right("patch", "", "pods", "default", "x"), lambda api: api.patch(f"{PODS}/x", POD)),
-    _refused(Right("patch", "", "pods/status", "default", "x"), lambda api: api.patch(f"{PODS}/x/status", POD)),
-    _refused(Right("create", "", "pods/eviction", "default", "x"), lambda api: api.create(f"{PODS}/x/eviction", POD)),
-    _refused(Right("create", "", "pods/exec", "default", "x"), lambda api: api.create(f"{PODS}/x/exec", POD)),
-    _refused(Right("get", "", "pods/log", "default", "x"), lambda api: api.get(f"{PODS}/x/log")),
+POD_REQUESTS = [
+    _request(Right("create", "", "pods", "default"), lambda api: api.create(PODS, POD)),
+    _request(Right("delete", "", "pods", "default", "x"), lambda api: api.delete(f"{PODS}/x")),
+    _request(Right("patch", "", "pods", "default", "x"), lambda api: api.patch(f"{PODS}/x", POD)),
+    _request(Right("patch", "", "pods/status", "default", "x"), lambda api: api.patch(f"{PODS}/x/status", POD)),
+    _request(Right("create", "", "pods/eviction", "default", "x"), lambda api: api.create(f"{PODS}/x/eviction", POD)),
+    _request(Right("create", "", "pods/exec", "default", "x"), lambda api: api.create(f"{PODS}/x/exec", POD)),
+    _request(Right("get", "", "pods/log", "default", "x"), lambda api: api.get(f"{PODS}/x/log")),
 ]
-ON_OTHERS = [
-    _refused(
+OTHER_REQUESTS = [
+    _request(
         Right("get", "", "secrets", NAMESPACE, "x"), lambda api: api.get("/api/v1/namespaces/kube-system/secrets/x")
     ),
-    _refused(Right("list", "", "secrets"), lambda api: api.get("/api/v1/secrets")),
-    _refused(Right("list", "", "configmaps"), lambda api: api.get("/api/v1/configmaps")),
-    _refused(Right("patch", "", "nodes", name="x"), lambda api: api.patch(f"{NODES}/x", {})),
-    _refused(Right("delete", "", "nodes", name="x"), lambda api: api.delete(f"{NODES}/x")),
-    _refused(Right("get", "", "namespaces", name="default"), lambda api: api.get("/api/v1/namespaces/default")),
-    _refused(
+    _request(Right("list", "", "secrets"), lambda api: api.get("/api/v1/secrets")),
+    _request(Right("list", "", "configmaps"), lambda api: api.get("/api/v1/configmaps")),
+    _request(Right("patch", "", "nodes", name="x"), lambda api: api.patch(f"{NODES}/x", {})),
+    _request(Right("delete", "", "nodes", name="x"), lambda api: api.delete(f"{NODES}/x")),
+    _request(Right("get", "", "namespaces", name="default"), lambda api: api.get("/api/v1/namespaces/default")),
+    _request(
         Right("create", "", "serviceaccounts/token", NAMESPACE, BINDER),
         lambda api: api.create(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{BINDER}/token", {"spec": {}}),
     ),
-    _refused(
+    _request(
         Right("create", "rbac.authorization.k8s.io", "clusterrolebindings"),
         lambda api: api.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {}),
     ),
-    _refused(Right("create", "storage.k8s.io", "csistoragecapacities", NAMESPACE), lambda api: api.create(WAKE, {})),
-    _refused(
+    _request(Right("create", "storage.k8s.io", "csistoragecapacities", NAMESPACE), lambda api: api.create(WAKE, {})),
+    _request(
         Right("delete", "storage.k8s.io", "csistoragecapacities", NAMESPACE, "berth-wake"),
         lambda api: api.delete(f"{WAKE}/berth-wake"),
     ),
-    _refused(
+    _request(
         Right("patch", "storage.k8s.io", "csistoragecapacities", NAMESPACE, "another"),
         lambda api: api.patch(f"{WAKE}/another", {}),
     ),
 ]
-OF_THE_WATCHER_S = [
-    _refused(Right("list", "", "pods"), lambda api: api.get("/api/v1/pods")),
-    _refused(
+WATCHER_REQUESTS = [
+    _request(Right("list", "", "pods"), lambda api: api.get("/api/v1/pods")),
+    _request(
         Right("watch", "", "pods"), lambda api: next(api.watch("/api/v1/pods", {"resourceVersion": "0"}, seconds=1))
     ),
-    _refused(Right("list", "", "nodes"), lambda api: api.get(NODES)),
-    _refused(Right("get", "", "namespaces", name="kube-system"), lambda api: api.get("/api/v1/namespaces/kube-system")),
-    _refused(
+    _request(Right("list", "", "nodes"), lambda api: api.get(NODES)),
+    _request(Right("get", "", "namespaces", name="kube-system"), lambda api: api.get("/api/v1/namespaces/kube-system")),
+    _request(
         Right("patch", "storage.k8s.io", "csistoragecapacities", NAMESPACE, "berth-wake"),
         lambda api: api.apply(f"{WAKE}/berth-wake", read_manifests(RBAC)[-3]),
     ),
 ]
-OF_BIND_S = [
-    _refused(Right("get", "", "pods", "default", "x"), lambda api: api.get(f"{PODS}/x")),
-    _refused(
+BINDER_REQUESTS = [
+    _request(Right("get", "", "pods", "default", "x"), lambda api: api.get(f"{PODS}/x")),
+    _request(
         Right("create", "", "pods/binding", "default", "x"), lambda api: api.create(f"{PODS}/x/binding", {"target": {}})
     ),
 ]
 
 
-def _is_refused(api: KubernetesApi, right: Right, request: Request) -> None:
+def _assert_rejected(api: KubernetesApi, right: Right, request: Request) -> None:
     assert not _allowed(api, right)
-    with pytest.raises(ApiError) as refusal:
+    with pytest.raises(ApiError) as rejection:
         request(api)
-    assert refusal.value.status == 403, refusal.value
+    assert rejection.value.status == 403, rejection.value
 
 
-@pytest.mark.parametrize(("right", "request_"), [*ON_PODS, *ON_OTHERS, *OF_THE_WATCHER_S])
+@pytest.mark.parametrize(("right", "request_"), [*POD_REQUESTS, *OTHER_REQUESTS, *WATCHER_REQUESTS])
 def test_api_server_rejects_requests_beyond_bind_rights(users: Identities, right: Right, request_: Request) -> None:
-    _is_refused(KubernetesApi(users.binder), right, request_)
+    _assert_rejected(KubernetesApi(users.binder), right, request_)
 
 
-@pytest.mark.parametrize(("right", "request_"), [*ON_PODS, *ON_OTHERS, *OF_BIND_S])
+@pytest.mark.parametrize(("right", "request_"), [*POD_REQUESTS, *OTHER_REQUESTS, *BINDER_REQUESTS])
 def test_api_server_rejects_requests_beyond_watcher_rights(users: Identities, right: Right, request_: Request) -> None:
-    _is_refused(KubernetesApi(users.watcher), right, request_)
+    _assert_rejected(KubernetesApi(users.watcher), right, request_)
 
 
 def test_counted_resource_rights_exclude_pod_creation_and_deletion(

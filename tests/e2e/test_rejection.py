@@ -1,4 +1,4 @@
-"""A pod that Berth lets on no node: what its user is told, what it costs, and what ends its waiting."""
+"""A pod that Berth rejects on all nodes: its event, the number of retries, and its placement after a change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .recording_proxy import RecordingProxy
 from .scheduler_configuration import Mode, filter_onlyone_bind, filter_prioritize_bind
 
 QUIET_SECONDS = 20
-MOST_CALLS_WHILE_QUIET = 3
+MAX_CALLS_WHILE_QUIET = 3
 
 
 @pytest.mark.parametrize("mode", list(Mode))
@@ -51,7 +51,7 @@ def test_rejected_pod_is_not_retried_in_a_loop(
     proxy: RecordingProxy,
     run_scheduler: RunScheduler,
 ) -> None:
-    """Nodes with pods that the waiting one could evict are the case that storms (contract fact 15)."""
+    """Pods of lower priority on all nodes could cause endless retries (contract fact 15)."""
     low = cluster.create_priority_class("low", 100)
     high = cluster.create_priority_class("high", 1000)
     nodes = [cluster.create_node(f"node-{number}") for number in range(20)]
@@ -65,14 +65,14 @@ def test_rejected_pod_is_not_retried_in_a_loop(
     cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: 20}))
     time.sleep(QUIET_SECONDS)
 
-    assert 1 <= len(proxy.calls(pod)) <= MOST_CALLS_WHILE_QUIET
+    assert 1 <= len(proxy.calls(pod)) <= MAX_CALLS_WHILE_QUIET
     assert set(proxy.verbs(pod)) == {verb}
 
 
 def test_places_pending_pod_after_node_gets_label(
     cluster: Cluster, cache: ExtenderCache, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
-    """The label's own event wakes the pod too soon: Berth's cache is behind, and Berth wakes it again (fact 43)."""
+    """The scheduler retries before Berth's cache has the label, so Berth wakes the pod again (fact 43)."""
     nodes = [cluster.create_node(name) for name in ("a", "b")]
     cache.wait_for_reasons(dict.fromkeys(nodes, NO_LABEL))
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
@@ -87,7 +87,7 @@ def test_places_pending_pod_after_node_gets_label(
 def test_places_pending_pod_after_new_node(
     cluster: Cluster, proxy: RecordingProxy, run_scheduler: RunScheduler
 ) -> None:
-    """The scheduler knows the node before Berth does."""
+    """The scheduler retries before Berth's cache has the node."""
     cluster.create_node("unlabelled")
     run_scheduler(filter_prioritize_bind(proxy.url_prefix))
     pod = cluster.create_pod("web")

@@ -1,4 +1,4 @@
-"""A real API server refuses a touch on an old version, and every Binding from before a touch."""
+"""KubernetesReservedPods on a real API server: a touch rejects old versions and earlier Bindings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_touch_invalidates_earlier_bindings(api: ApiServer, cluster: Cluster) ->
     assert isinstance(refused, Refused)
     assert refused.status == 409
 
-    assert binder.create_binding(replace(late, resource_version=now.resource_version), 5) == Created()
+    assert binder.create_binding(replace(earlier, resource_version=second.resource_version), 5) == Created()
     bound = pods.find(key)
     assert isinstance(bound, PodFound)
     assert bound.node == node

@@ -1,4 +1,4 @@
-"""9 nodes without a GPU and 6 with: where a real scheduler puts pods when Berth keeps them apart."""
+"""Resource segregation on a real scheduler with 9 nodes without and 6 nodes with GPUs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ INSUFFICIENT_CPU = "Insufficient cpu"
 REQUIRED = (Path(__file__).parents[2] / "examples" / "resource-segregation" / "configuration.yaml").read_text()
 PREFERRED = REQUIRED.replace("mode: required", "mode: preferred")
 
-# The whole range of Berth's scores is then worth more than all of the scheduler's own together.
-DECISIVE = 13
+# With this weight the range of Berth's scores exceeds the sum of the scheduler's own scores.
+DECISIVE_WEIGHT = 13
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +41,13 @@ def preferred(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def without(cluster: Cluster) -> set[str]:
+def cpu_nodes(cluster: Cluster) -> set[str]:
     return {cluster.create_node(f"cpu-{number}", cpu="2") for number in range(1, 10)}
 
 
 @pytest.fixture
-def with_gpus(cluster: Cluster) -> set[str]:
-    """Larger ones: alone, the scheduler would put pods here first."""
+def gpu_nodes(cluster: Cluster) -> set[str]:
+    """Larger nodes, which the scheduler alone would prefer."""
     return {cluster.create_node(f"gpu-{number}", cpu="16", extended={GPU: "2"}) for number in range(1, 7)}
 
 
@@ -56,28 +56,28 @@ def test_places_pods_only_on_nodes_of_their_resources(
     mode: Mode,
     required: BerthServe,
     cluster: Cluster,
-    without: set[str],
-    with_gpus: set[str],
+    cpu_nodes: set[str],
+    gpu_nodes: set[str],
     run_scheduler: RunScheduler,
 ) -> None:
-    _wait_until_known(required, without, with_gpus)
+    _wait_until_cached(required, cpu_nodes, gpu_nodes)
     with RecordingProxy(required.url_prefix) as proxy:
         run_scheduler(filter_prioritize_bind(proxy.url_prefix, mode=mode))
 
-        plain = [cluster.create_pod(f"api-{number}") for number in range(12)]
-        asking = [cluster.create_pod(f"trainer-{number}", extended={GPU: "1"}) for number in range(12)]
+        plain_pods = [cluster.create_pod(f"api-{number}") for number in range(12)]
+        gpu_pods = [cluster.create_pod(f"trainer-{number}", extended={GPU: "1"}) for number in range(12)]
 
-        assert {cluster.wait_until_assigned(pod) for pod in plain} <= without
-        assert {cluster.wait_until_assigned(pod) for pod in asking} == with_gpus
-        # Not by the scheduler's doing: it offered all nodes for a pod that asks for no GPU.
-        filtered = proxy.calls(plain[0])[0]
-        assert (filtered.verb, filtered.offered, filtered.passed) == ("filter", without | with_gpus, without)
+        assert {cluster.wait_until_assigned(pod) for pod in plain_pods} <= cpu_nodes
+        assert {cluster.wait_until_assigned(pod) for pod in gpu_pods} == gpu_nodes
+        # Berth decided it: the scheduler sent all nodes for a pod without GPUs.
+        filtered = proxy.calls(plain_pods[0])[0]
+        assert (filtered.verb, filtered.offered, filtered.passed) == ("filter", cpu_nodes | gpu_nodes, cpu_nodes)
 
 
 def test_event_contains_reasons_of_berth_and_scheduler(
-    required: BerthServe, cluster: Cluster, without: set[str], with_gpus: set[str], run_scheduler: RunScheduler
+    required: BerthServe, cluster: Cluster, cpu_nodes: set[str], gpu_nodes: set[str], run_scheduler: RunScheduler
 ) -> None:
-    _wait_until_known(required, without, with_gpus)
+    _wait_until_cached(required, cpu_nodes, gpu_nodes)
     run_scheduler(filter_prioritize_bind(required.url_prefix))
 
     pod = cluster.create_pod("large", cpu="4")
@@ -87,36 +87,36 @@ def test_event_contains_reasons_of_berth_and_scheduler(
 
 
 def test_places_exempt_pods_on_reserved_nodes(
-    required: BerthServe, cluster: Cluster, without: set[str], with_gpus: set[str], run_scheduler: RunScheduler
+    required: BerthServe, cluster: Cluster, cpu_nodes: set[str], gpu_nodes: set[str], run_scheduler: RunScheduler
 ) -> None:
-    _wait_until_known(required, without, with_gpus)
+    _wait_until_cached(required, cpu_nodes, gpu_nodes)
     run_scheduler(filter_prioritize_bind(required.url_prefix))
 
-    # Too large for the others.
+    # Too large for the nodes without GPUs.
     agents = [
         cluster.create_pod("log-agent", cpu="4", daemon_set="log-agent"),
         cluster.create_pod("dns", cpu="4", namespace="kube-system"),
         cluster.create_pod("critical", cpu="4", namespace="kube-system", priority_class="system-cluster-critical"),
     ]
 
-    assert {cluster.wait_until_assigned(pod) for pod in agents} <= with_gpus
+    assert {cluster.wait_until_assigned(pod) for pod in agents} <= gpu_nodes
 
 
 def test_preferred_mode_uses_reserved_nodes_last(
-    preferred: BerthServe, cluster: Cluster, without: set[str], with_gpus: set[str], run_scheduler: RunScheduler
+    preferred: BerthServe, cluster: Cluster, cpu_nodes: set[str], gpu_nodes: set[str], run_scheduler: RunScheduler
 ) -> None:
-    _wait_until_known(preferred, without, with_gpus, reserved=False)
-    run_scheduler(filter_prioritize_bind(preferred.url_prefix, weight=DECISIVE))
+    _wait_until_cached(preferred, cpu_nodes, gpu_nodes, reserved=False)
+    run_scheduler(filter_prioritize_bind(preferred.url_prefix, weight=DECISIVE_WEIGHT))
 
-    fitting = [cluster.create_pod(f"api-{number}", cpu="1900m") for number in range(9)]
-    assert {cluster.wait_until_assigned(pod) for pod in fitting} == without
+    first_pods = [cluster.create_pod(f"api-{number}", cpu="1900m") for number in range(9)]
+    assert {cluster.wait_until_assigned(pod) for pod in first_pods} == cpu_nodes
 
-    overflowing = cluster.create_pod("one-more", cpu="1900m")
-    assert cluster.wait_until_assigned(overflowing) in with_gpus
+    last_pod = cluster.create_pod("one-more", cpu="1900m")
+    assert cluster.wait_until_assigned(last_pod) in gpu_nodes
 
 
-def _wait_until_known(berth: BerthServe, without: set[str], with_gpus: set[str], *, reserved: bool = True) -> None:
+def _wait_until_cached(berth: BerthServe, cpu_nodes: set[str], gpu_nodes: set[str], *, reserved: bool = True) -> None:
     cache = ExtenderCache(berth)
-    cache.wait_for_scores({**dict.fromkeys(without, 10), **dict.fromkeys(with_gpus, 0)})
+    cache.wait_for_scores({**dict.fromkeys(cpu_nodes, 10), **dict.fromkeys(gpu_nodes, 0)})
     if reserved:
-        cache.wait_for_reasons(dict.fromkeys(with_gpus, RESERVED))
+        cache.wait_for_reasons(dict.fromkeys(gpu_nodes, RESERVED))

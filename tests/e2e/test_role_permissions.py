@@ -1,7 +1,7 @@
-"""Each role of the deployed stack, tried: what tests/deployment/permissions.py says is allowed, and nothing else is.
+"""Calls with each role of the deployed stack: exactly the grants of tests/deployment/permissions.py are allowed.
 
-`dynamodb:LeadingKeys` is not ministack's own (tests/deployment/ministack_with_leading_keys.py). That what is allowed is
-enough is shown by all the other tests: their stack has no other roles.
+tests/deployment/ministack_with_leading_keys.py adds `dynamodb:LeadingKeys` to ministack. The other tests of the stack
+show that the grants suffice: they use the same roles.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from tests.deployment.permissions import (
 
 from .stack import DeployedStack
 
-NEVER = "attribute_exists(pk) AND attribute_not_exists(pk)"
-"""The stack is in use: what is allowed to write, writes nothing."""
+NEVER_TRUE = "attribute_exists(pk) AND attribute_not_exists(pk)"
+"""A condition that always fails: the stack is in use, so an allowed write must change nothing."""
 
 TABLES = {
     "CacheTable": (
@@ -57,13 +57,13 @@ def stack(extender: Any) -> DeployedStack:
 
 @contextmanager
 def as_function(stack: DeployedStack, function: str) -> Iterator[Callable[[str], Any]]:
-    """Clients of its role: until the block ends it trusts the account, not Lambda alone."""
+    """Clients with its role. Until the context exits, the role trusts the account besides Lambda."""
     role, iam = stack.name(f"{function}Role"), stack.client("iam")
     trust = iam.get_role(RoleName=role)["Role"]["AssumeRolePolicyDocument"]
     account = stack.client("sts").get_caller_identity()["Account"]
-    mine = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": account}}
-    wider = {**trust, "Statement": [*trust["Statement"], mine]}
-    iam.update_assume_role_policy(RoleName=role, PolicyDocument=json.dumps(wider))
+    statement = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": account}}
+    extended = {**trust, "Statement": [*trust["Statement"], statement]}
+    iam.update_assume_role_policy(RoleName=role, PolicyDocument=json.dumps(extended))
     try:
         yield lambda service: stack.client(service, role=role)
     finally:
@@ -78,7 +78,7 @@ def _allowed(call: Callable[[], object]) -> bool:
     return True
 
 
-def _on_an_item(client: Any, action: str, table: str, key: str, sort_key: dict[str, str]) -> object:
+def _item_call(client: Any, action: str, table: str, key: str, sort_key: dict[str, str]) -> object:
     item = {"pk": {"S": key}, "sk": sort_key}
     match action:
         case "GetItem":
@@ -87,35 +87,35 @@ def _on_an_item(client: Any, action: str, table: str, key: str, sort_key: dict[s
             values = {":pk": {"S": key}}
             return client.query(TableName=table, KeyConditionExpression="pk = :pk", ExpressionAttributeValues=values)
         case "PutItem":
-            return client.put_item(TableName=table, Item=item, ConditionExpression=NEVER)
+            return client.put_item(TableName=table, Item=item, ConditionExpression=NEVER_TRUE)
         case "UpdateItem":
             return client.update_item(
-                TableName=table, Key=item, UpdateExpression="REMOVE nothing", ConditionExpression=NEVER
+                TableName=table, Key=item, UpdateExpression="REMOVE nothing", ConditionExpression=NEVER_TRUE
             )
-    return client.delete_item(TableName=table, Key=item, ConditionExpression=NEVER)
+    return client.delete_item(TableName=table, Key=item, ConditionExpression=NEVER_TRUE)
 
 
 def _granted(function: str, action: str, resource: object, key: str = "") -> bool:
     def covers(grant: Grant) -> bool:
-        named = not key or any(fnmatchcase(key, pattern) for pattern in grant.keys)
-        return action in grant.actions and grant.resource == str(resource) and named
+        key_matches = not key or any(fnmatchcase(key, pattern) for pattern in grant.keys)
+        return action in grant.actions and grant.resource == str(resource) and key_matches
 
     return any(map(covers, GRANTS[function]))
 
 
 @pytest.mark.parametrize("function", GRANTS)
 def test_role_allows_exactly_the_granted_item_actions(stack: DeployedStack, function: str) -> None:
-    tried = found = 0
+    calls = allowed_calls = 0
     with as_function(stack, function) as client:
         dynamodb = client("dynamodb")
         for logical_id, (resource, sort_key, keys) in TABLES.items():
             table = stack.name(logical_id)
             for action, key in product(ACTIONS, keys):
-                allowed = _allowed(lambda: _on_an_item(dynamodb, action, table, key, sort_key))  # noqa: B023
+                allowed = _allowed(lambda: _item_call(dynamodb, action, table, key, sort_key))  # noqa: B023
                 assert allowed == _granted(function, f"dynamodb:{action}", resource, key), (logical_id, action, key)
-                tried, found = tried + 1, found + allowed
-    assert tried == len(ACTIONS) * 10
-    assert found < tried / 2
+                calls, allowed_calls = calls + 1, allowed_calls + allowed
+    assert calls == len(ACTIONS) * 10
+    assert allowed_calls < calls / 2
 
 
 @pytest.mark.parametrize("function", GRANTS)
@@ -149,7 +149,7 @@ def test_role_reads_only_its_own_secret(stack: DeployedStack, function: str) -> 
 
 @pytest.mark.parametrize("function", GRANTS)
 def test_role_may_not_invoke_functions(stack: DeployedStack, function: str) -> None:
-    """That the watcher calls the others is seen by what they hold."""
+    """The watcher may invoke its warm-up targets only; none of these functions is one."""
     with as_function(stack, function) as client:
         for called in ("BindFunction", "WatcherFunction", "HealthzFunction"):
             name = stack.name(called)

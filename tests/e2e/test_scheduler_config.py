@@ -1,4 +1,4 @@
-"""What `berth scheduler-config` prints, taken by a real API server and a real kube-scheduler as it stands."""
+"""The output of `berth scheduler-config` on a real API server and a real kube-scheduler."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .kubernetes_api import KubernetesApi
 from .label_priority import priority
 from .manifests import apply_manifests
 from .recording_proxy import RecordingProxy
-from .scheduler_config import berth_scheduler_config, mounted
+from .scheduler_config import berth_scheduler_config, mount_volumes
 
 NAME = "berth-second"
 NAMESPACE = "kube-system"
@@ -38,7 +38,7 @@ def berth(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """Certificate and key; the certificate is its own authority."""
+    """Self-signed certificate and key."""
     return self_signed(tmp_path_factory.mktemp("server"), "server")
 
 
@@ -49,7 +49,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture
 def proxy(berth: BerthServe, server: tuple[Path, Path], client: tuple[Path, Path]) -> Iterator[RecordingProxy]:
-    """Before Berth: HTTPS, for who has the client certificate and for nobody else."""
+    """A proxy before Berth that requires HTTPS and the client certificate."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(*server)
     tls.load_verify_locations(client[0])
@@ -80,7 +80,7 @@ def test_second_scheduler_manifests_work_with_mutual_tls(
     printed = berth_scheduler_config(*arguments, f"--second-scheduler={NAME}", "--bounded-retries")
     documents = list(yaml.safe_load_all(printed))
     apply_manifests(KubernetesApi(control_plane.credentials()), documents)
-    container = mounted(documents, tmp_path)
+    container = mount_volumes(documents, tmp_path)
     best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10))
     ExtenderCache(berth).wait_for_scores({best: 30, good: 10})
 
@@ -95,9 +95,9 @@ def test_second_scheduler_manifests_work_with_mutual_tls(
     assert "--feature-gates=SchedulerPopFromBackoffQ=false" in container.flags
 
 
-@pytest.mark.parametrize("how", ["paths", "data"])
+@pytest.mark.parametrize("certificate_format", ["paths", "data"])
 def test_configuration_works_with_mutual_tls(
-    how: str,
+    certificate_format: str,
     proxy: RecordingProxy,
     berth: BerthServe,
     server: tuple[Path, Path],
@@ -105,9 +105,9 @@ def test_configuration_works_with_mutual_tls(
     cluster: Cluster,
     control_plane: ControlPlane,
 ) -> None:
-    inside = ["--tls-data"] if how == "data" else []
+    options = ["--tls-data"] if certificate_format == "data" else []
     configuration = yaml.safe_load(
-        berth_scheduler_config(*_arguments(proxy, server, client), "--filter-onlyone", *inside)
+        berth_scheduler_config(*_arguments(proxy, server, client), "--filter-onlyone", *options)
     )
     node = cluster.create_node("node", priority(10))
     ExtenderCache(berth).wait_for_scores({node: 10})
@@ -125,19 +125,19 @@ def test_configuration_works_with_mutual_tls(
             ManagedResources((LICENCE,), counts_only=True),
             [],
             ["filter", "prioritize", "bind"],
-            id="a policy that only counts",
+            id="policy only counts",
         ),
         pytest.param(
             ManagedResources((LICENCE,)),
             ["filter", "prioritize"],
             ["filter", "prioritize", "bind"],
-            id="one for all pods too",
+            id="policy for all pods",
         ),
         pytest.param(
             ManagedResources((LICENCE,), by_annotation=True),
             ["filter", "prioritize", "bind"],
             ["filter", "prioritize", "bind"],
-            id="one that counts by annotation",
+            id="policy counts by annotation",
         ),
     ],
 )
@@ -154,7 +154,7 @@ def test_scheduler_ignores_counted_resources_and_calls_berth_for_them(
     with RecordingProxy(berth.url_prefix) as proxy:
         entries = extenders(ExtenderOptions(url_prefix=proxy.url_prefix, managed=managed))
         with control_plane.scheduler(scheduler_configuration(["default-scheduler"], entries)):
-            # No node has the resource: only a scheduler that ignores it places the second pod.
+            # No node has the resource, so only a scheduler that ignores it places the second pod.
             pods = [cluster.create_pod("plain"), cluster.create_pod("counted", extended={LICENCE.name: "1"})]
             for pod in pods:
                 cluster.wait_until_assigned(pod)

@@ -1,4 +1,4 @@
-"""examples/sidecar, as a kubelet would run it: both containers with the pod's files, arguments and rights."""
+"""examples/sidecar as a kubelet runs it: both containers with the files, arguments and rights of the pod."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .manifests import apply_manifests, read_manifests
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NAME, NAMESPACE = "berth-sidecar", "kube-system"
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
-INSIDE = "https://kubernetes.default.svc"
+CLUSTER_ADDRESS = "https://kubernetes.default.svc"
 ADDRESS = "127.0.0.1:8080"
 
 
 class Pod:
-    """The Deployment's pod on this machine: its volumes in a folder, its loopback address another port."""
+    """The pod of the Deployment on this machine, with its volumes in a directory and with another port."""
 
     def __init__(self, documents: list[JsonObject], account: Credentials, directory: Path) -> None:
         [deployment] = [each for each in documents if each["kind"] == "Deployment"]
@@ -37,8 +37,8 @@ class Pod:
         self._containers = {each["name"]: each for each in deployment["spec"]["template"]["spec"]["containers"]}
         self._directory = directory
         self.port = free_port()
-        self._elsewhere = {
-            INSIDE: account.server,
+        self._replacements = {
+            CLUSTER_ADDRESS: account.server,
             ACCOUNT: f"{directory}{ACCOUNT}",
             "/etc/berth/": f"{directory}/etc/berth/",
             ADDRESS: f"{HOST}:{self.port}",
@@ -50,26 +50,26 @@ class Pod:
         self._path(f"{ACCOUNT}/token").write_text(account.token)
         self._path(f"{ACCOUNT}/ca.crt").write_bytes(account.ca_file.read_bytes())
         for name, text in config["data"].items():
-            self._path(f"/etc/berth/{name}").write_text(self._here(text))
+            self._path(f"/etc/berth/{name}").write_text(self._localized(text))
 
     def arguments(self, container: str) -> list[str]:
-        return [self._here(each) for each in self._containers[container]["args"]]
+        return [self._localized(each) for each in self._containers[container]["args"]]
 
     def configuration(self) -> JsonObject:
-        """The scheduler's."""
+        """The configuration of kube-scheduler."""
         [path] = [each for each in self.arguments("kube-scheduler") if each.startswith("--config=")]
         found: JsonObject = yaml.safe_load(Path(path.removeprefix("--config=")).read_text())
         return found
 
     def probe(self, name: str) -> int:
-        """The exit status of a probe of Berth's container; both of its commands are Python's."""
+        """The exit status of a probe of Berth's container. Its command is a Python script."""
         _, *arguments = self._containers["berth"][name]["exec"]["command"]
-        done = subprocess.run([sys.executable, *map(self._here, arguments)], check=False, capture_output=True)
+        done = subprocess.run([sys.executable, *map(self._localized, arguments)], check=False, capture_output=True)
         return done.returncode
 
     @contextmanager
     def berth(self) -> Iterator[None]:
-        """Berth's container: ready, until the block ends."""
+        """Berth's container, ready until the context exits."""
         process = ChildProcess([COMMAND, *self.arguments("berth")], log=self._directory / "berth.log")
         try:
             process.wait_until(lambda: self.probe("startupProbe") == 0, seconds=START_SECONDS)
@@ -80,15 +80,15 @@ class Pod:
     def _path(self, path: str) -> Path:
         return self._directory / path.lstrip("/")
 
-    def _here(self, text: str) -> str:
-        for there, here in self._elsewhere.items():
-            text = text.replace(there, here)
+    def _localized(self, text: str) -> str:
+        for original, replacement in self._replacements.items():
+            text = text.replace(original, replacement)
         return text
 
 
 @pytest.fixture(scope="module")
 def documents(control_plane: ControlPlane) -> list[JsonObject]:
-    """The manifests, taken by the API server: unknown fields are refused."""
+    """The manifests, applied to the API server, which rejects unknown fields."""
     found = read_manifests(EXAMPLES / "sidecar" / "sidecar.yaml")
     api = KubernetesApi(control_plane.credentials())
     apply_manifests(api, read_manifests(EXAMPLES / "rbac.yaml"))
@@ -110,7 +110,7 @@ def test_sidecar_pod_places_and_wakes_pods(pod: Pod, cluster: Cluster, control_p
         assert cluster.wait_until_assigned(web) == best
         assert cluster.state(other).node is None
 
-        # It is woken, too, when a node begins to fit.
+        # A pending pod is placed after a node has changed.
         nodes = [cluster.create_node("bare", cpu="64")]
         large = cluster.create_pod("large", scheduler=NAME, cpu="32")
         cluster.wait_for_failed_scheduling(large, "0/3 nodes are available:")

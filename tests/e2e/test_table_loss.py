@@ -1,5 +1,7 @@
-"""The tables are emptied, deleted and made again under a running stack: what verbs say meanwhile, and when they decide
-again. docs/how-to/recover.md has the commands."""
+"""Loss of the tables of a running stack: the errors of the verbs, and the time until recovery.
+
+docs/how-to/recover.md has the commands.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +33,15 @@ managedResources:
 nodeCache:
   maxStaleness: 80
 """
-EMPTY = "the node cache is empty: no watcher has published yet"
-GONE = "the table does not exist"
-OLD = "older than maxStaleness (80 s)"
+EMPTY_CACHE = "the node cache is empty: no watcher has published yet"
+MISSING_TABLE = "the table does not exist"
+STALE_CACHE = "older than maxStaleness (80 s)"
 
-# A quiet cluster tells once a minute how far it has come, so less than that is no maxStaleness.
-SAID_SECONDS = 120
-# The schedule starts a watcher within a minute of the last one, and that one lists the cluster.
-RECOVERED_SECONDS = 150
-REBUILT_SECONDS = 180
+# An idle cluster refreshes about once a minute, so maxStaleness is longer than that.
+REPORT_SECONDS = 120
+# The schedule starts a watcher within a minute of the last one, and the watcher lists the cluster.
+RECOVERY_SECONDS = 150
+REBUILD_SECONDS = 180
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +55,7 @@ def stack(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def node(stack: DeployedStack, cluster: Cluster) -> str:
-    """Known to the stack, with two slots."""
+    """A node with two slots in the cache of the stack."""
     stack.apply(COUNTED)
     node = cluster.create_node("node", priority(10), extended={SLOT: "2"})
     ExtenderCache(stack).wait_for_scores({node: 10})
@@ -63,33 +65,35 @@ def node(stack: DeployedStack, cluster: Cluster) -> str:
 def test_empty_cache_is_reported_and_filled_by_next_watcher(stack: DeployedStack, node: str) -> None:
     client, table = stack.client("dynamodb"), stack.name("CacheTable")
     items = client.scan(TableName=table, ProjectionExpression="pk, sk")["Items"]
-    emptied = time.monotonic()
+    deleted = time.monotonic()
     for key in items:
         client.delete_item(TableName=table, Key=key)
 
-    said = _until(lambda: EMPTY in _error(stack, node), SAID_SECONDS, "filter says that it is empty") - emptied
-    # The configuration is gone with it: the deployed one counts until it is applied again.
+    reported = (
+        _until(lambda: EMPTY_CACHE in _error(stack, node), REPORT_SECONDS, "filter reports the empty cache") - deleted
+    )
+    # The applied configuration is deleted too: the deployed one is used until the next apply.
     ExtenderCache(stack).wait_for_scores({node: 10})
-    print(f"emptied cache: named after {said:.1f} s, filled again after {time.monotonic() - emptied:.1f} s")
-    assert time.monotonic() - emptied < RECOVERED_SECONDS
+    print(f"empty cache: reported after {reported:.1f} s, filled after {time.monotonic() - deleted:.1f} s")
+    assert time.monotonic() - deleted < RECOVERY_SECONDS
 
 
 def test_missing_cache_table_is_reported_and_filled_after_creation(stack: DeployedStack, node: str) -> None:
     client, table = stack.client("dynamodb"), stack.name("CacheTable")
-    assert not _error(stack, node)  # filter has read what is applied, maxStaleness among it
+    assert not _error(stack, node)  # filter has read the applied configuration with its maxStaleness
     deleted = time.monotonic()
     client.delete_table(TableName=table)
 
-    # What warm environments have in memory counts until it is older than maxStaleness.
-    said = _until(lambda: OLD in _error(stack, node), SAID_SECONDS, "filter says that the data is old") - deleted
+    # Warm environments use their data until it is older than maxStaleness.
+    reported = _until(lambda: STALE_CACHE in _error(stack, node), REPORT_SECONDS, "filter reports stale data") - deleted
     health = Endpoint(stack.url_prefix.removesuffix("/scheduler")).get("healthz")
     assert health.status == 503
-    assert GONE in health.json()["reason"]
-    made = time.monotonic()
+    assert MISSING_TABLE in health.json()["reason"]
+    created = time.monotonic()
     _create_table(stack, table, "N")
     ExtenderCache(stack).wait_for_scores({node: 10})
-    print(f"cache table gone: named after {said:.1f} s; made again, it is filled after {time.monotonic() - made:.1f} s")
-    assert time.monotonic() - made < RECOVERED_SECONDS
+    print(f"missing cache table: reported after {reported:.1f} s, filled {time.monotonic() - created:.1f} s later")
+    assert time.monotonic() - created < RECOVERY_SECONDS
 
 
 def test_binds_no_counted_pod_until_missing_ledger_is_rebuilt(
@@ -98,22 +102,22 @@ def test_binds_no_counted_pod_until_missing_ledger_is_rebuilt(
     client, table = stack.client("dynamodb"), stack.name("LedgerTable")
     run_scheduler(filter_prioritize_bind(stack.url_prefix))
     first = cluster.create_pod("first", extended={SLOT: "1"})
-    _until(lambda: cluster.state(first).node == node, REBUILT_SECONDS, "there is a ledger")
+    _until(lambda: cluster.state(first).node == node, REBUILD_SECONDS, "the ledger exists")
     client.update_table(TableName=table, DeletionProtectionEnabled=False)
     client.delete_table(TableName=table)
 
     pod = cluster.create_pod("counted", extended={SLOT: "1"})
-    told = cluster.wait_for_failed_scheduling(pod, "")
-    assert GONE in told, told
-    # Who asks for nothing counted is placed as ever.
+    message = cluster.wait_for_failed_scheduling(pod, "")
+    assert MISSING_TABLE in message, message
+    # A pod without counted resources is placed.
     assert cluster.wait_until_assigned(cluster.create_pod("plain")) == node
     assert cluster.state(pod).node is None
-    made = time.monotonic()
+    created = time.monotonic()
     _create_table(stack, table, "S")
-    assert "the ledger is ready" in _rebuild(stack, REBUILT_SECONDS)
-    ready = time.monotonic() - made
+    assert "the ledger is ready" in _rebuild(stack, REBUILD_SECONDS)
+    ready = time.monotonic() - created
     assert cluster.wait_until_assigned(pod) == node
-    print(f"ledger made again: ready after {ready:.1f} s, the pod bound after {time.monotonic() - made:.1f} s")
+    print(f"ledger created: ready after {ready:.1f} s, the pod bound after {time.monotonic() - created:.1f} s")
 
 
 def _create_table(stack: DeployedStack, name: str, sort_key: str) -> None:
@@ -135,7 +139,7 @@ def _error(stack: DeployedStack, node: str) -> str:
 
 
 def _rebuild(stack: DeployedStack, wait: float = 5) -> str:
-    """What the command says; it asks for nothing where the table is new."""
+    """The output of `berth reservations rebuild`. It needs no confirmation for a new table."""
     done = subprocess.run(
         [COMMAND, "reservations", "rebuild", "--table", stack.name("LedgerTable"), "--yes", f"--wait={wait}"],
         env=stack.environment(),
@@ -147,9 +151,9 @@ def _rebuild(stack: DeployedStack, wait: float = 5) -> str:
 
 
 def _until(holds: Callable[[], bool], seconds: float, what: str) -> float:
-    """When it began to hold."""
+    """The time at which the condition first holds."""
     until = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < until, f"after {seconds} s still not: {what}"
+        assert time.monotonic() < until, f"not within {seconds} s: {what}"
         time.sleep(0.1)
     return time.monotonic()

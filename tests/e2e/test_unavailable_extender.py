@@ -1,4 +1,4 @@
-"""Berth is down: `ignorable` says whether the cluster waits for it or goes on without."""
+"""Scheduling while Berth is down, with and without `ignorable`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def test_places_pod_without_unavailable_ignorable_extender(
     mode: Mode, cluster: Cluster, run_scheduler: RunScheduler
 ) -> None:
     node = cluster.create_node("unlabelled")
-    nobody = f"http://{HOST}:{free_port()}/scheduler"
-    run_scheduler(replace(filter_prioritize_bind(nobody, mode=mode), ignorable=True))
+    url_prefix = f"http://{HOST}:{free_port()}/scheduler"
+    run_scheduler(replace(filter_prioritize_bind(url_prefix, mode=mode), ignorable=True))
 
     pod = cluster.create_pod("web")
 

@@ -1,6 +1,6 @@
-"""The lost wake-up (facts 41 to 43): what makes a rejected pod schedulable has to wake it after the cache has seen it.
+"""Wake-up of rejected pods (facts 41 to 43): Berth wakes them after its cache contains the change.
 
-In an otherwise quiet cluster: nothing else of it would wake the pod for minutes.
+The cluster is idle: without Berth's wake-up a pod would be pending for minutes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ QUIET_SECONDS = 10
 LATE_REJECTION_SECONDS = 3.0
 
 ANTI_AFFINITY = """\
-profile: apart
+profile: anti-affinity
 definitions:
-  apart:
+  anti-affinity:
     plugins:
       enabled: [{name: InterPodAffinity}]
 """
@@ -38,15 +38,15 @@ def wake_object(control_plane: ControlPlane) -> WakeObject:
     return WakeObject(KubernetesApi(control_plane.credentials()))
 
 
-def rejected(cluster: Cluster, name: str, nodes: int) -> Pod:
-    """A pod that Berth has rejected on all nodes, and that now waits for an event."""
+def create_rejected_pod(cluster: Cluster, name: str, nodes: int) -> Pod:
+    """A pod that Berth rejected on all nodes and that waits in the scheduling queue."""
     pod = cluster.create_pod(name)
     cluster.wait_for_failed_scheduling(pod, none_available({NO_LABEL: nodes}))
-    time.sleep(2)  # the scheduler tries a pod once more at once (fact 41); after that the cluster is quiet
+    time.sleep(2)  # the scheduler retries once immediately (fact 41)
     return pod
 
 
-def placed_within(cluster: Cluster, pod: Pod, node: str, since: float) -> None:
+def assert_placed_in_time(cluster: Cluster, pod: Pod, node: str, since: float) -> None:
     assert cluster.wait_until_assigned(pod) == node
     assert time.monotonic() - since <= PLACED_SECONDS
 
@@ -58,12 +58,12 @@ def test_changed_label_wakes_pod(
     node = cluster.create_node("node")
     cache.wait_for_reasons({node: NO_LABEL})
     run_scheduler(filter_prioritize_bind(extender.url_prefix))
-    pod = rejected(cluster, "web", nodes=1)
+    pod = create_rejected_pod(cluster, "web", nodes=1)
 
     since = time.monotonic()
     cluster.relabel(node, priority(10))
 
-    placed_within(cluster, pod, node, since)
+    assert_placed_in_time(cluster, pod, node, since)
 
 
 def test_new_node_wakes_pod(
@@ -72,12 +72,12 @@ def test_new_node_wakes_pod(
     node = cluster.create_node("node")
     cache.wait_for_reasons({node: NO_LABEL})
     run_scheduler(filter_prioritize_bind(extender.url_prefix))
-    pod = rejected(cluster, "web", nodes=1)
+    pod = create_rejected_pod(cluster, "web", nodes=1)
 
     since = time.monotonic()
     added = cluster.create_node("added", priority(10))
 
-    placed_within(cluster, pod, added, since)
+    assert_placed_in_time(cluster, pod, added, since)
 
 
 def test_pod_deletion_wakes_pending_pods_once(
@@ -87,18 +87,18 @@ def test_pod_deletion_wakes_pending_pods_once(
     run_scheduler: RunScheduler,
     wake_object: WakeObject,
 ) -> None:
-    """This profile does not count pods, so the waiting one stays where it is: woken, asked about, rejected, quiet."""
+    """This profile does not count pods, so Berth rejects the pending pod again and wakes it no more."""
     node = cluster.create_node("node")
     running = cluster.create_pod("running", node=node)
     cache.wait_for_reasons({node: NO_LABEL})
     run_scheduler(filter_prioritize_bind(extender.url_prefix))
-    rejected(cluster, "web", nodes=1)
+    create_rejected_pod(cluster, "web", nodes=1)
     before = wake_object.version()
 
     cluster.end_containers(running)
     deadline = time.monotonic() + PLACED_SECONDS
     while wake_object.version() == before:
-        assert time.monotonic() < deadline, "nobody was woken"
+        assert time.monotonic() < deadline, "no wake-up"
         time.sleep(0.1)
 
     time.sleep(LATE_REJECTION_SECONDS)
@@ -108,7 +108,7 @@ def test_pod_deletion_wakes_pending_pods_once(
 def test_places_pod_after_conflicting_pod_ends(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
-    """By a rule that Berth decides on its own cache: the end of the pod wakes the waiting one before Berth knows."""
+    """Berth decides anti-affinity on its cache, and the scheduler retries before the cache has the deletion."""
     with serve(control_plane, tmp_path, document=ANTI_AFFINITY) as berth:
         node = cluster.create_node("node")
         running = cluster.create_pod("running", node=node, labels={"app": "web"})
@@ -120,7 +120,7 @@ def test_places_pod_after_conflicting_pod_ends(
         since = time.monotonic()
         cluster.end_containers(running)
 
-        placed_within(cluster, pod, node, since)
+        assert_placed_in_time(cluster, pod, node, since)
 
 
 def test_patches_nothing_without_pending_pods(

@@ -1,4 +1,4 @@
-"""The object that the watcher touches to wake the scheduler's queue."""
+"""The object that the watcher patches to wake the scheduling queue."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ PATH = "/apis/storage.k8s.io/v1/namespaces/kube-system/csistoragecapacities/bert
 
 
 class WakeObject:
-    """Counts how often it was touched, by its resourceVersion."""
+    """Observes patches of the object by its resourceVersion."""
 
     def __init__(self, api: KubernetesApi) -> None:
         self._api = api
 
     def version(self) -> str:
-        """Another after each patch; empty before the first."""
+        """The resourceVersion, which changes with each patch; empty before the first."""
         try:
             version: str = self._api.get(PATH)["metadata"]["resourceVersion"]
         except ApiError as error:
@@ -24,7 +24,7 @@ class WakeObject:
         return version
 
     def patches(self, seconds: int) -> int:
-        """How often it is touched in this time, from now on."""
+        """The number of patches from now on within this time."""
         events = self._api.watch(
             PATH.rpartition("/")[0], {"fieldSelector": "metadata.name=berth-wake"}, seconds=seconds
         )
