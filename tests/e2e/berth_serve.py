@@ -22,13 +22,13 @@ profile: label-priority
 """
 
 START_SECONDS = 60
-# What a shell sees of a command that Ctrl-C ended: it took it well, or the signal ended it.
+# Exit codes after Ctrl-C: a clean stop, or an end by the signal.
 ENDED_BY_CTRL_C = (0, 128 + signal.SIGINT)
 
 
 @dataclass(frozen=True)
 class MutualTLS:
-    """Files in PEM. `client_certificate` and `client_key` are for the question whether the command is ready."""
+    """Files in PEM. `client_certificate` and `client_key` are for the readiness check."""
 
     server_certificate: Path
     server_key: Path

@@ -1,4 +1,4 @@
-"""A subprocess that has an end: whoever starts it stops it, by its pid."""
+"""A subprocess that its starter stops by its pid."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ChildProcess:
             )
 
     def wait_until(self, ready: Callable[[], bool], *, seconds: float) -> None:
-        """Poll `ready`; a process that died meanwhile, or is too slow, is an error that shows its log."""
+        """Poll `ready`. Raises an error with the log if the process ends early or is too slow."""
         deadline = time.monotonic() + seconds
         while not ready():
             if self._process.poll() is not None:
@@ -42,7 +42,7 @@ class ChildProcess:
             time.sleep(POLL_SECONDS)
 
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
-        """End the process and return its exit code; one that does not obey is killed."""
+        """End the process, by SIGKILL if necessary, and return its exit code."""
         if self._process.poll() is None:
             self._process.send_signal(by)
         try:

@@ -19,8 +19,8 @@ BINARY = Path(__file__).parents[2] / ".build" / "controlplane"
 
 ADMIN = "admin"
 SCHEDULER = "system:kube-scheduler"
-# The static users and their groups: RBAC is on, so the scheduler has the role it has in any cluster.
-# The last two are as an EKS cluster knows the functions' roles: by the groups of their access entries.
+# The static users and their groups: with RBAC the scheduler has its usual role.
+# The last two stand for the roles of the functions on EKS, with the groups of their access entries.
 EKS_WATCHER, EKS_BINDER = "eks-watcher", "eks-binder"
 GROUPS = {ADMIN: "system:masters", SCHEDULER: "", EKS_WATCHER: "berth-watcher", EKS_BINDER: "berth-binder"}
 
@@ -35,13 +35,13 @@ START_SECONDS = 60
 
 
 class RunScheduler(Protocol):
-    """Runs kube-scheduler with these extenders, in place of the one that runs."""
+    """Replaces the running kube-scheduler by one with these extenders."""
 
     def __call__(self, *extenders: ExtenderConfiguration) -> None: ...
 
 
 class ControlPlane:
-    """Starts etcd and kube-apiserver in `directory`, and ends whatever it started. audited: every request is kept."""
+    """Starts etcd and kube-apiserver in `directory`, and stops all processes. audited: every request is recorded."""
 
     def __init__(self, directory: Path, *, audited: bool = False) -> None:
         self._directory = directory
@@ -66,11 +66,11 @@ class ControlPlane:
         self._running.close()
 
     def credentials(self, user: str = ADMIN) -> Credentials:
-        # The certificate file is self-signed: it holds the server's certificate and its authority's.
+        # The self-signed certificate file is also the file of its CA.
         return Credentials(self._server, self._certificates / "apiserver.crt", self._tokens[user])
 
     def service_account(self, namespace: str, name: str) -> Credentials:
-        """Credentials of a service account, with the rights that the cluster's roles give it."""
+        """Credentials of a service account with the rights of its roles."""
         api = KubernetesApi(self.credentials())
         request = api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", {"spec": {}})
         return replace(self.credentials(), token=request["status"]["token"])
@@ -93,7 +93,7 @@ class ControlPlane:
         credentials: Credentials | None = None,
         flags: Sequence[str] = ("-v=2",),
     ) -> Iterator[None]:
-        """Run kube-scheduler; it has read the cluster when the body begins."""
+        """Run kube-scheduler; its caches are synchronized when the body begins."""
         kubeconfig = self.kubeconfig(credentials or self.credentials(SCHEDULER))
         self._files_written += 1
         name = f"kube-scheduler-{self._files_written}"
@@ -133,13 +133,13 @@ class ControlPlane:
             log=self._directory / "etcd.log",
         )
         self._running.callback(etcd.stop)
-        # The API server waits for etcd itself: its readiness below is that of both.
+        # The API server waits for etcd, so its readiness includes that of etcd.
 
     def _start_apiserver(self) -> None:
         tokens = self._directory / "tokens.csv"
         lines = [f'{token},{user},{user},"{GROUPS[user]}"' for user, token in self._tokens.items()]
         tokens.write_text("\n".join(lines))
-        # Made by the API server before it reads its service account keys: one key serves both.
+        # The API server creates it before it reads its service account keys: one key serves both.
         key = self._certificates / "apiserver.key"
         audit_policy = self._directory / "audit-policy.json"
         _write(audit_policy, AUDIT_POLICY)
@@ -151,7 +151,7 @@ class ControlPlane:
                 f"--etcd-servers={self._etcd_url}",
                 f"--bind-address={HOST}",
                 f"--secure-port={self._server.rpartition(':')[2]}",
-                # Nobody looks for this server in the cluster; with an address, it also starts without a network.
+                # No client uses this address; with it the server also starts without a network.
                 f"--advertise-address={HOST}",
                 "--endpoint-reconciler-type=none",
                 f"--cert-dir={self._certificates}",
@@ -161,7 +161,7 @@ class ControlPlane:
                 f"--service-account-signing-key-file={key}",
                 "--service-account-issuer=https://kubernetes.default.svc",
                 "--service-cluster-ip-range=10.0.0.0/24",
-                # There is no controller that would give a pod its service account or a new node its readiness.
+                # No controller creates service accounts for pods or marks new nodes as ready.
                 "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
                 *(audit if self._audited else ()),
             ],
@@ -176,7 +176,7 @@ class ControlPlane:
 
 
 def _has_namespaces(credentials: Credentials) -> bool:
-    """The first namespaces are made after `/readyz` turns green."""
+    """Wait for the first namespaces, which the server creates after `/readyz` succeeds."""
     api = KubernetesApi(credentials)
     try:
         for namespace in ("default", "kube-system"):

@@ -1,4 +1,4 @@
-"""Berth's two users in the cluster, with the rights of examples/ and no others: a verb that is missing shows."""
+"""Berth's two users in the cluster with only the rights of examples/, so that a missing right fails a test."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ WATCHER, BINDER = "berth-watcher", "berth-binder"
 
 @dataclass(frozen=True)
 class Identities:
-    """Who Berth is at the API server."""
+    """The credentials of the watcher and of the binder."""
 
     watcher: Credentials
     binder: Credentials
 
 
 def identities(control_plane: ControlPlane) -> Identities:
-    """Applies the manifests as they stand, as often as it is asked."""
+    """Apply the manifests; repeated calls change nothing."""
     apply_manifests(KubernetesApi(control_plane.credentials()), read_manifests(RBAC))
     return Identities(
         watcher=control_plane.service_account(NAMESPACE, WATCHER),
@@ -40,7 +40,7 @@ def identities(control_plane: ControlPlane) -> Identities:
 
 @contextmanager
 def counted_resources(control_plane: ControlPlane) -> Iterator[None]:
-    """Until the block ends the watcher has the rights for them, too."""
+    """Grant the watcher the rights for counted resources until the context exits."""
     api, manifests = KubernetesApi(control_plane.credentials()), read_manifests(COUNTED_RESOURCES)
     apply_manifests(api, manifests)
     try:

@@ -20,12 +20,12 @@ JsonObject: TypeAlias = dict[str, Any]
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
-# The server ends a watch after its time; a stream that is silent for longer is broken.
+# The server ends a watch after its timeout; a longer silence means a broken connection.
 WATCH_GRACE_SECONDS = 5
 
 
 class ApiError(Exception):
-    """The API server's answer when it is not a success."""
+    """An error response of the API server."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
@@ -34,14 +34,14 @@ class ApiError(Exception):
 
 @dataclass(frozen=True)
 class Credentials:
-    """Where the API server is and as whom to call it."""
+    """Address, CA and token of a user of the API server."""
 
     server: str
     ca_file: Path
     token: str
 
     def kubeconfig(self) -> JsonObject:
-        """A kubeconfig that needs no other file."""
+        """A kubeconfig with all data inline."""
         authority = b64encode(self.ca_file.read_bytes()).decode()
         return {
             "apiVersion": "v1",
@@ -59,7 +59,7 @@ class Credentials:
 
 
 def answers_readyz(server: str, ca_file: Path) -> bool:
-    """Whether an API server or a scheduler says that it is ready; both write `ca_file` while they start."""
+    """Whether an API server or a scheduler is ready; both write `ca_file` while they start."""
     if not ca_file.exists():
         return False
     with urllib3.PoolManager(ca_certs=str(ca_file), retries=False) as pool:
@@ -85,7 +85,7 @@ class KubernetesApi:
         return self._call("PATCH", path, body, content_type=MERGE_PATCH)
 
     def apply(self, path: str, body: JsonObject) -> JsonObject:
-        """Create the object, or make it what `body` says (server-side apply)."""
+        """Create or update the object (server-side apply)."""
         query = {"fieldManager": "e2e", "force": "true", "fieldValidation": "Strict"}
         return self._call("PATCH", path, body, content_type=APPLY_PATCH, query=query)
 
@@ -93,7 +93,7 @@ class KubernetesApi:
         return self._call("DELETE", path, query=query)
 
     def watch(self, path: str, query: Mapping[str, str], *, seconds: int) -> Iterator[JsonObject]:
-        """The watch events of `seconds`: `ADDED` for each object as it is now, then its changes."""
+        """The watch events of `seconds`: `ADDED` for each current object, then its changes."""
         answer = self._pool.request(
             "GET",
             self._server + path,

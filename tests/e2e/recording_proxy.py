@@ -1,4 +1,4 @@
-"""A proxy between kube-scheduler and an extender that keeps what was asked and what was answered."""
+"""A proxy between kube-scheduler and an extender that records requests and responses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ANSWER_SECONDS = 10
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a verb with its answer."""
+    """One call of a verb with its response."""
 
     verb: str
     request: dict[str, Any]
@@ -28,30 +28,30 @@ class Call:
 
     @property
     def pod_uid(self) -> str:
-        """The pod that the call is about; bind names it where the others send it whole."""
+        """The pod of the call. bind has its name, the other verbs the whole object."""
         uid: str = self.request["PodUID"] if self.verb == "bind" else self.request["Pod"]["metadata"]["uid"]
         return uid
 
     @property
     def offered(self) -> set[str]:
-        """The nodes that the scheduler asked about."""
+        """The nodes in the request."""
         if self.verb == "preempt":
             return set(self.request["NodeNameToVictims"] or self.request["NodeNameToMetaVictims"])
         return _node_names(self.request)
 
     @property
     def passed(self) -> set[str]:
-        """The nodes that a filter let through."""
+        """The nodes that a filter passed."""
         return _node_names(self.answer)
 
     @property
     def scores(self) -> dict[str, int]:
-        """What prioritize gave each node."""
+        """The score of each node from prioritize."""
         return {entry["Host"]: entry["Score"] for entry in self.answer}
 
     @property
     def proposed(self) -> dict[str, list[str]]:
-        """The UIDs of the pods that the scheduler asked preempt about, by node."""
+        """The UIDs of the victims that the scheduler proposed to preempt, by node."""
         full = self.request["NodeNameToVictims"]
         if full is not None:
             return {node: [pod["metadata"]["uid"] for pod in found["Pods"]] for node, found in full.items()}
@@ -60,7 +60,7 @@ class Call:
 
     @property
     def victims(self) -> dict[str, list[str]]:
-        """The UIDs of the pods that preempt agreed to evict, by node."""
+        """The UIDs of the victims in the response of preempt, by node."""
         return {
             node: [pod["UID"] for pod in victims["Pods"]]
             for node, victims in self.answer["NodeNameToMetaVictims"].items()
@@ -68,7 +68,7 @@ class Call:
 
 
 class RecordingProxy:
-    """Passes each call on unchanged; its own `url_prefix` goes into the scheduler's configuration."""
+    """Forwards each call unchanged. The scheduler's configuration has its `url_prefix`."""
 
     def __init__(self, url_prefix: str, tls: ssl.SSLContext | None = None) -> None:
         self._endpoint = Endpoint(url_prefix)
@@ -89,7 +89,7 @@ class RecordingProxy:
         return self._server.url
 
     def calls(self, pod: Pod | None = None) -> list[Call]:
-        """All calls so far, or those about `pod`, in the order of their answers.
+        """All calls so far, or those of `pod`, in the order of their responses.
 
         Waits for the answers to calls that have begun: what a call did may be seen before it has answered.
         """
@@ -116,7 +116,7 @@ class RecordingProxy:
 
 
 def _node_names(message: dict[str, Any]) -> set[str]:
-    """The names in a request or an answer of either mode."""
+    """The node names in a request or response of either mode."""
     if message["NodeNames"] is not None:
         return set(message["NodeNames"])
     return {node["metadata"]["name"] for node in message["Nodes"]["items"]}
@@ -126,4 +126,4 @@ def _json(body: bytes) -> Any:
     try:
         return json.loads(body)
     except ValueError:
-        return None  # not an answer of a verb; the status tells
+        return None  # not a response of a verb, as its status shows

@@ -1,4 +1,4 @@
-"""A proxy that shows another time than the server behind it: what a client sees of a clock that is wrong."""
+"""A proxy with another time in its Date header: to a client the server's clock is wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .loopback import HOST
 
 @contextmanager
 def ahead(url_prefix: str, seconds: float) -> Iterator[str]:
-    """The same address with the clock ahead by so much."""
+    """A proxy of this address with a clock that is ahead by this many seconds."""
     host, _, path = url_prefix.partition("://")[2].partition("/")
     server = ThreadingHTTPServer((HOST, 0), _handler(f"http://{host}", seconds))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -40,7 +40,7 @@ def _handler(server: str, seconds: float) -> type[BaseHTTPRequestHandler]:
 
         def _pass_on(self, method: str, body: bytes | None) -> None:
             answer = pool.request(method, server + self.path, body=body)
-            self.send_response(answer.status)  # the Date header is this one's
+            self.send_response(answer.status)  # adds the Date header of this server
             self.send_header("Content-Type", answer.headers["Content-Type"])
             self.send_header("Content-Length", str(len(answer.data)))
             self.end_headers()
