@@ -1,1 +1,1 @@
-"""The lease on an emulator that serves several clients at once, as DynamoDB does and moto does not."""
+"""Tests of the lease on an emulator that serves clients concurrently, as DynamoDB does and moto does not."""

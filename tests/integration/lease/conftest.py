@@ -1,4 +1,4 @@
-"""The store that the lease's contract asks for, on the emulator."""
+"""The store fixture of the lease contract on the emulator."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from tests.unit.lease.dynamodb_stores import EmulatorStore
 
 @pytest.fixture
 def store(endpoint_url: str) -> EmulatorStore:
-    """A table of its own."""
+    """A new table."""
     return EmulatorStore(endpoint_url)

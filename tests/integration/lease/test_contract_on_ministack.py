@@ -1,4 +1,4 @@
-"""The lease's contract once more, over a real connection; `store` is this folder's."""
+"""The contract tests of the lease over a real connection, with the `store` of this folder."""
 
 from tests.contract.lease.test_acquisition import (
     TestExpiry,

@@ -1,4 +1,4 @@
-"""Candidates in threads of their own, let go together just before the write that only one of them may win."""
+"""Candidates in threads that start their conditional write together; only one write may succeed."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ LOST_RACE = ElectionOutcome.LOST_RACE
 
 @pytest.fixture(params=["in memory", "ministack"])
 def concurrent_store(request: pytest.FixtureRequest) -> LeaseStore:
-    """One that may be asked by several threads."""
+    """A store that several threads may use."""
     if request.param == "in memory":
         return InMemoryStore()
     store: LeaseStore = request.getfixturevalue("store")
     return store
 
 
-def together(*parts: Callable[[], bool | ElectionOutcome]) -> list[bool | ElectionOutcome]:
-    """Each in a thread."""
+def run_concurrently(*parts: Callable[[], bool | ElectionOutcome]) -> list[bool | ElectionOutcome]:
+    """Run each function in a thread."""
     with ThreadPoolExecutor(len(parts)) as pool:
         return list(pool.map(lambda part: part(), parts))
 
 
 def candidates(store: LeaseStore, write: str) -> list[Contender]:
-    """Some that wait for each other before their next write."""
+    """Candidates that wait for each other before their next write."""
     barrier = Barrier(CANDIDATES)
     contenders = [Contender(store, f"candidate-{number}") for number in range(CANDIDATES)]
     for contender in contenders:
@@ -48,7 +48,7 @@ def candidates(store: LeaseStore, write: str) -> list[Contender]:
 @pytest.mark.parametrize("attempt", range(ROUNDS))
 def test_one_of_many_creators_becomes_leader(concurrent_store: LeaseStore, attempt: int) -> None:
     contenders = candidates(concurrent_store, "create")
-    outcomes = Counter(together(*[contender.step for contender in contenders]))
+    outcomes = Counter(run_concurrently(*[contender.step for contender in contenders]))
     assert outcomes == {BECAME_LEADER: 1, LOST_RACE: CANDIDATES - 1}
     assert concurrent_store["resourceVersion"] == 1
     [leader] = [contender for contender in contenders if contender.fence() is not None]
@@ -72,7 +72,7 @@ def test_one_of_many_candidates_takes_over_with_one_transition(
     if waited:
         assert {contender.step() for contender in contenders} == {ElectionOutcome.HELD}
         pass_time(waited, *contenders)
-    outcomes = Counter(together(*[contender.step for contender in contenders]))
+    outcomes = Counter(run_concurrently(*[contender.step for contender in contenders]))
     assert outcomes == {BECAME_LEADER: 1, LOST_RACE: CANDIDATES - 1}
     [leader] = [contender for contender in contenders if contender.fence() is not None]
     epoch = 8 if "leaseTransitions" in item else 1
@@ -82,7 +82,7 @@ def test_one_of_many_candidates_takes_over_with_one_transition(
 
 @pytest.mark.parametrize("attempt", range(ROUNDS))
 def test_publication_and_takeover_exclude_each_other(concurrent_store: LeaseStore, attempt: int) -> None:
-    """The leader was paused for just as long as its lease lasts, and publishes under the fence that it had."""
+    """The leader was paused for the duration of its lease, and publishes with its old fence."""
     alpha, beta = Contender(concurrent_store, "alpha"), Contender(concurrent_store, "beta")
     fence = alpha.lead()
     beta.step()
@@ -94,8 +94,8 @@ def test_publication_and_takeover_exclude_each_other(concurrent_store: LeaseStor
         barrier.wait()
         return concurrent_store.publish(fence, {"version": Decimal(1)}, renew_time=alpha.clock.wall())
 
-    published, taken = together(publish, lambda: beta.step() is BECAME_LEADER)
-    assert published is not taken
+    published, taken_over = run_concurrently(publish, lambda: beta.step() is BECAME_LEADER)
+    assert published is not taken_over
     assert ("version" in concurrent_store.attributes()) is published
     assert holder(concurrent_store) == (("alpha", 0) if published else ("beta", 1))
     assert concurrent_store["resourceVersion"] == 2

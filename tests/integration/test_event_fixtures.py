@@ -1,4 +1,4 @@
-"""The events of events/, through the real handlers: embedded DynamoDB, and events/cluster.yaml for a cluster."""
+"""The events of events/ on the real handlers, with embedded DynamoDB and the cluster of events/cluster.yaml."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RESULT_KEYS = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes"
 
 @pytest.fixture
 def basic(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
-    """The variables of an authorizer whose secret is in moto."""
+    """The variables of an authorizer with a secret in moto."""
     session = moto_session("secretsmanager")
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
     client = session.client("secretsmanager")
@@ -45,7 +45,7 @@ def basic(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
 
 @pytest.fixture
 def mtls() -> dict[str, str]:
-    """The variables of an authorizer whose allow-list is a file."""
+    """The variables of an authorizer with an allow-list file."""
     return {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(ALLOW_LIST)}
 
 
@@ -56,7 +56,7 @@ def test_function_returns_expected_response(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    """Each in a new warm environment and on a copy of the dump, so that none sees what another has bound."""
+    """Each fixture has a new environment and a copy of the dump, so that it sees no bind of another."""
     dump = tmp_path / "cluster.yaml"
     dump.write_bytes((EVENTS / "cluster.yaml").read_bytes())
     variables = {"BERTH_CLUSTER_DUMP": str(dump), "BERTH_WATCHER_MODE": "periodic"}
@@ -94,9 +94,9 @@ def test_verb_has_fixtures_for_both_modes_and_failures(function: str) -> None:
 )
 def test_event_matches_the_api_route(fixture: EventFixture) -> None:
     event, route = fixture.event, fixture.event["routeKey"]
-    asked = API.authorizer if event.get("type") == "REQUEST" else API.routes[route]
-    assert asked is not None
-    assert asked.code.name == fixture.function
+    function = API.authorizer if event.get("type") == "REQUEST" else API.routes[route]
+    assert function is not None
+    assert function.code.name == fixture.function
     assert event["version"] == "2.0"
     assert event["requestContext"]["routeKey"] == route
     assert f"{event['requestContext']['http']['method']} {event['rawPath']}" == route
@@ -107,7 +107,7 @@ def test_event_matches_the_api_route(fixture: EventFixture) -> None:
     [pytest.param(fixture, id=fixture.name) for fixture in FIXTURES if fixture.function.startswith("filter")],
 )
 def test_expected_filter_result_has_every_contract_key(fixture: EventFixture) -> None:
-    """Else the rule that further keys may follow would hide them."""
+    """`matches` allows further keys in the response, so a missing key would stay unnoticed."""
     assert list(fixture.expected["body"]) == RESULT_KEYS
 
 

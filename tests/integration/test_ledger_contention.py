@@ -1,4 +1,4 @@
-"""16 binds at once on one node, against an emulator that serves them at once: how often a reservation is tried."""
+"""Writes per reservation with 16 concurrent binds on one node, on an emulator that serves them concurrently."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def contend(
             return held, len(counted.writes)
 
         with ThreadPoolExecutor(WORKERS) as threads:
-            found += threads.map(one, range(WORKERS))
+            results += threads.map(one, range(WORKERS))
         ledger = table.node(NODE)
         assert ledger is not None
         assert_adds_up(ledger)
-    return found
+    return results
 
 
 @pytest.mark.parametrize("there", [pytest.param(WORKERS, id="enough for all"), pytest.param(10, id="not for all")])

@@ -1,4 +1,4 @@
-"""A counted pod in the template's functions and the embedded tables: bound, confirmed, ended, and forgotten."""
+"""Reservation, confirmation and release of a counted pod with the template's functions and embedded tables."""
 
 from __future__ import annotations
 
@@ -28,22 +28,24 @@ from tests.builders.pods import pod_with
 
 SLOT = "example.com/slot"
 DOCUMENT = {"profile": "managed-resources", "managedResources": [{"name": SLOT}]}
-PATIENCE = 30.0
+TIMEOUT_SECONDS = 30.0
 
 
-class Served:
-    """The stack on a dump that the test writes."""
+class LocalStack:
+    """The local stack on a dump file that the test writes."""
 
     def __init__(self, dump: Path) -> None:
         self.dump = dump
         self.write("a", "b", "c")
-        self.stack = local_stack.start(BerthConfiguration.model_validate(DOCUMENT), local_stack.dump_environment(dump))
+        self._local_stack = local_stack.start(
+            BerthConfiguration.model_validate(DOCUMENT), local_stack.dump_environment(dump)
+        )
         self.client = boto3.client("dynamodb")
         self.ledger = DynamoDBLedgerTable(self.client, LEDGER_TABLE)
         handlers = {source.code.name: source for source in read_template_api().functions.values()}
         self._load: Callable[[str], Any] = lambda name: load_handler(handlers[name])
         self.run_time = LocalLambdaContext(600)
-        self._watcher = Thread(target=self.stack.run_watcher, args=(self.run_time,), daemon=True)
+        self._watcher = Thread(target=self._local_stack.run_watcher, args=(self.run_time,), daemon=True)
         self._watcher.start()
 
     def write(self, *pods: str) -> None:
@@ -64,7 +66,7 @@ class Served:
         return {} if found is None else {entry.pod.name: entry.state for entry in found.entries.values()}
 
     def wait(self, what: str, holds: Callable[[], bool]) -> None:
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TIMEOUT_SECONDS
         while not holds():
             assert time.monotonic() < until, f"{what}: {self.ledger.nodes()} {self.ledger.open_reservations()}"
             time.sleep(0.1)
@@ -75,19 +77,19 @@ class Served:
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
+def stack(tmp_path: Path) -> Iterator[LocalStack]:
     before, session = os.environ.copy(), boto3.DEFAULT_SESSION
     EmbeddedDynamoDB().install()
-    # A process has one store: what other tests have in it is taken out meanwhile.
-    others = {table: _taken_out(table) for table in (CACHE_TABLE, LEDGER_TABLE)}
+    # All tests of a process share the tables: items of other tests are removed and restored.
+    other_items = {table: _remove_items(table) for table in (CACHE_TABLE, LEDGER_TABLE)}
     EmbeddedDynamoDB._mark_ready()
     try:
-        served = Served(tmp_path / "cluster.yaml")
-        yield served
-        served.stop()
+        stack = LocalStack(tmp_path / "cluster.yaml")
+        yield stack
+        stack.stop()
     finally:
-        for table, items in others.items():
-            _taken_out(table)
+        for table, items in other_items.items():
+            _remove_items(table)
             for item in items:
                 boto3.client("dynamodb").put_item(TableName=table, Item=item)
         os.environ.clear()
@@ -95,7 +97,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
         boto3.DEFAULT_SESSION = session
 
 
-def _taken_out(table: str) -> list[Any]:
+def _remove_items(table: str) -> list[Any]:
     client = boto3.client("dynamodb")
     items: list[Any] = client.scan(TableName=table)["Items"]
     for item in items:
@@ -103,15 +105,15 @@ def _taken_out(table: str) -> list[Any]:
     return items
 
 
-def test_counted_pod_is_bound_confirmed_and_released(served: Served) -> None:
-    served.wait("the node has a ledger", lambda: served.ledger.node("node-a") is not None)
+def test_counted_pod_is_bound_confirmed_and_released(stack: LocalStack) -> None:
+    stack.wait("the node has a ledger", lambda: stack.ledger.node("node-a") is not None)
 
-    assert (served.bind("a"), served.bind("b")) == ("", "")
-    assert served.bind("c") == f"Insufficient {SLOT}"
-    served.wait("both are confirmed", lambda: served.states() == dict.fromkeys("ab", EntryState.BOUND))
-    served.wait("nothing is being bound", lambda: not served.ledger.open_reservations())
+    assert (stack.bind("a"), stack.bind("b")) == ("", "")
+    assert stack.bind("c") == f"Insufficient {SLOT}"
+    stack.wait("both reservations are confirmed", lambda: stack.states() == dict.fromkeys("ab", EntryState.BOUND))
+    stack.wait("no reservation is open", lambda: not stack.ledger.open_reservations())
 
-    served.write("b", "c")
-    served.wait("what a held is free", lambda: "a" not in served.states())
-    assert served.bind("c") == ""
-    served.wait("c is confirmed", lambda: served.states() == dict.fromkeys("bc", EntryState.BOUND))
+    stack.write("b", "c")
+    stack.wait("the reservation of a is released", lambda: "a" not in stack.states())
+    assert stack.bind("c") == ""
+    stack.wait("c is confirmed", lambda: stack.states() == dict.fromkeys("bc", EntryState.BOUND))
