@@ -1,1 +1,1 @@
-"""What the node cache costs in DynamoDB's units: a model, and what the code really sends to compare it with."""
+"""Costs of the node cache in DynamoDB units: a model, and measured requests to compare it with."""

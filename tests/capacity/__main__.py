@@ -32,7 +32,7 @@ def main() -> None:
     print(f"log key full at {changes_that_fill_a_partition():,.0f} pod changes a second")
     for changes in CHANGES:
         count = environments_that_fill_a_partition(Load(5_000, changes, calls=1e9))
-        print(f"at {changes:g} changes/s {count:,} environments may follow every publication")
+        print(f"at {changes:g} changes/s {count:,} environments may read every publication")
 
 
 if __name__ == "__main__":

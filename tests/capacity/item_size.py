@@ -1,4 +1,4 @@
-"""DynamoDB's rules for the size of an item, and what reading and writing one costs.
+"""DynamoDB's rules for the size of an item and for its read and write units.
 
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
 """
@@ -26,21 +26,21 @@ def value_size(value: Mapping[str, Any]) -> int:
         case "B":
             return len(content)
         case "N":
-            # About a byte for two digits, and one or two more.
+            # About one byte for two digits plus one or two bytes.
             return len(content.replace(".", "").replace("-", "")) // 2 + 2
         case "NULL" | "BOOL":
             return 1
         case "M":
             return 3 + len(content) + item_size(content)
         case _:
-            raise ValueError(f"no size is known of an attribute of kind {kind}")
+            raise ValueError(f"unknown size of an attribute of kind {kind}")
 
 
 def write_units(size: int) -> int:
-    """Of an item of this size."""
+    """Write units of an item of this size in bytes."""
     return -(-size // KB)
 
 
 def read_units(size: int) -> int:
-    """Of a consistent read of this many bytes; an eventually consistent one costs half."""
+    """Read units of a consistent read of this many bytes; an eventually consistent read costs half."""
     return max(1, -(-size // READ_UNIT))

@@ -1,4 +1,4 @@
-"""A writer and a reader on one DynamoDB table, and a meter that adds up what their requests cost."""
+"""A writer and a reader on one DynamoDB table, and a meter of the units of their requests."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ HEAD, LOG = "head", "log"
 
 
 def sample(number: int) -> list[Change]:
-    """Pods of which something has changed, anywhere in the cluster."""
+    """Changes of random pods."""
     return random.Random(number).sample(pod_changes(), number)
 
 
 class Meter:
-    """Adds up the units of every request by kind of key, from the items themselves."""
+    """Sums the units of every request by kind of key, from the sizes of the items."""
 
     def __init__(self, client: DynamoDBClient) -> None:
         self._client = client
         self.writes: dict[str, int] = {}
         self.reads: dict[str, int] = {}
         client.meta.events.register("after-call.dynamodb.*", self._count)
-        client.meta.events.register("provide-client-params.dynamodb.*", self._remember)
+        client.meta.events.register("provide-client-params.dynamodb.*", self._record_parameters)
         self._parameters: Mapping[str, Any] = {}
 
-    def _remember(self, params: Mapping[str, Any], **_: object) -> None:
+    def _record_parameters(self, params: Mapping[str, Any], **_: object) -> None:
         self._parameters = params
 
     def _count(self, model: Any, parsed: Mapping[str, Any], **_: object) -> None:
@@ -126,7 +126,7 @@ class Feed:
 
 @contextmanager
 def feed_on_a_table() -> Iterator[Feed]:
-    """On the embedded DynamoDB that boto3's default session leads to."""
+    """A feed on the embedded DynamoDB of boto3's default session."""
     client: DynamoDBClient = boto3.client("dynamodb")
     create_cache_table(client, TABLE)
     try:

@@ -1,4 +1,4 @@
-"""Units a second by partition key, and what they cost a month, by a cluster's size and by what happens in it.
+"""Units a second by partition key and their monthly costs, by the size of a cluster and its rate of changes.
 
 Changes come at random (Poisson). A publication waits half a second from the first change, and comes a second and a half
 after the last one in any case (`feed/leader.PublishIntervals`).
@@ -18,7 +18,7 @@ PARTITION_WRITE_UNITS = 1_000
 PARTITION_READ_UNITS = 3_000
 CHUNK_BYTES = 65_000
 
-# On demand, us-east-1, in dollars a million, as of November 2026 on paper: check them, they change.
+# On demand, us-east-1, in dollars per million, as documented in November 2026. Prices change.
 WRITE_PRICE = 0.625
 READ_PRICE = 0.125
 MONTH = 30 * 24 * 3600
@@ -28,7 +28,7 @@ WARM_UP_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """pod_changes: a second. calls: of the verbs that read, a second. environments: warm ones, of all verbs."""
+    """pod_changes: per second. calls: of the reading verbs, per second. environments: warm ones of all verbs."""
 
     nodes: int
     pod_changes: float
@@ -38,7 +38,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """A second, by key. Snapshots lie under a key for each chunk: they are in the cost alone."""
+    """Units a second by key. Each snapshot chunk has its own key, so only the cost includes snapshots."""
 
     publications: float
     changes_a_flush: float
@@ -67,7 +67,7 @@ def units(load: Load, pace: PublishIntervals | None = None, retention: Retention
     log_rate = flushes * flush_bytes
     compaction = min(max(snapshot, retention.least_log_bytes) / log_rate, retention.compaction_age)
     snapshot_writes = (snapshot / 1024 + snapshot / CHUNK_BYTES) / compaction
-    # Each environment reads what is new when it is called, or warmed up; never more often than is published.
+    # An environment reads new changes when it is called or warmed up, at most once per publication.
     looks = min(flushes, load.calls / load.environments + 1 / WARM_UP_SECONDS)
     log_reads = load.environments * looks * read_units(round(log_rate / looks))
     head_reads = load.calls + load.environments / WARM_UP_SECONDS
@@ -79,7 +79,7 @@ def units(load: Load, pace: PublishIntervals | None = None, retention: Retention
 
 
 def changes_that_fill_a_partition() -> float:
-    """Pod changes a second at which the log's key takes all the write units that one partition key has."""
+    """Pod changes a second at which the log uses all write units of one partition key."""
     low, high = 1.0, 1e6
     while high - low > 1:
         middle = (low + high) / 2
@@ -89,7 +89,7 @@ def changes_that_fill_a_partition() -> float:
 
 
 def environments_that_fill_a_partition(load: Load) -> int:
-    """Warm environments that may follow every publication before the log's key has no read units left."""
+    """Warm environments that can read every publication within the read units of one partition key."""
     found = units(load)
     flushes = found.log_writes / write_units(round(found.flush_bytes) + LOG_ITEM_KEYS)
     return int(PARTITION_READ_UNITS / (flushes * read_units(round(found.flush_bytes))))

@@ -1,4 +1,4 @@
-"""How large the cache's items are, measured on what the watcher keeps of a cluster as a cloud makes them."""
+"""Sizes of the cache's items, measured on the projected objects of a typical cloud cluster."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ SAMPLES = 20
 
 HEAD_BYTES = 960
 HEAD_BYTES_SPREADING = 1_275
-"""The head item with five resources watched, and with nine: test_model holds them to what is written."""
+"""The head item with five resources watched, and with nine: test_model compares them with written items."""
 
 LOG_ITEM_KEYS = 160
-"""What a log item has besides its data: keys, epochs, nonce, expiry."""
+"""Bytes of a log item besides its data: keys, epochs, nonce, expiry."""
 
 
 @cache
 def snapshot_bytes_per_node() -> float:
-    """Of a node and its 30 pods, packed as in a snapshot."""
+    """Bytes of a node and its 30 pods, packed as in a snapshot."""
     items = pack(_all_objects()).items
     return sum(map(len, items)) / MEASURED_NODES
 
 
 @cache
 def packed_pod_changes(count: int) -> float:
-    """Bytes of a log item's data with so many changed pods; above 500 in proportion."""
-    if count > MOST_MEASURED:
-        return packed_pod_changes(MOST_MEASURED) * count / MOST_MEASURED
+    """Bytes of a log item's data with this number of changed pods; proportional above 500."""
+    if count > MAX_MEASURED:
+        return packed_pod_changes(MAX_MEASURED) * count / MAX_MEASURED
     draw, pods = random.Random(count), pod_changes()
     sizes = [sum(map(len, pack(draw.sample(pods, count)).items)) for _ in range(SAMPLES)]
     return sum(sizes) / SAMPLES
 
 
-MOST_MEASURED = 500
+MAX_MEASURED = 500
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The comparison sees each kind of difference, and lets pass what kube-scheduler leaves open."""
+"""The comparison finds each kind of difference, and ignores values that kube-scheduler does not specify."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACCEPTED: dict[str, Any] = {"code": "Success", "reasons": []}
 
 
 def answer() -> Answer:
-    """One node rejected, two scored, two tied for preemption: more than a real answer has at once."""
+    """One rejected node, two scored nodes and two tied candidates, more than a real answer contains at once."""
     return {
         "verdicts": {
             "n0": {
@@ -38,8 +38,8 @@ def answer() -> Answer:
     }
 
 
-def changed(path: str, value: object) -> Answer:
-    """The answer with another value at a dotted path."""
+def with_value(path: str, value: object) -> Answer:
+    """The answer with another value at this dotted path."""
     other = copy.deepcopy(answer())
     *steps, last = path.split(".")
     within = other
@@ -54,16 +54,16 @@ def changed(path: str, value: object) -> Answer:
     [
         pytest.param("verdicts.n0.all.NodeResourcesFit.code", "Success", "NodeResourcesFit", id="code"),
         pytest.param("verdicts.n0.all.NodeResourcesFit.reasons", ["Insufficient a"], "NodeResourcesFit", id="reasons"),
-        pytest.param("verdicts.n0.all.NodeResourcesFit", None, "NodeResourcesFit", id="no verdict of a plugin"),
+        pytest.param("verdicts.n0.all.NodeResourcesFit", None, "NodeResourcesFit", id="missing verdict of a plugin"),
         pytest.param("verdicts.n0.plugin", "NodeName", "first plugin that rejects", id="first plugin"),
         pytest.param("scores.ImageLocality.n2", 5, "score of ImageLocality", id="score"),
         pytest.param("scores", {}, "score of ImageLocality", id="no scores"),
         pytest.param("total.n1", 4, "total score", id="total"),
-        pytest.param("error", "no such profile", "error", id="an error of Berth only"),
+        pytest.param("error", "no such profile", "error", id="error of Berth only"),
     ],
 )
 def test_finds_difference(path: str, value: object, rule: str) -> None:
-    assert rule in {difference.rule for difference in differences(Family.SCORE, answer(), changed(path, value))}
+    assert rule in {difference.rule for difference in differences(Family.SCORE, answer(), with_value(path, value))}
 
 
 @pytest.mark.parametrize(
@@ -78,16 +78,16 @@ def test_accepts_documented_differences(path: str, value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rules", "shown"),
+    ("rules", "differs"),
     [
-        pytest.param(["NodePorts"], True, id="the rule"),
-        pytest.param(["NodePorts", "total score"], True, id="and what follows from it"),
-        pytest.param(["NodeName"], False, id="another rule"),
-        pytest.param(["NodePorts", "error"], False, id="one side has failed"),
+        pytest.param(["NodePorts"], True, id="same rule"),
+        pytest.param(["NodePorts", "total score"], True, id="rule and total score"),
+        pytest.param(["NodeName"], False, id="other rule"),
+        pytest.param(["NodePorts", "error"], False, id="rule and error"),
     ],
 )
-def test_smaller_case_has_the_same_rules(rules: list[str], *, shown: bool) -> None:
-    assert still_differ([Difference(rule, "n0", 1, 2) for rule in rules], "NodePorts") is shown
+def test_smaller_case_has_the_same_rules(rules: list[str], *, differs: bool) -> None:
+    assert still_differ([Difference(rule, "n0", 1, 2) for rule in rules], "NodePorts") is differs
 
 
 def test_skips_scores_that_kube_scheduler_does_not_compute() -> None:
@@ -103,17 +103,17 @@ def test_compares_plugin_name_of_errors() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "rules"),
     [
-        pytest.param("nominated", "n1", [], id="any tied node may be nominated"),
-        pytest.param("nominated", "n2", ["nominated node"], id="no other"),
-        pytest.param("nominated", None, ["nominated node"], id="and not none"),
-        pytest.param("candidates.n0.victims", ["b", "a"], [], id="victims in any order"),
+        pytest.param("nominated", "n1", [], id="tied node"),
+        pytest.param("nominated", "n2", ["nominated node"], id="other node"),
+        pytest.param("nominated", None, ["nominated node"], id="no node"),
+        pytest.param("candidates.n0.victims", ["b", "a"], [], id="order of victims"),
         pytest.param("candidates.n0.victims", ["a"], ["preemption candidate"], id="other victims"),
-        pytest.param("candidates.n0.numPDBViolations", 1, ["preemption candidate"], id="other violations"),
-        pytest.param("candidates", {}, ["preemption candidate"], id="a candidate is missing"),
+        pytest.param("candidates.n0.numPDBViolations", 1, ["preemption candidate"], id="number of violations"),
+        pytest.param("candidates", {}, ["preemption candidate"], id="missing candidate"),
     ],
 )
 def test_finds_preemption_difference(path: str, value: object, rules: list[str]) -> None:
-    found = preemption_differences(answer(), changed(f"preemption.{path}", value))
+    found = preemption_differences(answer(), with_value(f"preemption.{path}", value))
     assert [difference.rule for difference in found] == rules
 
 
@@ -126,8 +126,8 @@ def pods(*priorities: int) -> Case:
     return {"objects": objects}
 
 
-def evicting_the_last(case: Case) -> Answer:
-    """A scheduler that evicts whichever pod came last."""
+def evict_last(case: Case) -> Answer:
+    """A scheduler that evicts the last pod."""
     victims = {"victims": [case["objects"][-1]["metadata"]["uid"]], "numPDBViolations": 0}
     return {"preemption": {"nominated": "n0", "tied": ["n0"], "candidates": {"n0": victims}}}
 
@@ -135,11 +135,11 @@ def evicting_the_last(case: Case) -> Answer:
 @pytest.mark.parametrize(
     ("case", "allowed"),
     [
-        pytest.param(pods(1, 1), True, id="pods of the same importance may change places"),
-        pytest.param(pods(1, 2), False, id="others may not"),
+        pytest.param(pods(1, 1), True, id="equal priority"),
+        pytest.param(pods(1, 2), False, id="different priority"),
     ],
 )
 def test_allows_other_victims_only_if_equal(case: Case, *, allowed: bool) -> None:
     berth = {"preemption": {"candidates": {"n0": {"victims": ["p0"], "numPDBViolations": 0}}}}
-    oracle = in_berths_order(case, evicting_the_last(case), berth, evicting_the_last)
+    oracle = in_berths_order(case, evict_last(case), berth, evict_last)
     assert (oracle["preemption"]["candidates"]["n0"]["victims"] == ["p0"]) is allowed

@@ -1,4 +1,4 @@
-"""Cases can be drawn again, and quantities mean what they are drawn for."""
+"""Generated cases are reproducible, and quantities have the wanted value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_case_does_not_depend_on_earlier_cases(family: Family) -> None:
 
 
 def amount(quantity: str) -> Decimal:
-    """What a quantity says, by Python's own arithmetic."""
+    """The value of a quantity, computed with Decimal."""
     for suffix, unit in BINARY.items():
         if quantity.endswith(suffix):
             return Decimal(quantity.removesuffix(suffix)) * unit

@@ -1,1 +1,1 @@
-"""What each release left in the tables, small: `python -m tests.recorded RELEASE` adds today's."""
+"""Table contents of each release on a small cluster. `python -m tests.recorded RELEASE` adds those of this code."""

@@ -1,4 +1,4 @@
-"""`python -m tests.recorded RELEASE`: write down what the code of today leaves in the cache table and in the ledger."""
+"""`python -m tests.recorded RELEASE`: record the cache table and the ledger that the current code writes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""`make sam-local`: every fixture under events/, through `sam local invoke`, in the container of its function."""
+"""`make sam-local`: every fixture under events/ with `sam local invoke` in the container of its function."""

@@ -1,6 +1,6 @@
-"""`python -m tests.sam_local [FIXTURE...]`, a fixture being such as filter/cache-mode; all without arguments.
+"""`python -m tests.sam_local [FIXTURE...]`: a fixture is, for example, filter/cache-mode; the default is all.
 
-`--one-each` stands for one fixture of each function.
+`--one-each` selects one fixture per function.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tests.builders.event_fixtures import EVENTS, EventFixture, decoded, matches
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
 
-from .account import surroundings
+from .account import invocation_environment
 from .docker import DockerUnavailable, bridge_address, image_for
 
 DUMP = EVENTS / "cluster.yaml"
 PORT = 45660
-AT_ONCE = 2
+WORKERS = 2
 
 ONE_EACH = (
     "authorizer/basic",
@@ -43,7 +43,7 @@ ONE_EACH = (
 
 @dataclass(frozen=True)
 class Result:
-    """What came back; `seconds` is the whole command, container included."""
+    """The response of a fixture. `seconds`: the time of the whole command with its container."""
 
     fixture: EventFixture
     answer: dict[str, Any]
@@ -57,28 +57,28 @@ class Result:
         if self.passed:
             return f"ok      {self.fixture.name} ({self.seconds:.1f} s)"
         expected, answer = json.dumps(self.fixture.expected), json.dumps(self.answer)
-        return f"FAILED  {self.fixture.name}\n  expected {expected}\n  answered {answer}"
+        return f"FAILED  {self.fixture.name}\n  expected {expected}\n  got      {answer}"
 
 
 def main(arguments: list[str]) -> int:
-    """Exit status 1 if an answer is not the expected one, or if nothing was asked."""
+    """Exit status 1 if a response differs from the expected one, or if no fixture was selected."""
     names = ONE_EACH if arguments == ["--one-each"] else arguments
-    chosen = [fixture for fixture in read_fixtures() if not names or fixture.name in names]
+    selected = [fixture for fixture in read_fixtures() if not names or fixture.name in names]
     failed = 0
     try:
-        with _sam_local() as invoke, ThreadPoolExecutor(AT_ONCE) as pool:
-            for result in pool.map(invoke, chosen):
+        with _sam_local() as invoke, ThreadPoolExecutor(WORKERS) as pool:
+            for result in pool.map(invoke, selected):
                 print(result, flush=True)
                 failed += not result.passed
     except DockerUnavailable as error:
         return _without_docker(error)
-    print(f"{len(chosen) - failed} passed, {failed} failed")
-    return 1 if failed or not chosen else 0
+    print(f"{len(selected) - failed} passed, {failed} failed")
+    return 1 if failed or not selected else 0
 
 
 @contextmanager
 def _sam_local() -> Iterator[Callable[[EventFixture], Result]]:
-    """Build, and yield what invokes a fixture's function."""
+    """Build the stack, and yield a function that invokes the function of a fixture."""
     host = bridge_address()
     machine = sam.Machine.this()
     logical_ids = {function.code.name: logical_id for logical_id, function in read_template_api().functions.items()}
@@ -89,7 +89,7 @@ def _sam_local() -> Iterator[Callable[[EventFixture], Result]]:
             template = sam.build(directory / "build", machine)
 
             def invoke(fixture: EventFixture) -> Result:
-                with surroundings(emulator, DUMP, directory, host, fixture.authentication) as variables:
+                with invocation_environment(emulator, DUMP, directory, host, fixture.authentication) as variables:
                     started = time.monotonic()
                     try:
                         answer = decoded(
@@ -113,9 +113,9 @@ def _sam_local() -> Iterator[Callable[[EventFixture], Result]]:
 
 
 def _without_docker(error: DockerUnavailable) -> int:
-    """On a CI machine without Docker that is no failure; who calls it by hand wanted it."""
+    """Without Docker the check is skipped in CI, and fails otherwise."""
     if os.environ.get("CI") == "true":
-        print(f"sam-local: not run, since there is no Docker here: {error}")
+        print(f"sam-local: skipped without Docker: {error}")
         return 0
     print(f"sam-local: {error}\nStart Docker, or run the same events without containers: make test", file=sys.stderr)
     return 1

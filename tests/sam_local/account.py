@@ -1,4 +1,4 @@
-"""What a function finds when a fixture invokes it: a table that a watcher has filled, a secret, and a cluster."""
+"""The resources of an invoked function: a filled cache table, secrets, and a cluster."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from tests.builders.event_fixtures import ALLOW_LIST, PASSWORD
 from tests.builders.tables import create_cache_table
 from tests.deployment.emulator import Emulator
 
-from .api_server import DumpedApiServer
+from .api_server import DumpApiServer
 
 
 @contextmanager
-def surroundings(
+def invocation_environment(
     emulator: Emulator, dump: Path, directory: Path, host: str, authentication: str = ""
 ) -> Iterator[Path]:
-    """Make them for one invocation, so that none sees what another did; yields the file for `--env-vars`.
+    """Create new resources for one invocation, and yield the file for `--env-vars`.
 
-    `authentication`: what the authorizer is set up for; the verbs tell failures by status unless it is basic.
+    `authentication`: the mode of the authorizer. Unless it is basic, verbs report failures by status.
     """
     name = uuid.uuid4().hex
-    with DumpedApiServer(dump, host) as api_server:
+    with DumpApiServer(dump, host) as api_server:
         _publish(emulator, dump, table_name=name)
         variables = {
             "BERTH_CACHE_TABLE": name,
             "BERTH_KUBECONFIG_SECRET": emulator.create_secret(name, api_server.kubeconfig()),
-            # One list, one publication: the other mode would watch until the function's time is over.
+            # One list and one publication: the continuous mode would watch until the function's timeout.
             "BERTH_WATCHER_MODE": "periodic",
-            **_record(emulator, name, authentication),
+            **_authentication_settings(emulator, name, authentication),
         }
         path = directory / f"{name}.json"
         path.write_text(json.dumps({"Parameters": variables}))
         yield path
 
 
-def _record(emulator: Emulator, name: str, authentication: str) -> dict[str, str]:
-    """Who may call, as the events of the authorizer assume it."""
+def _authentication_settings(emulator: Emulator, name: str, authentication: str) -> dict[str, str]:
+    """The authentication settings that the events of the authorizer expect."""
     if authentication == "basic":
         return {
             "BERTH_AUTHENTICATION": "basic",
@@ -65,7 +65,7 @@ def _publish(emulator: Emulator, dump: Path, table_name: str) -> None:
     create_cache_table(client, table_name)
     clock = SystemClock()
     elector = LeaderElector(
-        DynamoDBLeaseLock(client, table_name), LeaderElectionConfig(), "surroundings", clock, random.random
+        DynamoDBLeaseLock(client, table_name), LeaderElectionConfig(), "sam-local", clock, random.random
     )
     Watcher(
         elector,

@@ -1,4 +1,4 @@
-"""As much of a Kubernetes API server as bind and the watcher call, over a cluster that was dumped to a file."""
+"""The part of the Kubernetes API that bind and the watcher call, on a cluster dump file."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ KUBE_SYSTEM = ["api", "v1", "namespaces", "kube-system"]
 WATCH_SECONDS = 5.0
 
 
-class DumpedApiServer:
-    """Lists the dump's nodes, and binds its pods as an API server does; a binding lasts until the server is left."""
+class DumpApiServer:
+    """Lists the objects of the dump, and binds its pods until the context exits."""
 
     def __init__(self, dump: Path, host: str) -> None:
         self._server = _Server(dump, host)
@@ -36,7 +36,7 @@ class DumpedApiServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.left.set()
+        self._server.stopped.set()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -58,7 +58,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__((host, 0), _Handler)
         self.cluster = DumpCluster(dump)
         self.items = yaml.safe_load(dump.read_text())["items"]
-        self.left = Event()
+        self.stopped = Event()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _list(self, kind: str) -> None:
         if "watch=" in self.path:
-            self.server.left.wait(WATCH_SECONDS)  # nothing changes in a file
+            self.server.stopped.wait(WATCH_SECONDS)  # a file has no changes
             self._reply_bytes(200, b"")
             return
         items = [item for item in self.server.items if item["kind"] == kind]
@@ -101,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._reply(200, self._body())
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class's name)
-        """Only answers are of interest."""
+        """Log nothing."""
 
     def _path(self) -> list[str]:
         return self.path.partition("?")[0].strip("/").split("/")

@@ -1,4 +1,4 @@
-"""What the functions' containers need of Docker: a daemon, an address on this machine, and an image that knows it."""
+"""Docker for the containers of the functions: daemon, bridge address and image."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ IMAGE = "berth-sam-local"
 
 
 class DockerUnavailable(Exception):
-    """There is no daemon, or not the image. The message says so in one line."""
+    """The daemon or the image is missing. The message is one line."""
 
 
 def bridge_address() -> str:
-    """The address under which a container reaches this machine, and nothing outside of it does."""
+    """The address of this machine for containers only."""
     [bridge] = json.loads(_docker("network", "inspect", "bridge"))
     for config in bridge["IPAM"]["Config"]:
         network = ip_network(config["Subnet"])
         if network.version == 4:
-            # Not every daemon names the gateway; where none was configured it is the first address.
+            # Not every daemon reports the gateway; the default is the first address.
             return str(config.get("Gateway") or next(network.hosts()))
     raise DockerUnavailable("Docker's bridge network has no IPv4 address")
 
 
 def image_for(base: str, endpoint_url: str) -> str:
-    """The runtime's image, told where AWS is: `sam local` passes on no variable that the template does not declare."""
+    """The runtime image with AWS_ENDPOINT_URL: `sam local` passes only variables that the template declares."""
     _docker("build", "--quiet", "--tag", IMAGE, "-", stdin=f"FROM {base}\nENV AWS_ENDPOINT_URL={endpoint_url}\n")
     return IMAGE
 

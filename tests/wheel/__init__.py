@@ -1,1 +1,1 @@
-"""The wheel as a user has it: installed in an environment that knows nothing of this folder, and used there."""
+"""Tests of the wheel in a new environment without this project folder."""

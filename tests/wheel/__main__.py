@@ -1,4 +1,4 @@
-"""`python -m tests.wheel DIRECTORY`: builds the wheel into it, installs it elsewhere, and uses it there."""
+"""`python -m tests.wheel DIRECTORY` builds the wheel into it, installs it in a new environment, and tests it there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.deployment.sam import PROJECT
 from tests.e2e.child_process import ChildProcess
 from tests.integration.test_demo import OUTCOMES
 
-from .installed import Installed, build, install
+from .installation import Installation, build, install
 
 CLUSTER = PROJECT / "events" / "cluster.yaml"
 FIXTURE = PROJECT / "events" / "filter" / "cache-mode"
@@ -33,42 +33,42 @@ for package in (berth, berth_cli):
 """
 
 
-def version(berth: Installed) -> None:
-    """The command and the distribution say the version that the package says."""
+def version(berth: Installation) -> None:
+    """The command and the distribution have the version of the package."""
     assert berth.run("--version") == f"berth, version {__version__}\n"
     assert berth.python("import importlib.metadata as it; print(it.version('berth'))") == f"{__version__}\n"
 
 
-def modules(berth: Installed) -> None:
-    """Every module finds what it imports, and none is this folder's."""
+def modules(berth: Installation) -> None:
+    """Every module is importable from the environment, not from this folder."""
     assert Path(berth.python(IMPORT_ALL).strip()).is_relative_to(berth.environment)
 
 
-def demo(berth: Installed) -> None:
-    """All stories are played: their examples and the functions are there."""
-    told = [line.strip() for line in berth.run("demo").splitlines()]
-    assert [line for line in OUTCOMES if line not in told] == []
+def demo(berth: Installation) -> None:
+    """Every scenario of the demo has the expected outcome, with its examples and functions."""
+    lines = [line.strip() for line in berth.run("demo").splitlines()]
+    assert [line for line in OUTCOMES if line not in lines] == []
 
 
-def simulate(berth: Installed) -> None:
-    """A dump's pods are placed."""
+def simulate(berth: Installation) -> None:
+    """The pods of a dump are placed."""
     assert "1 of 1 pods placed" in berth.run("simulate", "--cluster", PROJECT / "examples" / "cluster.yaml")
 
 
-def configuration(berth: Installed) -> None:
+def configuration(berth: Installation) -> None:
     """The schema is the documented one."""
     assert berth.run("config", "schema") == (PROJECT / "docs" / "configuration.schema.json").read_text()
     berth.run("config", "check", PROJECT / "examples" / "configuration.yaml")
 
 
-def scheduler_config(berth: Installed) -> None:
+def scheduler_config(berth: Installation) -> None:
     """A scheduler's configuration is printed."""
     printed = berth.run("scheduler-config", "--url", "http://127.0.0.1:8080/scheduler")
     assert "kind: KubeSchedulerConfiguration" in printed
 
 
-def serve(berth: Installed) -> None:
-    """filter answers over HTTP as its fixture says."""
+def serve(berth: Installation) -> None:
+    """filter returns the expected response of its fixture over HTTP."""
     event = json.loads(FIXTURE.with_suffix(".json").read_text())
     expected = json.loads(FIXTURE.with_suffix(".expected.json").read_text())
     log = berth.folder / "serve.log"
@@ -82,7 +82,7 @@ def serve(berth: Installed) -> None:
     assert (answer.status, answer.json()) == (expected["statusCode"], expected["body"])
 
 
-USES: tuple[Callable[[Installed], None], ...] = (
+CHECKS: tuple[Callable[[Installation], None], ...] = (
     version,
     modules,
     configuration,
@@ -96,11 +96,11 @@ USES: tuple[Callable[[Installed], None], ...] = (
 def main(directory: Path) -> None:
     wheel = build(directory)
     print(f"{wheel.relative_to(PROJECT) if wheel.is_relative_to(PROJECT) else wheel}: {wheel.stat().st_size:,} bytes")
-    with tempfile.TemporaryDirectory(prefix="berth-wheel-") as elsewhere:
-        berth = install(wheel, Path(elsewhere))
-        for use in USES:
-            use(berth)
-            print(f"{use.__name__}: {use.__doc__}")
+    with tempfile.TemporaryDirectory(prefix="berth-wheel-") as temporary:
+        berth = install(wheel, Path(temporary))
+        for check in CHECKS:
+            check(berth)
+            print(f"{check.__name__}: {check.__doc__}")
 
 
 if __name__ == "__main__":

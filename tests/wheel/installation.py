@@ -1,4 +1,4 @@
-"""`berth`, built, and installed into a fresh environment with what is locked for it."""
+"""Builds the wheel and installs it into a new environment with the locked requirements."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SECONDS = 120
 
 
 @dataclass(frozen=True)
-class Installed:
-    """`environment`: a virtual environment; `folder`: where its commands are run, with nothing of the project in it."""
+class Installation:
+    """`environment`: a virtual environment. `folder`: the working directory of its commands, empty at first."""
 
     environment: Path
     folder: Path
@@ -28,14 +28,14 @@ class Installed:
         return self.environment / "bin" / "berth"
 
     def run(self, *arguments: str | Path) -> str:
-        """What `berth ARGUMENT...` prints. Raises CalledProcessError."""
-        return self._printed([self.command, *arguments])
+        """The output of `berth ARGUMENT...`. Raises CalledProcessError."""
+        return self._output([self.command, *arguments])
 
     def python(self, code: str) -> str:
-        """What a script prints, in the interpreter that has berth."""
-        return self._printed([self.environment / "bin" / "python", "-I", "-c", code])
+        """The output of a script in the environment's interpreter."""
+        return self._output([self.environment / "bin" / "python", "-I", "-c", code])
 
-    def _printed(self, command: Sequence[str | Path]) -> str:
+    def _output(self, command: Sequence[str | Path]) -> str:
         done = subprocess.run(
             command, cwd=self.folder, env=_variables(), stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=True
         )
@@ -52,17 +52,17 @@ def build(directory: Path) -> Path:
     return wheel
 
 
-def install(wheel: Path, directory: Path) -> Installed:
+def install(wheel: Path, directory: Path) -> Installation:
     """Make an environment below `directory`, with the wheel and the locked requirements."""
-    installed = Installed(directory / "environment", directory / "folder")
-    installed.folder.mkdir()
-    python = installed.environment / "bin" / "python"
-    _uv("venv", "--quiet", "--python", sys.executable, installed.environment)
+    installation = Installation(directory / "environment", directory / "folder")
+    installation.folder.mkdir()
+    python = installation.environment / "bin" / "python"
+    _uv("venv", "--quiet", "--python", sys.executable, installation.environment)
     _uv("pip", "sync", "--quiet", "--require-hashes", "--python", python, REQUIREMENTS)
     _uv("pip", "install", "--quiet", "--no-deps", "--python", python, wheel)
-    # The locked versions are such as the wheel asks for.
+    # The locked versions have to satisfy the requirements of the wheel.
     _uv("pip", "check", "--quiet", "--python", python)
-    return installed
+    return installation
 
 
 def _uv(*arguments: str | Path) -> None:
@@ -70,5 +70,5 @@ def _uv(*arguments: str | Path) -> None:
 
 
 def _variables() -> dict[str, str]:
-    """Nothing that leads to this folder's own environment."""
+    """The environment variables without those of this folder's environment."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
