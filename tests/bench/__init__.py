@@ -1,1 +1,1 @@
-"""Benchmarks: ratios to a floor measured in the same run. Nothing here is an assert."""
+"""Benchmarks: ratios to a baseline measured in the same run. They assert nothing."""

@@ -8,12 +8,12 @@ import sys
 
 
 def main() -> None:
-    """Run the benchmarks; figures on standard output, progress on standard error where that is a terminal."""
+    """Run the benchmarks; figures on standard output, progress on a standard error that is a terminal."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Berth's hot path beside its floor.")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     parser.add_argument("prefix", nargs="?", default="", help="only figures whose names begin so, such as filter.full")
     arguments = parser.parse_args()
-    # One log line and one set of metrics a call belong to what is measured, but not to what is shown.
+    # The measurement includes the log line and the metrics of a call, but the output does not.
     figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
 
     from tests.bench import (
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def progress(text: str) -> None:
-    """One line that is overwritten."""
+    """Overwrite the progress line."""
     if sys.stderr.isatty():
         print(f"\r{text:<78}\r{text}", end="", file=sys.stderr, flush=True)
 

@@ -1,4 +1,4 @@
-"""Calls of a verb as Lambda makes them, from the event's bytes to the answer's; and their floor."""
+"""Calls of a verb as Lambda makes them, from the bytes of the event to the bytes of the response, and a baseline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Verb = Literal["filter", "filter_onlyone", "prioritize"]
 
 
 class Environment(NodeCache):
-    """A warm environment of a verb. The cache is a snapshot at hand: to bring it up to date is the cache's time."""
+    """A warm environment of a verb. The cache is a given snapshot, so its update is not measured."""
 
     def __init__(self, verb: Verb, profile: str, pod: Manifest, nodes: int) -> None:
         self._verb, self._profile = verb, profile
@@ -43,7 +43,7 @@ class Environment(NodeCache):
         return self._policy
 
     def forget(self) -> None:
-        """As an environment that has seen no pod yet."""
+        """Forget all verdicts, as in a new environment."""
         self._policy = BerthConfiguration(profile=self._profile).policy()
         answer, failed = _VERBS[self._verb]
         self._endpoint = Endpoint(self._verb, partial(answer, cache=self), failed)
@@ -53,12 +53,12 @@ class Environment(NodeCache):
         self._snapshot = next(self._changes)
 
     def answer(self) -> bytes:
-        """The function's own way."""
+        """The response of the function."""
         self._event = next(self._events)
         return orjson.dumps(self._endpoint.handle(orjson.loads(self._event)))
 
     def floor(self) -> bytes:
-        """The least that any extender behind this API does with the request: every name is good, unseen."""
+        """The minimal extender behind this API: it accepts every name without a decision."""
         names = orjson.loads(orjson.loads(self._event)["body"])["NodeNames"]
         answer: object = {
             "Nodes": None,
@@ -73,17 +73,17 @@ class Environment(NodeCache):
 
     @property
     def timed_floor(self) -> Timed:
-        """The floor, to be measured beside."""
+        """The baseline."""
         return Timed(self.floor)
 
     @property
     def unchanged(self) -> Timed:
-        """A pod shape seen before, on nodes that are what they were."""
+        """A known pod shape on unchanged nodes."""
         return Timed(self.answer)
 
     @property
     def changed(self) -> Timed:
-        """A pod shape seen before; since then 1 % of the nodes changed."""
+        """A known pod shape after a change of 1 % of the nodes."""
         return Timed(self.answer, self.change)
 
     @property
@@ -100,7 +100,7 @@ _VERBS: Mapping[Verb, tuple[Callable[..., Reply], Callable[[Failure], Reply]]] =
 
 
 def event(verb: Verb, pod: Manifest, names: list[str]) -> bytes:
-    """What Lambda hands to the runtime: the event as JSON, with the request in it as text."""
+    """The event as Lambda passes it to the runtime: JSON with the request as text."""
     path = f"/scheduler/{verb}"
     return orjson.dumps(
         {

@@ -29,7 +29,7 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """What its pods have in common."""
+    """The common properties of its pods."""
 
     index: int
     labels: dict[str, str]
@@ -38,11 +38,11 @@ class Controller:
 
     @property
     def namespace(self) -> str:
-        """Where its pods are."""
+        """The namespace of its pods."""
         return self.labels_of_all.namespace
 
     def pod(self, name: str, node_name: str) -> Pod:
-        """One of its pods, on that node."""
+        """One of its pods on that node."""
         own = self.labels_of_all
         if self.index % STATEFUL == 0:
             own = label_set(self.namespace, {**self.labels, "statefulset.kubernetes.io/pod-name": name})
@@ -51,7 +51,7 @@ class Controller:
 
 @cache
 def controllers() -> tuple[Controller, ...]:
-    """All of them."""
+    """All controllers."""
     found = []
     for index in range(CONTROLLERS):
         manifest = pod_manifest(index)
@@ -63,7 +63,7 @@ def controllers() -> tuple[Controller, ...]:
 
 @cache
 def snapshot(count: int) -> Snapshot:
-    """The first so many nodes, with their pods."""
+    """The first `count` nodes with their pods."""
     workloads = [
         Workload("Service", each.namespace, each.labels["app"], {"app": each.labels["app"]}) for each in controllers()
     ]
@@ -82,13 +82,13 @@ def _nodes(count: int) -> tuple[NodeInfo, ...]:
 def _node(index: int) -> NodeInfo:
     info = read_node(node_manifest(index))
     assert isinstance(info, NodeInfo)
-    # 7 has no divisor in common with 200: no controller has two pods on a node.
+    # 7 and 200 are coprime: no controller has two pods on a node.
     those = [controllers()[(index * PODS_PER_NODE + number) * 7 % CONTROLLERS] for number in range(PODS_PER_NODE)]
     return info.with_pods(each.pod(f"{each.labels['app']}-{index}", info.name) for each in those)
 
 
 def node_name(index: int) -> str:
-    """As long as a cloud's."""
+    """A name as long as those of a cloud."""
     return f"ip-10-{index // 256}-{index % 256}-17.eu-central-1.compute.internal"
 
 
@@ -116,7 +116,7 @@ def node_manifest(index: int) -> Manifest:
         },
         "spec": {"taints": taints, "unschedulable": index % 100 == 50},
         "status": {
-            # Its pods ask for 13 to 14 of the cpus: one node in nine is full.
+            # Its pods request 13 to 14 cpus: one node in nine is full.
             "allocatable": {"cpu": "13500m" if index % 9 == 0 else "16", "memory": "64Gi", "pods": "110"},
             "conditions": [{"type": "Ready", "status": "Unknown" if index % 200 == 77 else "True"}],
             "images": [
@@ -127,7 +127,7 @@ def node_manifest(index: int) -> Manifest:
 
 
 def pod_manifest(index: int) -> Manifest:
-    """A v1.Pod of the controller of that number, as the scheduler sends it."""
+    """A v1.Pod of the controller with this index, as the scheduler sends it."""
     app = f"app-{index}"
     kind = "StatefulSet" if index % STATEFUL == 0 else "ReplicaSet"
     spec: Manifest = {
@@ -175,16 +175,16 @@ def pod_manifest(index: int) -> Manifest:
 
 
 PLAIN = 4
-"""A controller whose pods have no terms."""
+"""The index of a controller whose pods have no inter-pod terms."""
 
 
 def plain_pod() -> Manifest:
-    """A pod of a controller without terms."""
+    """A pod of a controller without inter-pod terms."""
     return pod_manifest(PLAIN)
 
 
 def spread_pod() -> Manifest:
-    """A pod that must be away from its like, and evenly spread over zones, racks and nodes."""
+    """A pod with anti-affinity to its own app and with spread constraints on zones, racks and nodes."""
     manifest = pod_manifest(PLAIN)
     app = manifest["metadata"]["labels"]["app"]
     # On every seventh node is one of its like: a domain may have that much more than the least.
@@ -205,7 +205,7 @@ def changes(of: Snapshot, share: float = 0.01) -> Iterator[Snapshot]:
     """The snapshots that follow, without an end: each time another share of the nodes has a pod less and one more."""
     names = list(of.nodes)
     step = max(1, int(len(names) * share))
-    # Spread over the cluster, as pods are.
+    # Spread over the cluster.
     order = [name for offset in range(len(names) // step) for name in names[offset :: len(names) // step]]
     for number, start in enumerate(range(0, 10**9, step)):
         touched = [order[index % len(order)] for index in range(start, start + step)]
@@ -220,7 +220,7 @@ def changes(of: Snapshot, share: float = 0.01) -> Iterator[Snapshot]:
 
 REQUESTS = 8
 NEIGHBOURS = 64
-"""The scheduler filters in 16 goroutines: a node appears that far from where it was the last time."""
+"""The scheduler filters in 16 goroutines: the position of a node in the list varies by this many places."""
 
 
 def requested_names(count: int) -> Iterator[list[str]]:

@@ -40,12 +40,12 @@ CHANGED_NODES = large_cluster.NODES // 100
 
 
 def families() -> Iterator[Family]:
-    """One."""
+    """One family."""
     yield Family("cache.load", figures)
 
 
 def figures() -> Iterator[Figure]:
-    """Of the cache as the watcher writes it."""
+    """Figures of the cache as the watcher writes it."""
     started = time.process_time()
     changes = list(kept())
     yield Figure("cache.kept.pod", _mean_pod(changes), "bytes", TARGET_POD_BYTES)
@@ -83,7 +83,7 @@ def kept() -> Iterator[Change]:
     yield from of(NODES, large_cluster.nodes())
     yield from of(NAMESPACES, large_cluster.namespaces())
     yield from of(POD_DISRUPTION_BUDGETS, large_cluster.disruption_budgets())
-    # Decoded anew, as each comes from an API server: else the pods would have more in common than they really have.
+    # Decoded again, as from an API server: otherwise the pods would share objects.
     yield from of(PODS, (orjson.loads(orjson.dumps(pod)) for pod in large_cluster.pods()))
 
 
@@ -103,7 +103,7 @@ def _in_a_process_of_its_own(what: str, chunks: Path) -> dict[str, float]:
 
 
 def load(chunks: list[bytes]) -> dict[str, float]:
-    """What a verb's function does with a snapshot's chunks, and with what follows."""
+    """Load the chunks of a snapshot and later changes, as the function of a verb does."""
     import boto3
 
     from berth.scheduling.configuration.document import BerthConfiguration
@@ -127,7 +127,7 @@ def load(chunks: list[bytes]) -> dict[str, float]:
 
 
 def objects(chunks: list[bytes]) -> dict[str, float]:
-    """What a watcher does that goes on from its predecessor's snapshot."""
+    """Load the snapshot of the previous watcher, as a new watcher does."""
     found: dict[Key, Object] = {(change.resource, change.key): change.object or {} for change in unpack(chunks)}
     return {"memory": peak_megabytes(), "objects": len(found)}
 
@@ -137,7 +137,7 @@ def _applied(view: SnapshotView, state: CachedCluster, item: bytes) -> CachedClu
 
 
 def _pods_come_and_go(chunks: list[bytes], draw: random.Random) -> Iterator[list[Change]]:
-    """Half of the pods are deleted, the other half made anew under the same name, on the same node."""
+    """Half of the pods are deleted, the other half are recreated with the same name on the same node."""
     known = _sample(chunks, PODS)
     for number in range(20):
         batch = []
@@ -159,7 +159,7 @@ def _nodes_are_relabelled(chunks: list[bytes], draw: random.Random) -> Iterator[
 
 
 def _sample(chunks: list[bytes], resource: Resource) -> list[tuple[str, str, Object]]:
-    """Every hundredth pod, every second node: from all over the cluster."""
+    """Every hundredth pod and every second node of the cluster."""
     share = 100 if resource is PODS else 2
     found = (change for change in unpack(chunks) if change.resource == resource.name and change.object is not None)
     return [

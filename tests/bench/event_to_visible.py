@@ -27,21 +27,21 @@ from tests.fakes.api_server import verified_kubernetes
 NODES = 200
 EVENTS = 50
 TARGET_SECONDS = 1.5
-LOOK_SECONDS = 0.005
-PATIENCE_SECONDS = 30.0
+POLL_SECONDS = 0.005
+TIMEOUT_SECONDS = 30.0
 
 Labels = dict[str, str]
 
 
 def families() -> Iterator[Family]:
-    """One."""
+    """One family."""
     yield Family("cache.event_to_visible", _measure)
 
 
 def _measure() -> Iterator[Figure]:
     seconds = sorted(_seconds())
     yield Figure("cache.event_to_visible.p50", median(seconds), "s")
-    # Of so few, the highest stands for the 99th of a hundred.
+    # With so few events the maximum stands for the 99th percentile.
     yield Figure("cache.event_to_visible.p99", seconds[-1], "s", TARGET_SECONDS)
 
 
@@ -61,8 +61,8 @@ def _seconds() -> Iterator[float]:
                 changed = time.monotonic()
                 kubernetes.nodes[index] = labelled_object(f"node-{index}", str(number))
                 while (snapshot := cache.current().cluster) and not _shows(snapshot, f"node-{index}", number):
-                    assert time.monotonic() - changed < PATIENCE_SECONDS, f"node-{index} is not seen as it is"
-                    time.sleep(LOOK_SECONDS)
+                    assert time.monotonic() - changed < TIMEOUT_SECONDS, f"node-{index} is not seen as it is"
+                    time.sleep(POLL_SECONDS)
                 yield time.monotonic() - changed
     os.environ.clear()
     os.environ.update(before)

@@ -1,4 +1,4 @@
-"""A figure of a benchmark, how it is measured, and how it is shown."""
+"""Figures of benchmarks, their measurement and their output."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Figures that are measured together. All their names begin with `name`."""
+    """Figures of one measurement. All their names begin with `name`."""
 
     name: str
     measure: Callable[[], Iterator[Figure]]
 
     def figures(self, prefix: str) -> Iterator[Figure]:
-        """Those whose names begin with the prefix; nothing is measured where none can."""
+        """The figures whose names begin with the prefix. Measures nothing if no name can match."""
         if self.name.startswith(prefix) or prefix.startswith(self.name):
             yield from (figure for figure in self.measure() if figure.name.startswith(prefix))
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What is measured, and what makes it ready each time anew, off the clock."""
+    """A measured call, and its preparation, which is not measured."""
 
     call: Callable[[], object]
     prepare: Callable[[], object] = int
@@ -60,7 +60,7 @@ def milliseconds(*timed: Timed, seconds: float = 0.7) -> list[float]:
 
 
 def beside_floor(name: str, floor: Timed, timed: Timed, target: float | None = None) -> Iterator[Figure]:
-    """The time of a call, that of its floor, and their ratio, which has the target."""
+    """The time of a call, the time of its baseline, and their ratio, which has the target."""
     least, taken = milliseconds(floor, timed)
     yield Figure(f"{name}.floor", least, "ms")
     yield Figure(name, taken, "ms")

@@ -1,4 +1,4 @@
-"""The first pod of its shape: every verdict is worked out."""
+"""The first pod of its shape: every verdict is computed."""
 
 from __future__ import annotations
 

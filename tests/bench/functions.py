@@ -44,7 +44,7 @@ Measured = dict[str, float]
 
 
 def families() -> Iterator[Family]:
-    """One."""
+    """One family."""
     yield Family("function", figures)
 
 
@@ -83,13 +83,13 @@ def _figures(name: str, function: str, chunks: Path, profile: str = "label-prior
 
 
 def measure(function: str, chunks: list[bytes], profile: str) -> Measured:
-    """In this process, which has done nothing else."""
+    """Measure one function in this new process."""
     os.environ["BERTH_CONFIGURATION"] = json.dumps({"profile": profile})
     return {**dict.fromkeys(READERS, _reader), **_OTHERS}[function](function, chunks)
 
 
 def _reader(verb: str, chunks: list[bytes]) -> Measured:
-    imports, app = timed(lambda: _loaded(verb, chunks))  # before what follows imports a part of it
+    imports, app = timed(lambda: _loaded(verb, chunks))  # before other imports load a part of it
     from tests.bench import cluster
     from tests.bench.calls import event
     from tests.bench.large_cluster import NODES, node_name
@@ -128,7 +128,7 @@ def _watcher(function: str, chunks: list[bytes]) -> Measured:
 
 
 def _bind(function: str, chunks: list[bytes]) -> Measured:
-    """Refused for want of a cluster that listens: the client is there, and its connection is refused."""
+    """A bind without a cluster: its client is created, and the connection is refused."""
     from tests.builders.kubeconfigs import kubeconfig_for
 
     with TemporaryDirectory() as directory:
@@ -167,7 +167,7 @@ _OTHERS: Mapping[str, Callable[[str, list[bytes]], Measured]] = {
 
 
 def _loaded(function: str, chunks: list[bytes]) -> Any:
-    """The handler's module, its table in memory."""
+    """The module of the handler with an in-memory table."""
     if function not in ("authorizer", "pre_traffic"):
         from berth.runtime import adapters
 
@@ -182,7 +182,7 @@ def _loaded(function: str, chunks: list[bytes]) -> Any:
 
 
 def _table(chunks: list[bytes]) -> object:
-    """Of a watcher that has published the snapshot a moment ago."""
+    """The table of a watcher that has just published the snapshot."""
     from berth.nodecache.feed.cluster import Position
     from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
     from berth_cli.embedded_store.cache_table import InMemoryCacheTable
@@ -198,7 +198,7 @@ def _table(chunks: list[bytes]) -> object:
 
 
 def _calls(app: Any, events: list[bytes]) -> Measured:
-    """Each event some times, by turns: shapes of pods that are new at first and known afterwards."""
+    """Each event several times in turn: new pod shapes at first, known ones afterwards."""
     by_turns = [events[index % len(events)] for index in range(CALLS)]
     taken = [timed(partial(_called, app, event))[0] for event in by_turns]
     return {"call": median(taken) * 1000, "slowest": max(taken) * 1000, "memory": peak_megabytes()}

@@ -1,4 +1,4 @@
-"""How cost grows with the number of nodes: microseconds a node."""
+"""Growth of the cost with the number of nodes, in microseconds per node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIZES = (500, 1_000, 5_000, 15_000)
 
 
 def families() -> Iterator[Family]:
-    """Of the profile full."""
+    """Families of the profile full."""
     yield Family("growth.filter.full", _measure)
 
 

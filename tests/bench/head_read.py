@@ -1,4 +1,4 @@
-"""What the one read of the head costs in this process: boto3 and the embedded table, no network."""
+"""The cost of one read of the head in this process, with boto3 and the embedded table, without a network."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _MEMORY = ("64Mi", "128Mi", "256Mi", "512Mi", "1Gi", "4Gi")
 
 @dataclass(frozen=True)
 class Controller:
-    """What the pods of a controller have in common."""
+    """The common properties of the pods of a controller."""
 
     kind: str
     name: str
@@ -39,19 +39,19 @@ class Controller:
 
 
 def node_name(index: int) -> str:
-    """As EC2 names them."""
+    """A node name of EC2."""
     return f"ip-10-{index // 256}-{index % 256}-17.eu-central-1.compute.internal"
 
 
 def nodes(count: int = NODES) -> Iterator[Manifest]:
-    """Nodes as EKS makes them, without the images: see `images`."""
+    """Nodes as in EKS, without images: see `images`."""
     draw = random.Random("nodes")
     for index in range(count):
         yield _node(draw, index)
 
 
 def pods(nodes: int = NODES, per_node: int = PODS_PER_NODE) -> Iterator[Manifest]:
-    """By namespace and name, in the order in which an API server lists them."""
+    """Pods by namespace and name, in the order of an API server's list."""
     draw = random.Random("pods")
     found = list(_pods(draw, nodes, per_node))
     found.sort(key=lambda pod: (pod["metadata"]["namespace"], pod["metadata"]["name"]))
@@ -78,7 +78,7 @@ def disruption_budgets() -> Iterator[Manifest]:
 
 
 def controllers(draw: random.Random) -> list[Controller]:
-    """All of them; the DaemonSets come first."""
+    """All controllers; the DaemonSets are first."""
     kinds = (
         ["DaemonSet"] * DAEMON_SETS + ["StatefulSet"] * STATEFUL_SETS + ["Job"] * JOBS + ["ReplicaSet"] * DEPLOYMENTS
     )
@@ -196,7 +196,7 @@ def _container(draw: random.Random, name: str) -> Manifest:
 
 
 def _status(spec: Manifest, started: str) -> Manifest:
-    """What the kubelet reports, resources included, as it does since Kubernetes 1.33."""
+    """The status from the kubelet, with resources as since Kubernetes 1.33."""
     return {
         "phase": "Running",
         "startTime": started,

@@ -1,4 +1,4 @@
-"""What is remembered takes memory."""
+"""The memory of cached verdicts and scores."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _family(profile: str, pod: str, victims: str) -> Family:
     def measure() -> Iterator[Figure]:
         manifest = cluster.plain_pod() if pod == "plain" else cluster.spread_pod()
         environment = Environment(profile, manifest, 1 if victims == "one" else cluster.PODS_PER_NODE)
-        # What Berth looks for itself is no matter of decoding: it only informs.
+        # The baseline only decodes, so Berth's own search for victims has no target.
         target = TARGET if victims == "all" else None
         yield from beside_floor(name, Timed(environment.floor), Timed(environment.answer), target)
 
@@ -56,11 +56,11 @@ class Environment:
         self._event = _event(pod, proposed)
 
     def answer(self) -> bytes:
-        """The function's own way."""
+        """The response of the function."""
         return orjson.dumps(self._endpoint.handle(orjson.loads(self._event)))
 
     def floor(self) -> bytes:
-        """The least that any extender behind this API does with the request: it agrees to everything, unseen."""
+        """The minimal extender behind this API: it accepts all victims without a decision."""
         review_victims = orjson.loads(orjson.loads(self._event)["body"])["NodeNameToMetaVictims"]
         body = orjson.dumps({"NodeNameToMetaVictims": review_victims}).decode()
         return orjson.dumps({"statusCode": 200, "body": body, "isBase64Encoded": False})

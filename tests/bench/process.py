@@ -1,4 +1,4 @@
-"""What this process takes: processor time, and memory."""
+"""Processor time and memory of this process."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 
 def timed(call: Callable[[], T]) -> tuple[float, T]:
-    """Seconds of processor time, and what the call returns."""
+    """Seconds of processor time, and the result of the call."""
     started = time.process_time()
     found = call()
     return time.process_time() - started, found
 
 
 def peak_megabytes() -> float:
-    """The most that this process has had in memory since it began; what getrusage says began with its parent."""
+    """The peak memory of this process since its start; getrusage would include its parent."""
     [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
     return int(line.split()[1]) * 1024 / 1e6

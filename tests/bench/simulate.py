@@ -1,4 +1,4 @@
-"""How many pods a second `berth simulate` places, on a cluster as large as they come."""
+"""The number of pods a second that `berth simulate` places on a large cluster."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ TARGET_PODS_A_SECOND = 300.0
 
 
 def families() -> Iterator[Family]:
-    """One."""
+    """One family."""
     yield Family("simulate", figures)
 
 
 def figures() -> Iterator[Figure]:
-    """The process's own time: what others do on the machine meanwhile is not counted."""
+    """The process's own time: other processes do not count."""
     loop = ControlLoop(BerthConfiguration(profile=FULL).build_profile(FULL), Snapshot.of(map(_node, range(NODES))))
     outcomes = loop.run(map(_pod, range(PODS)))
-    # The first pod of each shape looks at every node.
+    # The first pod of each shape evaluates every node.
     placed = sum(bool(each.node) for each in islice(outcomes, WARM_UP))
     started = time.process_time()
     placed += sum(bool(each.node) for each in outcomes)

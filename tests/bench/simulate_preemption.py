@@ -1,4 +1,4 @@
-"""How long `berth simulate` takes for a thousand pods that each have to evict others, on a full cluster."""
+"""The time of `berth simulate` for a thousand pods that preempt others on a full cluster."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _node(index: int) -> Manifest:
 
 
 def _pod(name: str, number: int, priority: int, cpu: str, node: str = "") -> Manifest:
-    """Thirty of those on a node fill it."""
+    """A pod; thirty of them fill a node."""
     return {
         "kind": "Pod",
         "metadata": {
@@ -92,7 +92,7 @@ def _pod(name: str, number: int, priority: int, cpu: str, node: str = "") -> Man
 
 
 def _budget(number: int) -> Manifest:
-    """One in five applications may lose none of its pods, the others more than there are evictions."""
+    """A budget: one in five applications allows no disruption, the others allow all evictions."""
     return {
         "kind": "PodDisruptionBudget",
         "metadata": {"name": f"app-{number}", "namespace": "default"},

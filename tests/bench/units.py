@@ -1,4 +1,4 @@
-"""What calls and flushes cost in DynamoDB's units, counted from the requests that are really sent."""
+"""The DynamoDB units of calls and flushes, counted from the requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CHANGES = (13, 250)
 
 
 def families() -> Iterator[Family]:
-    """One."""
+    """One family."""
     yield Family("cache.units", _measure)
 
 

@@ -1,4 +1,4 @@
-"""A pod shape seen before: the calls of nearly every pod."""
+"""Calls for a known pod shape, which most pods have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TARGET_NODES, TARGET_RATIO = 5_000, 3.0
 
 
 def families() -> Iterator[Family]:
-    """By verb and profile, nothing changed and 1 % of the nodes changed since the call before."""
+    """Families by verb and profile, with no change and with 1 % of the nodes changed since the last call."""
     for profile in ("label-priority", "full"):
         for pod in ("plain",) if profile == "label-priority" else ("plain", "spread"):
             yield _family("filter", profile, pod, (100, 1_000, 5_000))
@@ -39,7 +39,7 @@ def _family(verb: Verb, profile: str, pod: str, sizes: tuple[int, ...]) -> Famil
 
 
 def _snapshot() -> Iterator[Figure]:
-    """What it takes to apply these changes: the cache's time, which is no part of the calls above."""
+    """The time to apply these changes to the cache, which the calls above do not include."""
     following = cluster.changes(cluster.snapshot(TARGET_NODES))
     [taken] = milliseconds(Timed(lambda: next(following)))
     yield Figure(f"snapshot.changed.{TARGET_NODES}", taken, "ms")
