@@ -36,19 +36,19 @@ def test_touch_invalidates_earlier_bindings(api: ApiServer, cluster: Cluster) ->
     key = PodKey(created.namespace, created.name, created.uid)
     pods, binder = KubernetesReservedPods(api, time.time), KubernetesBinder(api)
 
-    seen = pods.find(key)
-    assert isinstance(seen, PodFound)
-    assert (seen.uid, seen.node, seen.finished) == (created.uid, "", False)
-    assert pods.touch(key, seen.resource_version) == PodTouched()
+    first = pods.find(key)
+    assert isinstance(first, PodFound)
+    assert (first.uid, first.node, first.finished) == (created.uid, "", False)
+    assert pods.touch(key, first.resource_version) == PodTouched()
 
-    assert pods.touch(key, seen.resource_version) == PodChanged()
-    now = pods.find(key)
-    assert isinstance(now, PodFound)
-    assert pods.touch(replace(key, uid="another"), now.resource_version) == PodChanged()
-    late = Binding(key.namespace, key.name, key.uid, node, seen.resource_version)
-    refused = binder.create_binding(late, 5)
-    assert isinstance(refused, Refused)
-    assert refused.status == 409
+    assert pods.touch(key, first.resource_version) == PodChanged()
+    second = pods.find(key)
+    assert isinstance(second, PodFound)
+    assert pods.touch(replace(key, uid="another"), second.resource_version) == PodChanged()
+    earlier = Binding(key.namespace, key.name, key.uid, node, first.resource_version)
+    rejection = binder.create_binding(earlier, 5)
+    assert isinstance(rejection, Refused)
+    assert rejection.status == 409
 
     assert binder.create_binding(replace(earlier, resource_version=second.resource_version), 5) == Created()
     bound = pods.find(key)

@@ -28,9 +28,9 @@ NODE = "n1"
 def contend(
     endpoint_url: str, capacity: Mapping[str, int], demand: Demand
 ) -> list[tuple[Reservation | BindResult, int]]:
-    """For each of the binds, what came of it and how many updates of the node's item it took."""
+    """The result of each bind and its number of updates of the node's item."""
     client = emulator_client(endpoint_url, connections=WORKERS)
-    found: list[tuple[Reservation | BindResult, int]] = []
+    results: list[tuple[Reservation | BindResult, int]] = []
     for _ in range(ROUNDS):
         table = CheckedLedgerTable(client, new_table(client))
         table.create(new_ledger(NODE, capacity, {}, 1))
@@ -55,17 +55,19 @@ def contend(
     return results
 
 
-@pytest.mark.parametrize("there", [pytest.param(WORKERS, id="enough for all"), pytest.param(10, id="not for all")])
-def test_reservation_without_devices_needs_one_write(endpoint_url: str, there: int) -> None:
-    ended = contend(endpoint_url, {LICENCE: there}, Demand(LICENCE, 1))
-    assert {writes for _, writes in ended} == {1}
-    assert sum(isinstance(each, Reservation) for each, _ in ended) == there * ROUNDS
-    assert {each.outcome for each, _ in ended if isinstance(each, BindResult)} <= {BindOutcome.INSUFFICIENT}
+@pytest.mark.parametrize(
+    "capacity", [pytest.param(WORKERS, id="enough for all"), pytest.param(10, id="not enough for all")]
+)
+def test_reservation_without_devices_needs_one_write(endpoint_url: str, capacity: int) -> None:
+    results = contend(endpoint_url, {LICENCE: capacity}, Demand(LICENCE, 1))
+    assert {writes for _, writes in results} == {1}
+    assert sum(isinstance(each, Reservation) for each, _ in results) == capacity * ROUNDS
+    assert {each.outcome for each, _ in results if isinstance(each, BindResult)} <= {BindOutcome.INSUFFICIENT}
 
 
 def test_reservation_with_devices_needs_at_most_three_writes(endpoint_url: str) -> None:
     capacity = {f"{GPU_MEMORY}#{number}": 8000 for number in range(8)}
-    ended = contend(endpoint_url, capacity, Demand(GPU_MEMORY, 4000))
-    held = [writes for each, writes in ended if isinstance(each, Reservation)]
+    results = contend(endpoint_url, capacity, Demand(GPU_MEMORY, 4000))
+    held = [writes for each, writes in results if isinstance(each, Reservation)]
     assert len(held) == WORKERS * ROUNDS
     assert sum(writes <= 3 for writes in held) >= 0.95 * len(held), sorted(held)

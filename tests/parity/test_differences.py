@@ -74,7 +74,7 @@ def test_finds_difference(path: str, value: object, rule: str) -> None:
     ],
 )
 def test_accepts_documented_differences(path: str, value: object) -> None:
-    assert differences(Family.SCORE, answer(), changed(path, value)) == []
+    assert differences(Family.SCORE, answer(), with_value(path, value)) == []
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_skips_scores_that_kube_scheduler_does_not_compute() -> None:
 
 
 def test_compares_plugin_name_of_errors() -> None:
-    oracle = changed("error", 'running PreScore plugin "NodeAffinity": Invalid value')
-    assert differences(Family.FILTER, oracle, changed("error", 'running PreScore plugin "NodeAffinity": -5')) == []
+    oracle = with_value("error", 'running PreScore plugin "NodeAffinity": Invalid value')
+    assert differences(Family.FILTER, oracle, with_value("error", 'running PreScore plugin "NodeAffinity": -5')) == []
 
 
 @pytest.mark.parametrize(
