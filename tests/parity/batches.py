@@ -1,4 +1,4 @@
-"""Comparing many cases: in batches, and in several processes, each with an oracle and a Berth of its own."""
+"""Compares cases in batches and in several processes, each with its own oracle and Berth."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tests.parity.responder import ResponderFailed
 SIZE = 200
 
 _RUNNING = ExitStack()
-"""The programs of this process. They end with it, as their input ends."""
+"""The programs of this process. They end with it, because their input ends."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some consecutive cases of a family. with_forms: forms of the model are counted, too."""
+    """Consecutive cases of a family. with_forms: count the forms of the model too."""
 
     programs: Programs
     family: Family
@@ -35,7 +35,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Compared:
-    """What a batch comes to; differences are by the case's number, of the cases that differ."""
+    """The result of a batch. differences: by case number, for cases with differences only."""
 
     coverage: Coverage
     differences: dict[int, list[Difference]]
@@ -48,13 +48,13 @@ def batches(programs: Programs, family: Family, seed: int, count: int, *, with_f
 
 
 def compared(found: Iterator[Batch], jobs: int) -> Iterator[Compared]:
-    """The batches in their order, `jobs` of them under way at a time."""
+    """The results of the batches in order, with `jobs` concurrent batches."""
     with ProcessPoolExecutor(jobs) as pool:
         yield from pool.map(compare, found)
 
 
 def compare(batch: Batch) -> Compared:
-    """One batch, here."""
+    """Compare one batch in this process."""
     drawn = list(cases(batch.seed, batch.family, batch.count, batch.first))
     comparison = _comparison(batch.programs)
     try:

@@ -29,11 +29,11 @@ SHOWN_OF_A_CASE = 5
 
 
 class TooLittleCovered(Exception):
-    """The cases say little about some plugin."""
+    """Too few cases cover some plugin."""
 
 
 def main() -> int:
-    """Compare as the arguments say; the result is the exit status."""
+    """Compare according to the arguments, and return the exit status."""
     arguments = _arguments()
     programs = Programs(arguments.oracle, tuple(shlex.split(arguments.berth)))
     try:
@@ -98,7 +98,7 @@ def _compare(
 
 
 def _report(coverage: Coverage, arguments: argparse.Namespace) -> None:
-    """What the cases say anything about. Raises TooLittleCovered."""
+    """Print the coverage of the cases. Raises TooLittleCovered."""
     for line in [*coverage.table(), *(coverage.details() if arguments.details else ())]:
         print(line)
     thin = coverage.thin(arguments.least)
@@ -118,7 +118,7 @@ def _save_minimised(
 
 
 def _replay(comparison: Comparison, paths: list[Path]) -> int:
-    """Compare saved cases; a case says what family it is of."""
+    """Compare saved cases; a case contains its family."""
     status = 0
     for path in paths:
         saved = orjson.loads(path.read_bytes())

@@ -1,4 +1,4 @@
-"""One case through both programs."""
+"""Compares the answers of both programs to a case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.parity.responder import Answer, Case, Responder
 
 
 class InvalidCase(Exception):
-    """The generator has made objects that no API server would store."""
+    """The generator created objects that an API server would reject."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Programs:
 
     @contextmanager
     def running(self) -> Iterator[Comparison]:
-        """Both of them started, and the oracle a second time as the checker."""
+        """Start both, and the oracle a second time as the checker."""
         # One worker: who compares much does so in several processes.
         with (
             Responder([self.oracle, "-workers", "1"]) as oracle,
@@ -51,13 +51,13 @@ class Comparison:
         self._checker = checker
 
     def check(self, cases: Sequence[Case]) -> None:
-        """Refuse cases that no API server could hold: parity on them would mean nothing."""
+        """Reject cases with objects that an API server would reject."""
         for case, answer in zip(cases, self._checker.answer_all([orjson.dumps(case) for case in cases]), strict=True):
             if answer["findings"]:
                 raise InvalidCase(f"{answer['findings'][0]} in {orjson.dumps(case).decode()}")
 
     def answers(self, cases: Sequence[Case]) -> list[tuple[Answer, Answer]]:
-        """What both say, asked at the same time."""
+        """The answers of both programs, computed concurrently."""
         lines = [orjson.dumps(case) for case in cases]
         with ThreadPoolExecutor(2) as programs:
             oracle = programs.submit(self._oracle.answer_all, lines)
@@ -65,7 +65,7 @@ class Comparison:
             return list(zip(oracle.result(), berth.result(), strict=True))
 
     def differences(self, family: Family, case: Case, oracle: Answer, berth: Answer) -> list[Difference]:
-        """Where the answers differ, without what kube-scheduler leaves open."""
+        """The differences of the answers, without values that kube-scheduler does not specify."""
         found = differences(family, oracle, berth)
         if family is not Family.PREEMPTION:
             return found
@@ -78,7 +78,7 @@ class Comparison:
         return self.differences(family, case, self._oracle.answer(case), self._berth.answer(case))
 
     def minimised(self, family: Family, case: Case, rule: str) -> Case:
-        """A smaller case in which the same rule comes out differently."""
+        """A smaller case with a difference in the same rule."""
         must_be_valid = self._is_valid(case)
 
         def shows(smaller: Case) -> bool:

@@ -1,4 +1,4 @@
-"""How much the cases exercise the model and each plugin, counted on kube-scheduler's answers."""
+"""Coverage of the model and of each plugin by the cases, counted on kube-scheduler's answers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tests.parity.forms import forms
 from tests.parity.responder import Answer, Case
 
 FILTERED, SCORED = "both", "scored differently"
-"""A filter says something where it lets one node pass and another not, a score where it prefers one to another."""
+"""A filter is covered by a case in which it passes one node and rejects another; a score, if two nodes differ."""
 
 _COLUMNS = ("accepted", "rejected", FILTERED, "rejected first", SCORED)
 
 
 class Coverage:
-    """Counts cases by plugin, and how they end."""
+    """Counts cases by plugin and by result."""
 
     def __init__(self, *, with_forms: bool = False) -> None:
         self._with_forms = with_forms  # they take longer to count than everything else
@@ -25,7 +25,7 @@ class Coverage:
         self.forms: Counter[str] = Counter()
 
     def add(self, case: Case, answer: Answer) -> None:
-        """Count one case and its answer."""
+        """Count a case and its answer."""
         self.forms.update(forms(case) if self._with_forms else ())
         self.outcomes["cases"] += 1
         self.outcomes["cycle failed"] += answer["error"] is not None
@@ -37,7 +37,7 @@ class Coverage:
         self._add_preemption(answer)
 
     def update(self, other: Coverage) -> None:
-        """Count what the other has counted, too."""
+        """Add the counts of the other."""
         for mine, its in (
             (self.cases, other.cases),
             (self.outcomes, other.outcomes),
@@ -72,7 +72,7 @@ class Coverage:
         self.outcomes["tied"] += len(preemption["tied"]) > 1
 
     def thin(self, least: int) -> list[str]:
-        """The plugins that say something in fewer cases, with how many."""
+        """The plugins with fewer covering cases, and their number of cases."""
         return [
             f"{plugin} ({count} cases {column})"
             for (plugin, column), count in sorted(self.cases.items())
@@ -80,7 +80,7 @@ class Coverage:
         ]
 
     def table(self) -> Iterator[str]:
-        """One line a plugin, one of the outcomes."""
+        """One line per plugin, and one line of outcomes."""
         yield f"{'cases in which':32}" + "".join(f"{column:>20}" for column in _COLUMNS)
         for plugin in sorted({plugin for plugin, _ in self.cases}):
             counts = (str(self.cases[plugin, column]) if (plugin, column) in self.cases else "" for column in _COLUMNS)
@@ -88,7 +88,7 @@ class Coverage:
         yield ", ".join(f"{outcome}: {count}" for outcome, count in sorted(self.outcomes.items()))
 
     def details(self) -> Iterator[str]:
-        """The number of nodes with each reason, then the number of cases with each form."""
+        """The number of nodes by reason, then the number of cases by form."""
         for (plugin, code, reason), count in sorted(self.reasons.items()):
             yield f"{count:>8}  {plugin}  {code}  {reason}"
         for form, count in sorted(self.forms.items()):

@@ -1,4 +1,4 @@
-"""Where two answers to a case differ."""
+"""The differences between two answers to a case."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.parity.generator.features import Family
 from tests.parity.responder import Answer
 
 ERROR = "error"
-"""The rule of a difference in whether the cycle fails."""
+"""The rule name of a difference in the error of the cycle."""
 
 BERTHS_OWN = frozenset({"NodeReady"})
 """Plugins that kube-scheduler has not. All nodes of the cases are ready: who says otherwise rejects first."""
@@ -18,7 +18,7 @@ BERTHS_OWN = frozenset({"NodeReady"})
 
 @dataclass(frozen=True)
 class Difference:
-    """One value that is not the same. `rule` says which rule of the model gave it, without the node."""
+    """A value that differs. `rule`: the rule of the model, without the node."""
 
     rule: str
     node: str
@@ -30,7 +30,7 @@ class Difference:
 
 
 def differences(family: Family, oracle: Answer, berth: Answer) -> list[Difference]:
-    """What this family compares, but for preemption: see preemption_differences."""
+    """The differences of this family, except preemption: see preemption_differences."""
     found = [*_error(oracle, berth), *_verdicts(oracle, berth)]
     if family is Family.SCORE:
         found.extend(_scores(oracle, berth))
@@ -38,13 +38,13 @@ def differences(family: Family, oracle: Answer, berth: Answer) -> list[Differenc
 
 
 def still_differ(found: list[Difference], rule: str) -> bool:
-    """Whether a smaller case shows what a larger one did. A side that fails differs in everything: it shows nothing."""
+    """Whether a smaller case has a difference in the rule. A failed side differs in everything and does not count."""
     rules = {difference.rule for difference in found}
     return rule in rules and (rule == ERROR or ERROR not in rules)
 
 
 def preemption_differences(oracle: Answer, berth: Answer) -> list[Difference]:
-    """Any of the tied nodes may be nominated; the order of victims is only fixed by their importance."""
+    """The differences of preemption. Any tied node may be nominated, and equal victims have no fixed order."""
     wanted = _mapping(oracle, "preemption")
     got = _mapping(berth, "preemption")
     found = [
@@ -60,7 +60,7 @@ def preemption_differences(oracle: Answer, berth: Answer) -> list[Difference]:
 
 
 def candidate(victims: Any) -> object:
-    """Of a candidate what is compared: victims in any order, and the budgets they violate."""
+    """The compared values of a candidate: victims in any order, and the number of budget violations."""
     if not isinstance(victims, Mapping):
         return None
     return sorted(victims.get("victims") or []), victims.get("numPDBViolations")
@@ -73,7 +73,7 @@ def _error(oracle: Answer, berth: Answer) -> Iterator[Difference]:
 
 
 def _head(error: Any) -> str | None:
-    """The part of an error that says which plugin failed where; the rest is Go's wording."""
+    """The part of an error with the plugin and its extension point; the rest is Go's wording."""
     return str(error).split(": ", 1)[0] if error else None
 
 
@@ -88,7 +88,7 @@ def _verdicts(oracle: Answer, berth: Answer) -> Iterator[Difference]:
 
 
 def _status(verdict: Any) -> tuple[object, list[str]] | None:
-    """Code and reasons. kube-scheduler gives the reasons of several extended resources in no fixed order."""
+    """Code and sorted reasons: kube-scheduler's order of extended resources is not fixed."""
     if not isinstance(verdict, Mapping):
         return None
     return verdict.get("code"), sorted(verdict.get("reasons") or [])
@@ -111,7 +111,7 @@ def _scores(oracle: Answer, berth: Answer) -> Iterator[Difference]:
 
 
 def _paired(ours: Any, theirs: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The values of both mappings by key, None where one lacks it."""
+    """The values of both mappings by key, None if a mapping lacks the key."""
     first, second = (mapping if isinstance(mapping, Mapping) else {} for mapping in (ours, theirs))
     for key in sorted({*first, *second}):
         yield key, first.get(key), second.get(key)

@@ -15,11 +15,11 @@ from tests.parity.differences import candidate
 from tests.parity.responder import Answer, Case
 
 MOST_ORDERS = 500
-"""Tried for one node: all orders of six equal pods are 720, and more are rare."""
+"""The maximum of orders to try for one node: six equal pods have 720, and more are rare."""
 
 
 def in_berths_order(case: Case, oracle: Answer, berth: Answer, ask: Callable[[Case], Answer]) -> Answer:
-    """The oracle's answer for an order of equal pods that gives Berth's candidates; as it was where there is none."""
+    """The oracle's answer for an order of equal pods with Berth's candidates, or its original answer."""
     wanted = (berth.get("preemption") or {}).get("candidates") or {}
     for node in sorted(wanted):
         if _candidate(oracle, node) == candidate(wanted[node]):
@@ -37,7 +37,7 @@ def _candidate(answer: Answer, node: str) -> object:
 
 
 def _orders(case: Case, node: str) -> Iterator[Case]:
-    """The case with equal pods of the node in other orders."""
+    """The case with other orders of the node's equal pods."""
     groups: defaultdict[object, list[int]] = defaultdict(list)
     for position, other in enumerate(case["objects"]):
         if other["kind"] == "Pod" and other["spec"].get("nodeName") == node:

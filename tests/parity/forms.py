@@ -1,4 +1,4 @@
-"""Which forms of the model the cases hold: operators, effects, fields and ways to write a quantity."""
+"""The forms of the model in the cases: operators, effects, fields and notations of quantities."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ENUMERATIONS = frozenset(
         "defaultingType",
     }
 )
-"""Fields of which every value counts."""
+"""Fields whose values are forms."""
 
 FIELDS = frozenset(
     {
@@ -64,7 +64,7 @@ FIELDS = frozenset(
         "ignoredResources",
     }
 )
-"""Fields of which only the presence counts."""
+"""Fields whose presence is a form."""
 
 RESOURCE_LISTS = frozenset({"requests", "limits", "allocatable", "overhead", "allocatedResources"})
 
@@ -72,7 +72,7 @@ _QUANTITY = re.compile(r"(?P<sign>[+-]?)(?P<number>[0-9.]+)(?P<suffix>[a-zA-Z]*)
 
 
 def forms(case: Case) -> set[str]:
-    """The forms that a case holds."""
+    """The forms in a case."""
     return set(_forms({"objects": case["objects"], "pod": case["pod"], "args": case["args"]}))
 
 

@@ -1,4 +1,4 @@
-"""Making a case small while it still shows what it shows."""
+"""Reduces a case while it keeps its difference."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tests.parity.responder import Case
 Path = tuple[str | int, ...]
 
 IDENTITY = frozenset({"apiVersion", "kind", "uid"})
-"""Left alone: without them an object is not smaller, only odd."""
+"""Fields to keep: without them an object is invalid, not smaller."""
 
 
 def minimise(case: Case, shows: Callable[[Case], bool]) -> Case:
-    """Drop objects, then fields, as long as something can be dropped."""
+    """Remove objects, then fields, until no part can be removed."""
     smaller = {**case, "objects": _fewest(case["objects"], lambda objects: shows({**case, "objects": objects}))}
     while True:
         before = smaller
@@ -28,7 +28,7 @@ def minimise(case: Case, shows: Callable[[Case], bool]) -> Case:
 
 
 def _fewest(items: list[Any], enough: Callable[[list[Any]], bool]) -> list[Any]:
-    """Leave out ever smaller parts of a list."""
+    """Remove smaller and smaller parts of a list."""
     size = len(items) // 2
     while size:
         start = 0
@@ -43,7 +43,7 @@ def _fewest(items: list[Any], enough: Callable[[list[Any]], bool]) -> list[Any]:
 
 
 def _paths(value: Any, at: Path = ()) -> Iterator[Path]:
-    """All places below the case's own fields, later items of a list first so that the others keep their places."""
+    """All paths below the case's fields, later items of a list first, so that paths of earlier ones stay valid."""
     if isinstance(value, dict):
         steps: list[tuple[str | int, Any]] = list(value.items())
     elif isinstance(value, list):
@@ -58,7 +58,7 @@ def _paths(value: Any, at: Path = ()) -> Iterator[Path]:
 
 
 def _without(case: Case, path: Path) -> Case | None:
-    """The case without what is at this path, unless it has gone with something else."""
+    """The case without the value at this path; None if the path does not exist."""
     smaller = copy.deepcopy(case)
     within: Any = smaller
     for step in path[:-1]:

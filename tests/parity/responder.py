@@ -15,11 +15,11 @@ Answer = dict[str, Any]
 
 
 class ResponderFailed(Exception):
-    """The program cannot be started, has ended, or writes something else than JSON."""
+    """The program cannot be started, has ended, or writes invalid JSON."""
 
 
 class Responder:
-    """A running program; cases go in and answers come out in the same order."""
+    """A running program that answers cases in their order."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
@@ -42,7 +42,7 @@ class Responder:
         return self.answer_all([orjson.dumps(case)])[0]
 
     def answer_all(self, lines: Sequence[bytes]) -> list[Answer]:
-        """The answers to all cases, given as JSON. They are written while answers are read: a pipe holds few."""
+        """The answers to all cases, given as JSON. A thread writes the cases meanwhile, because a pipe holds few."""
         writer = threading.Thread(target=self._write, args=(lines,))
         writer.start()
         answers = [self._read(index) for index in range(len(lines))]

@@ -18,7 +18,7 @@ Port = tuple[int, str]
 
 
 def add_containers(draw: Draw, features: frozenset[Feature], spec: dict[str, Any], *, modest: bool) -> None:
-    """Give a pod its containers. Modest pods ask for little, so that many fit."""
+    """Add containers to a pod. Modest pods have small requests, so that many fit."""
     demands = [container_demand(draw, features) for _ in range(1 if modest else draw.weighted({1: 5, 2: 3, 3: 1}))]
     init_demands: list[ContainerDemand] = []
     if Feature.INIT_CONTAINERS in features and draw.chance(0.4):

@@ -1,4 +1,4 @@
-"""What containers ask for, as amounts: written as quantities later, in whatever form."""
+"""Requests of containers as amounts, which are written as quantities later."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ContainerDemand:
 
 
 def container_demand(draw: Draw, features: frozenset[Feature], *, sidecar: bool = False) -> ContainerDemand:
-    """What one container asks for; a resource that is not asked for is not the same as zero."""
+    """The requests of one container; a missing resource differs from zero."""
     requests = {}
     if draw.chance(0.8):
         requests["cpu"] = draw.one_of(CPU)

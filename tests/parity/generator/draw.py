@@ -16,7 +16,7 @@ class Draw:
         self._random = random.Random(seed)
 
     def chance(self, probability: float) -> bool:
-        """True in this share of the draws."""
+        """True with this probability."""
         return self._random.random() < probability
 
     def between(self, least: int, most: int) -> int:
@@ -24,15 +24,15 @@ class Draw:
         return self._random.randint(least, most)
 
     def one_of(self, choices: Sequence[T]) -> T:
-        """One of the choices, all as likely."""
+        """One of the choices with equal probability."""
         return self._random.choice(choices)
 
     def weighted(self, choices: Mapping[T, float]) -> T:
-        """One of the keys, as likely as its weight says."""
+        """One of the keys with a probability by its weight."""
         return self._random.choices(tuple(choices), tuple(choices.values()))[0]
 
     def some_of(self, choices: Sequence[T], least: int, most: int) -> list[T]:
-        """Some of the choices, none twice."""
+        """Some distinct choices."""
         return self._random.sample(choices, min(self.between(least, most), len(choices)))
 
     def shuffled(self, items: Sequence[T]) -> list[T]:

@@ -1,4 +1,4 @@
-"""What a case is about: each case has some of the features, so that they meet in all combinations."""
+"""The features of a case: each case has some of them, so that all combinations occur."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.parity.generator.draw import Draw
 
 
 class Family(StrEnum):
-    """What the cases of a family are made to show."""
+    """The purpose of the cases of a family."""
 
     FILTER = "filter"
     SCORE = "score"

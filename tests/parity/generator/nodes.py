@@ -73,7 +73,7 @@ def _allocatable(draw: Draw, features: frozenset[Feature]) -> dict[str, str]:
 
 
 def _plenty(draw: Draw) -> dict[str, int]:
-    """Room for whatever a case's pods ask for."""
+    """Resources for all pods of a case."""
     return {
         "cpu": draw.one_of((16000, 24000, 32500)),
         "memory": draw.one_of((16, 24, 64)) * GI,
@@ -85,7 +85,7 @@ def _plenty(draw: Draw) -> dict[str, int]:
 
 
 def _little(draw: Draw) -> dict[str, int]:
-    """As much as a few pods ask for, and not always of everything."""
+    """Resources for a few pods; some may be missing."""
     amounts = {
         "cpu": draw.one_of((2000, 2500, 3000, 4500)),
         "memory": draw.one_of((2, 3, 4, 6)) * GI,

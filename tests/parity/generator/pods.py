@@ -1,4 +1,4 @@
-"""Pods: the one to place, and those that are already somewhere."""
+"""Pods: the pending pod, and pods on nodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Pod = dict[str, Any]
 
 @dataclass(frozen=True)
 class Setting:
-    """What the pods of a case have in common."""
+    """The common properties of the pods of a case."""
 
     family: Family
     features: frozenset[Feature]
@@ -34,7 +34,7 @@ class Setting:
 
 
 def pending(draw: Draw, setting: Setting) -> Pod:
-    """The pod that the case is about."""
+    """The pending pod of the case."""
     preempting = setting.family is Family.PREEMPTION
     pod = _pod(draw, setting, "pending", modest=draw.chance(0.9 if preempting else 0.6))
     spec, status = pod["spec"], pod["status"]

@@ -54,12 +54,12 @@ def _quantity(draw: Draw, name: str, amount: int) -> str:
 
 
 def milli(draw: Draw, amount: int) -> str:
-    """So many thousandths."""
+    """A quantity of this number of thousandths."""
     return draw.weighted(_FORMS_OF_MILLI)(draw, amount, -3)
 
 
 def whole(draw: Draw, amount: int) -> str:
-    """So many units."""
+    """A quantity of this number of units."""
     return draw.weighted(_FORMS_OF_WHOLE)(draw, amount, 0)
 
 
@@ -103,7 +103,7 @@ def _with_binary_suffix(draw: Draw, amount: int, _: int) -> str:
 
 
 def _odd(draw: Draw, digits: int, scale: int) -> str:
-    """What the grammar allows and nobody writes."""
+    """Unusual notations that the grammar allows."""
     plain = _plain(digits, scale)
     match draw.one_of(("sign", "zeros before", "zeros after", "point")):
         case "sign":

@@ -1,4 +1,4 @@
-"""What the kubelet and the controllers report of a placed pod."""
+"""The status of a placed pod from the kubelet and the controllers."""
 
 from __future__ import annotations
 
