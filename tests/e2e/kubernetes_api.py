@@ -69,10 +69,24 @@ def answers_readyz(server: str, ca_file: Path) -> bool:
             return False
 
 
+@dataclass(frozen=True)
+class Impersonated:
+    """Whom an administrator acts as, for the API server's admission; the rights are those of the groups."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+
+
 class KubernetesApi:
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials, impersonated: Impersonated | None = None) -> None:
         self._server = credentials.server
-        self._headers = {"Authorization": f"Bearer {credentials.token}", "Accept": "application/json"}
+        self._headers = urllib3.HTTPHeaderDict(
+            {"Authorization": f"Bearer {credentials.token}", "Accept": "application/json"}
+        )
+        if impersonated is not None:
+            self._headers["Impersonate-User"] = impersonated.user
+            for group in impersonated.groups:
+                self._headers.add("Impersonate-Group", group)
         self._pool = urllib3.PoolManager(ca_certs=str(credentials.ca_file), retries=False)
 
     def get(self, path: str) -> JsonObject:
@@ -119,10 +133,12 @@ class KubernetesApi:
         content_type: str = JSON,
         query: Mapping[str, str] | None = None,
     ) -> JsonObject:
+        headers = self._headers.copy()
+        headers["Content-Type"] = content_type
         answer = self._pool.request(
             method,
             f"{self._server}{path}?{urlencode(query or {})}",
-            headers={**self._headers, "Content-Type": content_type},
+            headers=headers,
             body=None if body is None else json.dumps(body).encode(),
         )
         if answer.status >= 300:

@@ -19,6 +19,8 @@ RESOURCES = {
     "RoleBinding": "rolebindings",
     "Secret": "secrets",
     "ServiceAccount": "serviceaccounts",
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
 }
 
 

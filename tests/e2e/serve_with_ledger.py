@@ -40,6 +40,12 @@ def ledger_document(ledgers: list[NodeLedger]) -> dict[str, Any]:
     }
 
 
+def ledger_in(file: Path) -> dict[str, Any]:
+    """By node, as `ledger_document` has it; empty while nothing is written."""
+    found: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
+    return found
+
+
 def _write(file: Path) -> None:
     while True:
         time.sleep(EVERY_SECONDS)

@@ -24,7 +24,7 @@ from .identities import counted_resources, identities, serve
 from .kubernetes_api import JsonObject, KubernetesApi
 from .label_priority import none_available
 from .scheduler_configuration import filter_prioritize_bind
-from .serve_with_ledger import ledger_document
+from .serve_with_ledger import ledger_document, ledger_in
 from .stack import DeployedStack
 
 RESOURCE = "example.com/slot"
@@ -86,8 +86,7 @@ class Serve:
 
     def ledger(self) -> dict[str, Any]:
         """The last written state."""
-        found: dict[str, Any] = json.loads(self._file.read_text()) if self._file.exists() else {}
-        return found
+        return ledger_in(self._file)
 
 
 class Stack:
