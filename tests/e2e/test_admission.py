@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ import yaml
 from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
+from berth.extender.bind import REASON_NAMESPACE, REASON_SCHEDULER
 from berth.reservations.ledger.entry import PodKey
 from berth.reservations.reconciler.reserved_pods import PodFound, PodTouched
 from berth.scheduling.managed_resources.configuration import ManagedResource
@@ -24,6 +26,7 @@ from berth.scheduling.managed_resources.device_annotation import annotation_of
 
 from .cluster import Cluster
 from .control_plane import ControlPlane, RunScheduler
+from .endpoint import Endpoint
 from .identities import counted_resources, identities, serve
 from .kubernetes_api import ApiError, Impersonated, JsonObject, KubernetesApi
 from .manifests import apply_manifests, read_manifests
@@ -297,12 +300,13 @@ def test_policies_have_the_names_of_the_example_configuration() -> None:
     assert yaml.safe_load(counted) == [name for resource in resources for name in resource.names]
 
 
-def test_berth_counts_binds_and_confirms_with_all_policies_in_force(
+def test_berth_counts_binds_and_confirms_its_pods_with_all_policies_in_force(
     control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
 ) -> None:
     file = tmp_path / "ledger.json"
     command = (sys.executable, "-m", "tests.e2e.serve_with_ledger", file)
-    with serve(control_plane, tmp_path, document=CONFIGURATION.read_text(), command=command) as berth:
+    document = f"{CONFIGURATION.read_text()}\nbind: {{schedulerNames: [default-scheduler], namespaces: [default]}}\n"
+    with serve(control_plane, tmp_path, document=document, command=command) as berth:
         node = cluster.create_node("gpu", {"nvidia.com/gpu.count": "1", "nvidia.com/gpu.memory": "8000"})
         _wait_until("the node has a ledger", lambda: node in ledger_in(file), LEDGERS_SECONDS)
         extender = filter_prioritize_bind(berth.url_prefix)
@@ -311,6 +315,15 @@ def test_berth_counts_binds_and_confirms_with_all_policies_in_force(
         for pod in pods:
             assert cluster.wait_until_assigned(pod) == node
             assert cluster.object(pod)["metadata"]["annotations"][DEVICE] == "0"
+        # A caller with a client credential reaches no pod of another scheduler or namespace.
+        others = [
+            (cluster.create_pod("other", scheduler="nobody", extended={MEMORY: "1"}), REASON_SCHEDULER),
+            (cluster.create_pod("agent", namespace="kube-system", scheduler="default-scheduler"), REASON_NAMESPACE),
+        ]
+        for pod, reason in others:
+            request = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node}
+            answer = Endpoint(berth.url_prefix).post("bind", json.dumps(request).encode())
+            assert answer.json() == {"Error": reason}
         # Another's word on the device changes neither the pod nor what is counted.
         with pytest.raises(ApiError, match="cannot be changed"):
             KubernetesApi(control_plane.credentials()).patch(

@@ -41,7 +41,9 @@ def pod_unread(cause: str = "the API server did not answer in time", seconds: fl
 class ScriptedBinder(PodBinder):
     """Takes the steps in order and fails on any other call. A step lasts as long as it says, by the given clock."""
 
-    def __init__(self, *steps: Step, clock: HandDrivenClock | None = None) -> None:
+    def __init__(self, *steps: Step, clock: HandDrivenClock | None = None, scheduler: str = "") -> None:
+        """scheduler: the pod's schedulerName."""
+        self._content: dict[str, object] = {"spec": {"schedulerName": scheduler}} if scheduler else {}
         self._steps = list(steps)
         self._clock = clock or HandDrivenClock()
         self.bindings: list[Binding] = []
@@ -65,7 +67,7 @@ class ScriptedBinder(PodBinder):
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
         found = self.assignment(namespace, pod_name, timeout)
-        return FoundPod(found, "", False, {}) if isinstance(found, Assignment) else found
+        return FoundPod(found, "", False, self._content) if isinstance(found, Assignment) else found
 
     def _next(self, call: str, timeout: float) -> Created | Assignment | Refused | Unanswered:
         self.timeouts.append(timeout)

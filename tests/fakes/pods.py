@@ -46,6 +46,7 @@ class StoredPod:
             "kind": "Pod",
             "metadata": metadata,
             "spec": {
+                "schedulerName": "default-scheduler",
                 "nodeName": self.node,
                 "containers": [{"name": "main", "resources": {"requests": dict(self.requests)}}],
             },

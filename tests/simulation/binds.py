@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.bind import CountedResources, Deadline, bind
+from berth.extender.bind import EVERY_POD, CountedResources, Deadline, bind
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.bind.reservations import LedgerReservations
@@ -22,6 +22,7 @@ from berth.reservations.ledger.table import NotWritten, TableUnavailable, Writte
 from berth.reservations.reconciler.expiry import Expiry
 from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
 from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
@@ -223,7 +224,9 @@ class BindWorld:
 
     # ---------------------------------------------------------------------------------------------------- the actors
 
-    def bind(self, name: str, uid: str, node: str, wire: Wire | None = None) -> BindOutcome | None:
+    def bind(
+        self, name: str, uid: str, node: str, wire: Wire | None = None, limits: BindConfiguration = EVERY_POD
+    ) -> BindOutcome | None:
         """One call of bind; None if its process died."""
         wire = wire or Wire()
         reservations = LedgerReservations(
@@ -233,7 +236,7 @@ class BindWorld:
         deadline = Deadline(HTTP_TIMEOUT - 1, self.clock)
         binding = Binding("ml", name, uid, node)
         try:
-            outcome = bind(binding, binder, deadline, CountedResources(COUNTING, reservations)).outcome
+            outcome = bind(binding, binder, deadline, CountedResources(COUNTING, reservations), limits).outcome
         except Died:
             return None
         if outcome in (BindOutcome.BOUND, BindOutcome.ALREADY_BOUND):

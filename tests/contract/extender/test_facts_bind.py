@@ -8,11 +8,13 @@ from threading import Event
 from time import monotonic
 from typing import Any
 
+import orjson
 import pytest
 
-from berth.extender.bind import Deadline, answer_bind
+from berth.extender.bind import REASON_NAMESPACE, REASON_SCHEDULER, BindRules, Deadline, answer_bind
 from berth.extender.outcomes import BindOutcome
 from berth.extender.reply import Reply
+from berth.scheduling.configuration.bind import BindConfiguration
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, verified_kubernetes
@@ -272,3 +274,89 @@ def test_fact_23_an_api_server_that_does_not_answer_ends_a_second_before_http_ti
     released.set()
     assert answer.error == (f"the API server did not confirm the binding: {kubernetes.host} did not answer in time")
     assert elapsed < 1.5
+
+
+OURS = {"schedulerNames": ["berth-scheduler"]}
+ML = {"namespaces": ["ml", "web"]}
+
+
+@pytest.mark.parametrize(
+    ("limits", "scheduler", "steps", "outcome", "error"),
+    [
+        pytest.param({}, "x", [created()], BindOutcome.BOUND, "", id="without limits the pod is not read"),
+        pytest.param(
+            OURS, "berth-scheduler", [pod_on(""), created()], BindOutcome.BOUND, "", id="a scheduler that is listed"
+        ),
+        pytest.param(OURS, "x", [pod_on("")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="another scheduler"),
+        pytest.param(OURS, "", [pod_on("")], BindOutcome.NOT_COVERED, REASON_SCHEDULER, id="no scheduler"),
+        pytest.param(
+            OURS,
+            "x",
+            [pod_on("n20")],
+            BindOutcome.NOT_COVERED,
+            REASON_SCHEDULER,
+            id="where another scheduler's pod is, is not told",
+        ),
+        pytest.param(
+            OURS,
+            "berth-scheduler",
+            [pod_on("n10")],
+            BindOutcome.ALREADY_BOUND,
+            "",
+            id="a repeated bind needs no second Binding",
+        ),
+        pytest.param(
+            OURS,
+            "x",
+            [pod_on("", uid="another")],
+            BindOutcome.POD_GONE,
+            'pod "train-0" was replaced by another of that name',
+            id="a pod that was replaced",
+        ),
+        pytest.param(
+            OURS,
+            "",
+            [pod_missing()],
+            BindOutcome.POD_GONE,
+            'pods "train-0" not found',
+            id="a pod that is gone",
+        ),
+        pytest.param(
+            OURS,
+            "",
+            [pod_unread("no answer")],
+            BindOutcome.UNANSWERED,
+            "the API server did not confirm the binding: no answer",
+            id="a pod that cannot be read is not bound",
+        ),
+        pytest.param(ML, "x", [created()], BindOutcome.BOUND, "", id="for a namespace nothing is read"),
+        pytest.param(
+            {"namespaces": ["web"]}, "x", [], BindOutcome.NOT_COVERED, REASON_NAMESPACE, id="another namespace"
+        ),
+        pytest.param(
+            OURS | {"namespaces": ["web"]},
+            "berth-scheduler",
+            [],
+            BindOutcome.NOT_COVERED,
+            REASON_NAMESPACE,
+            id="both have to cover the pod",
+        ),
+    ],
+)
+def test_binds_only_pods_that_the_configuration_covers(
+    limits: dict[str, list[str]], scheduler: str, steps: list[Step], outcome: BindOutcome, error: str
+) -> None:
+    clock = HandDrivenClock(0)
+    binder = ScriptedBinder(*steps, clock=clock, scheduler=scheduler)
+    rules = BindRules(limits=BindConfiguration.model_validate(limits))
+    reply = answer_bind(body_of(binding()), binder, Deadline(4.0, clock), rules)
+    assert binder.finished
+    assert (reply.outcome, orjson.loads(reply.body)) == (outcome, {"Error": error})
+
+
+def test_reads_no_pod_after_the_deadline_when_schedulers_are_limited() -> None:
+    clock = HandDrivenClock(0)
+    binder = ScriptedBinder(clock=clock)
+    rules = BindRules(limits=BindConfiguration.model_validate(OURS))
+    reply = answer_bind(body_of(binding()), binder, Deadline(0, clock), rules)
+    assert reply.outcome is BindOutcome.UNANSWERED

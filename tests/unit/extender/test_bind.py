@@ -8,6 +8,7 @@ import pytest
 
 from berth.extender.outcomes import BindOutcome
 from berth.reservations.ledger.entry import EntryState
+from berth.scheduling.configuration.bind import BindConfiguration
 from tests.simulation.binds import CAPACITY, GPU_MEMORY, LICENCE, BindWorld, Fault, Wire
 
 POD, UID = "train-0", "uid-1"
@@ -37,6 +38,34 @@ def test_makes_few_calls_when_uncontended(requests: Mapping[str, str], calls: li
     world, wire = world_with(requests), Wire()
     assert world.bind(POD, UID, "n1", wire) is BindOutcome.BOUND
     assert wire.calls == calls
+
+
+@pytest.mark.parametrize(
+    ("limits", "outcome", "calls"),
+    [
+        pytest.param(
+            {"schedulerNames": ["default-scheduler"]},
+            BindOutcome.BOUND,
+            ["GET", "PutItem", "UpdateItem", "Binding"],
+            id="a scheduler that is listed costs no second read",
+        ),
+        pytest.param({"schedulerNames": ["x"]}, BindOutcome.NOT_COVERED, ["GET"], id="another scheduler"),
+        pytest.param({"namespaces": ["x"]}, BindOutcome.NOT_COVERED, [], id="another namespace"),
+    ],
+)
+def test_reserves_nothing_when_configuration_does_not_cover_pod(
+    limits: Mapping[str, list[str]], outcome: BindOutcome, calls: list[str]
+) -> None:
+    world, wire = world_with({LICENCE: "2"}), Wire()
+    assert world.bind(POD, UID, "n1", wire, BindConfiguration.model_validate(limits)) is outcome
+    assert wire.calls == calls
+
+
+def test_reads_pod_once_when_scheduler_is_listed_and_nothing_is_counted() -> None:
+    world, wire = world_with({"cpu": "1"}), Wire()
+    limits = BindConfiguration.model_validate({"schedulerNames": ["default-scheduler"]})
+    assert world.bind(POD, UID, "n1", wire, limits) is BindOutcome.BOUND
+    assert wire.calls == ["GET", "Binding"]
 
 
 def test_writes_entry_to_ledger_and_device_to_pod() -> None:

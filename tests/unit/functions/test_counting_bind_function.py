@@ -11,6 +11,7 @@ import boto3
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.extender.bind import REASON_SCHEDULER
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.ledger import new_ledger
 from tests.builders.kubeconfigs import kubeconfig_for
@@ -89,6 +90,25 @@ def test_makes_one_get_two_writes_and_one_binding_when_warm(
     found = ledger.node("n10")
     assert found is not None
     assert set(found.entries) == {"uid-train-0", "uid-train-1"}
+
+
+def test_makes_one_get_and_one_binding_when_schedulers_are_limited(
+    load_function: Callable[..., Callable[..., Any]],
+    kubernetes: KubernetesOnLoopback,
+    ledger: DynamoDBLedgerTable,
+    operations: list[str],
+    tmp_path: Path,
+) -> None:
+    kubernetes.pods["ml", "train-1"]["spec"]["schedulerName"] = "berth-scheduler"
+    limits = json.dumps({"bind": {"schedulerNames": ["berth-scheduler"]}})
+    handler = load(load_function, kubernetes, ledger, tmp_path, limits)
+    assert call(handler, body_of(binding("train-0", uid="uid-train-0")), "bind").error == REASON_SCHEDULER
+    assert [request.method for request in kubernetes.requests] == ["GET"]
+    operations.clear()
+    kubernetes.requests.clear()
+    assert call(handler, body_of(binding("train-1", uid="uid-train-1")), "bind").error == ""
+    assert operations == []
+    assert [request.method for request in kubernetes.requests] == ["GET", "POST"]
 
 
 def test_makes_one_binding_when_nothing_is_counted(

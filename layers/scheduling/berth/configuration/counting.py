@@ -1,4 +1,4 @@
-"""The counted resources of the applied configuration, for bind. It reads the configuration at intervals only."""
+"""What the applied configuration says for bind: counted resources and limits. It is read at intervals only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.dynamodb_errors import TableUnavailable
-from berth.extender.bind import CountedResources
+from berth.extender.bind import BindRules, CountedResources
 from berth.extender.ports import Reservations
 from berth.lease.clock import Clock, Instant
 
@@ -31,10 +31,10 @@ class CountingConfiguration:
         self._reservations = reservations
         self._clock = clock
         self._warn = warn
-        self._last: tuple[CountedResources | None, Instant] | None = None
+        self._last: tuple[BindRules, Instant] | None = None
 
-    def current(self) -> CountedResources | None:
-        """None where nothing is counted. While the table is unavailable, the last known configuration counts.
+    def current(self) -> BindRules:
+        """The rules in force. While the table is unavailable, those of the last known configuration.
 
         Raises TableUnavailable and ConfigurationInvalid where none is known yet: a bind that does not count could
         assign a resource twice.
@@ -43,15 +43,17 @@ class CountingConfiguration:
         if last is not None and now.longest_since(last[1]) < REFRESH_SECONDS:
             return last[0]
         try:
-            counted = self._read()
+            rules = self._read()
         except (TableUnavailable, ConfigurationInvalid) as error:
             if last is None:
                 raise
             self._warn(f"{error}; what was counted before is counted")
-            counted = last[0]
-        self._last = counted, now
-        return counted
+            rules = last[0]
+        self._last = rules, now
+        return rules
 
-    def _read(self) -> CountedResources | None:
-        counting = self._configurations.at(self._read_hash()).policy.counting
-        return CountedResources(counting, self._reservations) if counting.counts else None
+    def _read(self) -> BindRules:
+        configured = self._configurations.at(self._read_hash())
+        counting = configured.policy.counting
+        counted = CountedResources(counting, self._reservations) if counting.counts else None
+        return BindRules(counted, configured.bind)

@@ -14,6 +14,7 @@ from threading import Lock
 
 from pydantic import ValidationError
 
+from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration, validation_messages
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.policy import Policy
@@ -50,11 +51,12 @@ class Configured:
 
     policy: Policy
     node_cache: NodeCacheConfiguration
+    bind: BindConfiguration
 
     @classmethod
     def of(cls, configuration: BerthConfiguration) -> Configured:
         """Build the policy."""
-        return cls(configuration.policy(), configuration.node_cache)
+        return cls(configuration.policy(), configuration.node_cache, configuration.bind)
 
 
 class Configurations:

@@ -3,12 +3,15 @@
 Plain bind: POST the Binding. When the API server does not answer, or answers with a conflict, GET the pod: it shows
 whether the Binding was created. If the pod is still unbound after a lost answer, POST once more.
 
+Where the configuration limits bind to some schedulers, the plain bind begins with a GET of the pod, too.
+
 Counted bind: GET the pod (the request has no spec), reserve, POST the Binding with the pod's resourceVersion as
 precondition. After a lost answer or a conflict, begin again with the GET.
 
 Guarantees:
 - An empty `Error` means that the pod with this UID is bound to this node.
 - A counted pod is bound only while the node's ledger has an entry that covers its request.
+- A pod that `bind` of the configuration does not cover is never bound.
 - The call ends before its deadline. A repeated call for the same pod and node has the same effect as one call.
 
 Not guaranteed: after UNANSWERED the Binding may still be created. The reservation then stays in the ledger. The
@@ -35,6 +38,7 @@ from berth.extender.ports import (
 )
 from berth.extender.reply import Reply, error_reply, reply
 from berth.extender.wire import decode_object
+from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.fields.reading import Unreadable
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
@@ -48,6 +52,8 @@ NOT_FOUND = 404
 CONFLICT = 409
 
 DEADLINE_PASSED = "the deadline was over before the API server was asked"
+REASON_NAMESPACE = "bind.namespaces of Berth's configuration does not list the pod's namespace"
+REASON_SCHEDULER = "bind.schedulerNames of Berth's configuration does not list the pod's scheduler"
 
 # After these answers to a Binding, the pod has to be read: it may be bound, or may be bound again.
 _OPEN = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
@@ -77,14 +83,26 @@ class CountedResources:
     reservations: Reservations
 
 
-def answer_bind(
-    body: str | bytes, binder: PodBinder, deadline: Deadline, counted: CountedResources | None = None
-) -> Reply:
-    """ExtenderBindingResult: an empty Error means that the pod is on the node. counted: None counts nothing."""
+EVERY_POD = BindConfiguration()
+
+
+@dataclass(frozen=True, slots=True)
+class BindRules:
+    """Of the configuration in force. counted: None counts nothing. limits: which pods may be bound."""
+
+    counted: CountedResources | None = None
+    limits: BindConfiguration = EVERY_POD
+
+
+NO_RULES = BindRules()
+
+
+def answer_bind(body: str | bytes, binder: PodBinder, deadline: Deadline, rules: BindRules = NO_RULES) -> Reply:
+    """ExtenderBindingResult: an empty Error means that the pod is on the node."""
     binding = _read_binding(body)
     if isinstance(binding, Failure):
         return failed(binding)
-    result = bind(binding, binder, deadline, counted)
+    result = bind(binding, binder, deadline, rules.counted, rules.limits)
     return reply(
         {"Error": result.reason},
         result.outcome,
@@ -99,11 +117,59 @@ def failed(failure: Failure) -> Reply:
 
 
 def bind(
-    binding: Binding, binder: PodBinder, deadline: Deadline, counted: CountedResources | None = None
+    binding: Binding,
+    binder: PodBinder,
+    deadline: Deadline,
+    counted: CountedResources | None = None,
+    limits: BindConfiguration = EVERY_POD,
 ) -> BindResult:
     """Bind the pod; the reason of a failure is the API server's own text where it gave one."""
-    result = None if counted is None else _CountedBind(binding, binder, deadline, counted).run()
+    # A Binding names the namespace of its pod, so there is nothing to read.
+    if not limits.covers_namespace(binding.namespace):
+        return BindResult(BindOutcome.NOT_COVERED, REASON_NAMESPACE)
+    pods = _UnboundPods(binding, binder, deadline, limits)
+    result = None
+    if counted is not None:
+        result = _CountedBind(binding, binder, deadline, counted, pods).run()
+    elif limits.scheduler_names is not None:
+        result = pods.refusal()
     return result or _plain_bind(binding, binder, deadline)
+
+
+class _UnboundPods:
+    """The pod of one call at the API server."""
+
+    def __init__(self, binding: Binding, binder: PodBinder, deadline: Deadline, limits: BindConfiguration) -> None:
+        self._binding = binding
+        self._binder = binder
+        self._deadline = deadline
+        self._limits = limits
+
+    def read(self) -> FoundPod | BindResult:
+        """The pod while it can still be bound; otherwise how the bind ended."""
+        binding = self._binding
+        # Half of the time left: what follows needs the other half.
+        found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
+        if not isinstance(found, FoundPod):
+            result = _result_of_assignment(binding, found)
+            assert result is not None
+            return result
+        # Before the rest: for a pod that is not covered, a caller does not learn where it is.
+        if found.assignment.pod_uid == binding.pod_uid and not self._limits.covers_scheduler(_scheduler_of(found)):
+            return BindResult(BindOutcome.NOT_COVERED, REASON_SCHEDULER)
+        return _result_of_assignment(binding, found.assignment) or found
+
+    def refusal(self) -> BindResult | None:
+        """One read. None: the pod can be bound. Its scheduler never changes, and the Binding has its UID."""
+        if not self._deadline.remaining():
+            return _unanswered(DEADLINE_PASSED)
+        found = self.read()
+        return found if isinstance(found, BindResult) else None
+
+
+def _scheduler_of(found: FoundPod) -> str:
+    spec = found.content.get("spec")
+    return str(spec.get("schedulerName") or "") if isinstance(spec, dict) else ""
 
 
 # ----------------------------------------------------------------------------------------------------------- plain bind
@@ -138,7 +204,10 @@ def _plain_bind(binding: Binding, binder: PodBinder, deadline: Deadline) -> Bind
 class _CountedBind:
     """One call of a counted bind."""
 
-    def __init__(self, binding: Binding, binder: PodBinder, deadline: Deadline, counted: CountedResources) -> None:
+    def __init__(
+        self, binding: Binding, binder: PodBinder, deadline: Deadline, counted: CountedResources, pods: _UnboundPods
+    ) -> None:
+        self._pods = pods
         self._binding = binding
         self._binder = binder
         self._deadline = deadline
@@ -172,21 +241,17 @@ class _CountedBind:
         return last if isinstance(last, BindResult) else result
 
     def _read_unbound_pod(self) -> FoundPod | BindResult:
-        """The pod while it can still be bound; otherwise how the bind ended."""
-        binding = self._binding
-        # Half of the time left: the reservation and the Binding need the other half.
-        found = self._binder.pod(binding.namespace, binding.pod_name, self._deadline.remaining() / 2)
-        result = _result_of_assignment(binding, found.assignment if isinstance(found, FoundPod) else found)
-        if result is None and isinstance(found, FoundPod) and found.is_deleting:
+        """The pod while it can still be bound; otherwise how the bind ended. Releases a reservation without use."""
+        found = self._pods.read()
+        if isinstance(found, FoundPod):
+            if not found.is_deleting:
+                return found
+            self._release_pod()
             # The API server refuses its Binding with these words.
-            reason = f"pod {binding.pod_name} is being deleted, cannot be assigned to a host"
-            result = BindResult(BindOutcome.REFUSED, reason)
+            reason = f"pod {self._binding.pod_name} is being deleted, cannot be assigned to a host"
+            return BindResult(BindOutcome.REFUSED, reason)
+        if found.outcome in _NEVER_BOUND:
             self._release_pod()
-        elif result is not None and result.outcome in _NEVER_BOUND:
-            self._release_pod()
-        if result is not None:
-            return result
-        assert isinstance(found, FoundPod)
         return found
 
     def _demands(self, pod: FoundPod) -> tuple[Demand, ...] | Unreadable:

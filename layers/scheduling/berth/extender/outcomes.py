@@ -25,6 +25,7 @@ class PrioritizeOutcome(StrEnum):
 class BindOutcome(StrEnum):
     """Outcomes of bind. Only BOUND and ALREADY_BOUND leave the pod on the node.
 
+    NOT_COVERED: the configuration's `bind` does not list the pod's namespace or scheduler.
     The last five occur only for pods that request counted resources. INSUFFICIENT: the node has too little left.
     NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. CONTENDED: others changed the pod or the
     ledger at every attempt. UNREADABLE: the pod's request is not a valid amount.
@@ -36,6 +37,7 @@ class BindOutcome(StrEnum):
     POD_GONE = "pod-gone"
     REFUSED = "refused"
     UNANSWERED = "unanswered"
+    NOT_COVERED = "not-covered"
     INSUFFICIENT = "insufficient"
     NO_LEDGER = "no-ledger"
     CONTENDED = "contended"

@@ -36,6 +36,23 @@ def test_configuration_has_exemption() -> None:
     assert policy.feasibility(pod(namespace="kube-system"), ["a"], snapshot).feasible == []
 
 
+@pytest.mark.parametrize(
+    ("bind", "scheduler", "namespace", "covered"),
+    [
+        pytest.param({}, "any", "any", (True, True), id="all without a list"),
+        pytest.param({"schedulerNames": ["a", "b"]}, "b", "any", (True, True), id="a scheduler of the list"),
+        pytest.param({"schedulerNames": ["a", "b"]}, "c", "any", (False, True), id="another scheduler"),
+        pytest.param({"namespaces": ["ml"]}, "any", "ml", (True, True), id="a namespace of the list"),
+        pytest.param({"namespaces": ["ml"]}, "any", "web", (True, False), id="another namespace"),
+    ],
+)
+def test_bind_covers_the_pods_of_the_listed_schedulers_and_namespaces(
+    bind: dict[str, object], scheduler: str, namespace: str, covered: tuple[bool, bool]
+) -> None:
+    limits = BerthConfiguration.model_validate({"bind": bind}).bind
+    assert (limits.covers_scheduler(scheduler), limits.covers_namespace(namespace)) == covered
+
+
 def test_a_document_survives_the_way_through_an_environment_variable() -> None:
     document = BerthConfiguration.model_validate(
         {"apiVersion": "berth.dev/v1alpha1", "pluginConfig": [LABEL], "exempt": {"daemonSets": False}}
@@ -215,6 +232,12 @@ def test_scales_scores_by_setting(scores: str, wanted: list[int]) -> None:
             ("pluginConfig", 0, "args"),
             "valid dictionary",
             id="arguments that are no mapping",
+        ),
+        pytest.param(
+            {"bind": {"namespaces": []}}, ("bind", "namespaces"), "at least 1 item", id="a list that covers nothing"
+        ),
+        pytest.param(
+            {"bind": {"schedulerNames": "a"}}, ("bind", "schedulerNames"), "valid frozenset", id="a name for a list"
         ),
         pytest.param([], (), "valid dictionary", id="no mapping"),
     ],

@@ -1,4 +1,4 @@
-"""The bind function's endpoint: it connects to the cluster, reads which resources are counted, and answers."""
+"""The bind function's endpoint: it connects to the cluster, reads counted resources and limits, and answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 from berth.configuration.counting import CountingConfiguration
 from berth.configuration.store import ConfigurationInvalid
-from berth.extender.bind import Deadline, answer_bind, failed
+from berth.extender.bind import NO_RULES, Deadline, answer_bind, failed
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.reply import Reply
 from berth.nodecache.feed.cluster import ClusterUnavailable
@@ -26,21 +26,21 @@ def bind_endpoint(settings: BindSettings) -> Endpoint:
 
 
 class BindHandler:
-    """Binds in the cluster that the settings name. `counted`: None where the function has no ledger."""
+    """Binds in the cluster that the settings name. `configuration`: None where the function has no ledger."""
 
-    def __init__(self, settings: BindSettings, counted: CountingConfiguration | None) -> None:
+    def __init__(self, settings: BindSettings, configuration: CountingConfiguration | None) -> None:
         self._settings = settings
-        self._counted = counted
+        self._configuration = configuration
 
     def answer(self, body: str | bytes) -> Reply:
         """ExtenderBindingArgs in, ExtenderBindingResult out, within the scheduler's httpTimeout."""
         deadline = Deadline(self._settings.http_timeout - RESERVE_SECONDS, time.monotonic)
         try:
-            counted = None if self._counted is None else self._counted.current()
+            rules = NO_RULES if self._configuration is None else self._configuration.current()
             binder = connect(self._settings).binder
         except ClusterUnavailable as error:
             return failed(Failure(FailureOutcome.CLUSTER_UNAVAILABLE, str(error)))
         except (TableUnavailable, ConfigurationInvalid) as error:
             reason = f"Berth does not know which resources are counted: {error}"
             return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, reason))
-        return answer_bind(body, binder, deadline, counted)
+        return answer_bind(body, binder, deadline, rules)

@@ -18,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.configuration.plugin_config import (
     PluginConfig,
@@ -148,6 +149,7 @@ class BerthConfiguration(_Document):
     profiles: dict[str, ProfileName] = Field(default_factory=dict)
     plugin_config: PluginConfigs = Field(default=(), alias="pluginConfig")
     exempt: Exemption = Exemption()
+    bind: BindConfiguration = BindConfiguration()
     preemption: PreemptionConfiguration = PreemptionConfiguration()
     unresolvable: Unresolvable = Unresolvable.ALWAYS
     managed_resources: ManagedResources = Field(default=(), alias="managedResources")
