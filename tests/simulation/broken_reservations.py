@@ -72,13 +72,19 @@ def reserved_counts_as_over_when_no_pod_is_published(monkeypatch: pytest.MonkeyP
 
 
 def watchers_of_one_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A deposed one writes what it believes, and nothing refuses it."""
+    """No watcher registers its epoch. A deposed one writes what it believes, and nothing refuses it."""
     made = Reconciler.__init__
 
     def first(self, table, pods, counting, epoch, *rest, **named):
         made(self, table, pods, counting, 1, *rest, **named)
+        self._rebuild.is_registered = True
 
     monkeypatch.setattr(Reconciler, "__init__", first)
+
+
+def later_epoch_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leadership below the epoch of the ledger resigns, and so does each one after it: nothing is reconciled."""
+    monkeypatch.setattr(Rebuild, "record_epoch", lambda self, later: None)
 
 
 def ledgers_are_not_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,6 +132,7 @@ BROKEN: dict[str, Break] = {
         confirmed_without_a_look_at_what_is_published,
         reserved_counts_as_over_when_no_pod_is_published,
         watchers_of_one_epoch,
+        later_epoch_is_not_recorded,
         ledgers_are_not_claimed,
         closed_before_it_is_confirmed,
         rebuilt_without_touching_anybody,

@@ -84,9 +84,33 @@ def deposed_watcher_adopts_who_is_gone() -> None:
     harness.cluster.delete("a")
     harness.publish()
     successor = harness.lead()
-    harness.run(successor, 3)
-    harness.run(deposed, 3)
+    harness.run(successor, 0.5)
+    harness.run(deposed, 0.2)  # before it reads the marker again, which would tell it
     harness.run(successor, EXPIRY)
+    assert not harness.states(), "what nobody has is held"
+
+
+def head_item_is_lost_at_a_high_epoch() -> None:
+    """A new head begins at epoch 0. The marker is as a release left it that did not register epochs."""
+    harness = _watching()
+    before = harness.lead(epoch=40)
+    harness.run(before, 1)
+    binding = _reserved(harness)
+    _arrives(harness, binding)
+    harness.publish(before)
+    harness.run(before, 1)
+    harness.cluster.delete("a")
+    harness.publish()
+    seen = harness.table.marker()
+    assert seen is not None
+    harness.table.put_marker(replace(seen, epoch=0, nonce="older release"), seen)
+
+    epoch = 0
+    for _ in range(3):
+        leader = harness.lead(epoch=epoch)
+        harness.run(leader, EXPIRY)
+        marker = harness.table.marker()
+        epoch = 0 if marker is None else marker.epoch + 1
     assert not harness.states(), "what nobody has is held"
 
 
@@ -155,6 +179,7 @@ SCENARIOS = (
     late_binding_after_a_confirmation_of_nothing,
     another_attempt_between_touch_and_release,
     deposed_watcher_adopts_who_is_gone,
+    head_item_is_lost_at_a_high_epoch,
     end_before_the_visit,
     late_binding_after_a_rebuild,
 )

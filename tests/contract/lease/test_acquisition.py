@@ -99,6 +99,49 @@ class TestUpstreamAcquire:
         }
 
 
+class TestEpochFloor:
+    """A store that outlives the head item, and is fenced by epoch, names the least epoch of a new term."""
+
+    @pytest.mark.parametrize(
+        ("item", "floor", "epoch"),
+        [
+            pytest.param(None, 0, 0, id="no item and no floor"),
+            pytest.param(None, 7, 7, id="an item that was lost"),
+            pytest.param({"version": 1}, 7, 7, id="an item without a record"),
+            pytest.param(stored_lease("", lease_transitions=4), 7, 7, id="a record below the floor"),
+            pytest.param(stored_lease("", lease_transitions=6), 7, 7, id="a record just below the floor"),
+            pytest.param(stored_lease("", lease_transitions=7), 7, 8, id="a record at the floor"),
+            pytest.param(stored_lease("", lease_transitions=90), 7, 91, id="a record above the floor"),
+            pytest.param(stored_lease("baz", lease_transitions=4), 7, 4, id="a claim of its own keeps its epoch"),
+        ],
+    )
+    def test_takes_an_epoch_that_is_not_below_the_floor(
+        self, store: LeaseStore, item: Any, floor: int, epoch: int
+    ) -> None:
+        if item is not None:
+            store.put(item)
+        baz = Contender(store, "baz", epoch_floor=lambda: floor)
+        assert baz.step() is BECAME_LEADER
+        assert holder(store) == ("baz", epoch)
+        fence = baz.fence()
+        assert fence is not None
+        assert fence.lease_transitions == epoch
+
+    def test_reads_the_floor_for_a_claim_only(self, store: LeaseStore) -> None:
+        reads: list[int] = []
+
+        def floor() -> int:
+            reads.append(1)
+            return 7
+
+        store.put(stored_lease("bing"))
+        baz = Contender(store, "baz", epoch_floor=floor)
+        assert baz.step() is HELD
+        assert not reads
+        baz.lead()
+        assert len(reads) == 1
+
+
 class TestExpiry:
     """When another's lease has ended: by this candidate's own clocks, from its own first look."""
 

@@ -29,6 +29,7 @@ class Contender:
         handover: Handover | None = None,
         clock: EnvironmentClock | None = None,
         random: Callable[[], float] = lambda: 0.0,
+        epoch_floor: Callable[[], int] = lambda: 0,
     ) -> None:
         self.store = store
         self.clock = clock or EnvironmentClock()
@@ -43,6 +44,7 @@ class Contender:
             random,
             LeaderCallbacks(self._started, self._stopped, self._new_leader),
             handover,
+            epoch_floor,
         )
 
     def step(self) -> ElectionOutcome:

@@ -86,12 +86,15 @@ class Acquisition:
         observed: ObservedRecord,
         clock: Clock,
         random: Callable[[], float],
+        epoch_floor: Callable[[], int],
     ) -> None:
+        """epoch_floor: the least epoch of a new term; called before each claim of one."""
         self._lock = lock
         self._candidate = candidate
         self._observed = observed
         self._clock = clock
         self._random = random
+        self._epoch_floor = epoch_floor
         self.claimed = False
 
     def attempt(self) -> Acquired | Step:
@@ -101,7 +104,7 @@ class Acquisition:
         if isinstance(found, Unavailable):
             return self._retry(ElectionOutcome.UNAVAILABLE, found.reason)
         if found is None:
-            return self._claim(None, 0)
+            return self._claim(None, self._epoch_floor())
         seen = self._observed.observe(found)
         spec = found.spec
         if spec.holder_identity == self._candidate.identity:
@@ -109,7 +112,7 @@ class Acquisition:
             return self._claim(found, spec.lease_transitions, spec.acquire_time)
         if spec.holder_identity and seen.is_valid(now) and self._candidate.config.leader_elect:
             return self._held(seen, now)
-        return self._claim(found, spec.lease_transitions + 1)
+        return self._claim(found, max(spec.lease_transitions + 1, self._epoch_floor()))
 
     def _held(self, seen: Observation, now: Instant) -> Step:
         holder = seen.lease.spec.holder_identity

@@ -48,6 +48,10 @@ def release(lock: LeaseLock, candidate: Candidate, observed: ObservedRecord, clo
 _TOLERANCE_SECONDS = 0.001  # sums of floats are not exact
 
 
+def _no_floor() -> int:
+    return 0
+
+
 class LeaderElector:
     """`random` gives numbers in [0, 1), for the jitter."""
 
@@ -60,13 +64,16 @@ class LeaderElector:
         random: Callable[[], float],
         callbacks: LeaderCallbacks | None = None,
         handover: Handover | None = None,
+        epoch_floor: Callable[[], int] = _no_floor,
     ) -> None:
+        """epoch_floor: the least epoch (leaseTransitions) of a new term. A head item that was made again begins at 0;
+        stores that outlive it and are fenced by epoch need one above all that they have seen."""
         self._lock = lock
         self._clock = clock
         self._callbacks = callbacks or LeaderCallbacks()
         self._candidate = Candidate(identity, config, handover or Handover())
         self._observed = ObservedRecord(clock, self._callbacks.new_leader)
-        self._acquisition = Acquisition(lock, self._candidate, self._observed, clock, random)
+        self._acquisition = Acquisition(lock, self._candidate, self._observed, clock, random, epoch_floor)
         self._leadership: Leadership | None = None
         self._ending: Step | None = None
         self._released: ReleaseOutcome | None = None

@@ -33,9 +33,11 @@ class ReconcilerHarness:
         if ready:
             self.table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
 
-    def lead(self, pods: ReservedPods | None = None, table: LedgerTable | None = None) -> Reconciler:
-        """A new leader, of a higher epoch, that knows what is published by now."""
-        self._epoch += 1
+    def lead(
+        self, pods: ReservedPods | None = None, table: LedgerTable | None = None, epoch: int | None = None
+    ) -> Reconciler:
+        """A new leader, of the next epoch or of this one, that knows what is published by now."""
+        self._epoch = self._epoch + 1 if epoch is None else epoch
         reconciler = Reconciler(
             table or self.table,
             pods or self.cluster,

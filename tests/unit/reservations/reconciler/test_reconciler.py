@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation
 from berth.reservations.ledger.table import Marker, MarkerState, NotWritten, TableUnavailable, Written
 from berth.reservations.reconciler.events import ReservationEventType
@@ -114,6 +118,72 @@ def test_writes_nothing_when_epoch_is_stale(harness: ReconcilerHarness) -> None:
     assert not harness.states()
     assert deposed.is_deposed
     assert harness.happened()[-1] is ReservationEventType.OUTRANKED
+
+
+def test_resigns_and_leaves_the_later_epoch_when_head_item_was_lost(harness: ReconcilerHarness) -> None:
+    before = harness.lead(epoch=40)
+    harness.run(before, 1)
+    harness.reserve(harness.cluster.create_pod("a", 8), 8)
+    harness.cluster.place("a", NODE)
+    harness.publish(before)
+    harness.run(before, 1)
+    harness.cluster.delete("a")
+    harness.publish()
+    harness.happened()
+
+    restarted = harness.lead(epoch=0)  # what a head item that was made again begins with
+    harness.run(restarted, 1)
+    assert restarted.is_deposed
+    assert harness.happened() == [ReservationEventType.OUTRANKED]
+    marker = harness.table.marker()
+    assert marker is not None
+    assert marker.epoch == 40
+
+    harness.run(harness.lead(epoch=marker.epoch + 1), 1)
+    assert not harness.states()
+    assert harness.ledger().avail == {SLOT: 8}
+
+
+def test_leaves_the_epoch_of_an_item_above_the_marker_s(harness: ReconcilerHarness) -> None:
+    harness.run(harness.lead(epoch=40), 1)
+    marker = harness.table.marker()
+    assert marker is not None
+    # As a release left it that did not register: its marker is older than the nodes' items.
+    harness.table.put_marker(replace(marker, epoch=3, nonce="old"), marker)
+
+    restarted = harness.lead(epoch=4)
+    harness.run(restarted, 1)
+
+    assert restarted.is_deposed
+    found = harness.table.marker()
+    assert found is not None
+    assert found.epoch == 40
+
+
+@pytest.mark.parametrize("ready", [True, False], ids=["ready ledger", "lost ledger"])
+def test_only_one_of_two_leaderships_of_one_epoch_writes(ready: bool) -> None:
+    harness = ReconcilerHarness(ready=ready)
+    harness.node()
+    harness.publish()
+    first, second = harness.lead(epoch=5), harness.lead(epoch=5)
+    harness.run(first, 30)
+
+    harness.run(second, 30)
+
+    assert second.is_deposed
+    assert not first.is_deposed
+    assert harness.happened()[-1] is ReservationEventType.OUTRANKED
+
+
+def test_registers_once_per_leadership(harness: ReconcilerHarness) -> None:
+    leader = harness.lead(epoch=5)
+    harness.run(leader, 1)
+    registered = harness.table.marker()
+    harness.run(leader, 30)
+    assert registered is not None
+    assert registered.epoch == 5
+    assert registered.state is MarkerState.READY
+    assert harness.table.marker() == registered
 
 
 def test_refuses_capacity_when_epoch_is_stale(harness: ReconcilerHarness) -> None:

@@ -17,7 +17,7 @@ from enum import StrEnum
 from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
 from berth.reservations.ledger.ledger import Ledger, LedgerOutcome
 from berth.reservations.ledger.table import LedgerTable
-from berth.reservations.reconciler.node_reconciliation import StaleEpoch
+from berth.reservations.reconciler.node_reconciliation import StaleEpoch, stale_epoch
 from berth.reservations.reconciler.reserved_pods import (
     PodChanged,
     PodFound,
@@ -137,13 +137,13 @@ class Expiry:
         if ledger is None:
             return None
         if ledger.epoch > self._epoch:
-            raise StaleEpoch(reservation.node)
+            raise StaleEpoch(reservation.node, ledger.epoch)
         return ledger.entries.get(reservation.pod.uid)
 
     def _release(self, reservation: OpenReservation, entry: Entry) -> ExpiryResult:
         result = self._ledger.release(reservation.node, entry, epoch=self._epoch)
         if result.outcome is LedgerOutcome.STALE_EPOCH:
-            raise StaleEpoch(reservation.node)
+            raise stale_epoch(result)
         if result.outcome is LedgerOutcome.CONTENDED:
             return ExpiryResult(ExpiryOutcome.CONTENDED)
         # Last, so that every entry has an open reservation: the next watcher finds it by that. ENTRY_DIFFERS: the entry

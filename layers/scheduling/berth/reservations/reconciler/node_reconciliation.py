@@ -22,7 +22,14 @@ from berth.reservations.reconciler.published_pods import PublishedPods
 
 
 class StaleEpoch(Exception):
-    """A watcher of a later epoch has written: this watcher is deposed, and must not write any more."""
+    """A watcher of a later epoch has written: this watcher must not write any more, and resigns.
+
+    later: that epoch. It is a successor's, or was left behind by a leadership of a head item that is lost.
+    """
+
+    def __init__(self, item: str, later: int) -> None:
+        super().__init__(item)
+        self.later = later
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class NodeReconciliation:
             self._claimed.discard(node)
             return self._create(node)
         if found.epoch > self._epoch:
-            raise StaleEpoch(node)
+            raise StaleEpoch(node, found.epoch)
         if found.avail is None:
             return NodeResult(needs_rebuild=True)
         return self._update(found)
@@ -80,7 +87,7 @@ class NodeReconciliation:
         written = self._table.finish_rebuild(ledger)
         if isinstance(written, NotWritten):
             if written.ledger is not None and written.ledger.epoch > self._epoch:
-                raise StaleEpoch(node)
+                raise StaleEpoch(node, written.ledger.epoch)
             return
         self._report_node(ReservationEventType.REBUILT, node, ledger.capacity)
         self._report_overcommitment(None, ledger)
@@ -176,7 +183,7 @@ class NodeReconciliation:
     def _ledger_after(self, result: LedgerResult) -> NodeLedger | None:
         """The ledger after the operation; None if the node has to be reconciled again."""
         if result.outcome is LedgerOutcome.STALE_EPOCH:
-            raise StaleEpoch("" if result.ledger is None else result.ledger.node)
+            raise stale_epoch(result)
         return result.ledger if result.done else None
 
     def _report_node(self, event: ReservationEventType, node: str, amounts: Mapping[str, int]) -> None:
@@ -198,3 +205,8 @@ class NodeReconciliation:
 
 def _is_bound_with(found: Entry | None, wanted: Entry) -> bool:
     return found is not None and found.state is EntryState.BOUND and dict(found.shares) == dict(wanted.shares)
+
+
+def stale_epoch(result: LedgerResult) -> StaleEpoch:
+    """The exception for an operation with the outcome STALE_EPOCH."""
+    return StaleEpoch("", 0) if result.ledger is None else StaleEpoch(result.ledger.node, result.ledger.epoch)

@@ -19,7 +19,7 @@ Not guaranteed: how long it takes. While the table or the API server does not an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
 from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, NotWritten
@@ -89,6 +89,8 @@ class Rebuild:
         """The marker that this watcher wrote, while it rebuilds all ledgers."""
         self._pods_to_invalidate: list[PodKey] | None = None
         self._observed_at = 0.0
+        self.is_registered = False
+        """The marker has this leadership's epoch. Nothing is written before: two leaderships never share an epoch."""
 
     @property
     def is_under_way(self) -> bool:
@@ -100,23 +102,36 @@ class Rebuild:
         return self._is_known(node) or (self._marker is not None and node not in self._rebuilt)
 
     def follow_marker(self, marker: Marker | None, nodes: Iterable[str]) -> None:
-        """Begin a rebuild of these nodes, all of the cluster, if the marker is absent or requests one."""
-        if marker is not None and marker.epoch > self._epoch:
-            raise StaleEpoch("marker")
-        is_own = self._marker is not None and marker is not None and marker.nonce == self._marker.nonce
-        if is_own or (marker is not None and marker.state is MarkerState.READY):
-            if not is_own:
-                self._marker = None
+        """Register the epoch in the marker; rebuild these nodes, all there are, if it is absent or requests that."""
+        if marker is not None and marker.epoch >= self._epoch + self.is_registered:
+            raise StaleEpoch("marker", marker.epoch)
+        if marker is not None and self._marker is not None and marker.nonce == self._marker.nonce:
+            return
+        if marker is not None and marker.state is MarkerState.READY:
+            self._marker = None
+            self.is_registered = self.is_registered or self._register(marker)
             return
         rebuilding = Marker(MarkerState.REBUILDING, self._epoch, self._wall(), self._new_id())
         if not self._table.put_marker(rebuilding, marker):
             return  # the table has another marker by now; the next call reads it
-        self._marker = rebuilding
+        self._marker, self.is_registered = rebuilding, True
         self._waiting, self._without_avail, self._rebuilt = {}, {}, set()
         self._pods_to_invalidate = None
         self._queue = dict.fromkeys(nodes)
         detail = f"all {len(self._queue)} nodes"
         self._report(ReservationEvent(ReservationEventType.REBUILDING, detail=detail))
+
+    def record_epoch(self, later: int) -> None:
+        """Leave a later epoch in the marker: the next leadership then takes one above it (see LeaderElector)."""
+        marker = self._table.marker()
+        if marker is None:
+            self._table.put_marker(Marker(MarkerState.REBUILDING, later, self._wall(), self._new_id()), None)
+        elif marker.epoch < later:
+            self._table.put_marker(replace(marker, epoch=later, nonce=self._new_id()), marker)
+
+    def _register(self, marker: Marker) -> bool:
+        """False: the table has another marker by now; the next call reads it."""
+        return self._table.put_marker(replace(marker, epoch=self._epoch, nonce=self._new_id()), marker)
 
     def add(self, node: str) -> None:
         """Rebuild this node's ledger."""
@@ -149,7 +164,7 @@ class Rebuild:
         node = next(iter(self._queue))
         written = self._table.begin_rebuild(node, self._epoch)
         if isinstance(written, NotWritten) and written.ledger is not None:
-            raise StaleEpoch(node)
+            raise StaleEpoch(node, written.ledger.epoch)
         entries = {} if written.ledger is None else written.ledger.entries
         del self._queue[node]
         self._without_avail[node] = [

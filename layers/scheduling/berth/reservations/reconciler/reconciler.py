@@ -102,7 +102,7 @@ class Reconciler:
         self._has_state = False
         self._poll_at = self._sweep_at = self._resume_at = self._rebuild_at = monotonic()
         self.is_deposed = False
-        """A watcher of a later epoch has written; this one does nothing any more."""
+        """The ledger has a later epoch; this reconciler does nothing any more, and its watcher resigns."""
 
     def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None], observed_at: float) -> None:
         """Apply a publication, by key, None for a deleted object. The first one has all objects.
@@ -128,12 +128,20 @@ class Reconciler:
         try:
             self._work_once(now)
         except StaleEpoch as error:
-            self.is_deposed = True
-            self._report(ReservationEvent(ReservationEventType.OUTRANKED, str(error), detail=f"epoch {self._epoch}"))
+            self._resign(error)
         except TableUnavailable as error:
             self._resume_at = now + self._intervals.retry
             self._report(ReservationEvent(ReservationEventType.TABLE_UNAVAILABLE, detail=str(error)))
         return self._seconds_until_due()
+
+    def _resign(self, error: StaleEpoch) -> None:
+        self.is_deposed = True
+        detail = f"epoch {self._epoch}, and the ledger has {error.later}"
+        self._report(ReservationEvent(ReservationEventType.OUTRANKED, str(error), detail=detail))
+        try:
+            self._rebuild.record_epoch(error.later)
+        except TableUnavailable as unavailable:
+            self._report(ReservationEvent(ReservationEventType.TABLE_UNAVAILABLE, detail=str(unavailable)))
 
     def _seconds_until_due(self) -> float:
         now = self._monotonic()
@@ -150,7 +158,7 @@ class Reconciler:
 
     def _work_once(self, now: float) -> None:
         """The most urgent work. It leaves its queue only after success."""
-        if now >= self._poll_at:
+        if now >= self._poll_at or not self._rebuild.is_registered:
             self._poll()
             self._poll_at = now + self._intervals.poll
         elif self._changed_nodes:

@@ -38,6 +38,12 @@ class BackgroundReconciler:
         self._wake = Condition()
         self._is_closed = False
         self._thread: Thread | None = None
+        self._reconciler: Reconciler | None = None
+
+    @property
+    def is_deposed(self) -> bool:
+        """Whether the ledger has a later epoch than this leadership's."""
+        return self._reconciler is not None and self._reconciler.is_deposed
 
     def published(self, publication: Publication) -> None:
         """Learn from this publication. The thread starts with all objects, once all of them are published."""
@@ -65,7 +71,7 @@ class BackgroundReconciler:
             self._wake.notify()
 
     def _run(self, epoch: int) -> None:
-        reconciler = self._begin(epoch)
+        reconciler = self._reconciler = self._begin(epoch)
         seconds = 0.0
         while self._learn_published(reconciler, seconds):
             try:

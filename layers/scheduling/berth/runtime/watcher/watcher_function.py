@@ -70,8 +70,9 @@ def watch(invocation: Invocation) -> RunResult:
         connection = connect(invocation.settings)
         while True:
             applied = _AppliedConfiguration(adapters.table, adapters.configurations)
-            result = WatcherRun(invocation, adapters, connection).execute(applied.configured, applied.is_outdated)
-            if invocation.limit.is_over() or not applied.is_outdated():
+            run = WatcherRun(invocation, adapters, connection)
+            result = run.execute(applied.configured, applied.is_outdated)
+            if invocation.limit.is_over() or not (applied.is_outdated() or run.has_stale_epoch):
                 return result
     except ClusterUnavailable as error:
         return RunResult(WatcherOutcome.CLUSTER_UNAVAILABLE, reason=str(error))

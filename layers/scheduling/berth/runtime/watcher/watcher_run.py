@@ -100,6 +100,7 @@ class WatcherRun:
         self._clock = SystemClock()
         self._metrics = WatcherMetrics(self._clock.wall)
         self._identity = new_identity("watcher")
+        self._background: BackgroundReconciler | None = None
         self._standby = Standby(self._elector(STANDBY_KEY, self._limit.handover(HORIZON_SECONDS), LeaderCallbacks()))
 
     def execute(self, configured: Configured, is_outdated: Callable[[], bool]) -> RunResult:
@@ -112,7 +113,7 @@ class WatcherRun:
             cleanup.callback(warm_up.close)
             cleanup.callback(self._standby.release)
             wake_up = WakeUp(queue, rejected_by_berth, self._clock.monotonic)
-            reconciler = self._reconciler(configured, wake_up.capacity_freed)
+            reconciler = self._background = self._reconciler(configured, wake_up.capacity_freed)
             if reconciler is not None:
                 cleanup.callback(reconciler.close)
 
@@ -124,12 +125,17 @@ class WatcherRun:
                 warm_up.published()
 
             return Watcher(
-                self._elector(HEAD_KEY, self._limit.handover(self._horizon()), LeaderCallbacks(self._started_leading)),
+                self._elector(
+                    HEAD_KEY,
+                    self._limit.handover(self._horizon()),
+                    LeaderCallbacks(self._started_leading),
+                    self._epoch_floor,
+                ),
                 self._connection.cluster(configured.policy, self._mode),
                 self._adapters.table,
                 clock=self._clock,
                 sleep=self._sleep,
-                stopped=lambda: self._limit.is_over() or is_outdated(),
+                stopped=lambda: self._limit.is_over() or is_outdated() or self.has_stale_epoch,
                 new_id=lambda: uuid4().hex,
                 on_published=on_published,
                 once=self._mode is WatcherMode.PERIODIC,
@@ -170,6 +176,22 @@ class WatcherRun:
 
         return BackgroundReconciler(begin)
 
+    @property
+    def has_stale_epoch(self) -> bool:
+        """Whether the ledger has a later epoch than this run's leadership: the next one has to take a higher one."""
+        return self._background is not None and self._background.is_deposed
+
+    def _epoch_floor(self) -> int:
+        """Above all epochs that the ledger has seen: a lost head item begins at 0, and the ledger outlives it."""
+        table = ledger_table(self._settings, self._adapters.client)
+        try:
+            marker = None if table is None else table.marker()
+        except TableUnavailable as error:
+            # The cache must not wait for the ledger. If the epoch is too low, the reconciler finds out, and resigns.
+            log.warning(f"the ledger's epoch is not known: {error}")
+            return 0
+        return 0 if marker is None else marker.epoch + 1
+
     def _horizon(self) -> float:
         is_standby = self._settings.standby and self._standby.acquire(self._limit.sleep, self._limit.is_over)
         return math.inf if is_standby else HORIZON_SECONDS
@@ -188,7 +210,11 @@ class WatcherRun:
             log.warning(f"cannot tell whether a configuration was applied: {error}")
 
     def _elector(
-        self, key: dict[str, UniversalAttributeValueTypeDef], handover: Handover, callbacks: LeaderCallbacks
+        self,
+        key: dict[str, UniversalAttributeValueTypeDef],
+        handover: Handover,
+        callbacks: LeaderCallbacks,
+        epoch_floor: Callable[[], int] = lambda: 0,
     ) -> LeaderElector:
         return LeaderElector(
             DynamoDBLeaseLock(self._adapters.client, self._settings.cache_table, key=key),
@@ -198,6 +224,7 @@ class WatcherRun:
             random.random,
             callbacks,
             handover,
+            epoch_floor,
         )
 
 
