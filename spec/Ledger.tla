@@ -29,6 +29,7 @@ CONSTANTS
     Foreign,    \* TRUE: somebody else binds pods too
     Edits,      \* TRUE: pods change while they wait
     Late,       \* TRUE: a write of bind on the ledger may still arrive when its sender is gone
+    HeadLoss,   \* TRUE: the head item may be lost, and with it the count of epochs
     Prompt,     \* TRUE: a bind has ended, and its writes have arrived, before its reservation is old enough to expire
     Mistakes    \* names of deliberate mistakes; {} is the protocol
 
@@ -43,12 +44,15 @@ VARIABLES
     pub,     \* what is published of pods and nodes
     dirty,   \* nodes at which the leader still has to look
     term,    \* the leader's epoch
-    zombie,  \* the leader before: its epoch, and what was published when it was deposed
+    mark,    \* the epoch in the ledger's marker: the latest that was registered
+    entered, \* the leader has registered its epoch, and may write
+    zombie,  \* the leader before: its epoch, whether it has registered, and what was published when it was deposed
     expiry,  \* what leader and zombie are doing about one reservation
     calls    \* history: how many calls there were
 
 api == <<pod, size>>
-watching == <<pub, dirty, term, zombie>>
+leading == <<term, mark, entered, zombie>>
+watching == <<pub, dirty, leading>>
 vars == <<api, item, open, binder, flight, late, watching, expiry, calls>>
 
 Mistake(name) == name \in Mistakes
@@ -65,7 +69,7 @@ NoItem == [there |-> FALSE, capacity |-> 0, avail |-> 0, owed |-> 0, entries |->
 
 Idle == [step |-> "idle"]
 NoLate == [kind |-> None]
-NoZombie == [epoch |-> 0]
+NoZombie == [epoch |-> 0, entered |-> FALSE]
 
 Biggest(S) == CHOOSE c \in S : \A d \in S : d <= c
 Smallest(S) == CHOOSE c \in S : \A d \in S : c <= d
@@ -100,6 +104,8 @@ Init ==
     /\ pub = [pods |-> pod, size |-> size]
     /\ dirty = {}
     /\ term = 1
+    /\ mark = 1
+    /\ entered = TRUE
     /\ zombie = NoZombie
     /\ expiry = [w \in {"leader", "zombie"} |-> Idle]
     /\ calls = 0
@@ -336,22 +342,57 @@ PublishPod(p) ==
     /\ pub.pods[p] # pod[p]
     /\ pub' = [pub EXCEPT !.pods[p] = pod[p]]
     /\ dirty' = dirty \cup ({pub.pods[p].node, pod[p].node} \cap Nodes)
-    /\ UNCHANGED <<api, item, open, binder, flight, late, term, zombie, expiry, calls>>
+    /\ UNCHANGED <<api, item, open, binder, flight, late, leading, expiry, calls>>
 
 PublishNode(n) ==
     /\ pub.size[n] # size[n]
     /\ pub' = [pub EXCEPT !.size[n] = size[n]]
     /\ dirty' = dirty \cup {n}
-    /\ UNCHANGED <<api, item, open, binder, flight, late, term, zombie, expiry, calls>>
+    /\ UNCHANGED <<api, item, open, binder, flight, late, leading, expiry, calls>>
 
-\* Another watcher takes over, whenever it hurts.  The one before may be dead, or go on as if nothing had happened.
-Succeed ==
-    /\ term < MaxTerms
-    /\ term' = term + 1
-    /\ zombie' = [epoch |-> term, pub |-> pub]
+\* A watcher leads in this epoch.  The one before may be dead, or go on as if nothing had happened.
+Lead(epoch) ==
+    /\ term' = epoch
+    /\ entered' = Mistake("head-loss-restarts-epoch")
+    /\ zombie' = [epoch |-> term, entered |-> entered, pub |-> pub]
     /\ expiry' = [expiry EXCEPT !["leader"] = Idle, !["zombie"] = expiry["leader"]]
     /\ dirty' = Nodes
-    /\ UNCHANGED <<api, item, open, binder, flight, late, pub, calls>>
+    /\ UNCHANGED <<api, item, open, binder, flight, late, pub, mark, calls>>
+
+\* Another watcher takes over, whenever it hurts.
+Succeed ==
+    /\ term < MaxTerms
+    /\ Lead(Max(term, mark) + 1)
+
+\* The head is made again, and knows no epoch.  The ledger's marker does.
+LoseHead ==
+    /\ HeadLoss
+    /\ mark < MaxTerms
+    /\ Lead(IF Mistake("head-loss-restarts-epoch") THEN 1 ELSE mark + 1)
+
+\* The marker has this epoch already, or a later one: of a watcher that the head does not know.
+Resign ==
+    /\ mark > term \/ (mark = term /\ ~entered)
+    /\ ~Mistake("head-loss-restarts-epoch")
+    /\ Lead(mark + 1)
+
+\* One conditional write, before any other on the ledger.
+Enters(epoch) == mark < epoch \/ (mark = epoch /\ Mistake("epoch-shared"))
+
+Register ==
+    /\ ~entered
+    /\ Enters(term)
+    /\ mark' = term
+    /\ entered' = TRUE
+    /\ UNCHANGED <<api, item, open, binder, flight, late, pub, dirty, term, zombie, expiry, calls>>
+
+RegisterLate ==
+    /\ zombie # NoZombie
+    /\ ~zombie.entered
+    /\ Enters(zombie.epoch)
+    /\ mark' = zombie.epoch
+    /\ zombie' = [zombie EXCEPT !.entered = TRUE]
+    /\ UNCHANGED <<api, item, open, binder, flight, late, pub, dirty, term, entered, expiry, calls>>
 
 -----------------------------------------------------------------------------
 (* The watcher's work on the ledger.  v is what it has published.          *)
@@ -360,7 +401,9 @@ Alive(w) == w = "leader" \/ zombie # NoZombie
 Epoch(w) == IF w = "leader" THEN term ELSE zombie.epoch
 View(w) == IF w = "leader" THEN pub ELSE zombie.pub
 
-Fenced(w, n) == item[n].there /\ (item[n].epoch <= Epoch(w) \/ Mistake("watcher-without-epoch"))
+Registered(w) == IF w = "leader" THEN entered ELSE zombie.entered
+
+Fenced(w, n) == Registered(w) /\ item[n].there /\ (item[n].epoch <= Epoch(w) \/ Mistake("watcher-without-epoch"))
 Write(w, n, i) == item' = [item EXCEPT ![n] = [i EXCEPT !.epoch = Max(@, Epoch(w))]]
 
 \* forgets: it also deletes the open reservation of that attempt; or dies before, and leaves it.
@@ -407,6 +450,7 @@ CreateItem(w, n) ==
         entries == [p \in Pods |-> IF On(v.pods[p], n) THEN [state |-> "bound", attempt |-> NoAttempt, n |-> pod[p].ask]
                                    ELSE NoEntry]
     IN  /\ ~item[n].there
+        /\ Registered(w)
         /\ v.size[n] > 0
         /\ Write(w, n, Balanced([NoItem EXCEPT !.there = TRUE], entries, v.size[n]))
         /\ UNCHANGED <<api, open, binder, flight, late, watching, expiry, calls>>
@@ -430,10 +474,11 @@ Swept(n) ==
     /\ n \in dirty
     /\ Agrees(n)
     /\ \A p \in Pods : ~Untraced(p, n)
+    /\ entered
     /\ item[n].there => Fenced("leader", n)
     /\ item' = IF item[n].there /\ ~Mistake("sweep-without-claim") THEN [item EXCEPT ![n].epoch = term] ELSE item
     /\ dirty' = dirty \ {n}
-    /\ UNCHANGED <<api, open, binder, flight, late, pub, term, zombie, expiry, calls>>
+    /\ UNCHANGED <<api, open, binder, flight, late, pub, leading, expiry, calls>>
 
 -----------------------------------------------------------------------------
 (* Expiry: read the entry, read the pod, touch the pod, release            *)
@@ -529,7 +574,7 @@ Next ==
     \/ \E n \in Nodes : PublishNode(n) \/ Swept(n) \/ \E c \in Capacities : Resize(n, c)
     \/ \E b \in Binders : BindSteps(b)
     \/ ArriveLate
-    \/ Succeed
+    \/ Succeed \/ LoseHead \/ Resign \/ Register \/ RegisterLate
     \/ \E w \in {"leader", "zombie"} : LedgerSteps(w) \/ ExpirySteps(w)
 
 Spec == Init /\ [][Next]_vars
@@ -544,6 +589,7 @@ FairSpec ==
         /\ WF_vars(Confirm("leader", p, n, TRUE)) /\ WF_vars(Adopt("leader", p, n)) /\ WF_vars(Release("leader", p, n))
     /\ \A n \in Nodes : WF_vars(PublishNode(n)) /\ WF_vars(Measure("leader", n)) /\ WF_vars(Swept(n))
     /\ WF_vars(ArriveLate)
+    /\ WF_vars(Register) /\ WF_vars(Resign)
     /\ SF_vars(ExpiryGets("leader")) /\ SF_vars(Touch("leader", TRUE))
     /\ SF_vars(ExpiryReleases("leader")) /\ SF_vars(ExpiryForgets("leader"))
 
@@ -581,8 +627,16 @@ BoundOnce == [][\A p \in Pods : pod[p].node # None /\ pod'[p].phase = "there" =>
 \* Whoever reads the open reservations sees every reservation that is not confirmed.
 Traced == \A p \in Pods, n \in Nodes : ~Untraced(p, n)
 
-\* What the leader has looked at stays as it left it, until something new is published: no zombie changes it.
-SweptStaysSwept == \A n \in Nodes \ dirty : pub.size[n] > 0 => Agrees(n)
+\* What the leader has looked at stays as it left it, until something new is published: no zombie changes it.  Where the
+\* marker has a later epoch, the leader resigns, and the next one looks at everything again.
+SweptStaysSwept == mark <= term => \A n \in Nodes \ dirty : pub.size[n] > 0 => Agrees(n)
+
+\* What the leader finds, it may write; or it resigns, and the next one may.
+LeaderCanWrite == entered => (\A n \in Nodes : item[n].epoch <= term) \/ ENABLED Resign
+
+\* No leadership writes before the marker has its epoch, and the marker only grows.
+MarkerCoversItems == \A n \in Nodes : item[n].epoch <= mark
+MarkerGrows == [][mark' >= mark]_mark
 
 \* A reservation is bound or released in the end.
 EveryReservationEnds == \A p \in Pods, n \in Nodes : Reserved(n, p) ~> ~Reserved(n, p)

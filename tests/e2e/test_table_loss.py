@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from berth.lease.dynamodb_item import HEAD_KEY
+
 from .berth_serve import COMMAND
 from .cluster import Cluster
 from .control_plane import ControlPlane, RunScheduler
@@ -118,6 +120,31 @@ def test_binds_no_counted_pod_until_missing_ledger_is_rebuilt(
     ready = time.monotonic() - created
     assert cluster.wait_until_assigned(pod) == node
     print(f"ledger created: ready after {ready:.1f} s, the pod bound after {time.monotonic() - created:.1f} s")
+
+
+def test_ledger_of_a_high_epoch_is_reconciled_after_loss_of_the_head(
+    stack: DeployedStack, node: str, cluster: Cluster, run_scheduler: RunScheduler
+) -> None:
+    run_scheduler(filter_prioritize_bind(stack.url_prefix))
+    first = cluster.create_pod("first", extended={SLOT: "2"})
+    _until(lambda: cluster.state(first).node == node, REBUILD_SECONDS, "the ledger exists")
+    client, cache, ledger = stack.client("dynamodb"), stack.name("CacheTable"), stack.name("LedgerTable")
+    # A stack that is a month old has had thousands of leaders.
+    for item in client.scan(TableName=ledger)["Items"]:
+        if "epoch" in item:
+            client.update_item(
+                TableName=ledger,
+                Key={name: item[name] for name in ("pk", "sk")},
+                UpdateExpression="SET epoch = :epoch",
+                ExpressionAttributeValues={":epoch": {"N": "4000"}},
+            )
+    lost = time.monotonic()
+    client.delete_item(TableName=cache, Key=HEAD_KEY)
+
+    cluster.end_containers(first)
+    second = cluster.create_pod("second", extended={SLOT: "2"})
+    _until(lambda: cluster.state(second).node == node, RECOVERY_SECONDS, "what the first pod had is given out again")
+    print(f"lost head at epoch 4000: the next pod bound after {time.monotonic() - lost:.1f} s")
 
 
 def _create_table(stack: DeployedStack, name: str, sort_key: str) -> None:

@@ -113,6 +113,7 @@ class FakeAccount(Account):
     deployed: Sequence[FunctionState] = (FunctionState("FilterFunction", "Active", "Successful", None),)
     forbidden: Callable[[str, Action], bool] = lambda function, action: False
     error: AccountUnavailable | None = None
+    epoch: int | None = None
 
     def _check(self) -> None:
         if self.error is not None:
@@ -121,6 +122,10 @@ class FakeAccount(Account):
     def head(self) -> HeadItem | None:
         self._check()
         return self.item
+
+    def ledger_epoch(self) -> int | None:
+        self._check()
+        return self.epoch
 
     def schedules(self) -> list[Schedule]:
         self._check()

@@ -145,7 +145,11 @@ def _lease_findings(account: Account, inputs: Inputs, wall: Callable[[], float])
         item = None
     if item is None:
         return [skipped(account_checks.LEASE, "the table has no lease: see the check table")]
-    found = list(account_checks.check_lease(item, wall(), periodic=inputs.periodic))
+    try:
+        ledger_epoch = account.ledger_epoch()
+    except AccountUnavailable:
+        ledger_epoch = None
+    found = list(account_checks.check_lease(item, wall(), periodic=inputs.periodic, ledger_epoch=ledger_epoch))
     access = inputs.watcher or inputs.reader
     if access is not None and item.head.pointer is not None:
         found += cluster_checks.check_same_cluster(access, item.head.pointer.observation.cluster_uid)

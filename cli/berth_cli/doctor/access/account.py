@@ -62,6 +62,10 @@ class Account(ABC):
         """Read the cache table's head item consistently; None if it does not exist."""
 
     @abstractmethod
+    def ledger_epoch(self) -> int | None:
+        """The epoch in the ledger's marker: the latest leadership's that wrote there. None without a marker."""
+
+    @abstractmethod
     def schedules(self) -> list[Schedule]:
         """The schedules of the stack."""
 

@@ -14,7 +14,8 @@ from berth.lease.record import MalformedLease
 from berth.nodecache.feed.dynamodb_head import MalformedHead, read_head
 from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.table import TableUnavailable
-from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, DeployedStack, StackUnavailable
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, DeployedStack, StackUnavailable
 from berth_cli.doctor.access.account import (
     Account,
     AccountUnavailable,
@@ -64,6 +65,14 @@ class AWSAccount(Account):
             raise AccountUnavailable(str(error)) from error
         except MalformedHead as error:
             raise AccountUnavailable(f"node cache table {table}: the head item cannot be read: {error}") from error
+
+    def ledger_epoch(self) -> int | None:
+        client = boto3.client("dynamodb", region_name=self._stack.region, config=CLIENT_CONFIG)
+        try:
+            marker = DynamoDBLedgerTable(client, self._output(LEDGER_TABLE_NAME)).marker()
+        except TableUnavailable as error:
+            raise AccountUnavailable(str(error)) from error
+        return None if marker is None else marker.epoch
 
     def schedules(self) -> list[Schedule]:
         with _account_errors("the schedule"):

@@ -62,9 +62,20 @@ def check_table(account: Account) -> Iterator[Finding]:
         yield ok(TABLE, f"version {item.head.pointer.version} is published")
 
 
-def check_lease(item: HeadItem, now: float, *, periodic: bool) -> Iterator[Finding]:
-    """`now`: seconds since the epoch. `periodic`: the watcher releases the lease after each run."""
+def check_lease(item: HeadItem, now: float, *, periodic: bool, ledger_epoch: int | None = None) -> Iterator[Finding]:
+    """`now`: seconds since the epoch. `periodic`: the watcher releases the lease after each run.
+
+    ledger_epoch: the latest that wrote to the ledger; the ledger refuses a leader below it.
+    """
     spec = item.lease.spec
+    if ledger_epoch is not None and ledger_epoch > spec.lease_transitions:
+        yield failed(
+            LEASE,
+            f"term {spec.lease_transitions} is below the ledger's epoch {ledger_epoch}: the watcher is outranked, and "
+            "confirms and releases no reservation",
+            "run the check again in a minute: the watcher takes a higher term; if it stays, read the watcher's log",
+        )
+        return
     if item.lease.resource_version == 0:
         yield failed(LEASE, "never acquired", "see the check schedule and the watcher's log")
         return

@@ -18,7 +18,7 @@ class ReservationEventType(StrEnum):
     EXPIRED: its bind never completed. POSTPONED: a reservation is old, but cannot be released yet; detail says why.
     CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed. OWED: the pods of a node hold more
     than its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of one node was rebuilt from the
-    pods there. READY: all of them were. OUTRANKED: a watcher of a later epoch has written, so this one stops.
+    pods there. READY: all of them were. OUTRANKED: the ledger has a later epoch, so this watcher resigns.
     """
 
     CONFIRMED = "confirmed"

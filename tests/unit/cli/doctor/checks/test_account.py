@@ -66,6 +66,20 @@ def test_reports_lease(item: HeadItem, periodic: bool, result: Result, message: 
 
 
 @pytest.mark.parametrize(
+    ("ledger_epoch", "result", "message"),
+    [
+        pytest.param(None, OK, "held by watcher-1", id="no ledger"),
+        pytest.param(3, OK, "held by watcher-1", id="registered by this leader"),
+        pytest.param(2, OK, "held by watcher-1", id="not registered yet"),
+        pytest.param(40, FAILED, "term 3 is below the ledger's epoch 40: the watcher", id="lost head item"),
+    ],
+)
+def test_reports_leader_below_the_ledgers_epoch(ledger_epoch: int | None, result: Result, message: str) -> None:
+    found = check_lease(held(2), NOW, periodic=False, ledger_epoch=ledger_epoch)
+    expect(found, "lease", result, message)
+
+
+@pytest.mark.parametrize(
     ("account", "result", "message"),
     [
         pytest.param(FakeAccount(), OK, "rate(1 minute), enabled", id="enabled"),
