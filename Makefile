@@ -62,6 +62,10 @@ simulation: setup ## Run histories of the node cache in virtual time (N=2000), a
 soak: tools simulation ## Run the simulation, and concurrent binds against the AWS emulator (BINDS=60000, tried about twice each)
 	$(BIN)/python -m tests.soak --binds $(or $(BINDS),60000)
 
+.PHONY: soak-serve
+soak-serve: setup ## Memory of berth serve under 5 counted pods a second (MINUTES=8); fails if it grows by more than 5 % after two minutes
+	$(BIN)/python -m tests.soak.serve_memory --minutes $(or $(MINUTES),8)
+
 .PHONY: spec
 spec: ## Check the protocols of node cache and ledger with TLC, broken variants included (Java 11 or later, Maven)
 	spec/check.sh

@@ -13,13 +13,17 @@ from typing import Any, Literal
 import boto3
 import botocore.session
 from moto.core.botocore_stubber import BotocoreStubber
+from moto.dynamodb.models import dynamodb_backends
 
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import Marker, MarkerState
+from berth_cli.serve.moto_retention import CacheCleanup, stop_instance_tracking
 
 CACHE_TABLE = "berth-cache"
 LEDGER_TABLE = "berth-ledger"
 REGION = "us-east-1"
+ACCOUNT = "123456789012"
+"""The account of moto's tables."""
 
 
 class EmbeddedDynamoDB:
@@ -29,9 +33,11 @@ class EmbeddedDynamoDB:
         self._moto = BotocoreStubber()
         self._moto.enabled = True
         self._lock = Lock()
+        self._cleanup = CacheCleanup(CACHE_TABLE)
 
     def install(self) -> None:
         """Point boto3's default session at this store and create the tables of template.yaml."""
+        stop_instance_tracking()
         # Credentials are set on the session, not in the environment: a kubeconfig may call `aws eks get-token` with
         # the user's environment. AWS_PROFILE is ignored.
         session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
@@ -67,4 +73,6 @@ class EmbeddedDynamoDB:
 
     def _answer(self, **event: Any) -> Any:
         with self._lock:
-            return self._moto(**event)
+            answer = self._moto(**event)
+            self._cleanup.run(dynamodb_backends[ACCOUNT][REGION])
+            return answer
