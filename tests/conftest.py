@@ -130,3 +130,15 @@ def gateway_port(stack: LocalStack) -> Iterator[int]:
     listener = server.listen("127.0.0.1", 0)
     with server.serve_in_thread(stack.gateway, listener):
         yield listener.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def open_gateway_port(stack: LocalStack) -> Iterator[int]:
+    """The same, and every header is accepted, as by API Gateway."""
+    from berth_cli.serve import server
+    from berth_cli.serve.gateway import Gateway
+    from tests.fakes.request_check import AnyRequest
+
+    listener = server.listen("127.0.0.1", 0)
+    with server.serve_in_thread(Gateway(stack.gateway.handlers, check=AnyRequest()), listener):
+        yield listener.getsockname()[1]

@@ -85,10 +85,12 @@ def test_fact_01_every_verb_answers_a_post_at_the_prefix_and_its_name(caller: Ca
     ],
 )
 def test_fact_01_no_header_is_needed_and_the_answer_is_not_compressed(
-    caller: Caller, verb: str, headers: dict[str, str]
+    open_gateway_port: int, verb: str, headers: dict[str, str]
 ) -> None:
+    caller = Caller(open_gateway_port)
     plain = caller.post(f"/scheduler/{verb}", body_of(REQUESTS[verb]))
     response = caller.post(f"/scheduler/{verb}", body_of(REQUESTS[verb]), headers)
+    caller.close()
     assert "content-encoding" not in response.headers
     assert (response.status, response.content) == (plain.status, plain.content)
 

@@ -39,7 +39,8 @@ def _handler(server: str, seconds: float) -> type[BaseHTTPRequestHandler]:
             self._pass_on("POST", self.rfile.read(int(self.headers["Content-Length"])))
 
         def _pass_on(self, method: str, body: bytes | None) -> None:
-            answer = pool.request(method, server + self.path, body=body)
+            headers = {} if body is None else {"Content-Type": self.headers["Content-Type"]}
+            answer = pool.request(method, server + self.path, body=body, headers=headers)
             self.send_response(answer.status)  # adds the Date header of this server
             self.send_header("Content-Type", answer.headers["Content-Type"])
             self.send_header("Content-Length", str(len(answer.data)))

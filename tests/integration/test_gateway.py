@@ -13,13 +13,15 @@ import orjson
 import pytest
 
 from berth_cli.serve import server
-from berth_cli.serve.gateway import MAX_PAYLOAD_BYTES, Gateway
+from berth_cli.serve.gateway import Gateway
+from berth_cli.serve.limits import MAX_PAYLOAD_BYTES
 from berth_cli.serve.local_stack import LocalStack
 from tests.builders.http_calls import Caller
 from tests.builders.nodes import labelled_object
 from tests.builders.pods import pod_object
 from tests.builders.requests import body_of, cache_mode, full_mode, victims_by_uid
 from tests.fakes.log_lines import LogLines
+from tests.fakes.request_check import AnyRequest
 
 VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
 WITH_ERROR = ("filter", "filter_onlyone", "bind")
@@ -137,7 +139,9 @@ def test_ignores_query(caller: Caller) -> None:
 def test_reads_chunked_request(gateway_port: int) -> None:
     body = body_of(cache_mode(["n10", "plain"])).encode()
     chunks = b"".join(b"%x\r\n%s\r\n" % (1, body[i : i + 1]) for i in range(len(body)))
-    head = b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    head = (
+        b"POST /scheduler/filter HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    )
     with socket.create_connection(("127.0.0.1", gateway_port), timeout=10) as connection:
         connection.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n")
         received = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -148,7 +152,7 @@ def test_reads_chunked_request(gateway_port: int) -> None:
 def test_survives_aborted_request(gateway_port: int, caller: Caller) -> None:
     for _ in range(3):
         with socket.create_connection(("127.0.0.1", gateway_port), timeout=10) as connection:
-            connection.sendall(b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+            connection.sendall(b"POST /scheduler/filter HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
     assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).status == 200
 
 
@@ -205,7 +209,7 @@ def echo() -> Iterator[Callable[..., Mapping[str, Any]]]:
         }
 
     listener = server.listen("127.0.0.1", 0)
-    with server.serve_in_thread(Gateway({"POST /x": handler}), listener):
+    with server.serve_in_thread(Gateway({"POST /x": handler}, check=AnyRequest()), listener):
         caller = Caller(listener.getsockname()[1])
         yield lambda body, headers: caller.post("/x?q=1", body, headers).json
         caller.close()

@@ -244,7 +244,7 @@ def test_every_route_has_authorizer(served: Served, stack: object) -> None:
             *(("POST", f"/scheduler/{verb}") for verb in ("filter", "filter_onlyone", "prioritize", "bind", "preempt")),
             ("GET", "/healthz"),
         ]:
-            connection.request(method, path, REQUEST)
+            connection.request(method, path, REQUEST, {"Content-Type": "application/json"})
             response = connection.getresponse()
             assert (response.status, response.read()) == (403, b'{"message":"Forbidden"}')
         connection.close()

@@ -19,7 +19,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from berth_cli.serve.server import KEEP_ALIVE_SECONDS
+from berth_cli.serve.limits import Limits
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
@@ -48,7 +48,7 @@ class Served:
     def ctrl_c(self) -> tuple[int, str, str]:
         """What Ctrl-C does, before an idle connection would end. Returns the exit code and what was printed since."""
         self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=KEEP_ALIVE_SECONDS / 2)
+        out, err = self.process.communicate(timeout=Limits().keep_alive_seconds / 2)
         return self.process.returncode, out, err
 
 

@@ -76,7 +76,8 @@ def serve(berth: Installation) -> None:
     try:
         server.wait_until(lambda: ADDRESS.search(log.read_text()) is not None, seconds=START_SECONDS)
         (address,) = ADDRESS.findall(log.read_text())
-        answer = urllib3.request("POST", f"{address}/filter", body=event["body"], retries=False)
+        headers = {"Content-Type": "application/json"}
+        answer = urllib3.request("POST", f"{address}/filter", body=event["body"], headers=headers, retries=False)
     finally:
         server.stop()
     assert (answer.status, answer.json()) == (expected["statusCode"], expected["body"])

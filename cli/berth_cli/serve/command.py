@@ -30,6 +30,12 @@ class ListenOptions:
     tls_key: Path | None
     client_ca: Path | None
     allow_list: Path | None
+    allowed_hosts: tuple[str, ...]
+
+    @property
+    def host_names(self) -> frozenset[str]:
+        """The names that callers may use, in lower case."""
+        return frozenset(name.lower().removesuffix(".") for name in (self.host, *self.allowed_hosts))
 
     def check(self) -> None:
         """Raise UsageError for an incomplete combination of options."""
@@ -67,6 +73,13 @@ class ListenOptions:
     type=click.Path(path_type=Path),
     help="Mutual TLS: serials of the allowed clients, as berth certificates writes them; read again every 30 s.",
 )
+@click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A DNS name by which callers reach this address over HTTP, besides localhost; repeatable.",
+)
 @click.option("-v", "--verbose", is_flag=True, help="Log every call.")
 def serve(
     cluster: Path | None,
@@ -80,6 +93,7 @@ def serve(
     tls_key: Path | None,
     client_ca: Path | None,
     allow_list: Path | None,
+    allowed_hosts: tuple[str, ...],
     verbose: bool,
 ) -> None:
     """Run the extender on http://HOST:PORT/scheduler.
@@ -91,7 +105,7 @@ def serve(
         raise click.UsageError("give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)")
     if binder_kubeconfig is not None and (kubeconfig is None or not binder_kubeconfig.is_file()):
         raise click.UsageError("--binder-kubeconfig needs an existing file and --kubeconfig")
-    listen_options = ListenOptions(host, port, tls_cert, tls_key, client_ca, allow_list)
+    listen_options = ListenOptions(host, port, tls_cert, tls_key, client_ca, allow_list, allowed_hosts)
     listen_options.check()
     configuration = load_configuration(config, profile)
     source = cluster or kubeconfig
@@ -122,6 +136,7 @@ def _serve(
     """Serve until Ctrl-C: uvicorn shuts down cleanly and then raises the signal again."""
     # Imported here: these imports take most of the start-up time, and a usage error must not wait for them.
     from berth_cli.serve import local_stack, server
+    from berth_cli.serve.request_check import RequestCheck
     from berth_cli.serve.tls import TLS, InvalidTLSFiles
     from berth_cli.serve.watcher_thread import watcher_thread
 
@@ -144,6 +159,8 @@ def _serve(
         log_level="INFO" if verbose else "WARNING",
         allow_list=listen_options.allow_list,
         binder=None if binder is None else local_stack.kubeconfig_environment(binder),
+        # Over HTTPS the certificate has proved the name.
+        check=RequestCheck(None if tls else listen_options.host_names),
     )
     first_run = stack.run_watcher_once()
     if first_run["reason"] and not live:

@@ -9,19 +9,21 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum, auto
 from typing import Any
 
 import orjson
 
+from berth_cli.serve.bytes_in_flight import BytesInFlight, Share
+from berth_cli.serve.connection import abort_of
 from berth_cli.serve.functions import Handler
+from berth_cli.serve.limits import MAX_PAYLOAD_BYTES, Limits
+from berth_cli.serve.request_check import RequestCheck
 from berth_cli.serve.tls import client_certificate
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-MAX_PAYLOAD_BYTES = 10_000_000
-"""Payload limit of API Gateway; larger requests get status 413 without a function call."""
 
 log = logging.getLogger("berth.gateway")
 
@@ -29,54 +31,121 @@ log = logging.getLogger("berth.gateway")
 class Gateway:
     """Route by exact `METHOD path`, as the HTTP API does. Handlers run concurrently in threads.
 
-    The authorizer, if any, runs before every request, as with a cache TTL of 0.
+    The authorizer, if any, runs before every request, as with a cache TTL of 0. Unlike the HTTP API, the gateway limits
+    the bytes in flight and refuses what a web page could send (see request_check).
     """
 
-    def __init__(self, handlers: Mapping[str, Handler], threads: int = 16, authorizer: Handler | None = None) -> None:
-        self._handlers = handlers
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler],
+        threads: int = 16,
+        authorizer: Handler | None = None,
+        check: RequestCheck | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.handlers = handlers
         self._authorizer = authorizer
+        self._check = check or RequestCheck()
+        self.limits = limits or Limits()
+        self._bytes_in_flight = BytesInFlight(self.limits.bytes_in_flight)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="function")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = f"{scope['method']} {scope['path']}"
-        handler = self._handlers.get(route)
+        handler = self.handlers.get(route)
         if handler is None:
-            log.warning("no route %s; known routes: %s", route, ", ".join(self._handlers))
+            log.warning("no route %s; known routes: %s", route, ", ".join(self.handlers))
             await _respond(send, 404, {"message": "Not Found", "Error": f"Berth has no route {route}"})
             return
+        refusal = self._check.refusal(scope["method"], _headers(scope))
+        if refusal is not None:
+            log.warning("%s: %s", route, refusal.error)
+            await _respond(send, refusal.status, {"message": "Refused", "Error": refusal.error})
+            return
+        share = Share(self._bytes_in_flight)
+        try:
+            await self._call(route, handler, scope, receive, send, share)
+        finally:
+            share.release()
+
+    async def _call(
+        self, route: str, handler: Handler, scope: Scope, receive: Receive, send: Send, share: Share
+    ) -> None:
         loop = asyncio.get_running_loop()
+        allowed = True
         if self._authorizer is not None:
             decision = await loop.run_in_executor(self._pool, self._authorizer, _authorizer_event(route, scope), None)
-            if decision.get("isAuthorized") is not True:
-                await _read(receive)
-                await _respond(send, 403, {"message": "Forbidden"})
-                return
-        body = await _read(receive)
-        if body is None:
+            allowed = decision.get("isAuthorized") is True
+        body = await self._read(receive, share, keep=allowed)
+        if isinstance(body, _NoBody):
+            await self._respond_without_body(route, body, send)
+            return
+        if not allowed:
+            await _respond(send, 403, {"message": "Forbidden"})
+            return
+        response = await loop.run_in_executor(self._pool, handler, _event(route, scope, body), None)
+        del body
+        payload = response["body"]
+        content = base64.b64decode(payload) if response.get("isBase64Encoded") else payload.encode()
+        share.replace(len(content))
+        share.wait_for_client(abort_of(scope))
+        await _send(send, response["statusCode"], response["headers"], content)
+
+    async def _read(self, receive: Receive, share: Share, *, keep: bool) -> bytes | _NoBody:
+        """The whole body. What is too long, or not kept, is read too, so that the caller receives the status."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self.limits.body_seconds) as deadline:
+                share.wait_for_client(lambda: deadline.reschedule(loop.time()))
+                return await _read_parts(receive, share, keep=keep)
+        except TimeoutError:
+            return _NoBody.NO_ROOM if share.is_ended else _NoBody.TOO_SLOW
+        finally:
+            share.stop_waiting()
+
+    async def _respond_without_body(self, route: str, cause: _NoBody, send: Send) -> None:
+        if cause is _NoBody.ABORTED:
+            return
+        if cause is _NoBody.TOO_LONG:
             log.warning("%s: rejected a body of more than %d bytes", route, MAX_PAYLOAD_BYTES)
             await _respond(send, 413, {"message": "Request Too Long"})
             return
-        response = await loop.run_in_executor(self._pool, handler, _event(route, scope, body), None)
-        payload = response["body"]
-        content = base64.b64decode(payload) if response.get("isBase64Encoded") else payload.encode()
-        await _send(send, response["statusCode"], response["headers"], content)
+        if cause is _NoBody.TOO_SLOW:
+            status, error = 408, f"the request body did not arrive within {self.limits.body_seconds:g} s"
+        else:
+            status, error = 503, f"more than {self.limits.bytes_in_flight} bytes of requests and answers are under way"
+        log.warning("%s: %s", route, error)
+        await _respond(send, status, {"Error": error}, {"Connection": "close"})
 
 
-async def _read(receive: Receive) -> bytes | None:
-    """The whole body, or None if it is too long. The rest is read too, so that the caller receives the status."""
+class _NoBody(Enum):
+    """Why there is no body. ABORTED: the client closed the connection."""
+
+    TOO_LONG = auto()
+    TOO_SLOW = auto()
+    NO_ROOM = auto()
+    ABORTED = auto()
+
+
+async def _read_parts(receive: Receive, share: Share, *, keep: bool) -> bytes | _NoBody:
     parts: list[bytes] = []
     size = 0
     more = True
     while more:
         message = await receive()
-        more = message.get("more_body", False)
-        part = message.get("body", b"")
+        if message["type"] == "http.disconnect":
+            return _NoBody.ABORTED
+        more = message["more_body"]
+        part = message["body"]
         size += len(part)
-        if size <= MAX_PAYLOAD_BYTES:
+        if not keep or size > MAX_PAYLOAD_BYTES:
+            parts.clear()
+            share.shrink_to_nothing()
+        elif share.grow(len(part)):
             parts.append(part)
         else:
-            parts.clear()
-    return b"".join(parts) if size <= MAX_PAYLOAD_BYTES else None
+            return _NoBody.NO_ROOM
+    return b"".join(parts) if size <= MAX_PAYLOAD_BYTES else _NoBody.TOO_LONG
 
 
 def _event(route: str, scope: Scope, body: bytes) -> dict[str, object]:
@@ -134,13 +203,17 @@ def _text(body: bytes, content_type: str) -> str | None:
         return None
 
 
-async def _respond(send: Send, status: int, content: object) -> None:
-    await _send(send, status, {"Content-Type": "application/json"}, orjson.dumps(content))
+async def _respond(send: Send, status: int, content: object, headers: Mapping[str, str] | None = None) -> None:
+    await _send(send, status, {"Content-Type": "application/json", **(headers or {})}, orjson.dumps(content))
 
 
 async def _send(send: Send, status: int, headers: Mapping[str, str], content: bytes) -> None:
-    """Send one message with Content-Length: a chunked response costs the scheduler a new connection (fact 6)."""
+    """Send one message with Content-Length: a chunked response costs the scheduler a new connection (fact 6).
+
+    Returns when the client has read nearly all of it: the last `send` waits for that.
+    """
     fields = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
     fields.append((b"content-length", str(len(content)).encode()))
     await send({"type": "http.response.start", "status": status, "headers": fields})
-    await send({"type": "http.response.body", "body": content})
+    await send({"type": "http.response.body", "body": content, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})

@@ -10,6 +10,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB
 from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
+from berth_cli.serve.request_check import RequestCheck
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 
@@ -44,11 +45,12 @@ def start(
     log_level: str = "WARNING",
     allow_list: Path | None = None,
     binder: Mapping[str, str] | None = None,
+    check: RequestCheck | None = None,
 ) -> LocalStack:
     """Load all functions and install the embedded tables.
 
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: enables the
-    authorizer; without it callers are not authenticated.
+    authorizer; without it callers are not authenticated. `check`: the gateway's, with host names of its own.
     """
     EmbeddedDynamoDB().install()
     set_environment(
@@ -73,6 +75,7 @@ def start(
         Gateway(
             {route: handlers[function] for route, function in api.routes.items()},
             authorizer=None if allow_list is None or api.authorizer is None else load_handler(api.authorizer),
+            check=check,
         ),
         handlers[watcher],
     )

@@ -13,14 +13,13 @@ from threading import Thread
 
 import uvicorn
 
+from berth_cli.serve.connection import Connection
 from berth_cli.serve.gateway import Gateway
-from berth_cli.serve.tls import HTTPProtocol
+from berth_cli.serve.limits import Limits
 
 log = logging.getLogger("berth.server")
 
 BACKLOG = 256
-KEEP_ALIVE_SECONDS = 120
-"""Longer than the 90 s for which Go's HTTP client keeps an idle connection."""
 
 
 class ListenError(Exception):
@@ -60,20 +59,46 @@ def _open_socket(host: str, port: int) -> socket.socket:
     return listener
 
 
+class _Server(uvicorn.Server):
+    """uvicorn's server with the gateway's limits, and with a deadline for the TLS handshake."""
+
+    def __init__(self, config: uvicorn.Config, limits: Limits) -> None:
+        super().__init__(config)
+        self._limits = limits
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen on the sockets."""
+        await self.lifespan.startup()
+        loop = asyncio.get_running_loop()
+        tls = self.config.ssl
+        self.servers = [
+            await loop.create_server(
+                lambda: Connection(self.config, self.server_state, self.lifespan.state, self._limits),
+                sock=listener,
+                ssl=tls,
+                backlog=BACKLOG,
+                ssl_handshake_timeout=None if tls is None else self._limits.head_seconds,
+            )
+            for listener in sockets or ()
+        ]
+        self.started = True
+
+
 def create_server(gateway: Gateway, tls: ssl.SSLContext | None = None) -> uvicorn.Server:
     """A uvicorn server on asyncio; HTTPS if `tls` is given."""
     config = uvicorn.Config(
         gateway,
-        http=HTTPProtocol,
+        http=Connection,
+        ws="none",
         ssl_context_factory=None if tls is None else lambda _config, _default: tls,
         lifespan="off",
         log_level="warning",
         access_log=False,
         server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=gateway.limits.keep_alive_seconds,
         timeout_graceful_shutdown=2,
     )
-    return uvicorn.Server(config)
+    return _Server(config, gateway.limits)
 
 
 @contextmanager

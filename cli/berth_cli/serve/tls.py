@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-
 _CLIENT_CERTIFICATE = "berth.client_certificate"
 
 # Short names of attributes in a distinguished name (RFC 4514).
@@ -55,17 +53,14 @@ class TLS:
         return context
 
 
-class HTTPProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with the client certificate added to the request state."""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Store the verified client certificate for all requests of the connection."""
-        super().connection_made(transport)
-        connection = transport.get_extra_info("ssl_object")
-        certificate = connection.getpeercert() if connection is not None else None
-        if certificate:
-            pem = ssl.DER_cert_to_PEM_cert(connection.getpeercert(binary_form=True))
-            self.app_state = {**self.app_state, _CLIENT_CERTIFICATE: _client_certificate_context(certificate, pem)}
+def certificate_state(transport: asyncio.Transport) -> dict[str, object]:
+    """The request state of a connection: its verified client certificate, if there is one."""
+    connection = transport.get_extra_info("ssl_object")
+    certificate = connection.getpeercert() if connection is not None else None
+    if not certificate:
+        return {}
+    pem = ssl.DER_cert_to_PEM_cert(connection.getpeercert(binary_form=True))
+    return {_CLIENT_CERTIFICATE: _client_certificate_context(certificate, pem)}
 
 
 def client_certificate(scope: MutableMapping[str, Any]) -> Mapping[str, object] | None:

@@ -1,0 +1,14 @@
+"""API Gateway's view of a request's header: it accepts every Host and every content type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from berth_cli.serve.request_check import RequestCheck
+
+
+class AnyRequest(RequestCheck):
+    """For tests of what the functions do with requests that `berth serve` refuses."""
+
+    def refusal(self, method: str, headers: Mapping[str, str]) -> None:
+        """Accept it."""
