@@ -50,17 +50,19 @@ def test_vulnerability_fails_and_is_reported(requirements: Path, capsys: pytest.
 
 def test_passes_without_vulnerabilities(requirements: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with LoopbackServer(lambda _: json_of({})) as service:
-        assert main(["--osv-url", service.url, "--required", str(requirements)]) == 0
+        assert main(["--osv-url", service.url, str(requirements)]) == 0
     assert capsys.readouterr().out == "audit of what is locked: clean\n  2 packages\n"
 
 
-def test_unreachable_service_is_reported_and_fails_only_if_required(
+def test_unreachable_service_fails_unless_offline_is_allowed(
     requirements: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     unreachable = f"http://127.0.0.1:{free_port()}"
-    assert main(["--osv-url", unreachable, str(requirements)]) == 0
-    assert "not audited" in capsys.readouterr().out
-    assert main(["--osv-url", unreachable, "--required", str(requirements)]) == 1
+    assert main(["--osv-url", unreachable, str(requirements)]) == 1
+    printed = capsys.readouterr().out
+    assert "not audited" in printed
+    assert "make audit AUDIT=--offline-ok" in printed
+    assert main(["--osv-url", unreachable, "--offline-ok", str(requirements)]) == 0
 
 
 def test_failing_service_means_not_audited(requirements: Path) -> None:

@@ -45,14 +45,14 @@ def test_judge(packages: list[dict[str, Any]], expected: Audit) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "status", "required"),
+    ("outcome", "offline_ok", "status"),
     [
         pytest.param(Outcome.CLEAN, 0, 0, id="clean"),
         pytest.param(Outcome.VULNERABLE, 1, 1, id="a finding fails"),
         pytest.param(Outcome.UNKNOWN_PACKAGES, 1, 1, id="an unknown package fails"),
-        pytest.param(Outcome.NOT_AUDITED, 0, 1, id="a service out of reach fails a release only"),
+        pytest.param(Outcome.NOT_AUDITED, 0, 1, id="an unreachable service fails unless offline is allowed"),
     ],
 )
-def test_exit_status(outcome: Outcome, status: int, required: int) -> None:
+def test_exit_status(outcome: Outcome, offline_ok: int, status: int) -> None:
     audit = Audit(outcome)
-    assert (audit.exit_status(required=False), audit.exit_status(required=True)) == (status, required)
+    assert (audit.exit_status(offline_ok=True), audit.exit_status(offline_ok=False)) == (offline_ok, status)
