@@ -199,6 +199,15 @@ def test_uses_configuration_and_stops_despite_idle_connections(dump: Path, tmp_p
         caller.close()
 
 
+def test_warns_of_counted_resources_that_the_profile_does_not_check(dump: Path, tmp_path: Path) -> None:
+    config = tmp_path / "berth.yaml"
+    config.write_text("kind: BerthConfiguration\nmanagedResources: [{name: example.com/licence}]\n")
+    served = start("--cluster", str(dump), "--port", "0", "--config", str(config))
+    _, _, err = served.ctrl_c()
+    assert "warning: " in err
+    assert "profile label-priority has no plugin ManagedResources" in err
+
+
 def test_logs_one_line_per_failure(dump: Path) -> None:
     served = start("--cluster", str(dump), "--port", "0")
     caller = Caller(served.port)

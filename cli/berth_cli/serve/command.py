@@ -170,6 +170,8 @@ def _serve(
     uvicorn_server = server.create_server(stack.gateway, tls)
     address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
+    for doubt in configuration.warnings:
+        click.echo(f"warning: {doubt}", err=True)
     state = "not readable yet, retrying" if first_run["reason"] else f"{first_run['nodes']} nodes, watched"
     click.echo(
         f"cluster: {source}, {state if live else str(first_run['nodes']) + ' nodes, read again when it changes'}; "

@@ -30,6 +30,7 @@ from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.writer import Leadership, Writer
 from berth.nodecache.health import HealthOutcome, health
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
+from berth.nodecache.staleness import StalenessReason
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -271,7 +272,8 @@ def test_what_is_not_for_this_release_is_named_and_not_read(unreadable: Cache) -
     with pytest.raises(NothingPublished, match=FUTURE_SCHEMA):
         unreadable.snapshot()
     configurations = Configurations(DynamoDBConfigurationStore(unreadable.client, unreadable.name), BerthConfiguration)
-    outcome, told = health(unreadable.table, configurations, lambda: AT)
+    clock = EnvironmentClock(AT)
+    outcome, told = health(unreadable.table, configurations, clock, StalenessReason(clock))
     assert (outcome, told["reason"]) == (HealthOutcome.UNAVAILABLE, FUTURE_SCHEMA)
 
 

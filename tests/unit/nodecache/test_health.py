@@ -7,6 +7,7 @@ import pytest
 from berth import __version__
 from berth.configuration.store import Configurations
 from berth.nodecache.health import HealthOutcome, health
+from berth.nodecache.staleness import StalenessReason
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.nodes import labelled
 from tests.fakes.cache_tables import outage
@@ -14,7 +15,9 @@ from tests.fakes.verbs import Verbs
 
 
 def health_of(verbs: Verbs) -> tuple[HealthOutcome, dict[str, object]]:
-    return health(verbs.table, Configurations(verbs.store, BerthConfiguration), verbs.clock.wall)
+    return health(
+        verbs.table, Configurations(verbs.store, BerthConfiguration), verbs.clock, StalenessReason(verbs.clock)
+    )
 
 
 def test_a_published_cache_is_ok_and_says_how_old_it_is() -> None:
@@ -43,6 +46,9 @@ def test_data_older_than_the_applied_configuration_allows_is_stale() -> None:
     outcome, found = health_of(verbs)
     assert outcome is HealthOutcome.STALE
     assert (found["observedAgeSeconds"], found["maxStalenessSeconds"]) == (31.0, 30.0)
+    assert found["reason"] == (
+        "the node cache is of 2023-11-14T22:13:20Z, older than maxStaleness (30 s); does the watcher run?"
+    )
 
 
 def test_an_empty_cache_is_unavailable() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 
 from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.lease.clock import Clock
 from berth.nodecache.feed.head import FUTURE_SCHEMA
 from berth.nodecache.feed.reader import NOTHING_PUBLISHED
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from berth.nodecache.staleness import StalenessReason
 
 
 class HealthOutcome(StrEnum):
@@ -20,9 +21,9 @@ class HealthOutcome(StrEnum):
 
 
 def health(
-    table: CacheTable, configurations: Configurations, wall: Callable[[], float]
+    table: CacheTable, configurations: Configurations, clock: Clock, staleness: StalenessReason
 ) -> tuple[HealthOutcome, dict[str, object]]:
-    """One read of the head. Ages are in seconds."""
+    """One read of the head. Ages are in seconds. `staleness`: the same object for all checks of a process."""
     try:
         head = table.head()
         rules = configurations.at("" if head is None else head.configuration_hash).node_cache
@@ -33,11 +34,14 @@ def health(
     pointer = head.pointer
     if not pointer.is_readable:
         return _unavailable(FUTURE_SCHEMA)
-    now = wall()
+    staleness.note(pointer)
+    now = clock.wall()
     age = now - pointer.observation.observed_at
-    outcome = HealthOutcome.STALE if age > rules.max_staleness else HealthOutcome.OK
+    is_stale = age > rules.max_staleness
+    outcome = HealthOutcome.STALE if is_stale else HealthOutcome.OK
     return outcome, {
         "status": outcome,
+        **({"reason": staleness.reason(pointer, rules.max_staleness)} if is_stale else {}),
         "version": pointer.version,
         "observedAgeSeconds": round(age, 3),
         "maxStalenessSeconds": rules.max_staleness,

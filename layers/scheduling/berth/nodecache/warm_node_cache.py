@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
@@ -26,6 +25,7 @@ from berth.nodecache.feed.head import FUTURE_SCHEMA, Head
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
+from berth.nodecache.staleness import StalenessReason
 from berth.reservations.ledger.entry import OpenReservation
 from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.policy import Policy
@@ -80,6 +80,7 @@ class WarmNodeCache(NodeCache):
         self._warn = warn
         self._ledger = ledger
         self._on_read = on_read
+        self._staleness = StalenessReason(clock)
         self._last_read: HeadRead | None = None
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
 
@@ -121,11 +122,11 @@ class WarmNodeCache(NodeCache):
             snapshot = self._reader.at(head).snapshot
         except NothingPublished as error:
             return CacheUnavailable(str(error), rules.when_stale)
-        observed_at = head.pointer.observation.observed_at if head and head.pointer else 0.0
-        age = self._clock.wall() - observed_at
+        pointer = head.pointer if head else None
+        age = self._clock.wall() - (pointer.observation.observed_at if pointer else 0.0)
         self._on_read(Freshness(age, max(0, self._reader.version - before) if before else None))
-        if age > rules.max_staleness:
-            return CacheUnavailable(_stale(observed_at, rules.max_staleness), rules.when_stale)
+        if pointer is not None and age > rules.max_staleness:
+            return CacheUnavailable(self._staleness.reason(pointer, rules.max_staleness), rules.when_stale)
         return self._with_assumed_pods(snapshot, read.reservations) if read.reservations else snapshot
 
     def _with_assumed_pods(self, snapshot: Snapshot, reservations: Sequence[OpenReservation]) -> Snapshot:
@@ -164,6 +165,8 @@ class WarmNodeCache(NodeCache):
         read = HeadRead(now, head, found)
         if head is not None:
             self._last_read = read
+            if head.pointer is not None:
+                self._staleness.note(head.pointer)
         return read
 
     def _open_reservations(self, last: HeadRead | None) -> Sequence[OpenReservation]:
@@ -175,9 +178,3 @@ class WarmNodeCache(NodeCache):
             # Filter may then pass a node that bind refuses: bind reads the ledger itself.
             self._warn(f"{error}; pods that are being bound are not counted")
             return () if last is None or last.reservations is None else last.reservations
-
-
-def _stale(observed_at: float, max_staleness: float) -> str:
-    # A moment and not an age: a text that changes from call to call would wake the pod each time (fact 17).
-    at = datetime.fromtimestamp(observed_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return f"the node cache is of {at}, older than maxStaleness ({max_staleness:g} s); does the watcher run?"

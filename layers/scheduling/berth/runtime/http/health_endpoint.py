@@ -6,7 +6,9 @@ import time
 
 import orjson
 
+from berth.lease.clock import SystemClock
 from berth.nodecache.health import HealthOutcome, health
+from berth.nodecache.staleness import StalenessReason
 from berth.runtime.adapters import CacheAdapters
 from berth.runtime.http.events import HTTPAnswer, http_answer
 from berth.runtime.telemetry.telemetry import Telemetry
@@ -17,13 +19,15 @@ class HealthEndpoint:
 
     def __init__(self, cache: CacheAdapters) -> None:
         self._cache = cache
+        self._clock = SystemClock()
+        self._staleness = StalenessReason(self._clock)
         self._telemetry = Telemetry("healthz")
 
     def handle(self) -> HTTPAnswer:
         """The answer as of now."""
         with self._telemetry.traced():
             started = time.perf_counter()
-            outcome, report = health(self._cache.table, self._cache.configurations, time.time)
+            outcome, report = health(self._cache.table, self._cache.configurations, self._clock, self._staleness)
             is_ok = outcome is HealthOutcome.OK
             self._telemetry.ended(
                 outcome,
