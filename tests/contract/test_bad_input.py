@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.extender.arguments import MAX_NODES, TOO_MANY_NODES
 from berth.scheduling.policy import Policy
 from berth_cli.serve.embedded_dynamodb import CACHE_TABLE
 from tests.builders.events import http_event
@@ -22,7 +23,7 @@ VERBS = (*LISTING, "bind", "preempt")
 BY_STATUS = ("prioritize", "preempt")
 """Their answers have no `Error` (fact 28): a status says it; the text is for whoever calls them by hand."""
 
-NO_NODES = "the request names no node: NodeNames and Nodes are null or empty"
+NO_NODES = "the request has no nodes: NodeNames and Nodes are null"
 NOT_STRINGS = "NodeNames is not a list of strings"
 LARGE = "the request body is larger than 6 MB; set nodeCacheCapable: true, so that names are sent instead of nodes"
 NO_SCHEDULING_REQUEST = "the request is not a scheduling request: "
@@ -119,9 +120,9 @@ def test_what_is_no_json_object_is_refused(
         ),
         pytest.param(cache_mode(None), NO_NODES, id="Nodes and NodeNames null"),
         pytest.param({"Pod": pod_object()}, NO_NODES, id="Nodes and NodeNames absent"),
-        pytest.param(cache_mode([]), NO_NODES, id="NodeNames empty"),
-        pytest.param(full_mode([]), NO_NODES, id="Nodes.items empty"),
-        pytest.param(full_mode(None), NO_NODES, id="Nodes.items null"),
+        pytest.param(cache_mode([f"n{n}" for n in range(MAX_NODES + 1)]), TOO_MANY_NODES, id="too many NodeNames"),
+        pytest.param(cache_mode(["n"] * (MAX_NODES + 1)), TOO_MANY_NODES, id="the same name too often"),
+        pytest.param(full_mode([{}] * (MAX_NODES + 1)), TOO_MANY_NODES, id="too many Nodes.items"),
         pytest.param(cache_mode(None) | {"NodeNames": "n10"}, NOT_STRINGS, id="NodeNames a string"),
         pytest.param(cache_mode(None) | {"NodeNames": {"n10": 1}}, NOT_STRINGS, id="NodeNames an object"),
         pytest.param(cache_mode(None) | {"NodeNames": ["n10", None]}, NOT_STRINGS, id="null among the NodeNames"),
@@ -296,3 +297,37 @@ def test_an_unforeseen_exception_is_told_to_the_log_and_not_to_the_caller(
     assert (unexpected["level"], unexpected["pod"]) == ("ERROR", "ml/train-0")
     assert "ZeroDivisionError" in unexpected["exception"]
     assert (ended["outcome"], ended["pod"]) == ("failure-internal", "ml/train-0")
+
+
+@pytest.mark.parametrize("verb", LISTING)
+@pytest.mark.parametrize(
+    ("request_body", "names", "nodes"),
+    [
+        pytest.param(cache_mode([]), [], None, id="NodeNames"),
+        pytest.param(full_mode([]), None, {"metadata": {}, "items": []}, id="Nodes.items"),
+        pytest.param(full_mode(None), None, {"metadata": {}, "items": []}, id="Nodes.items null"),
+    ],
+)
+def test_empty_list_has_empty_answer(
+    handlers: Handlers, verb: str, request_body: dict[str, object], names: object, nodes: object
+) -> None:
+    answer = call(handlers[verb], body_of(request_body), verb)
+    assert answer.status == 200
+    if verb == "prioritize":
+        assert answer.json == []
+    else:
+        assert answer.json == {
+            "Nodes": nodes,
+            "NodeNames": names,
+            "FailedNodes": {},
+            "FailedAndUnresolvableNodes": {},
+            "Error": "",
+        }
+
+
+@pytest.mark.parametrize("verb", LISTING)
+def test_answer_to_unknown_names_is_bounded(handlers: Handlers, verb: str) -> None:
+    """The most names that are accepted, with the longest names that Kubernetes allows in a body of 5.5 MB."""
+    answer = call(handlers[verb], body_of(cache_mode([f"{n:0106d}" for n in range(MAX_NODES)])), verb)
+    assert answer.status == 200
+    assert len(answer.text) < 2 * SIX_MB

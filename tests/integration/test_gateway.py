@@ -34,7 +34,6 @@ BAD_INPUT = [
     pytest.param("[1]", id="JSON of the wrong shape"),
     pytest.param(body_of(cache_mode(["n10"]) | {"Pod": None}), id="Pod null"),
     pytest.param(body_of(cache_mode(None)), id="Nodes and NodeNames null"),
-    pytest.param(body_of(cache_mode([])), id="empty lists"),
 ]
 
 

@@ -87,6 +87,14 @@ def test_unread_answers_are_bounded(served: Served, caller: Caller) -> None:
         assert resident_megabytes(served.process.pid) - before < 300
 
 
+def test_millions_of_names_get_a_short_answer(caller: Caller) -> None:
+    body = body_of(cache_mode([f"{number:x}" for number in range(640_000)]))
+    assert len(body) > 5_000_000
+    response = caller.post("/scheduler/filter", body)
+    assert response.json["Error"] == "the request has more than 50000 nodes"
+    assert len(response.content) < 1000
+
+
 def test_silent_connections_do_not_lock_out_callers(served: Served) -> None:
     with ExitStack() as stack:
         for _ in range(LIMITS.connections + 50):

@@ -81,8 +81,17 @@ def test_a_cache_that_cannot_be_read_is_a_failure_that_names_the_pod() -> None:
 
 def test_the_cache_is_not_read_for_a_request_that_is_refused() -> None:
     snapshots = Answering(Snapshot.of([]))
-    for request in ({}, cache_mode([]), cache_mode(["n1"]) | {"Pod": None}, cache_mode(["n1"]) | {"NodeNames": [1]}):
+    for request in ({}, cache_mode(["n1"]) | {"Pod": None}, cache_mode(["n1"]) | {"NodeNames": [1]}):
         assert isinstance(read_candidates(body_of(request), snapshots), Failure)
+    assert snapshots.asked == 0
+
+
+@pytest.mark.parametrize("request_body", [cache_mode([]), full_mode([])])
+def test_an_empty_list_needs_no_cache(request_body: dict[str, object]) -> None:
+    snapshots = Answering(CacheUnavailable("not to be asked"))
+    found = read_candidates(body_of(request_body), snapshots)
+    assert isinstance(found, Candidates)
+    assert list(found.names) == []
     assert snapshots.asked == 0
 
 

@@ -15,7 +15,12 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 
-NO_NODES = "the request names no node: NodeNames and Nodes are null or empty"
+NO_NODES = "the request has no nodes: NodeNames and Nodes are null"
+
+MAX_NODES = 50_000
+"""Ten times Kubernetes' limit for a cluster. An answer has a reason for each name, so it bounds the answer, too."""
+
+TOO_MANY_NODES = f"the request has more than {MAX_NODES} nodes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +75,10 @@ def _read_names(arguments: dict[str, object], pod: Pod, cache: NodeCache) -> Can
 def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | Passthrough | Failure:
     if not isinstance(names, list) or not _are_strings(names):
         return bad_request("NodeNames is not a list of strings")
+    if len(names) > MAX_NODES:
+        return bad_request(TOO_MANY_NODES)
     if not names:
-        return bad_request(NO_NODES)
+        return _no_candidates(pod, cache, None)
     context = cache.current()
     cluster = context.cluster
     if isinstance(cluster, Snapshot):
@@ -82,6 +89,12 @@ def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | 
     if exempt or cluster.when_stale is WhenStale.PASS:
         return Passthrough(pod, list(dict.fromkeys(names)), cluster.reason, exempt)
     return Failure(FailureOutcome.CACHE_UNAVAILABLE, cluster.reason)
+
+
+def _no_candidates(pod: Pod, cache: NodeCache, items: Mapping[str, object] | None) -> Candidates:
+    """An empty list has an empty answer. It needs no snapshot."""
+    snapshot = Snapshot.of([])
+    return Candidates(pod, NodeRefs.of([], snapshot.nodes.positions), cache.policy(), snapshot, items)
 
 
 def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
@@ -97,6 +110,8 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache) -> Candidates | Failur
     listed = folded(nodes).get("items") if isinstance(nodes, dict) else nodes
     if not isinstance(listed, list | None):
         return bad_request("Nodes.items is not a list")
+    if listed is not None and len(listed) > MAX_NODES:
+        return bad_request(TOO_MANY_NODES)
     infos: dict[str, NodeInfo] = {}
     items: dict[str, object] = {}
     for index, item in enumerate(listed or ()):
@@ -105,7 +120,7 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache) -> Candidates | Failur
             return bad_request(f"Nodes.items[{index}] cannot be answered: {info.cause}")
         infos[info.name], items[info.name] = info, item
     if not infos:
-        return bad_request(NO_NODES)
+        return _no_candidates(pod, cache, {})
     policy = cache.policy()
     snapshot: Snapshot | Failure = Snapshot.of(infos.values())
     if policy.counts(pod):

@@ -26,6 +26,8 @@ def answer_prioritize(body: str | bytes, cache: NodeCache, failed: Callable[[Fai
     if isinstance(candidates, Failure):
         return failed(candidates)
     pod = candidates.pod
+    if not candidates.names:
+        return reply([], PrioritizeOutcome.SCORED, pod=f"{pod.namespace}/{pod.name}", detail="0 nodes scored")
     if isinstance(candidates, Passthrough):
         outcome, detail = PrioritizeOutcome.PASSED, candidates.reason
         scores = [0] * len(candidates.names)
