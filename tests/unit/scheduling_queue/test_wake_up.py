@@ -8,6 +8,7 @@ import pytest
 
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.scheduling_queue.wake_up import WakeUp
+from berth.scheduling_queue.wake_up_budget import BURST, REFILL_SECONDS
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.cluster import RecordingQueue
 
@@ -169,3 +170,45 @@ def test_what_was_given_back_without_a_publication_wakes_with_the_next_heartbeat
     scene.clock.advance(2.0)
     scene.publish()
     assert len(scene.queue.woken) == 1
+
+
+def busy_minutes(scene: Scene, minutes: int, *changes: Change) -> int:
+    """Change the cluster once a second. Returns the number of wake-ups."""
+    before = len(scene.queue.woken)
+    for _ in range(minutes * 60):
+        scene.publish(node_change(), *changes, after=1.0)
+    return len(scene.queue.woken) - before
+
+
+def test_pod_that_never_fits_wakes_all_others_every_10_seconds_at_most() -> None:
+    scene = Scene(node_change(), WAITING)
+    assert busy_minutes(scene, 10) <= BURST + 10 * 60 / REFILL_SECONDS
+
+
+def test_pod_that_is_replaced_under_its_name_keeps_its_limit() -> None:
+    scene = Scene(node_change(), WAITING)
+    wake_ups = 0
+    for _ in range(5):
+        wake_ups += busy_minutes(scene, 1)
+        scene.publish(pod_gone("waiting"))
+        scene.publish(WAITING)
+    assert wake_ups <= BURST + 5 * 60 / REFILL_SECONDS
+
+
+def test_new_pod_is_woken_at_once_beside_one_that_never_fits() -> None:
+    scene = Scene(node_change(), WAITING)
+    busy_minutes(scene, 5)
+    scene.publish(pod_change("new", rejected=True), after=1.0)
+    before = len(scene.queue.woken)
+    scene.publish(node_change(), after=1.0)
+    assert scene.queue.woken[before:] == [("default/new", "default/waiting")]
+
+
+def test_limited_wake_up_comes_later_and_is_not_lost() -> None:
+    scene = Scene(node_change(), WAITING)
+    busy_minutes(scene, 5)
+    before = len(scene.queue.woken)
+    scene.publish(node_change())
+    for _ in range(int(REFILL_SECONDS) + 1):
+        scene.publish(after=1.0)
+    assert len(scene.queue.woken) == before + 1

@@ -5,7 +5,8 @@ it at once, before the cache has that event. The pod is rejected again, and then
 the queue after it has published.
 
 Rules:
-- It wakes only while a pending pod has a reason of Berth's, and at most once a second.
+- It wakes only while a pending pod has a reason of Berth's, and at most once a second. A pod that is rejected again and
+  again causes a wake-up every 10 seconds at most (see wake_up_budget); one that is due comes later, it is not lost.
 - It wakes once more if such a rejection appears within two seconds after a publication: the pod was judged on the state
   before it.
 - Capacity that no publication shows (a released reservation) wakes with the next publication or heartbeat.
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.scheduling_queue.queue import SchedulingQueue
+from berth.scheduling_queue.wake_up_budget import WakeUpBudget
 
 LEAST_INTERVAL_SECONDS = 1.0
 LATE_REJECTION_SECONDS = 2.0
@@ -44,6 +46,7 @@ class WakeUp:
         self._woken_at = -math.inf
         self._due = False
         self._is_capacity_freed = False
+        self._budget = WakeUpBudget()
 
     def capacity_freed(self) -> None:
         """A reservation was released, so a rejected pod may fit. Any thread may call it."""
@@ -70,8 +73,10 @@ class WakeUp:
             self._due = True
         if not self._waiting:
             self._due = False
-        if self._due and now - self._woken_at >= LEAST_INTERVAL_SECONDS:
+        is_allowed = now - self._woken_at >= LEAST_INTERVAL_SECONDS and self._budget.allows(self._waiting, now)
+        if self._due and is_allowed:
             self._due, self._woken_at = False, now
+            self._budget.spend(self._waiting, now)
             self._queue.wake(sorted(self._waiting))
 
     def _learn(self, changes: Iterable[Change]) -> tuple[bool, bool]:
