@@ -73,6 +73,7 @@ class FakeAccess(ClusterAccess):
     cluster: str = "uid-of-the-cluster"
     nodes: Sequence[str] = ()
     wake_up_error: str = ""
+    served: frozenset[str] = frozenset()
     documents: Mapping[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     def _check(self) -> None:
@@ -102,6 +103,10 @@ class FakeAccess(ClusterAccess):
     def config_texts(self, namespace: str, name: str) -> dict[str, str]:
         self._check()
         return self.documents.get((namespace, name), {})
+
+    def serves(self, group: str, resource: str) -> bool:
+        self._check()
+        return f"{resource}.{group}" in self.served
 
 
 @dataclass

@@ -14,7 +14,7 @@ from berth_cli.doctor.checks.authentication import AccessProbe, probe_access
 from berth_cli.doctor.checks.cache import check_healthz
 from berth_cli.doctor.checks.certificates import check_client_certificate, check_server_certificate
 from berth_cli.doctor.checks.latency import check_bind_time, check_latency
-from berth_cli.doctor.checks.managed_resources import check_managed_resources
+from berth_cli.doctor.checks.managed_resources import check_managed_resources, check_pod_groups
 from berth_cli.doctor.checks.scheduler import check_document, check_extenders
 from berth_cli.doctor.checks.transport import check_transport
 from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, check_verbs
@@ -106,6 +106,10 @@ def _cluster_checks(inputs: Inputs) -> Iterator[Check]:
     if watcher is None and binder is None and inputs.reader is None:
         yield from _not_provided(CheckName.CLUSTER, inputs)
         return
+    reader = inputs.reader or watcher or binder
+    if reader is not None:
+        counted = managed_resources_of(configuration)
+        yield Check(CheckName.MANAGED_RESOURCES, lambda: list(check_pod_groups(reader, counted)))
     if watcher is None:
         yield _unknown_user(cluster_checks.WATCHER, "watcher")
     else:

@@ -50,3 +50,7 @@ class ClusterAccess(ABC):
     @abstractmethod
     def config_texts(self, namespace: str, name: str) -> dict[str, str]:
         """Data of the ConfigMap with this name, else of the Secret; empty if neither exists."""
+
+    @abstractmethod
+    def serves(self, group: str, resource: str) -> bool:
+        """Whether the API server serves this resource in any version of the API group."""

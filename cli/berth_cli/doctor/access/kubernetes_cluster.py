@@ -81,6 +81,14 @@ class KubernetesAccess(ClusterAccess):
                 raise ClusterUnavailable(answer.message)
         return {}
 
+    def serves(self, group: str, resource: str) -> bool:
+        versions = self._request_ok("GET", f"/apis/{group}").content.get("versions")
+        for version in versions if isinstance(versions, list) else ():
+            resources = self._request_ok("GET", f"/apis/{version['groupVersion']}").content.get("resources")
+            if isinstance(resources, list) and any(each["name"] == resource for each in resources):
+                return True
+        return False
+
     def _request_ok(self, method: str, path: str, body: object = None) -> Answer:
         answer = self._request(method, path, body)
         if not answer.ok:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth_cli.doctor.access.cluster import ClusterAccess
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, warning
 from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide
 from berth_cli.scheduler_config.managed_resources import ManagedResources
@@ -80,3 +82,20 @@ def _gate_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[F
                 yield failed(
                     CHECK, f"pods that request only {resource.name} are not bound by Berth, which counts it", REMEDY
                 )
+
+
+def check_pod_groups(access: ClusterAccess, managed: ManagedResources) -> Iterator[Finding]:
+    """Nothing without counted resources, or if the cluster has no PodGroups of kube-scheduler's own."""
+    if not managed.resources and not managed.by_annotation:
+        return
+    try:
+        if not access.serves("scheduling.k8s.io", "podgroups"):
+            return
+    except ClusterUnavailable:
+        return  # the checks of the rights report it
+    yield warning(
+        CHECK,
+        "the cluster serves PodGroups: kube-scheduler binds all pods of a group or none, but Berth counts each pod "
+        "when it is bound, so a part of a group may be bound without the others",
+        "do not let pods of a PodGroup request counted resources",
+    )

@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
-from berth_cli.doctor.checks.managed_resources import check_managed_resources
+from berth_cli.doctor.checks.managed_resources import check_managed_resources, check_pod_groups
 from berth_cli.doctor.findings import Result
 from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
-from tests.fakes.doctor import ADDRESS
+from tests.fakes.doctor import ADDRESS, FakeAccess
 from tests.unit.cli.doctor.finding_assertions import expect
 from tests.unit.cli.doctor.scheduler_documents import document, side
 
 FAILED, WARNING, OK = Result.FAILED, Result.WARNING, Result.OK
 
 LICENCE, OTHER = ManagedResource("example.com/licence"), ManagedResource("example.com/slot")
+POD_GROUPS = "podgroups.scheduling.k8s.io"
 COUNTED = [{"name": LICENCE.name, "ignoredByScheduler": True}]
 
 
@@ -127,3 +128,27 @@ def test_fails_if_berth_does_not_bind_counted_resources() -> None:
         "extenders": extenders(ExtenderOptions(url_prefix=ADDRESS, managed=managed, verbs=frozenset()))
     }
     expect(check_managed_resources(side(found), managed), "managedResources", FAILED, "nothing is counted")
+
+
+@pytest.mark.parametrize(
+    ("served", "managed", "message"),
+    [
+        pytest.param(POD_GROUPS, ManagedResources((LICENCE,)), "serves PodGroups", id="by container"),
+        pytest.param(POD_GROUPS, ManagedResources(by_annotation=True), "serves PodGroups", id="by annotation"),
+        pytest.param(POD_GROUPS, ManagedResources(), None, id="nothing is counted"),
+        pytest.param("podgroups.scheduling.x-k8s.io", ManagedResources((LICENCE,)), None, id="of another scheduler"),
+        pytest.param("", ManagedResources((LICENCE,)), None, id="no PodGroups"),
+    ],
+)
+def test_warns_of_pod_groups_if_resources_are_counted(
+    served: str, managed: ManagedResources, message: str | None
+) -> None:
+    found = list(check_pod_groups(FakeAccess(served=frozenset({served})), managed))
+    if message is None:
+        assert found == []
+    else:
+        expect(found, "managedResources", WARNING, message)
+
+
+def test_unreachable_cluster_is_left_to_the_checks_of_rights() -> None:
+    assert list(check_pod_groups(FakeAccess(unreachable="away"), ManagedResources((LICENCE,)))) == []
