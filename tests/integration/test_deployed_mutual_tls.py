@@ -126,7 +126,7 @@ def test_listed_certificate_is_allowed_within_seconds(deployed: Stack) -> None:
     [name] = [
         each["FunctionName"] for each in functions.list_functions()["Functions"] if "Authorizer" in each["FunctionName"]
     ]
-    event = json.dumps(certificate_event("1f", time.time() - 60, time.time() + 3600))
+    event = json.dumps(certificate_event("5eed5eed5eed5e1f", time.time() - 60, time.time() + 3600))
 
     def allowed() -> bool:
         answer = json.loads(functions.invoke(FunctionName=name, Qualifier="live", Payload=event)["Payload"].read())
@@ -135,7 +135,7 @@ def test_listed_certificate_is_allowed_within_seconds(deployed: Stack) -> None:
 
     assert not allowed()
     parameter = deployed.outputs()["AllowListParameterName"]
-    deployed.client("ssm").put_parameter(Name=parameter, Value="1f", Type="String", Overwrite=True)
+    deployed.client("ssm").put_parameter(Name=parameter, Value="5eed5eed5eed5e1f", Type="String", Overwrite=True)
     deadline = time.monotonic() + 2 * RECHECK_SECONDS
     while not allowed():
         assert time.monotonic() < deadline

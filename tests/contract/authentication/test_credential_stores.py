@@ -211,7 +211,7 @@ class KeptList(ABC):
 
 class ListInMemory(KeptList):
     def __init__(self, directory: Path) -> None:
-        self._memory = InMemoryAllowList("1f")
+        self._memory = InMemoryAllowList("5eed5eed5eed5e1f")
         self.record = self._memory
 
     def write(self, text: str) -> None:
@@ -224,7 +224,7 @@ class ListInMemory(KeptList):
 class ListInFile(KeptList):
     def __init__(self, directory: Path) -> None:
         self._path = directory / "allow-list"
-        self._path.write_text("1f")
+        self._path.write_text("5eed5eed5eed5e1f")
         self.record = AllowListFile(self._path)
 
     def write(self, text: str) -> None:
@@ -238,7 +238,7 @@ class ListInParameterStore(KeptList):
     def __init__(self, directory: Path) -> None:
         self._client = moto_client("ssm")
         self._name = f"allow-list-{uuid.uuid4().hex}"
-        self.write("1f")
+        self.write("5eed5eed5eed5e1f")
         self.record = ParameterStoreAllowList(self._client, self._name)
 
     def write(self, text: str) -> None:
@@ -255,13 +255,13 @@ def kept_list(request: pytest.FixtureRequest, tmp_path: Path) -> KeptList:
 
 
 def test_reads_allow_list_as_written(kept_list: KeptList) -> None:
-    assert kept_list.record.read() == AllowList({0x1F: None})
+    assert kept_list.record.read() == AllowList({0x5EED5EED5EED5E1F: None})
 
 
 def test_reads_change_at_next_read(kept_list: KeptList) -> None:
     kept_list.record.read()
-    kept_list.write("2a # another\nwhat is this")
-    assert kept_list.record.read() == AllowList({0x2A: None}, malformed=1)
+    kept_list.write("5eed5eed5eed5e2a # another\nwhat is this")
+    assert kept_list.record.read() == AllowList({0x5EED5EED5EED5E2A: None}, malformed=1)
 
 
 def test_raises_store_unavailable_when_allow_list_is_missing(kept_list: KeptList) -> None:

@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.authentication.allow_list import AllowList, AllowListEntry, AllowListStatus, format_entries, parse
+from berth.authentication.allow_list import (
+    LEAST_SERIAL,
+    AllowList,
+    AllowListEntry,
+    AllowListStatus,
+    format_entries,
+    parse,
+)
 
+SERIAL, OTHER = 0x5EED5EED5EED5E1F, 0x5EED5EED5EED5E2A
+A, B = f"{SERIAL:x}", f"{OTHER:x}"
 NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
 
 
@@ -16,19 +25,35 @@ NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
     [
         pytest.param("", AllowList(), id="an empty text allows nobody"),
         pytest.param("# Nobody may call yet\n\n", AllowList(), id="comments and empty lines"),
-        pytest.param("1f", AllowList({0x1F: None}), id="a serial"),
-        pytest.param("00:1F", AllowList({0x1F: None}), id="as openssl prints it"),
-        pytest.param("  1f  # scheduler", AllowList({0x1F: None}), id="with a comment"),
-        pytest.param("1f\r\n2a\r\n", AllowList({0x1F: None, 0x2A: None}), id="with Windows' line ends"),
-        pytest.param("1f until 2025-12-01T12:00:00Z", AllowList({0x1F: NOON}), id="until a time"),
-        pytest.param("1f until 2025-12-01T13:00:00+01:00", AllowList({0x1F: NOON}), id="of another zone"),
-        pytest.param("1f until 2025-12-01T12:00:00Z\n1f", AllowList({0x1F: None}), id="the later line counts"),
-        pytest.param("1f until 2025-12-01T12:00:00", AllowList(malformed=1), id="a time of no zone"),
-        pytest.param("1f until tomorrow", AllowList(malformed=1), id="no time"),
-        pytest.param("1f until", AllowList(malformed=1), id="a time that is missing"),
-        pytest.param("scheduler\n1f", AllowList({0x1F: None}, malformed=1), id="no serial: the others count"),
-        pytest.param("0x1f\n*\n:\n-1", AllowList(malformed=4), id="nothing stands for everybody"),
-        pytest.param("1f 2a", AllowList(malformed=1), id="two on a line"),
+        pytest.param(A, AllowList({SERIAL: None}), id="a serial"),
+        pytest.param("00:5E:ED:5E:ED:5E:ED:5E:1F", AllowList({SERIAL: None}), id="as openssl prints it"),
+        pytest.param(f"  {A}  # scheduler", AllowList({SERIAL: None}), id="with a comment"),
+        pytest.param(
+            "5eed5eed5eed5e1f\r\n5eed5eed5eed5e2a\r\n",
+            AllowList({SERIAL: None, OTHER: None}),
+            id="with Windows' line ends",
+        ),
+        pytest.param(f"{A} until 2025-12-01T12:00:00Z", AllowList({SERIAL: NOON}), id="until a time"),
+        pytest.param(
+            "5eed5eed5eed5e1f until 2025-12-01T13:00:00+01:00", AllowList({SERIAL: NOON}), id="of another zone"
+        ),
+        pytest.param(
+            "5eed5eed5eed5e1f until 2025-12-01T12:00:00Z\n5eed5eed5eed5e1f",
+            AllowList({SERIAL: None}),
+            id="the later line counts",
+        ),
+        pytest.param(f"{A} until 2025-12-01T12:00:00", AllowList(malformed=1), id="a time of no zone"),
+        pytest.param(f"{A} until tomorrow", AllowList(malformed=1), id="no time"),
+        pytest.param(f"{A} until", AllowList(malformed=1), id="a time that is missing"),
+        pytest.param(
+            "scheduler\n5eed5eed5eed5e1f", AllowList({SERIAL: None}, malformed=1), id="no serial: the others count"
+        ),
+        pytest.param(f"0x{A}\n*\n:\n-1", AllowList(malformed=4), id="nothing stands for everybody"),
+        pytest.param(f"{A} {B}", AllowList(malformed=1), id="two on a line"),
+        pytest.param(f"1f\n{A}", AllowList({SERIAL: None}, malformed=1), id="a serial of 1 byte"),
+        pytest.param("ff:ff:ff:ff:ff:ff:ff", AllowList(malformed=1), id="a serial of 7 bytes"),
+        pytest.param("00000000000000000000001f", AllowList(malformed=1), id="a serial of 1 byte with leading zeros"),
+        pytest.param("01:00:00:00:00:00:00:00", AllowList({2**56: None}), id="a serial of 8 bytes"),
     ],
 )
 def test_reads_text(text: str, wanted: AllowList) -> None:
@@ -53,7 +78,7 @@ def test_tells_status_of_serial(serials: set[int], now: float, listing: AllowLis
 
 entries = st.builds(
     AllowListEntry,
-    st.integers(0, 2**160),
+    st.integers(LEAST_SERIAL, 2**160),
     st.none() | st.integers(0, 2**32).map(float),
     st.from_regex(r"[a-z0-9-]{0,12}", fullmatch=True),
 )

@@ -13,7 +13,7 @@ from tests.fakes.credential_stores import InMemoryAllowList, InMemoryPasswords
 NOW = 1_700_000_000.0
 OLD, NEW = '{"username": "berth", "password": "old"}', '{"username": "berth", "password": "new"}'
 WITH_OLD, WITH_NEW = basic_event(basic("berth", "old")), basic_event(basic("berth", "new"))
-CALLER = certificate_event("1f", NOW - 60, NOW + 86400)
+CALLER = certificate_event("5eed5eed5eed5e1f", NOW - 60, NOW + 86400)
 
 
 class Clock:
@@ -60,14 +60,14 @@ def test_ignores_headers_outside_identity_source(clock: Clock) -> None:
 def test_denies_in_both_modes_when_credentials_are_missing(clock: Clock) -> None:
     for authorizer in (
         BasicAuthorizer(InMemoryPasswords(OLD), clock),
-        MutualTLSAuthorizer(InMemoryAllowList("1f"), clock),
+        MutualTLSAuthorizer(InMemoryAllowList("5eed5eed5eed5e1f"), clock),
     ):
         assert authorizer.decide({}) == Decision(AuthorizerOutcome.NO_CREDENTIALS)
 
 
 def test_denies_credentials_of_the_other_mode(clock: Clock) -> None:
     assert not BasicAuthorizer(InMemoryPasswords(OLD), clock).decide(CALLER).allowed
-    assert not MutualTLSAuthorizer(InMemoryAllowList("1f"), clock).decide(WITH_OLD).allowed
+    assert not MutualTLSAuthorizer(InMemoryAllowList("5eed5eed5eed5e1f"), clock).decide(WITH_OLD).allowed
 
 
 def test_reads_store_once_for_several_calls(clock: Clock) -> None:
@@ -135,24 +135,24 @@ def test_reads_store_again_when_clock_was_set_back(clock: Clock) -> None:
 
 
 def test_denies_revoked_certificate(clock: Clock) -> None:
-    store = InMemoryAllowList("1f\n2a\nnonsense")
+    store = InMemoryAllowList("5eed5eed5eed5e1f\n5eed5eed5eed5e2a\nnonsense")
     authorizer = MutualTLSAuthorizer(store, clock)
     assert authorizer.decide(CALLER).allowed
-    store.text = "2a\nnonsense"
+    store.text = "5eed5eed5eed5e2a\nnonsense"
     clock.now += MAX_AGE_SECONDS
     assert authorizer.decide(CALLER) == Decision(
-        AuthorizerOutcome.NOT_LISTED, "certificate 1f; malformed lines in the allow-list: 1"
+        AuthorizerOutcome.NOT_LISTED, "certificate 5eed5eed5eed5e1f; malformed lines in the allow-list: 1"
     )
 
 
 def test_denies_certificate_while_allow_list_is_unavailable(clock: Clock) -> None:
-    store = InMemoryAllowList("1f")
+    store = InMemoryAllowList("5eed5eed5eed5e1f")
     store.unavailable = True
     assert MutualTLSAuthorizer(store, clock).decide(CALLER).outcome is AuthorizerOutcome.UNAVAILABLE
 
 
 def test_reads_no_allow_list_when_certificate_is_missing(clock: Clock) -> None:
-    store = InMemoryAllowList("1f")
+    store = InMemoryAllowList("5eed5eed5eed5e1f")
     assert MutualTLSAuthorizer(store, clock).decide(with_client_certificate(None)).outcome is (
         AuthorizerOutcome.NO_CREDENTIALS
     )
@@ -160,7 +160,7 @@ def test_reads_no_allow_list_when_certificate_is_missing(clock: Clock) -> None:
 
 
 def test_preload_reads_store_for_next_request(clock: Clock) -> None:
-    passwords, allow_list = InMemoryPasswords(OLD), InMemoryAllowList("1f")
+    passwords, allow_list = InMemoryPasswords(OLD), InMemoryAllowList("5eed5eed5eed5e1f")
     for authorizer, event in (
         (BasicAuthorizer(passwords, clock), WITH_OLD),
         (MutualTLSAuthorizer(allow_list, clock), CALLER),

@@ -3,8 +3,8 @@
     3f0c…e1                                # scheduler
     77a1…09 until 2026-12-01T00:00:00Z     # scheduler, before its last rotation
 
-Serial numbers are hexadecimal, with or without colons. A malformed line allows nothing and does not affect other lines.
-Pure.
+Serial numbers are hexadecimal, of 8 bytes or more, with or without colons. A malformed line allows nothing and does not
+affect other lines. Pure.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from enum import StrEnum
 
 COMMENT = "#"
 _LINE = re.compile(r"(?P<serial>[0-9a-fA-F:]+)(?:\s+until\s+(?P<until>\S+))?")
+
+LEAST_SERIAL = 1 << 56
+"""The smallest serial of 8 bytes. The gateway writes serials in more than one notation, so a shorter one could be read
+as another client's; and a short serial is no random one."""
 
 
 class AllowListStatus(StrEnum):
@@ -79,14 +83,17 @@ def _read(text: str) -> AllowListEntry | None:
     digits = found["serial"].replace(":", "") if found else ""
     if found is None or not digits:
         return None
+    serial = int(digits, 16)
+    if serial < LEAST_SERIAL:
+        return None
     if found["until"] is None:
-        return AllowListEntry(int(digits, 16))
+        return AllowListEntry(serial)
     try:
         until = datetime.fromisoformat(found["until"])
     except ValueError:
         return None
     # A time without an offset is ambiguous.
-    return None if until.tzinfo is None else AllowListEntry(int(digits, 16), until.timestamp())
+    return None if until.tzinfo is None else AllowListEntry(serial, until.timestamp())
 
 
 def _line(entry: AllowListEntry) -> str:
