@@ -126,6 +126,11 @@ e2e: tools $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against 
 e2e-core: tools $(CONTROLPLANE) ## The end-to-end tests that every change runs: each verb once, and one flow on the deployed stack
 	$(BIN)/pytest tests/e2e -m "core and (not stack or core_on_stack)"
 
+.PHONY: chaos
+chaos: tools $(CONTROLPLANE) ## Faults on a real control plane, and what holds after each (SEED=0|today ROUNDS=… ONLY=fault,… WITHIN=seconds FORMAT=json)
+	@$(BIN)/python -m tests.chaos --seed $(or $(SEED),0) -o $(or $(FORMAT),table) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+	  $(if $(WITHIN),--seconds $(WITHIN)) $(if $(ONLY),--only $(ONLY))
+
 .PHONY: sam-local
 sam-local: tools ## Every fixture through sam local invoke, in Docker (FIXTURES="filter/cache-mode …" for some)
 	@$(BIN)/python -m tests.sam_local $(FIXTURES)

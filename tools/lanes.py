@@ -85,6 +85,12 @@ STEPS = (
     Step("parity", change="N=1000 LEAST=250", nightly="N=20000 LEAST=5000", figure=r"\w+: \d+ of \d+ cases differ"),
     Step("e2e-core", nightly=None, figure=PYTEST),
     Step("e2e", change=None, figure=PYTEST),
+    Step(
+        "chaos",
+        change="ONLY=api-faults,watches-expired,clock-ahead,both-berths-frozen WITHIN=75",
+        nightly="SEED=today ROUNDS=112",
+        figure=r"\d+ rounds, \d+ broken",
+    ),
     Step("sam-local-core", nightly=None),
     Step("sam-local", change=None),
     Step("bench", change=None),

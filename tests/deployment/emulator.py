@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from signal import Signals
 from typing import Any, Self
 
 import boto3
@@ -64,6 +65,11 @@ class Emulator:
     def __exit__(self, *_: object) -> None:
         if self._process is not None:
             self._process.stop()
+
+    def send(self, what: Signals) -> None:
+        """A signal to the process."""
+        if self._process is not None:
+            self._process.send(what)
 
     def environment(self) -> dict[str, str]:
         """Environment variables of a command that uses this account and cannot reach another one."""

@@ -41,6 +41,11 @@ class ChildProcess:
                 raise TimeoutError(f"{self._name} is not ready after {seconds} s\n{self._tail()}")
             time.sleep(POLL_SECONDS)
 
+    def send(self, what: signal.Signals) -> None:
+        """Send a signal; to a process that has ended nothing is sent."""
+        if self._process.poll() is None:
+            self._process.send_signal(what)
+
     def stop(self, by: signal.Signals = signal.SIGTERM) -> int:
         """End the process, by SIGKILL if necessary, and return its exit code."""
         if self._process.poll() is None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from signal import Signals
 from typing import Protocol, Self
 
 from .child_process import ChildProcess
@@ -52,6 +53,7 @@ class ControlPlane:
         self._server = f"https://{HOST}:{free_port()}"
         self._tokens = {user: secrets.token_hex(16) for user in GROUPS}
         self._running = ExitStack()
+        self._processes: dict[str, ChildProcess] = {}
         self._files_written = 0
 
     def __enter__(self) -> Self:
@@ -75,6 +77,14 @@ class ControlPlane:
         request = api.create(f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token", {"spec": {}})
         return replace(self.credentials(), token=request["status"]["token"])
 
+    def send(self, process: str, what: Signals) -> None:
+        """A signal to `etcd` or to `kube-apiserver`."""
+        self._processes[process].send(what)
+
+    def serving_certificate(self) -> tuple[Path, Path]:
+        """The API server's certificate and key: a proxy on loopback serves with them, too."""
+        return self._certificates / "apiserver.crt", self._certificates / "apiserver.key"
+
     def audit(self) -> list[JsonObject]:
         """The requests so far, as audit events."""
         return [json.loads(line) for line in self._audit_log.read_text().splitlines()]
@@ -92,7 +102,7 @@ class ControlPlane:
         configuration: SchedulerConfiguration,
         credentials: Credentials | None = None,
         flags: Sequence[str] = ("-v=2",),
-    ) -> Iterator[None]:
+    ) -> Iterator[ChildProcess]:
         """Run kube-scheduler; its caches are synchronized when the body begins."""
         kubeconfig = self.kubeconfig(credentials or self.credentials(SCHEDULER))
         self._files_written += 1
@@ -117,7 +127,7 @@ class ControlPlane:
         try:
             server, certificate = f"https://{HOST}:{port}", self._certificates / "kube-scheduler.crt"
             process.wait_until(lambda: answers_readyz(server, certificate), seconds=START_SECONDS)
-            yield
+            yield process
         finally:
             process.stop()
 
@@ -133,6 +143,7 @@ class ControlPlane:
             log=self._directory / "etcd.log",
         )
         self._running.callback(etcd.stop)
+        self._processes["etcd"] = etcd
         # The API server waits for etcd, so its readiness includes that of etcd.
 
     def _start_apiserver(self) -> None:
@@ -168,6 +179,7 @@ class ControlPlane:
             log=self._directory / "kube-apiserver.log",
         )
         self._running.callback(apiserver.stop)
+        self._processes["kube-apiserver"] = apiserver
         apiserver.wait_until(self._is_ready, seconds=START_SECONDS)
 
     def _is_ready(self) -> bool:

@@ -22,6 +22,8 @@ MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 # The server ends a watch after its timeout; a longer silence means a broken connection.
 WATCH_GRACE_SECONDS = 5
+# Longer than the API server lets a request take: who waits for ever hides what went wrong.
+CALL_SECONDS = 90.0
 
 
 class ApiError(Exception):
@@ -95,6 +97,9 @@ class KubernetesApi:
     def create(self, path: str, body: JsonObject) -> JsonObject:
         return self._call("POST", path, body)
 
+    def replace(self, path: str, body: JsonObject) -> JsonObject:
+        return self._call("PUT", path, body)
+
     def patch(self, path: str, body: JsonObject) -> JsonObject:
         return self._call("PATCH", path, body, content_type=MERGE_PATCH)
 
@@ -140,6 +145,7 @@ class KubernetesApi:
             f"{self._server}{path}?{urlencode(query or {})}",
             headers=headers,
             body=None if body is None else json.dumps(body).encode(),
+            timeout=CALL_SECONDS,
         )
         if answer.status >= 300:
             raise ApiError(answer.status, answer.data.decode(errors="replace"))

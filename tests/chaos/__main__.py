@@ -1,0 +1,152 @@
+"""`python -m tests.chaos [--seed N] [--rounds N] [--only FAULT …] [--seconds N] [-o table|json]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from tests.chaos.checks import CheckKind, Checks
+from tests.chaos.faults import FAULTS, Fault
+from tests.chaos.rounds import Round, deck, play
+from tests.chaos.set_up import SetUp
+from tests.deployment.emulator import COMMAND
+from tests.e2e.control_plane import BINARY
+
+INTERRUPTED = 130
+
+
+def main() -> int:
+    """Exit status 1 where a check does not hold, 130 after Ctrl-C; each round is told as it ends."""
+    chosen = _arguments()
+    for missing, target in ((COMMAND, "make tools"), (BINARY, "make e2e")):
+        if not missing.exists():
+            print(f"{missing} is not there: {target}", file=sys.stderr)
+            return 1
+    # A session that is terminated ends what it started, too; and a shell has its background jobs ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    directory = chosen.logs or Path(tempfile.mkdtemp(prefix="chaos-"))
+    directory.mkdir(parents=True, exist_ok=True)
+    rounds: list[Round] = []
+    interrupted = False
+    try:
+        _play(chosen, directory, rounds)
+    except KeyboardInterrupt:
+        interrupted = True
+        _progress("interrupted; all that was started has ended")
+    _show(rounds, chosen.output)
+    held = bool(rounds) and all(each.holds for each in rounds)
+    if chosen.logs is None and (held or interrupted):
+        shutil.rmtree(directory, ignore_errors=True)
+    else:
+        _progress(f"logs: {directory}")
+    return INTERRUPTED if interrupted else 0 if held else 1
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make chaos", description="Faults on a real control plane, and what holds.")
+    parser.add_argument(
+        "--seed", type=_seed, default=0, help="the order of the faults, and what is drawn in them; or: today"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=len(FAULTS), help="a fault each; each fault once before any twice"
+    )
+    parser.add_argument("--only", metavar="FAULT,…", type=_faults, default=FAULTS, help="these faults and no others")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no other round begins")
+    parser.add_argument("--logs", type=Path, help="keep the logs of all processes in this directory")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.add_argument("--list", action="version", version=" ".join(each.name for each in FAULTS), help="the faults")
+    return parser.parse_args()
+
+
+def _seed(text: str) -> int:
+    return date.today().toordinal() if text == "today" else int(text)
+
+
+def _faults(text: str) -> Sequence[Fault]:
+    known = {each.name: each for each in FAULTS}
+    unknown = [name for name in text.split(",") if name not in known]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no such fault: {', '.join(unknown)}; --list names them")
+    return [known[name] for name in text.split(",")]
+
+
+def _play(chosen: argparse.Namespace, directory: Path, rounds: list[Round]) -> None:
+    """All rounds; after one that broke the next begins on a new set-up, so that it tells of its own fault."""
+    left = islice(enumerate(deck(chosen.only, Random(chosen.seed)), 1), chosen.rounds or len(chosen.only))
+    until = time.monotonic() + chosen.seconds
+    set_ups = 0
+    while (following := next(left, None)) is not None and time.monotonic() < until:
+        set_ups += 1
+        home = directory / f"set-up-{set_ups}"
+        home.mkdir()
+        began = time.monotonic()
+        with SetUp(home, chosen.seed + set_ups - 1) as set_up:
+            _progress(f"set up in {time.monotonic() - began:.0f} s")
+            _play_on(set_up, following, left, until, chosen.seed, rounds)
+
+
+def _play_on(
+    set_up: SetUp,
+    following: tuple[int, Fault],
+    left: Iterator[tuple[int, Fault]],
+    until: float,
+    seed: int,
+    rounds: list[Round],
+) -> None:
+    """On this set-up, as long as all holds."""
+    checks = Checks(set_up)
+    upcoming: tuple[int, Fault] | None = following
+    while upcoming is not None:
+        rounds.append(play(upcoming[0], seed, upcoming[1], set_up, checks))
+        _progress(_line(rounds[-1]))
+        if not rounds[-1].holds or time.monotonic() > until:
+            return
+        upcoming = next(left, None)
+
+
+def _line(done: Round) -> str:
+    recovery = "not recovered" if done.recovery is None else f"recovered in {done.recovery:.1f} s"
+    head = f"round {done.number} seed {done.seed} {done.fault}: {done.figures}; {recovery}; {done.verdict}"
+    return "\n".join([head, *(f"    {each.check}: {each.told}" for each in done.findings)])
+
+
+def _progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _show(rounds: Sequence[Round], output: str) -> None:
+    if output == "json":
+        print(json.dumps([_document(each) for each in rounds], indent=2))
+        return
+    print(f"{'ROUND':<7}{'SEED':<10}{'FAULT':<26}{'RECOVERY':<10}VERDICT")
+    for each in rounds:
+        recovery = "-" if each.recovery is None else f"{each.recovery:.1f} s"
+        print(f"{each.number:<7}{each.seed:<10}{each.fault:<26}{recovery:<10}{each.verdict}")
+    print(f"{len(rounds)} rounds, {sum(not each.holds for each in rounds)} broken; checked: {', '.join(CheckKind)}")
+
+
+def _document(done: Round) -> dict[str, object]:
+    return {
+        "round": done.number,
+        "seed": done.seed,
+        "fault": done.fault,
+        "checked": list(CheckKind),
+        "recoverySeconds": done.recovery,
+        "verdict": done.verdict,
+        "findings": [{"check": each.check, "told": each.told} for each in done.findings],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

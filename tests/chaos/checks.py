@@ -1,0 +1,231 @@
+"""What has to hold after every fault, whatever it was. Each check gives the reasons why it does not hold (yet)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from time import sleep
+
+from berth.cluster.field_projection import RequiredFields, projections, resources
+from berth.cluster.watch.decoding import without_managed_fields
+from berth.dynamodb_errors import TableUnavailable
+from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, View
+from berth.reservations.ledger.entry import EntryState, NodeLedger
+from berth.reservations.ledger.table import MarkerState
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.config.document import load_configuration
+from berth_cli.doctor.findings import CheckName
+from berth_cli.serve.embedded_dynamodb import CACHE_TABLE
+from tests.chaos.cluster_model import CAPACITY, NODES, PodOnAccount, held, overcommitted, pod_on_account
+from tests.chaos.set_up import SetUp
+from tests.e2e.doctor import Diagnosis, doctor_in_process
+
+MOST_TOLD = 3
+
+
+class CheckKind(StrEnum):
+    """The checks, in the order in which they are made. SET_UP: that the round could be played at all."""
+
+    SET_UP = "set-up"
+    PLACED = "placed"
+    NOT_OVERCOMMITTED = "not-overcommitted"
+    CACHE = "cache"
+    LEDGER = "ledger"
+    DOCTOR = "doctor"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Why a check does not hold."""
+
+    check: CheckKind
+    told: str
+
+
+class _Objects(View[dict[Key, Object]]):
+    """The published objects as they are."""
+
+    def empty(self) -> dict[Key, Object]:
+        return {}
+
+    def applied(self, state: dict[Key, Object], changes: Iterable[Change]) -> dict[Key, Object]:
+        found = dict(state)
+        for change in changes:
+            if change.object is None:
+                found.pop((change.resource, change.key), None)
+            else:
+                found[change.resource, change.key] = change.object
+        return found
+
+
+class Checks:
+    """For one set-up."""
+
+    def __init__(self, set_up: SetUp) -> None:
+        self._set_up = set_up
+        configuration: BerthConfiguration = load_configuration(set_up.configuration, None)
+        self._required = RequiredFields.of(configuration.policy())
+        kubeconfigs = [set_up.kubeconfig(each) for each in (set_up.identities.watcher, set_up.identities.binder)]
+        self._doctor_options = (
+            f"--kubeconfig={set_up.kubeconfig()}",
+            f"--watcher-kubeconfig={kubeconfigs[0]}",
+            f"--binder-kubeconfig={kubeconfigs[1]}",
+            f"--config={set_up.configuration}",
+            "--timeout=10",
+        )
+
+    def state(self) -> list[Finding]:
+        """What can be read of API server and tables; nothing changes there meanwhile but what Berth does."""
+        pods = [
+            self._set_up.witness.as_bound(pod_on_account(each))
+            for each in self._set_up.api.get("/api/v1/pods")["items"]
+            if each["metadata"]["name"] != "pulse"
+        ]
+        found = [Finding(CheckKind.PLACED, told) for told in unplaced(pods)]
+        found += [
+            Finding(CheckKind.NOT_OVERCOMMITTED, f"{node}: {told}")
+            for node, on in held(pods).items()
+            if (told := overcommitted(on))
+        ]
+        found += [Finding(CheckKind.CACHE, told) for told in self._cache()]
+        found += [Finding(CheckKind.LEDGER, told) for told in self._ledger(pods)]
+        return found
+
+    def witnessed(self) -> list[Finding]:
+        """What must never have happened, even for a moment, since the last call."""
+        return [Finding(CheckKind.NOT_OVERCOMMITTED, told) for told in self._set_up.witness.violations()]
+
+    def doctor(self) -> Diagnosis:
+        """What `berth doctor` says of the first scheduler and its Berth."""
+        scheduler, berth = self._set_up.schedulers[0], self._set_up.berths[0]
+        environment = self._set_up.emulator.environment()
+        return doctor_in_process(
+            *self._doctor_options,
+            f"--url={berth.url_prefix}",
+            f"--scheduler-config={scheduler.file}",
+            environment=environment,
+        )
+
+    def _cache(self) -> list[str]:
+        reader = NodeCacheReader(DynamoDBCacheTable(self._set_up.tables, CACHE_TABLE), _Objects(), sleep)
+        table = DynamoDBCacheTable(self._set_up.tables, CACHE_TABLE)
+        try:
+            published = reader.at(table.head())
+        except (NothingPublished, TableUnavailable) as error:
+            return [str(error)]
+        return differences("object", self._truth(), {"/".join(key): _json(each) for key, each in published.items()})
+
+    def _truth(self) -> Mapping[str, object]:
+        projected = projections(self._required)
+        found = {}
+        for resource in resources(self._required):
+            for each in self._set_up.api.get(resource.path)["items"]:
+                metadata = each["metadata"]
+                namespace = metadata.get("namespace")
+                key = f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
+                found[f"{resource.name}/{key}"] = _json(projected[resource](without_managed_fields(each)))
+        return found
+
+    def _ledger(self, pods: Sequence[PodOnAccount]) -> list[str]:
+        table = self._set_up.ledger
+        try:
+            marker, opened, ledgers = table.marker(), table.open_reservations(), table.nodes()
+        except TableUnavailable as error:
+            return [str(error)]
+        found = []
+        if marker is None or marker.state is not MarkerState.READY:
+            found.append(f"the table says of itself: {'nothing' if marker is None else marker.state}")
+        found += [f"the bind of {each.pod.name} on {each.node} is still open" for each in opened]
+        nodes = {each["metadata"]["name"] for each in self._set_up.api.get("/api/v1/nodes")["items"]}
+        return found + differences("on", expected_ledger(pods, nodes), recorded_ledger(ledgers))
+
+
+def unplaced(pods: Sequence[PodOnAccount]) -> list[str]:
+    """The pods that wait although there is room, or for a reason that is not true."""
+    on = held(pods)
+    free = {name: {pool: most - on.get(name, {}).get(pool, 0) for pool, most in CAPACITY.items()} for name in NODES}
+    found = []
+    for pod in pods:
+        if pod.node:
+            continue
+        fitting = [name for name in NODES if pod.fits(free[name])]
+        if fitting:
+            found.append(f"{pod.key} waits, and fits on {fitting[0]}: {pod.message or 'it has no reason'}")
+        elif not any(f"Insufficient {resource}" in pod.message for resource in pod.request):
+            found.append(f"{pod.key} waits for another reason than that nothing is left: {pod.message or 'none'}")
+    return found
+
+
+def differences(what: str, truth: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
+    """Object by object."""
+    told = []
+    for key in sorted({*truth, *found}):
+        if key not in found:
+            told.append(f"{what} {key} is missing")
+        elif key not in truth:
+            told.append(f"{what} {key} is not in the cluster")
+        elif truth[key] != found[key]:
+            told.append(f"{what} {key}: there is {found[key]}, not {truth[key]}")
+    return told
+
+
+def expected_ledger(pods: Sequence[PodOnAccount], nodes: Iterable[str]) -> Mapping[str, object]:
+    """What the ledger has to have, amount by amount and pod by pod."""
+    found: dict[str, object] = {}
+    on = held(pods)
+    for name in nodes:
+        for pool, most in CAPACITY.items():
+            left = most - on.get(name, {}).get(pool, 0)
+            found |= _pool(name, pool, most, max(0, left), max(0, -left))
+    for pod in pods:
+        if pod.node in nodes and pod.request:
+            found[f"{pod.node}: {pod.key}"] = _entry(pod.shares, EntryState.BOUND)
+    return found
+
+
+def recorded_ledger(ledgers: Iterable[NodeLedger]) -> Mapping[str, object]:
+    """What it has, in the same terms."""
+    found: dict[str, object] = {}
+    for ledger in ledgers:
+        avail = ledger.avail or {}
+        for pool, most in ledger.capacity.items():
+            found |= _pool(ledger.node, pool, most, avail.get(pool, 0), ledger.owed.get(pool, 0))
+        if ledger.avail is None:
+            found[f"{ledger.node}: rebuild"] = "under way"
+        for entry in ledger.entries.values():
+            found[f"{ledger.node}: {entry.pod.namespace}/{entry.pod.name}"] = _entry(entry.shares, entry.state)
+    return found
+
+
+def _pool(node: str, pool: str, capacity: int, avail: int, owed: int) -> Mapping[str, object]:
+    return {f"{node}: {pool}": f"{avail} left of {capacity}, {owed} owed"}
+
+
+def _entry(shares: Mapping[str, int], state: EntryState) -> str:
+    return f"{', '.join(f'{amount} {pool}' for pool, amount in sorted(shares.items()))}, {state}"
+
+
+def _json(found: object) -> object:
+    return json.loads(json.dumps(found))
+
+
+def shortened(findings: Sequence[Finding]) -> list[Finding]:
+    """A few of each check, and how many more there are."""
+    told: list[Finding] = []
+    counts = Counter(each.check for each in findings)
+    for check, count in counts.items():
+        some = [each for each in findings if each.check is check][:MOST_TOLD]
+        told += some
+        if count > MOST_TOLD:
+            told.append(Finding(check, f"and {count - MOST_TOLD} more"))
+    return told
+
+
+def names(diagnosis: Diagnosis, expected: frozenset[CheckName]) -> bool:
+    """Whether one of the expected checks is among what is bad."""
+    return bool(expected & set(diagnosis.bad))

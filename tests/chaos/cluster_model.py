@@ -1,0 +1,166 @@
+"""What the cluster of these tests is made of: its nodes, what their pods may ask for, and what a pod on a node holds.
+
+This is a second account of it, which shares nothing with Berth's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+
+from tests.e2e.kubernetes_api import JsonObject
+from tests.e2e.label_priority import priority
+
+SLOT = "example.com/slot"
+MEMORY = "example.com/gpu-memory"
+COUNTED = (SLOT, MEMORY)
+COUNT_LABEL, SIZE_LABEL = "example.com/gpu.count", "example.com/gpu.memory"
+DEVICE_ANNOTATION = "berth.dev/example.com.gpu-memory"
+NODES = tuple(f"node-{number}" for number in range(5))
+SLOTS, DEVICES, DEVICE_SIZE = 8, 2, 8000
+CAPACITY: Mapping[str, int] = {SLOT: SLOTS} | {f"{MEMORY}#{index}": DEVICE_SIZE for index in range(DEVICES)}
+SCHEDULERS = ("default-scheduler", "second-scheduler")
+
+DOCUMENT = f"""\
+apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+profile: managed-resources
+managedResources:
+  - name: {SLOT}
+  - name: {MEMORY}
+    devices:
+      count: {{nodeLabel: {COUNT_LABEL}}}
+      size: {{nodeLabel: {SIZE_LABEL}}}
+"""
+"""What is applied: every node's slots and the memory of its devices are counted."""
+
+DEPLOYED = """\
+apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+profile: label-priority
+"""
+"""What counts where nothing is applied: no resource."""
+
+
+def node(name: str) -> JsonObject:
+    """A ready node."""
+    allocatable = {"cpu": "64", "memory": "64Gi", "pods": "110", SLOT: str(SLOTS)}
+    labels = {"kubernetes.io/hostname": name, COUNT_LABEL: str(DEVICES), SIZE_LABEL: str(DEVICE_SIZE), **priority(10)}
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "status": {
+            "capacity": allocatable,
+            "allocatable": allocatable,
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+
+
+def drawn_request(random: Random) -> dict[str, int]:
+    """What the next pod asks for; one in eight asks for nothing that is counted."""
+    kind = random.randrange(8)
+    found = {}
+    if kind in (1, 2, 3, 4):
+        found[SLOT] = random.randint(1, 3)
+    if kind in (4, 5, 6, 7):
+        found[MEMORY] = random.choice((2000, 3000, 4500, 6000))
+    return found
+
+
+def pod(name: str, request: Mapping[str, int], scheduler: str) -> JsonObject:
+    """A pod with one container."""
+    resources = {"requests": {"cpu": "1m"}, "limits": {each: str(amount) for each, amount in request.items()}}
+    return {
+        "metadata": {"name": name},
+        "spec": {
+            "schedulerName": scheduler,
+            "terminationGracePeriodSeconds": 0,
+            "containers": [{"name": "app", "image": "app", "resources": resources}],
+        },
+    }
+
+
+@dataclass(frozen=True)
+class PodOnAccount:
+    """A pod as the API server has it. message: of its condition PodScheduled."""
+
+    namespace: str
+    name: str
+    uid: str
+    node: str
+    request: Mapping[str, int]
+    device: str
+    message: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def shares(self) -> Mapping[str, int]:
+        """By pool, what it holds where it is. Of a device that it does not name it holds something that is nobody's."""
+        return {
+            f"{MEMORY}#{self.device}" if resource == MEMORY else resource: amount
+            for resource, amount in self.request.items()
+        }
+
+    def fits(self, free: Mapping[str, int]) -> bool:
+        """Whether there is room for it beside the others."""
+        if self.request.get(SLOT, 0) > free.get(SLOT, 0):
+            return False
+        rooms = [amount for pool, amount in free.items() if pool.startswith(f"{MEMORY}#")]
+        return self.request.get(MEMORY, 0) <= max(rooms, default=0)
+
+
+_WHOLE = re.compile(r"([0-9]+)(k?)")
+
+
+def _amount(text: str) -> int:
+    """The API server writes 2000 as 2k."""
+    found = _WHOLE.fullmatch(text)
+    assert found is not None, text
+    return int(found[1]) * (1000 if found[2] else 1)
+
+
+def pod_on_account(found: JsonObject) -> PodOnAccount:
+    """Read an object of the API."""
+    metadata, spec = found["metadata"], found["spec"]
+    limits = spec["containers"][0].get("resources", {}).get("limits", {})
+    message = next(
+        (
+            each.get("message", "")
+            for each in found.get("status", {}).get("conditions", ())
+            if each["type"] == "PodScheduled" and each["status"] == "False"
+        ),
+        "",
+    )
+    return PodOnAccount(
+        metadata["namespace"],
+        metadata["name"],
+        metadata["uid"],
+        spec.get("nodeName", ""),
+        {name: _amount(limits[name]) for name in COUNTED if name in limits},
+        metadata.get("annotations", {}).get(DEVICE_ANNOTATION, ""),
+        message,
+    )
+
+
+def held(pods: Iterable[PodOnAccount]) -> Mapping[str, Mapping[str, int]]:
+    """By node, what its pods hold of each pool."""
+    found: dict[str, Counter[str]] = {}
+    for each in pods:
+        if each.node:
+            found.setdefault(each.node, Counter()).update(each.shares)
+    return found
+
+
+def overcommitted(on: Mapping[str, int]) -> str:
+    """What is held beyond the capacity of a node, or of no device; empty: nothing."""
+    return ", ".join(
+        f"{amount} {pool[:-1]} of no device" if pool.endswith("#") else f"{amount} of {CAPACITY.get(pool, 0)} {pool}"
+        for pool, amount in sorted(on.items())
+        if amount > CAPACITY.get(pool, 0)
+    )

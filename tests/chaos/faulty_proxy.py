@@ -1,0 +1,248 @@
+"""A proxy in front of an HTTP server that fails a part of the calls: the API server's, or DynamoDB's."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import Enum, auto
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from random import Random
+from typing import Self
+from urllib.parse import urlsplit
+
+from tests.e2e.loopback import HOST
+
+HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "upgrade", "te", "trailer"})
+ANSWER_SECONDS = 120
+CHUNK = 65536
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a faulty server says in place of the answer."""
+
+    status: int
+    body: bytes
+    content_type: str = "application/json"
+    headers: Sequence[tuple[str, str]] = ()
+
+
+class Cut(Enum):
+    """The connection ends without an answer. AFTER: the server has done what it was asked."""
+
+    BEFORE = auto()
+    AFTER = auto()
+
+
+Fault = Answer | Cut
+
+
+class FaultyProxy:
+    """Passes each call on; while `failing`, a part of them fails. Streams are passed on as they come."""
+
+    def __init__(self, server: str, *, ca_file: Path | None = None, own: tuple[Path, Path] | None = None) -> None:
+        """own: certificate and key, for HTTPS on this side."""
+        self._upstream = urlsplit(server)
+        self._ca_file = ca_file
+        self._lock = threading.Lock()
+        self._faults: Sequence[Fault] = ()
+        self._rate = 0.0
+        self._random = Random(0)
+        self._expired: Answer | None = None
+        self._streams: set[socket.socket] = set()
+        self.calls = 0
+        self.failed = 0
+        self._server = _Server((HOST, 0), type("Handler", (_Handler,), {"proxy": self}))
+        if own is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*own)
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self.url = f"http{'' if own is None else 's'}://{HOST}:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self.cut_streams()
+        self._thread.join()
+
+    @contextmanager
+    def failing(self, rate: float, faults: Sequence[Fault], random: Random) -> Iterator[None]:
+        """Until the block ends so large a part of the calls ends in one of these ways."""
+        with self._lock:
+            self._rate, self._faults, self._random = rate, faults, random
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._rate, self._faults = 0.0, ()
+
+    @contextmanager
+    def expiring_watches(self, answer: Answer) -> Iterator[None]:
+        """Until the block ends each watch that resumes somewhere gets this answer; those that run are cut now."""
+        with self._lock:
+            self._expired = answer
+        self.cut_streams()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._expired = None
+
+    def cut_streams(self) -> None:
+        """End every answer that is under way, as a load balancer does."""
+        with self._lock:
+            streams = list(self._streams)
+        for each in streams:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def drawn(self, path: str) -> Fault | None:
+        """What becomes of the next call."""
+        with self._lock:
+            self.calls += 1
+            if self._expired is not None and "watch=" in path.lower() and "resourceversion=" in path.lower():
+                self.failed += 1
+                return self._expired
+            if self._faults and self._random.random() < self._rate:
+                self.failed += 1
+                return self._random.choice(self._faults)
+            return None
+
+    def connect(self) -> http.client.HTTPConnection:
+        """A connection to the server behind."""
+        host, port = self._upstream.hostname or HOST, self._upstream.port
+        if self._upstream.scheme == "https":
+            context = ssl.create_default_context(cafile=None if self._ca_file is None else str(self._ca_file))
+            return http.client.HTTPSConnection(host, port, timeout=ANSWER_SECONDS, context=context)
+        return http.client.HTTPConnection(host, port, timeout=ANSWER_SECONDS)
+
+    @contextmanager
+    def streaming(self, connection: socket.socket) -> Iterator[None]:
+        """While an answer of unknown length is passed on, `cut_streams` can end it."""
+        with self._lock:
+            self._streams.add(connection)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._streams.discard(connection)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that goes away is no news."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    proxy: FaultyProxy
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    _behind: http.client.HTTPConnection | None = None
+
+    def _pass_on(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        fault = self.proxy.drawn(self.path)
+        if isinstance(fault, Answer):
+            self._answer(fault)
+        elif fault is Cut.BEFORE:
+            self._hang_up()
+        else:
+            self._forward(body, answered=fault is None)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _pass_on  # noqa: N815 (the base class looks for these)
+
+    def _answer(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        for name, value in (("Content-Type", answer.content_type), *answer.headers):
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(answer.body)))
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _forward(self, body: bytes, *, answered: bool) -> None:
+        try:
+            found = self._ask(body)
+        except (OSError, http.client.HTTPException):
+            self._leave()
+            self._hang_up()
+            return
+        if not answered:
+            found.read()
+            self._hang_up()
+            return
+        self.send_response_only(found.status)
+        for name, value in found.getheaders():
+            if name.lower() not in HOP_BY_HOP:
+                self.send_header(name, value)
+        if found.length is None:
+            self._stream(found)
+        else:
+            content = found.read()
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+    def _ask(self, body: bytes) -> http.client.HTTPResponse:
+        """On a connection that the server may have closed meanwhile: nothing is sent twice on a new one."""
+        for fresh in (False, True):
+            if self._behind is None:
+                self._behind, fresh = self.proxy.connect(), True  # noqa: PLW2901
+            headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP}
+            try:
+                self._behind.request(self.command, self.path, body=body or None, headers=headers)
+                return self._behind.getresponse()
+            except (http.client.RemoteDisconnected, ConnectionError):
+                self._leave()
+                if fresh:
+                    raise
+        raise ConnectionError("unreachable")
+
+    def _stream(self, found: http.client.HTTPResponse) -> None:
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.flush()
+        try:
+            with self.proxy.streaming(self.connection):
+                while part := found.read1(CHUNK):
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+                    self.wfile.flush()
+                self.wfile.write(b"0\r\n\r\n")
+        except (OSError, http.client.HTTPException):
+            self._leave()
+            self._hang_up()
+
+    def _leave(self) -> None:
+        if self._behind is not None:
+            self._behind.close()
+            self._behind = None
+
+    def finish(self) -> None:
+        self._leave()
+        with suppress(OSError):
+            super().finish()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class's name)
+        """Faults are counted, not told."""

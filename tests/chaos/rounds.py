@@ -1,0 +1,135 @@
+"""A round: a fault under load, its end, and what holds afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from botocore.exceptions import BotoCoreError, ClientError
+from urllib3.exceptions import HTTPError
+
+from berth_cli.doctor.findings import CheckName
+from tests.chaos.checks import CheckKind, Checks, Finding, names, shortened
+from tests.chaos.faults import Fault
+from tests.chaos.set_up import SetUp
+from tests.e2e.kubernetes_api import ApiError
+
+LOADED_SECONDS = 2.0
+"""Before a fault and after it."""
+
+NOTICED_SECONDS = 2.0
+"""From a fault to the question whether doctor names it: a server looks at its clock once a second."""
+
+POLL_SECONDS = 0.5
+DOCTOR_SECONDS = 15.0
+
+# How long calls take on a shared machine is nobody's fault here; and a killed scheduler that is started again does not
+# wait for the lease of the dead one.
+ANYWAY = frozenset({CheckName.HTTP_TIMEOUT, CheckName.LEADER_ELECTION})
+
+
+@dataclass(frozen=True)
+class Round:
+    """How one ended. recovery: seconds from the end of the fault until all held; None: it did not."""
+
+    number: int
+    seed: int
+    fault: str
+    recovery: float | None
+    findings: Sequence[Finding]
+    figures: str
+    """What happened meanwhile, for people."""
+
+    @property
+    def holds(self) -> bool:
+        return not self.findings
+
+    @property
+    def verdict(self) -> str:
+        broken = [each for each in CheckKind if each in {finding.check for finding in self.findings}]
+        return "broken: " + ", ".join(broken) if broken else "holds"
+
+
+def deck(faults: Sequence[Fault], random: Random) -> Iterator[Fault]:
+    """Each once in an order of its own, then each again in another."""
+    while True:
+        yield from random.sample(faults, len(faults))
+
+
+def play(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks) -> Round:
+    """One round. Where a process does not start again, or nothing publishes any more, that is what does not hold."""
+    try:
+        return _played(number, seed, fault, set_up, checks)
+    except (TimeoutError, ChildProcessError, ApiError, HTTPError, BotoCoreError, ClientError) as error:
+        return Round(number, seed, fault.name, None, [Finding(CheckKind.SET_UP, repr(error))], "given up")
+
+
+def _played(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks) -> Round:
+    set_up.raise_epoch(fault.epoch)
+    workload, witness = set_up.workload, set_up.witness
+    created, deleted, bound = workload.created, workload.deleted, witness.bindings
+    failed = set_up.api_proxy.failed + set_up.tables_proxy.failed
+    findings: list[Finding] = []
+    with workload.running():
+        time.sleep(LOADED_SECONDS)
+        with fault.does(set_up):
+            began = time.monotonic()
+            if fault.named:
+                time.sleep(NOTICED_SECONDS)
+                findings += _named(fault, checks)
+            time.sleep(max(0.0, began + fault.seconds - time.monotonic()))
+        ended = time.monotonic()
+        time.sleep(LOADED_SECONDS)
+    recovery = _recovery(checks, ended, fault.recovery_seconds)
+    findings += [*checks.witnessed(), *recovery.left, *_truth_of_doctor(checks, sound=not recovery.left)]
+    figures = (
+        f"{workload.created - created} pods created, {workload.deleted - deleted} deleted, "
+        f"{witness.bindings - bound} bound, "
+        f"{set_up.api_proxy.failed + set_up.tables_proxy.failed - failed} calls failed, epoch {set_up.epoch()}"
+    )
+    return Round(
+        number, seed, fault.name, recovery.seconds, shortened(findings), f"{figures}, waited for {recovery.last:.100}"
+    )
+
+
+@dataclass(frozen=True)
+class _Recovery:
+    """seconds: None where it did not recover. left: what does not hold in the end. last: what was waited for."""
+
+    seconds: float | None
+    left: Sequence[Finding]
+    last: str
+
+
+def _recovery(checks: Checks, ended: float, seconds: float) -> _Recovery:
+    last = "nothing"
+    while left := checks.state():
+        last = f"{left[-1].check}: {left[-1].told}"
+        if time.monotonic() - ended > seconds:
+            return _Recovery(None, left, last)
+        time.sleep(POLL_SECONDS)
+    return _Recovery(time.monotonic() - ended, [], last)
+
+
+def _named(fault: Fault, checks: Checks) -> list[Finding]:
+    diagnosis = checks.doctor()
+    if names(diagnosis, fault.named):
+        return []
+    wanted = " or ".join(sorted(fault.named))
+    return [Finding(CheckKind.DOCTOR, f"meanwhile it did not name {wanted}; bad were: {diagnosis.bad or 'none'}")]
+
+
+def _truth_of_doctor(checks: Checks, *, sound: bool) -> list[Finding]:
+    """Green where all holds, and only there. What it looks at may be a moment behind."""
+    until = time.monotonic() + DOCTOR_SECONDS
+    while True:
+        bad = {name: told for name, told in checks.doctor().bad.items() if name not in ANYWAY}
+        if bool(bad) is not sound or time.monotonic() > until:
+            break
+        time.sleep(POLL_SECONDS)
+    if bool(bad) is not sound:
+        return []
+    told = f"all holds, and it says: {bad}" if bad else "it says that all is sound"
+    return [Finding(CheckKind.DOCTOR, told)]

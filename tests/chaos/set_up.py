@@ -1,0 +1,315 @@
+"""What the rounds are run on: a real control plane, two of Berth on tables that outlive them, two schedulers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from signal import SIGINT, SIGKILL, Signals
+from typing import Any, Self
+
+import urllib3
+
+from berth.lease.dynamodb_item import HEAD_KEY
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.table import Marker, MarkerState
+from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE
+from tests.builders.tables import create_cache_table, create_ledger_table
+from tests.chaos.berth_on_tables import CLOCK
+from tests.chaos.cluster_model import COUNTED, DEPLOYED, DOCUMENT, SCHEDULERS
+from tests.chaos.faulty_proxy import FaultyProxy
+from tests.chaos.witness import Witness
+from tests.chaos.workload import Workload
+from tests.deployment.emulator import Emulator
+from tests.e2e.berth_serve import COMMAND, BerthServe
+from tests.e2e.child_process import ChildProcess
+from tests.e2e.control_plane import ControlPlane
+from tests.e2e.endpoint import Endpoint
+from tests.e2e.identities import Identities, counted_resources, identities
+from tests.e2e.kubernetes_api import Credentials, KubernetesApi
+from tests.e2e.loopback import HOST, free_port
+from tests.e2e.scheduler_configuration import (
+    SchedulerConfiguration,
+    filter_prioritize_bind,
+    scheduler_configuration,
+)
+
+START_SECONDS = 60
+POLL_SECONDS = 0.2
+
+
+class Berth:
+    """`berth serve` on the tables behind the proxy; its address stays the same when it is started again."""
+
+    def __init__(self, number: int, directory: Path, command: list[str | Path]) -> None:
+        self.name = f"berth-{number}"
+        self.port = free_port()
+        self._directory = directory
+        self._command = [*command, f"--port={self.port}"]
+        self._starts = 0
+        self._process: ChildProcess | None = None
+        self.clock = directory / f"{self.name}.clock"
+
+    @property
+    def url_prefix(self) -> str:
+        return f"http://{HOST}:{self.port}/scheduler"
+
+    def start(self) -> None:
+        """Start it; it answers a moment later (see `wait_until_ready`)."""
+        self._starts += 1
+        self.clock.write_text("0")
+        self._process = ChildProcess(
+            ["env", f"{CLOCK}={self.clock}", *self._command],
+            self._directory / f"{self.name}-{self._starts}.log",
+        )
+
+    def wait_until_ready(self) -> None:
+        """Until it answers, whatever it says."""
+        assert self._process is not None
+        self._process.wait_until(self._answers, seconds=START_SECONDS)
+
+    def send(self, what: Signals) -> None:
+        """A signal to the process, where it runs."""
+        if self._process is not None:
+            self._process.send(what)
+
+    def stop(self, by: Signals = SIGINT) -> None:
+        """End it; SIGINT lets it hand over."""
+        if self._process is not None:
+            self._process.stop(by)
+            self._process = None
+
+    def jump(self, seconds: float) -> None:
+        """Let its wall clock be ahead by so much."""
+        part = self.clock.with_suffix(".part")
+        part.write_text(str(seconds))
+        part.replace(self.clock)
+
+    def _answers(self) -> bool:
+        try:
+            Endpoint(self.url_prefix.removesuffix("/scheduler")).get("healthz")
+        except urllib3.exceptions.HTTPError:
+            return False
+        return True
+
+
+class Scheduler:
+    """kube-scheduler that calls one of them."""
+
+    def __init__(self, name: str, control_plane: ControlPlane, url_prefix: str, directory: Path) -> None:
+        self.name = name
+        self._control_plane = control_plane
+        self._url_prefix = url_prefix
+        self.file = directory / f"{name}.json"
+        self.file.write_text(json.dumps(self._configuration()))
+        self._running = ExitStack()
+        self._process: ChildProcess | None = None
+
+    def start(self) -> None:
+        """Returns when it has read the cluster."""
+        self._process = self._running.enter_context(self._control_plane.scheduler(self._configuration()))
+
+    def send(self, what: Signals) -> None:
+        """A signal to the process."""
+        if self._process is not None:
+            self._process.send(what)
+
+    def stop(self) -> None:
+        """End it, as it is."""
+        self._running.close()
+
+    @contextmanager
+    def calling(self, url_prefix: str) -> Iterator[None]:
+        """Run it with another extender until the block ends."""
+        before, self._url_prefix = self._url_prefix, url_prefix
+        self.stop()
+        self.start()
+        try:
+            yield
+        finally:
+            self._url_prefix = before
+            self.stop()
+        self.start()
+
+    def _configuration(self) -> SchedulerConfiguration:
+        extender = replace(filter_prioritize_bind(self._url_prefix), managed_resources=COUNTED, http_timeout="5s")
+        return scheduler_configuration([extender]) | {
+            "profiles": [{"schedulerName": self.name}],
+            # A pod that was refused is tried again soon: else a round would measure the back-off.
+            "podInitialBackoffSeconds": 1,
+            "podMaxBackoffSeconds": 2,
+        }
+
+
+class SetUp:
+    """All of it, until the block ends. Nothing that it started is left behind."""
+
+    def __init__(self, directory: Path, seed: int) -> None:
+        self.directory = directory
+        self.random = Random(seed)
+        self._seed = seed
+        self._running = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            self._start(undo)
+            self._running = undo.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    def _start(self, running: ExitStack) -> None:
+        self.control_plane = running.enter_context(ControlPlane(_made(self.directory / "control-plane")))
+        self.credentials = self.control_plane.credentials()
+        self.api = KubernetesApi(self.credentials)
+        running.enter_context(counted_resources(self.control_plane))
+        self.identities = identities(self.control_plane)
+        self.emulator = running.enter_context(Emulator(_made(self.directory / "account")))
+        self.tables: Any = self.emulator.client("dynamodb")
+        create_cache_table(self.tables, CACHE_TABLE)
+        create_ledger_table(self.tables, LEDGER_TABLE)
+        self.ledger = DynamoDBLedgerTable(self.tables, LEDGER_TABLE)
+        # The tables are as new as the cluster: no bind can be under way.
+        self.ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "new"), None)
+        self.api_proxy = running.enter_context(
+            FaultyProxy(
+                self.credentials.server,
+                ca_file=self.credentials.ca_file,
+                own=self.control_plane.serving_certificate(),
+            )
+        )
+        self.tables_proxy = running.enter_context(FaultyProxy(self.emulator.endpoint_url))
+        self.apply_configuration()
+        self.witness = running.enter_context(Witness(self.credentials))
+        self.workload = running.enter_context(Workload(self.credentials, Random(self._seed)))
+        self.berths = [Berth(number, self.directory, self._command()) for number in range(2)]
+        for berth in self.berths:
+            running.callback(berth.stop, SIGKILL)
+            berth.start()
+        for berth in self.berths:
+            berth.wait_until_ready()
+        self.schedulers = [
+            Scheduler(name, self.control_plane, berth.url_prefix, self.directory)
+            for name, berth in zip(SCHEDULERS, self.berths, strict=True)
+        ]
+        for scheduler in self.schedulers:
+            running.callback(scheduler.stop)
+            scheduler.start()
+
+    def _command(self) -> list[str | Path]:
+        """Of both: as the documented users, through the proxies."""
+        variables = [
+            f"{name}={value}" for name, value in self._environment(self.tables_proxy.url).items() if "AWS" in name
+        ]
+        through = self._through_the_proxy(self.identities)
+        deployed = self.directory / "deployed.yaml"
+        deployed.write_text(DEPLOYED)
+        return [
+            *variables,
+            sys.executable,
+            "-m",
+            "tests.chaos.berth_on_tables",
+            "serve",
+            f"--host={HOST}",
+            f"--kubeconfig={self.control_plane.kubeconfig(through.watcher)}",
+            f"--binder-kubeconfig={self.control_plane.kubeconfig(through.binder)}",
+            f"--config={deployed}",
+        ]
+
+    def _through_the_proxy(self, users: Identities) -> Identities:
+        def moved(credentials: Credentials) -> Credentials:
+            return replace(credentials, server=self.api_proxy.url)
+
+        return Identities(watcher=moved(users.watcher), binder=moved(users.binder))
+
+    def _environment(self, endpoint_url: str) -> Mapping[str, str]:
+        return self.emulator.environment() | {"AWS_ENDPOINT_URL": endpoint_url}
+
+    # --------------------------------------------------------------------------------------------------- what rounds do
+
+    def apply_configuration(self) -> None:
+        """As an operator does."""
+        file = self.directory / "berth.yaml"
+        file.write_text(DOCUMENT)
+        subprocess.run(
+            [COMMAND, "config", "apply", file, "--table", CACHE_TABLE],
+            env=dict(self._environment(self.emulator.endpoint_url)),
+            check=True,
+            capture_output=True,
+            timeout=START_SECONDS,
+        )
+
+    @property
+    def configuration(self) -> Path:
+        """The file that was applied."""
+        return self.directory / "berth.yaml"
+
+    @contextmanager
+    def with_own_store(self) -> Iterator[str]:
+        """The address of a `berth serve` as a user starts it, its tables in its memory, until the block ends."""
+        directory = self.directory / "own-store"
+        directory.mkdir(exist_ok=True)
+        watcher, binder = (self.kubeconfig(each) for each in (self.identities.watcher, self.identities.binder))
+        with BerthServe(watcher, directory, binder=binder, document=DOCUMENT) as berth:
+            yield berth.url_prefix
+
+    def epoch(self) -> int:
+        """Of the lease; -1: there is none."""
+        found = self.tables.get_item(TableName=CACHE_TABLE, Key=HEAD_KEY, ConsistentRead=True).get("Item", {})
+        return int(found["leaseTransitions"]["N"]) if "leaseTransitions" in found else -1
+
+    def raise_epoch(self, least: int) -> None:
+        """End and start the watchers in turn until the lease has changed hands so often."""
+        for turn in range(2 * least):
+            if self.epoch() >= least:
+                return
+            berth = self.berths[turn % 2]
+            berth.stop()
+            berth.start()
+            berth.wait_until_ready()
+            self.wait_until(lambda: self.publishes_within(5), 40, "a watcher publishes")
+
+    def publishes_within(self, seconds: float) -> bool:
+        """Whether the head was published so lately."""
+        found = self.tables.get_item(TableName=CACHE_TABLE, Key=HEAD_KEY, ConsistentRead=True).get("Item", {})
+        return "heartbeat" in found and abs(time.time() - float(found["heartbeat"]["N"])) < seconds
+
+    def empty(self, table: str) -> None:
+        """Delete all items of a table."""
+        pages = self.tables.get_paginator("scan").paginate(TableName=table, ProjectionExpression="pk, sk")
+        for key in [item for page in pages for item in page["Items"]]:
+            self.tables.delete_item(TableName=table, Key=key)
+
+    @contextmanager
+    def without_table(self, table: str) -> Iterator[None]:
+        """Deleted until the block ends, and then made again, empty."""
+        self.tables.delete_table(TableName=table)
+        try:
+            yield
+        finally:
+            {CACHE_TABLE: create_cache_table, LEDGER_TABLE: create_ledger_table}[table](self.tables, table)
+
+    @staticmethod
+    def wait_until(holds: Callable[[], bool], seconds: float, what: str) -> None:
+        """Raises TimeoutError, with what it was."""
+        until = time.monotonic() + seconds
+        while not holds():
+            if time.monotonic() > until:
+                raise TimeoutError(f"after {seconds:g} s still not: {what}")
+            time.sleep(POLL_SECONDS)
+
+    def kubeconfig(self, credentials: Credentials | None = None) -> Path:
+        """Not through the proxy: who looks is not to be failed."""
+        return self.control_plane.kubeconfig(credentials)
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir()
+    return directory

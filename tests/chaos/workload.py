@@ -1,0 +1,132 @@
+"""Pods that come and go at random, and an API server in which something happens all the time."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+from random import Random
+from threading import Event, Lock, Thread
+from typing import Self
+
+import urllib3
+
+from tests.chaos.cluster_model import NODES, SCHEDULERS, drawn_request, node, pod
+from tests.e2e.kubernetes_api import ApiError, Credentials, KubernetesApi
+
+NAMESPACE = "default"
+MOST_PODS = 60
+"""More than the nodes have room for: some always wait."""
+PULSE_SECONDS = 1.0
+PULSE = "chaos.example.com/pulse"
+
+NOW = {"gracePeriodSeconds": "0"}
+
+
+class Workload:
+    """Creates and deletes pods, a few a second, while it is not paused. One thread, one seed.
+
+    The pulse goes on in a pause: it changes an annotation of an object of each resource that Berth watches, so that the
+    API server has something to tell, as in any cluster that is used.
+    """
+
+    def __init__(self, credentials: Credentials, random: Random, *, per_second: float = 8.0) -> None:
+        self._api = KubernetesApi(credentials)
+        self._pulse_api = KubernetesApi(credentials)
+        self._random = random
+        self._gap = 1 / per_second
+        self._numbers = count(1)
+        self._pods: deque[str] = deque()
+        self._stop = Event()
+        self._running = Event()
+        self._busy = Lock()
+        self._threads = [
+            Thread(target=self._work, name="workload", daemon=True),
+            Thread(target=self._pulse, name="pulse", daemon=True),
+        ]
+        self.created = 0
+        self.deleted = 0
+
+    def __enter__(self) -> Self:
+        for each in NODES:
+            self._api.create("/api/v1/nodes", node(each))
+        policy, priority = "/apis/policy/v1/namespaces/default", "/apis/scheduling.k8s.io/v1"
+        budget = {
+            "metadata": {"name": "pulse"},
+            "spec": {"minAvailable": 0, "selector": {"matchLabels": {"no": "one"}}},
+        }
+        self._api.create(f"{policy}/poddisruptionbudgets", budget)
+        self._api.create(f"{priority}/priorityclasses", {"metadata": {"name": "pulse"}, "value": 0})
+        self._api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", pod("pulse", {}, "nobody"))
+        self._pulsing = (
+            f"/api/v1/nodes/{NODES[0]}",
+            f"/api/v1/namespaces/{NAMESPACE}",
+            f"/api/v1/namespaces/{NAMESPACE}/pods/pulse",
+            f"{policy}/poddisruptionbudgets/pulse",
+            f"{priority}/priorityclasses/pulse",
+        )
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(10)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Until the block ends pods come and go; afterwards no call is under way."""
+        self._running.set()
+        try:
+            yield
+        finally:
+            self._running.clear()
+            with self._busy:
+                pass
+
+    def burst(self, pods: int) -> None:
+        """So many at once, for both schedulers in turn."""
+        for number in range(pods):
+            self._create(SCHEDULERS[number % 2])
+
+    def forget(self, name: str) -> None:
+        """Somebody else deletes it."""
+        with suppress(ValueError):
+            self._pods.remove(name)
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            if not self._running.wait(0.1):
+                continue
+            with self._busy, suppress(ApiError, urllib3.exceptions.HTTPError):
+                self._step()
+            self._stop.wait(self._gap * self._random.uniform(0.2, 1.8))
+
+    def _step(self) -> None:
+        if len(self._pods) < MOST_PODS and self._random.random() < 0.6:
+            self._create(self._random.choice(SCHEDULERS))
+        elif self._pods:
+            name = self._pods[self._random.randrange(len(self._pods))]
+            self._pods.remove(name)
+            self.delete(name)
+
+    def _create(self, scheduler: str) -> None:
+        name = f"pod-{next(self._numbers)}"
+        self._api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", pod(name, drawn_request(self._random), scheduler))
+        self._pods.append(name)
+        self.created += 1
+
+    def delete(self, name: str) -> None:
+        """It ends at once: there is no kubelet."""
+        with suppress(ApiError):
+            self._api.delete(f"/api/v1/namespaces/{NAMESPACE}/pods/{name}", NOW)
+            self.deleted += 1
+
+    def _pulse(self) -> None:
+        while not self._stop.wait(PULSE_SECONDS):
+            for path in self._pulsing:
+                with suppress(ApiError, urllib3.exceptions.HTTPError):
+                    self._pulse_api.patch(path, {"metadata": {"annotations": {PULSE: str(time.monotonic())}}})
