@@ -1,4 +1,4 @@
-"""`python -m tests.chaos [--seed N] [--rounds N] [--only FAULT …] [--seconds N] [-o table|json]`."""
+"""`python -m tests.chaos [--seed N] [--rounds N] [--only FAULT,…] [--seconds N] [-o table|json]`."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ def main() -> int:
         if not missing.exists():
             print(f"{missing} is not there: {target}", file=sys.stderr)
             return 1
-    # A session that is terminated ends what it started, too; and a shell has its background jobs ignore Ctrl-C.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, _interrupt)
     directory = chosen.logs or Path(tempfile.mkdtemp(prefix="chaos-"))
     directory.mkdir(parents=True, exist_ok=True)
     rounds: list[Round] = []
@@ -53,14 +52,22 @@ def main() -> int:
     return INTERRUPTED if interrupted else 0 if held else 1
 
 
+def _interrupt(*_: object) -> None:
+    """Once: a second Ctrl-C must not cut short the end of what was started.
+
+    SIGTERM comes here, too; and a shell lets its background jobs ignore Ctrl-C unless somebody asks for it.
+    """
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make chaos", description="Faults on a real control plane, and what holds.")
     parser.add_argument(
         "--seed", type=_seed, default=0, help="the order of the faults, and what is drawn in them; or: today"
     )
-    parser.add_argument(
-        "--rounds", type=int, default=len(FAULTS), help="a fault each; each fault once before any twice"
-    )
+    parser.add_argument("--rounds", type=int, help="a fault each, by default each fault once; none twice before all")
     parser.add_argument("--only", metavar="FAULT,…", type=_faults, default=FAULTS, help="these faults and no others")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no other round begins")
     parser.add_argument("--logs", type=Path, help="keep the logs of all processes in this directory")
