@@ -87,7 +87,7 @@ STEPS = (
     Step("e2e", change=None, figure=PYTEST),
     Step(
         "chaos",
-        change="ONLY=api-faults,watches-expired,clock-ahead,both-berths-frozen WITHIN=75",
+        change="ONLY=api-faults,watches-expired,clock-ahead,both-berths-frozen WITHIN=60",
         nightly="SEED=today ROUNDS=112",
         figure=r"\d+ rounds, \d+ broken",
     ),
