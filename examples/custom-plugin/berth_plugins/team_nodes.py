@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.framework.plugin import MAX_NODE_SCORE, FilterPlugin, ScorePlugin
-from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
+from berth.scheduling.framework import MAX_NODE_SCORE, SUCCESS, FilterPlugin, ScorePlugin, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args as PluginArgs
 
