@@ -79,7 +79,7 @@ def is_refused(handlers: Handlers, verb: str, body: str | bytes | None, reason: 
         pytest.param("7", "the request body is not a JSON object", id="a number"),
     ],
 )
-def test_what_is_no_json_object_is_refused(
+def test_refuses_body_that_is_no_json_object(
     handlers: Handlers, verb: str, body: str | bytes | None, reason: str, log_lines: LogLines
 ) -> None:
     is_refused(handlers, verb, body, reason, log_lines)
@@ -144,7 +144,7 @@ def test_what_is_no_json_object_is_refused(
         ),
     ],
 )
-def test_a_scheduling_request_of_the_wrong_shape_is_refused(
+def test_refuses_malformed_scheduling_request(
     handlers: Handlers, verb: str, request_body: dict[str, object], reason: str, log_lines: LogLines
 ) -> None:
     is_refused(handlers, verb, body_of(request_body), reason, log_lines)
@@ -169,7 +169,7 @@ def test_a_scheduling_request_of_the_wrong_shape_is_refused(
         pytest.param({"Node": "n10?x=1"}, "the binding request has no valid Node", id="Node with a query"),
     ],
 )
-def test_a_binding_request_of_the_wrong_shape_is_refused(
+def test_refuses_malformed_binding_request(
     handlers: Handlers, change: dict[str, object], reason: str, log_lines: LogLines
 ) -> None:
     is_refused(handlers, "bind", body_of(binding() | change), reason, log_lines)
@@ -210,7 +210,7 @@ def test_a_binding_request_of_the_wrong_shape_is_refused(
         ),
     ],
 )
-def test_a_preemption_request_of_the_wrong_shape_is_refused(
+def test_refuses_malformed_preemption_request(
     handlers: Handlers, request_body: dict[str, object], reason: str, log_lines: LogLines
 ) -> None:
     is_refused(handlers, "preempt", body_of(request_body), reason, log_lines)
@@ -218,9 +218,7 @@ def test_a_preemption_request_of_the_wrong_shape_is_refused(
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("encoded", ["not base64!", "abc", "é", "YWJj\nZGVm"])
-def test_a_body_that_is_said_to_be_base64_and_is_not_is_refused(
-    handlers: Handlers, verb: str, encoded: str, log_lines: LogLines
-) -> None:
+def test_refuses_body_with_invalid_base64(handlers: Handlers, verb: str, encoded: str, log_lines: LogLines) -> None:
     event = http_event(b"", f"POST /scheduler/{verb}") | {"body": encoded}
     answer = handlers[verb](event, None)
     assert answer["statusCode"] == (400 if verb in BY_STATUS else 200)
@@ -229,19 +227,19 @@ def test_a_body_that_is_said_to_be_base64_and_is_not_is_refused(
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_a_name_that_the_cache_does_not_know_is_no_failure(handlers: Handlers, verb: str, log_lines: LogLines) -> None:
+def test_unknown_node_name_is_no_failure(handlers: Handlers, verb: str, log_lines: LogLines) -> None:
     assert call(handlers[verb], body_of(cache_mode(["never-heard-of"])), verb).status == 200
     assert [line["level"] for line in log_lines.all()] == ["INFO"]
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_duplicate_names_are_answered_once(handlers: Handlers, verb: str) -> None:
+def test_answers_duplicate_names_once(handlers: Handlers, verb: str) -> None:
     twice = call(handlers[verb], body_of(cache_mode(["n10", "plain", "n10", "plain"])), verb)
     assert twice == call(handlers[verb], body_of(cache_mode(["n10", "plain"])), verb)
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_a_body_of_six_megabytes_is_answered(handlers: Handlers, verb: str) -> None:
+def test_answers_body_of_six_megabytes(handlers: Handlers, verb: str) -> None:
     body = body_of_size(SIX_MB)
     assert len(body.encode()) == SIX_MB
     answer = call(handlers[verb], body, verb)
@@ -258,7 +256,7 @@ def test_a_body_of_six_megabytes_is_answered(handlers: Handlers, verb: str) -> N
         pytest.param(lambda: body_of_size(SIX_MB // 2 + 1_000).replace("x", "ü"), id="few characters of many bytes"),
     ],
 )
-def test_a_larger_body_is_refused_and_says_what_to_do(
+def test_refuses_larger_body_with_remedy(
     handlers: Handlers, verb: str, body: Callable[[], str | bytes], log_lines: LogLines
 ) -> None:
     is_refused(handlers, verb, body(), LARGE, log_lines)
@@ -266,13 +264,13 @@ def test_a_larger_body_is_refused_and_says_what_to_do(
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("event", [{}, {"body": 7}, {"body": {"Pod": {}}}, {"body": None, "isBase64Encoded": True}])
-def test_an_event_that_is_no_http_event_is_refused(handlers: Handlers, verb: str, event: dict[str, object]) -> None:
+def test_refuses_event_that_is_no_http_event(handlers: Handlers, verb: str, event: dict[str, object]) -> None:
     answer = handlers[verb](event, None)
     assert answer["statusCode"] == (400 if verb in BY_STATUS else 200)
     assert "Error" in answer["body"]
 
 
-def test_nothing_is_written_for_bad_input(handlers: Handlers, dynamodb: DynamoDBClient) -> None:
+def test_writes_nothing_for_bad_input(handlers: Handlers, dynamodb: DynamoDBClient) -> None:
     before = dynamodb.scan(TableName=CACHE_TABLE)["Items"]
     for handler in handlers.values():
         for body in ("", "{", "[]", "{}", body_of(cache_mode(["new"])), body_of(binding(node="N10"))):
@@ -281,7 +279,7 @@ def test_nothing_is_written_for_bad_input(handlers: Handlers, dynamodb: DynamoDB
 
 
 @pytest.mark.parametrize("verb", LISTING)
-def test_an_unforeseen_exception_is_told_to_the_log_and_not_to_the_caller(
+def test_logs_unexpected_exception_without_answering_its_message(
     handlers: Handlers, verb: str, log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def defective(*_: object) -> None:

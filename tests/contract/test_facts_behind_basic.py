@@ -50,7 +50,7 @@ def says_so(verb: str, answer: Any) -> bool:
 
 @pytest.mark.parametrize("verb", REQUESTS)
 @pytest.mark.parametrize("body", BAD_INPUT)
-def test_bad_input_is_answered_with_200(load: Load, verb: str, body: str) -> None:
+def test_answers_bad_input_with_200(load: Load, verb: str, body: str) -> None:
     answer = call(load(verb, BASIC), body, verb)
     assert answer.status == 200
     assert says_so(verb, answer.json)
@@ -58,7 +58,7 @@ def test_bad_input_is_answered_with_200(load: Load, verb: str, body: str) -> Non
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "preempt"])
 @pytest.mark.parametrize(("variables", "outcome"), FAILURES)
-def test_a_failure_is_answered_with_200_and_told_by_log_and_metric(
+def test_answers_failure_with_200_log_line_and_metric(
     load: Load,
     verb: str,
     variables: dict[str, str],
@@ -76,7 +76,9 @@ def test_a_failure_is_answered_with_200_and_told_by_log_and_metric(
 
 
 @pytest.mark.parametrize("verb", SILENT)
-def test_so_is_what_nobody_foresaw(load: Load, verb: str, monkeypatch: pytest.MonkeyPatch, log_lines: LogLines) -> None:
+def test_answers_unexpected_exception_with_200(
+    load: Load, verb: str, monkeypatch: pytest.MonkeyPatch, log_lines: LogLines
+) -> None:
     handler = load(verb, BASIC)
 
     def failing(*_: object) -> None:
@@ -90,13 +92,15 @@ def test_so_is_what_nobody_foresaw(load: Load, verb: str, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("verb", SILENT)
 @pytest.mark.parametrize("variables", [{"BERTH_AUTHENTICATION": "mtls"}, {}])
-def test_where_no_password_shows_a_failure_is_told_by_status(load: Load, verb: str, variables: dict[str, str]) -> None:
+def test_reports_failure_by_status_when_no_password_is_exposed(
+    load: Load, verb: str, variables: dict[str, str]
+) -> None:
     assert call(load(verb, variables), "{", verb).status == 400
     assert call(load(verb, variables | {"BERTH_CACHE_TABLE": "absent"}), REQUESTS[verb], verb).status == 500
 
 
 @pytest.mark.parametrize("verb", SILENT)
-def test_an_answer_is_the_same_in_both_modes(load: Load, verb: str) -> None:
+def test_answers_are_equal_in_both_authentication_modes(load: Load, verb: str) -> None:
     behind_basic = call(load(verb, BASIC), REQUESTS[verb], verb)
     assert behind_basic.text == call(load(verb, {}), REQUESTS[verb], verb).text
     assert behind_basic.json != SILENT[verb]

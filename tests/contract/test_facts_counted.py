@@ -60,17 +60,17 @@ def rejected(found: Verbs, pod: Object, verb: str = "filter") -> dict[str, str]:
         pytest.param(asking_object(cpu="1"), id="another extender's resource, or none"),
     ],
 )
-def test_fact_7_a_pod_that_asks_for_nothing_counted_passes_every_node(pod: Object) -> None:
+def test_fact_7_pod_without_counted_request_passes_every_node(pod: Object) -> None:
     assert rejected(verbs([asking_object("full", "a", licence="2")]), pod) == {}
 
 
-def test_fact_7_a_limit_counts_as_the_request_that_it_stands_for() -> None:
+def test_fact_7_limit_counts_as_request() -> None:
     pod = asking_object()
     pod["spec"] = {"containers": [{"resources": {"limits": {LICENCE: "2"}}}]}
     assert rejected(verbs(), pod) == {"b": NO_LICENCE, "c": NO_LICENCE}
 
 
-def test_fact_15_every_dropped_node_is_unresolvable_whether_evictions_might_help_or_not() -> None:
+def test_fact_15_every_rejected_node_is_unresolvable_by_default() -> None:
     """a is full, c has none: the plugin's codes differ, the answer must not (see `rejected`)."""
     assert rejected(verbs([asking_object("x", "a", licence="2")]), asking_object(licence="2")) == {
         "a": NO_LICENCE,
@@ -79,7 +79,7 @@ def test_fact_15_every_dropped_node_is_unresolvable_whether_evictions_might_help
     }
 
 
-def test_fact_15_preempt_bars_the_nodes_that_never_had_enough_and_no_other() -> None:
+def test_fact_15_preempt_rejects_only_nodes_with_too_little_capacity() -> None:
     """Where the scheduler counts the resource, too, it proposes victims; c has nothing to make free."""
     found = verbs([asking_object("x", "a", licence="2", priority=1)])
     urgent = asking_object("urgent", licence="2", priority=1000)
@@ -96,7 +96,7 @@ def leaving(name: str, node: str, *, preempted: bool) -> Object:
     return found
 
 
-def test_fact_15a_what_a_preempted_pod_holds_is_held_and_its_nominated_node_is_waited_for() -> None:
+def test_fact_15a_preempted_pod_keeps_its_amount_and_its_nominated_node_is_resolvable() -> None:
     urgent = asking_object("urgent", licence="2", priority=1000, nominated="a")
     found = verbs([leaving("victim", "a", preempted=True), urgent])
     answer = found.ask("filter", cache_mode(NODE_NAMES, urgent)).json
@@ -106,7 +106,7 @@ def test_fact_15a_what_a_preempted_pod_holds_is_held_and_its_nominated_node_is_w
     assert found.ask("preempt", victims_by_uid({"b": ["uid-other"]}, pod=urgent)).json["NodeNameToMetaVictims"] == {}
 
 
-def test_fact_15a_the_end_of_a_pod_that_goes_by_itself_makes_room_too() -> None:
+def test_fact_15a_pod_that_ends_by_itself_frees_its_amount() -> None:
     urgent = asking_object("urgent", licence="2", priority=1000)
     found = verbs([leaving("victim", "a", preempted=False)])
     assert rejected(found, urgent) == dict.fromkeys(NODE_NAMES, NO_LICENCE)
@@ -115,7 +115,7 @@ def test_fact_15a_the_end_of_a_pod_that_goes_by_itself_makes_room_too() -> None:
     assert rejected(verbs(), urgent) == {"b": NO_LICENCE, "c": NO_LICENCE}
 
 
-def test_preempt_names_one_victim_more_where_what_is_counted_needs_it() -> None:
+def test_preempt_adds_victim_for_counted_resource() -> None:
     """The scheduler proposes who has to go for its own plugins, and knows nothing of licences."""
     pods = [asking_object(name, "a", licence="1", priority=priority) for name, priority in (("small", 1), ("mid", 5))]
     urgent = asking_object("urgent", licence="2", priority=1000)
@@ -125,7 +125,7 @@ def test_preempt_names_one_victim_more_where_what_is_counted_needs_it() -> None:
     }
 
 
-def test_fact_17_the_same_shortage_is_the_same_bytes_however_it_came_about() -> None:
+def test_fact_17_same_shortage_gives_same_bytes() -> None:
     pod = asking_object("asks", licence="1", gpumem="5000")
     for held in (
         [asking_object("x", "a", {**on_device(0)}, licence="1", gpumem="4000")],
@@ -143,7 +143,7 @@ def test_fact_17_the_same_shortage_is_the_same_bytes_however_it_came_about() -> 
         pytest.param(asking_object(percentage="150"), id="an amount that is none"),
     ],
 )
-def test_fact_17_no_reason_has_a_number_of_the_moment_or_a_name(pod: Object) -> None:
+def test_fact_17_reasons_have_no_numbers_and_no_names(pod: Object) -> None:
     for reason in rejected(verbs(), pod).values():
         for part in reason.split(", "):
             assert part in {
@@ -154,7 +154,7 @@ def test_fact_17_no_reason_has_a_number_of_the_moment_or_a_name(pod: Object) -> 
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
-def test_fact_38_the_extender_alone_keeps_a_node_from_being_overcommitted(verb: str) -> None:
+def test_fact_38_extender_alone_prevents_overcommitment(verb: str) -> None:
     held = [asking_object("x", "a", licence="1"), asking_object("y", "b", licence="1")]
     assert rejected_by(verbs(held), verb, asking_object(licence="1")) == (["a"], {"b": NO_LICENCE, "c": NO_LICENCE})
 
@@ -164,7 +164,7 @@ def rejected_by(found: Verbs, verb: str, pod: Object) -> tuple[list[str], Mappin
     return answer["NodeNames"], answer["FailedAndUnresolvableNodes"]
 
 
-def test_fact_13_full_mode_reads_capacity_from_the_request_and_use_from_the_cache() -> None:
+def test_fact_13_full_mode_reads_capacity_from_request_and_usage_from_cache() -> None:
     found = verbs([asking_object("x", "a", on_device(0), gpumem="8000")])
     node = counted_node_object("a", "2", "8000,5000")
     answer = found.ask("filter", full_mode([node], asking_object(gpumem="5000"))).json
@@ -178,7 +178,7 @@ def reserved(name: str, node: str = "a", **shares: int) -> OpenReservation:
     return OpenReservation(PodKey("ml", name, f"uid-{name}"), node, "attempt", {LICENCE: 1, **shares}, 0.0)
 
 
-def test_fact_40_what_is_being_bound_is_taken_before_the_cache_shows_it() -> None:
+def test_fact_40_counts_pods_that_are_being_bound() -> None:
     ledger = InMemoryLedgerTable()
     found, pod = verbs(ledger=ledger), asking_object("asks", licence="2")
     assert rejected(found, pod) == {"b": NO_LICENCE, "c": NO_LICENCE}
@@ -188,7 +188,7 @@ def test_fact_40_what_is_being_bound_is_taken_before_the_cache_shows_it() -> Non
     assert rejected(found, asking_object("x", licence="2")) == {"b": NO_LICENCE, "c": NO_LICENCE}
 
 
-def test_fact_40_the_verbs_have_no_side_effect_on_what_is_reserved() -> None:
+def test_fact_40_verbs_do_not_change_reservations() -> None:
     ledger = InMemoryLedgerTable()
     found = verbs(ledger=ledger)
     ledger.put_open(reserved("x"))
@@ -198,7 +198,7 @@ def test_fact_40_the_verbs_have_no_side_effect_on_what_is_reserved() -> None:
     assert list(ledger.open_reservations()) == [reserved("x")]
 
 
-def test_fact_40_scores_see_it_too() -> None:
+def test_fact_40_scores_count_pods_that_are_being_bound() -> None:
     ledger = InMemoryLedgerTable()
     found = verbs(ledger=ledger)
     ledger.put_open(reserved("x"))

@@ -41,9 +41,7 @@ def verbs() -> Verbs:
         pytest.param(["n10", "n10"], id="the same name twice"),
     ],
 )
-def test_fact_12_cache_mode_answers_a_subset_of_the_names_and_nodes_null(
-    verbs: Verbs, verb: str, names: list[str]
-) -> None:
+def test_fact_12_cache_mode_answers_subset_of_names_and_null_nodes(verbs: Verbs, verb: str, names: list[str]) -> None:
     answer = verbs.ask(verb, cache_mode(names)).json
     assert answer["Nodes"] is None
     assert isinstance(answer["NodeNames"], list)
@@ -52,22 +50,22 @@ def test_fact_12_cache_mode_answers_a_subset_of_the_names_and_nodes_null(
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_12_no_feasible_name_is_an_empty_array_and_not_null(verbs: Verbs, verb: str) -> None:
+def test_fact_12_answers_empty_array_without_feasible_name(verbs: Verbs, verb: str) -> None:
     assert '"NodeNames":[]' in verbs.ask(verb, cache_mode(["plain"])).text
 
 
-def test_fact_12_the_feasible_names_come_in_the_order_of_the_request(verbs: Verbs) -> None:
+def test_fact_12_keeps_order_of_request(verbs: Verbs) -> None:
     assert verbs.ask("filter", cache_mode(["n20", "plain", "n10"])).json["NodeNames"] == ["n20", "n10"]
 
 
-def test_fact_12_a_name_that_the_cache_does_not_know_is_dropped_with_a_reason_of_its_own(verbs: Verbs) -> None:
+def test_fact_12_rejects_unknown_name_with_its_own_reason(verbs: Verbs) -> None:
     answer = verbs.ask("filter", cache_mode(["n10", "new"])).json
     assert answer["NodeNames"] == ["n10"]
     assert answer["FailedAndUnresolvableNodes"] == {"new": NOT_IN_CACHE}
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_13_full_mode_answers_with_the_objects_as_they_came(verbs: Verbs, verb: str) -> None:
+def test_fact_13_full_mode_returns_objects_unchanged(verbs: Verbs, verb: str) -> None:
     best = labelled_object("n30", "30") | {"unknown": {"kept": [1, 2.5, None, "ü", True]}}
     request = full_mode([node_object("plain"), best])
     answer = verbs.ask(verb, request).json
@@ -77,13 +75,13 @@ def test_fact_13_full_mode_answers_with_the_objects_as_they_came(verbs: Verbs, v
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_13_full_mode_without_a_feasible_node_answers_an_empty_list(verbs: Verbs, verb: str) -> None:
+def test_fact_13_full_mode_answers_empty_list_without_feasible_node(verbs: Verbs, verb: str) -> None:
     answer = verbs.ask(verb, full_mode([node_object("plain")])).json
     assert answer["Nodes"] == {"metadata": {}, "items": []}
     assert answer["NodeNames"] is None
 
 
-def test_fact_13_full_mode_decides_on_the_request_and_needs_no_cache() -> None:
+def test_fact_13_full_mode_decides_on_request_without_cache() -> None:
     for verbs in (Verbs(nodes=None), Verbs(interrupted={"head": outage})):
         answer = verbs.ask("filter", full_mode([labelled_object("n10", "10")])).json
         assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["n10"]
@@ -91,7 +89,7 @@ def test_fact_13_full_mode_decides_on_the_request_and_needs_no_cache() -> None:
         assert verbs.table.calls == ["head"]
 
 
-def test_fact_13_the_labels_of_the_request_count_in_full_mode_and_not_those_of_the_cache(verbs: Verbs) -> None:
+def test_fact_13_full_mode_uses_labels_of_request(verbs: Verbs) -> None:
     answer = verbs.ask("filter", full_mode([node_object("n10"), labelled_object("plain", "5")])).json
     assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["plain"]
     assert answer["FailedAndUnresolvableNodes"] == {"n10": NO_LABEL}
@@ -105,12 +103,12 @@ def test_fact_13_the_labels_of_the_request_count_in_full_mode_and_not_those_of_t
         pytest.param(full_mode([node_object("plain")]), id="full mode"),
     ],
 )
-def test_fact_14_no_node_fits_is_not_an_error(verbs: Verbs, verb: str, request_body: Mapping[str, object]) -> None:
+def test_fact_14_no_feasible_node_is_no_error(verbs: Verbs, verb: str, request_body: Mapping[str, object]) -> None:
     assert verbs.ask(verb, request_body).error == ""
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_14_a_cache_that_cannot_be_read_is_an_error_with_the_cause(verb: str) -> None:
+def test_fact_14_unreadable_cache_is_error_with_cause(verb: str) -> None:
     verbs = Verbs(interrupted={"head": outage})
     answer = verbs.ask(verb, cache_mode(["n10"]))
     assert answer.status == 200
@@ -119,27 +117,27 @@ def test_fact_14_a_cache_that_cannot_be_read_is_an_error_with_the_cause(verb: st
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_14_an_empty_cache_is_an_error_that_says_what_to_do(verb: str) -> None:
+def test_fact_14_empty_cache_is_error_with_remedy(verb: str) -> None:
     assert Verbs(nodes=None).ask(verb, cache_mode(["n10"])).error == (
         "the node cache is empty: no watcher has published yet; is its schedule enabled?"
     )
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_15_every_dropped_node_is_unresolvable_whatever_the_cause(verbs: Verbs, verb: str) -> None:
+def test_fact_15_every_rejected_node_is_unresolvable(verbs: Verbs, verb: str) -> None:
     answer = verbs.ask(verb, cache_mode(["plain", "worded", "new"])).json
     assert answer["FailedNodes"] == {}
     assert answer["FailedAndUnresolvableNodes"] == {"plain": NO_LABEL, "worded": NOT_AN_INTEGER, "new": NOT_IN_CACHE}
 
 
-def test_fact_15_a_node_whose_own_data_is_at_fault_is_unresolvable_and_the_others_are_decided(verbs: Verbs) -> None:
+def test_fact_15_malformed_node_is_unresolvable_and_others_are_decided(verbs: Verbs) -> None:
     answer = verbs.ask("filter", full_mode([node_object("odd", {"a": 1}), labelled_object("n10", "10")])).json
     assert answer["FailedNodes"] == {}
     assert answer["FailedAndUnresolvableNodes"] == {"odd": LABELS_NOT_STRINGS}
     assert [item["metadata"]["name"] for item in answer["Nodes"]["items"]] == ["n10"]
 
 
-def test_fact_15a_a_nominated_node_without_the_label_stays_unresolvable(verbs: Verbs) -> None:
+def test_fact_15a_nominated_node_without_label_stays_unresolvable(verbs: Verbs) -> None:
     """The end of its victims would not give it the label: the exception is for causes that their end removes."""
     request = cache_mode(["plain"], pod_object(nominated_node="plain"))
     answer = verbs.ask("filter", request).json
@@ -157,7 +155,7 @@ def test_fact_15a_a_nominated_node_without_the_label_stays_unresolvable(verbs: V
         pytest.param([""], id="an empty name"),
     ],
 )
-def test_fact_16_every_name_has_passed_or_has_a_reason(verbs: Verbs, names: list[str]) -> None:
+def test_fact_16_every_name_passes_or_has_a_reason(verbs: Verbs, names: list[str]) -> None:
     answer = verbs.ask("filter", cache_mode(names)).json
     failed = answer["FailedNodes"] | answer["FailedAndUnresolvableNodes"]
     assert set(answer["NodeNames"]) | set(failed) == set(names)
@@ -165,14 +163,14 @@ def test_fact_16_every_name_has_passed_or_has_a_reason(verbs: Verbs, names: list
     assert all(failed.values())
 
 
-def test_fact_16_filter_onlyone_gives_a_reason_to_what_failed_and_none_to_what_was_not_chosen(verbs: Verbs) -> None:
+def test_fact_16_filter_onlyone_gives_reasons_to_rejected_nodes_only(verbs: Verbs) -> None:
     answer = verbs.ask("filter_onlyone", cache_mode(["n10", "n20", "plain"])).json
     assert answer["NodeNames"] == ["n20"]
     assert answer["FailedNodes"] == {}
     assert answer["FailedAndUnresolvableNodes"] == {"plain": NO_LABEL}
 
 
-def test_fact_16_the_answer_has_exactly_the_keys_of_the_contract(verbs: Verbs) -> None:
+def test_fact_16_answer_has_exactly_the_contract_keys(verbs: Verbs) -> None:
     assert list(verbs.ask("filter", cache_mode(["n10", "plain"])).json) == RESULT_KEYS
     assert list(verbs.ask("filter_onlyone", cache_mode(["n10", "plain"])).json) == RESULT_KEYS
     assert list(verbs.send("filter", "no JSON").json) == RESULT_KEYS
@@ -187,7 +185,7 @@ def test_fact_16_the_answer_has_exactly_the_keys_of_the_contract(verbs: Verbs) -
         objects.LABELS_NOT_STRINGS,
     ],
 )
-def test_fact_17_reasons_hold_no_number(reason: str) -> None:
+def test_fact_17_reasons_have_no_numbers(reason: str) -> None:
     assert re.search(r"[0-9]", reason) is None
 
 
@@ -200,9 +198,7 @@ def test_fact_17_reasons_hold_no_number(reason: str) -> None:
         pytest.param([node("first", defect="d"), node("second", defect="d")], ["first", "second"], id="defective"),
     ],
 )
-def test_fact_17_a_reason_holds_the_name_of_no_node_and_of_no_pod(
-    nodes: list[objects.NodeInfo], names: list[str]
-) -> None:
+def test_fact_17_reasons_have_no_node_or_pod_names(nodes: list[objects.NodeInfo], names: list[str]) -> None:
     verbs = Verbs(nodes)
     answers = [verbs.ask("filter", cache_mode(names, pod_object(name))).json for name in ("one-pod", "another-pod")]
     reasons = {reason for answer in answers for reason in answer["FailedAndUnresolvableNodes"].values()}
@@ -210,20 +206,20 @@ def test_fact_17_a_reason_holds_the_name_of_no_node_and_of_no_pod(
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_17_the_same_pod_and_the_same_cause_give_the_same_bytes(verbs: Verbs, verb: str) -> None:
+def test_fact_17_same_pod_and_cause_give_same_bytes(verbs: Verbs, verb: str) -> None:
     request = cache_mode(["worded", "n10", "new", "plain", "n20"])
     assert len({verbs.ask(verb, request).text for _ in range(5)}) == 1
 
 
 @pytest.mark.parametrize("verb", FILTERS)
-def test_fact_17_warm_and_cold_environments_give_the_same_bytes(verbs: Verbs, verb: str) -> None:
+def test_fact_17_warm_and_cold_environments_give_same_bytes(verbs: Verbs, verb: str) -> None:
     request = cache_mode(["worded", "n10", "new", "plain", "n20"])
     cold = Verbs([labelled("n10", "10"), labelled("n20", "20"), node("plain"), labelled("worded", "high")])
     verbs.ask(verb, request)
     assert verbs.ask(verb, request).text == cold.ask(verb, request).text
 
 
-def test_fact_46_a_single_feasible_node_is_answered_by_filter_alone(verbs: Verbs) -> None:
+def test_fact_46_filter_answers_single_feasible_node(verbs: Verbs) -> None:
     """The scheduler asks prioritize about no single node, so nothing may depend on its being called."""
     assert verbs.ask("filter", cache_mode(["n10"])).json["NodeNames"] == ["n10"]
 
@@ -237,24 +233,24 @@ def test_fact_46_a_single_feasible_node_is_answered_by_filter_alone(verbs: Verbs
         pytest.param(["plain", "worded"], [], id="none when none is feasible"),
     ],
 )
-def test_fact_47_filter_onlyone_chooses_among_the_names_of_the_request(
+def test_fact_47_filter_onlyone_chooses_among_names_of_request(
     verbs: Verbs, names: list[str], chosen: list[str]
 ) -> None:
     assert verbs.ask("filter_onlyone", cache_mode(names)).json["NodeNames"] == chosen
 
 
-def test_fact_47_equal_scores_are_decided_by_name_whatever_the_order() -> None:
+def test_fact_47_equal_scores_are_decided_by_name() -> None:
     verbs = Verbs([labelled("b", "7"), labelled("a", "7"), labelled("c", "7")])
     for names in (["a", "b", "c"], ["c", "b", "a"], ["b", "c", "a"]):
         assert verbs.ask("filter_onlyone", cache_mode(names)).json["NodeNames"] == ["a"]
 
 
 @pytest.mark.parametrize("name", ["n10", "plain", "worded", "new"])
-def test_fact_47_filter_onlyone_answers_a_single_name_like_filter(verbs: Verbs, name: str) -> None:
+def test_fact_47_filter_onlyone_answers_single_name_like_filter(verbs: Verbs, name: str) -> None:
     request = cache_mode([name])
     assert verbs.ask("filter_onlyone", request).text == verbs.ask("filter", request).text
 
 
-def test_fact_47_a_pod_of_a_daemon_set_is_not_held_back_from_its_node(verbs: Verbs) -> None:
+def test_fact_47_filter_onlyone_keeps_node_of_daemon_set_pod(verbs: Verbs) -> None:
     request = cache_mode(["plain"], pod_object(controller_kind="DaemonSet"))
     assert verbs.ask("filter_onlyone", request).json["NodeNames"] == ["plain"]

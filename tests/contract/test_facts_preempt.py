@@ -24,7 +24,7 @@ def victims(answer: Answer) -> dict[str, Any]:
     return found
 
 
-def test_fact_25_cache_mode_is_answered_in_uids() -> None:
+def test_fact_25_cache_mode_answers_uids() -> None:
     assert preempt(victims_by_uid({"n1": ["v1", "v2"], "n2": ["v3"]}, violations=1)).text == (
         '{"NodeNameToMetaVictims":{'
         '"n1":{"Pods":[{"UID":"v1"},{"UID":"v2"}],"NumPDBViolations":1},'
@@ -32,12 +32,12 @@ def test_fact_25_cache_mode_is_answered_in_uids() -> None:
     )
 
 
-def test_fact_25_full_mode_is_answered_in_uids_too() -> None:
+def test_fact_25_full_mode_answers_uids() -> None:
     request = victims_in_full({"n1": [pod_object("v1", uid="v1", priority=5)]}, violations=2)
     assert preempt(request).text == '{"NodeNameToMetaVictims":{"n1":{"Pods":[{"UID":"v1"}],"NumPDBViolations":2}}}'
 
 
-def test_fact_25_both_forms_of_one_request_lead_to_the_same_bytes() -> None:
+def test_fact_25_both_forms_of_request_give_same_bytes() -> None:
     in_full = victims_in_full({"n1": [pod_object("v1", uid="v1"), pod_object("v2", uid="v2")]})
     assert preempt(in_full).text == preempt(victims_by_uid({"n1": ["v1", "v2"]})).text
 
@@ -52,7 +52,7 @@ def test_fact_25_both_forms_of_one_request_lead_to_the_same_bytes() -> None:
         ),
     ],
 )
-def test_fact_26_nodes_and_victims_are_those_of_the_request(request_body: Request) -> None:
+def test_fact_26_answers_only_nodes_and_victims_of_request(request_body: Request) -> None:
     found = victims(preempt(request_body))
     assert {node: {pod["UID"] for pod in value["Pods"]} for node, value in found.items()} == {
         "n1": {"v1"},
@@ -70,13 +70,13 @@ def test_fact_26_nodes_and_victims_are_those_of_the_request(request_body: Reques
         pytest.param({}, id="nothing for a node"),
     ],
 )
-def test_fact_26_a_null_in_the_request_never_becomes_a_null_in_the_answer(key: str, value: object) -> None:
+def test_fact_26_null_in_request_is_never_null_in_answer(key: str, value: object) -> None:
     answer = preempt({"Pod": pod_object(), key: {"n1": value}})
     assert "null" not in answer.text
     assert victims(answer) == {}
 
 
-def test_fact_26_a_victim_named_twice_is_named_once() -> None:
+def test_fact_26_answers_repeated_victim_once() -> None:
     assert victims(preempt(victims_by_uid({"n1": ["v1", "v1"]})))["n1"]["Pods"] == [{"UID": "v1"}]
 
 
@@ -87,11 +87,11 @@ def test_fact_26_a_victim_named_twice_is_named_once() -> None:
         pytest.param(victims_in_full({"n1": [], "n2": [pod_object(uid="v1")]}), id="full mode"),
     ],
 )
-def test_fact_27_an_empty_list_is_accepted_and_its_node_left_out(request_body: Request) -> None:
+def test_fact_27_accepts_empty_list_and_omits_its_node(request_body: Request) -> None:
     assert list(victims(preempt(request_body))) == ["n2"]
 
 
-def test_fact_27_nothing_but_empty_lists_is_an_empty_map_and_no_failure() -> None:
+def test_fact_27_answers_empty_map_for_empty_lists_only() -> None:
     assert preempt(victims_by_uid({"n1": []})).text == '{"NodeNameToMetaVictims":{}}'
 
 
@@ -103,7 +103,7 @@ def test_fact_27_nothing_but_empty_lists_is_an_empty_map_and_no_failure() -> Non
         pytest.param(victims_by_uid({}) | {"NodeNameToMetaVictims": None}, id="null, as Go has a map without entries"),
     ],
 )
-def test_fact_28_an_empty_map_is_answered_with_an_empty_map(request_body: Request) -> None:
+def test_fact_28_answers_empty_map_with_empty_map(request_body: Request) -> None:
     assert preempt(request_body).text == '{"NodeNameToMetaVictims":{}}'
 
 
@@ -124,7 +124,7 @@ def test_fact_28_an_empty_map_is_answered_with_an_empty_map(request_body: Reques
         ),
     ],
 )
-def test_fact_28_what_is_no_preemption_request_fails_by_status(request_body: Request) -> None:
+def test_fact_28_malformed_request_fails_by_status(request_body: Request) -> None:
     assert preempt(request_body).status == 400
 
 
@@ -140,7 +140,7 @@ def test_fact_28_what_is_no_preemption_request_fails_by_status(request_body: Req
         ),
     ],
 )
-def test_fact_28_a_victim_that_cannot_be_read_fails_the_call_and_is_not_left_out(request_body: Request) -> None:
+def test_fact_28_unreadable_victim_fails_the_call(request_body: Request) -> None:
     """One victim less would not make room for the pod: the scheduler would evict the others for nothing."""
     assert preempt(request_body).status == 400
 
@@ -154,13 +154,13 @@ def test_fact_28_a_victim_that_cannot_be_read_fails_the_call_and_is_not_left_out
         pytest.param({"Pods": [{"UID": "v1"}], "NumPDBViolations": -1}, id="less than no violations"),
     ],
 )
-def test_fact_28_a_node_that_cannot_be_read_is_left_out_while_there_are_others(unreadable: object) -> None:
+def test_fact_28_omits_unreadable_node_when_others_are_left(unreadable: object) -> None:
     request_body = victims_by_uid({"n2": ["v2"]})
     request_body["NodeNameToMetaVictims"] = {"n1": unreadable, **request_body["NodeNameToMetaVictims"]}  # type: ignore[dict-item]
     assert list(victims(preempt(request_body))) == ["n2"]
 
 
-def test_fact_29_victims_come_in_descending_priority_where_priorities_are_known() -> None:
+def test_fact_29_sorts_victims_by_descending_known_priority() -> None:
     pods = [
         pod_object(uid="lowest", priority=-10),
         pod_object(uid="unresolved"),
@@ -171,18 +171,18 @@ def test_fact_29_victims_come_in_descending_priority_where_priorities_are_known(
     assert [pod["UID"] for pod in found["n1"]["Pods"]] == ["highest", "middle", "unresolved", "lowest"]
 
 
-def test_fact_29_equal_priorities_keep_the_order_of_the_scheduler() -> None:
+def test_fact_29_keeps_schedulers_order_for_equal_priorities() -> None:
     pods = [pod_object(uid=uid, priority=5) for uid in ("c", "a", "b")]
     found = victims(preempt(victims_in_full({"n1": pods})))
     assert [pod["UID"] for pod in found["n1"]["Pods"]] == ["c", "a", "b"]
 
 
-def test_fact_29_uids_alone_keep_the_order_of_the_scheduler() -> None:
+def test_fact_29_keeps_schedulers_order_for_uids() -> None:
     found = victims(preempt(victims_by_uid({"n1": ["c", "a", "b"]})))
     assert [pod["UID"] for pod in found["n1"]["Pods"]] == ["c", "a", "b"]
 
 
-def test_fact_29_the_violations_are_those_of_the_unchanged_list() -> None:
+def test_fact_29_keeps_violations_of_unchanged_list() -> None:
     assert victims(preempt(victims_by_uid({"n1": ["v1"]}, violations=3)))["n1"]["NumPDBViolations"] == 3
 
 
@@ -192,5 +192,5 @@ def test_rejects_victims_on_node_that_policy_rejects() -> None:
     assert list(victims(answer)) == ["labelled", "unknown"]
 
 
-def test_fact_28_without_a_cache_nobody_is_evicted() -> None:
+def test_fact_28_evicts_no_pod_without_cache() -> None:
     assert Verbs().ask("preempt", victims_by_uid({"n1": ["v1"]})).status == 500

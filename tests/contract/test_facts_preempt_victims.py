@@ -79,7 +79,7 @@ MODES = [
 
 
 @pytest.mark.parametrize("request_of", MODES)
-def test_fact_25_both_modes_are_answered_alike(request_of: Any) -> None:
+def test_fact_25_both_modes_give_same_answer(request_of: Any) -> None:
     request = request_of({"n": ["uid-a"], "m": ["uid-c"]}, urgent())
     cluster = node_with("n"), placed("a"), placed("b"), node_with("m"), placed("c", node="m")
     assert preempt(request, *cluster).body == (
@@ -90,19 +90,19 @@ def test_fact_25_both_modes_are_answered_alike(request_of: Any) -> None:
 
 
 @pytest.mark.parametrize("request_of", MODES)
-def test_fact_26_a_victim_that_is_added_is_on_that_node_and_no_node_is_added(request_of: Any) -> None:
+def test_fact_26_adds_victims_of_named_nodes_and_no_nodes(request_of: Any) -> None:
     cluster = node_with("n"), placed("a"), placed("b"), node_with("m"), placed("c", node="m", cpu="4")
     assert victims(preempt(request_of({"n": ["uid-a"]}, urgent()), *cluster)) == {"n": ["uid-a", "uid-b"]}
 
 
 @pytest.mark.parametrize("request_of", MODES)
-def test_fact_27_an_empty_list_comes_back_with_victims_or_not_at_all(request_of: Any) -> None:
+def test_fact_27_never_answers_node_with_empty_victims(request_of: Any) -> None:
     request = request_of({"full": [], "fits": []}, urgent())
     cluster = node_with("full"), placed("a", node="full"), node_with("fits")
     assert victims(preempt(request, *cluster)) == {"full": ["uid-a"]}
 
 
-def test_fact_28_nothing_is_left_is_an_empty_map_and_no_failure() -> None:
+def test_fact_28_answers_empty_map_when_no_node_is_left() -> None:
     reply = preempt(victims_by_uid({"n": ["uid-a"]}, pod=urgent("5")), node_with("n"), placed("a"))
     assert (victims(reply), reply.outcome) == ({}, PreemptOutcome.NO_CANDIDATES)
 
@@ -110,18 +110,18 @@ def test_fact_28_nothing_is_left_is_an_empty_map_and_no_failure() -> None:
 @pytest.mark.parametrize(
     "violations", ["-1", "2147483648", "9223372036854775808", "1" + "0" * 30, "true", '"1"', "0.5"]
 )
-def test_fact_28_a_number_of_violations_that_is_none_fails_the_call(violations: str) -> None:
+def test_fact_28_invalid_number_of_violations_fails_the_call(violations: str) -> None:
     body = body_of(victims_by_uid({"n": ["uid-a"]})).replace('"NumPDBViolations":0', f'"NumPDBViolations":{violations}')
     assert answer_preempt(body, FixedNodeCache.of(FULL, node_with("n"))).status == 400
 
 
 @pytest.mark.parametrize("request_of", MODES)
-def test_fact_29_victims_that_are_added_come_by_priority_too(request_of: Any) -> None:
+def test_fact_29_sorts_added_victims_by_priority(request_of: Any) -> None:
     cluster = node_with("n"), placed("a", 3), placed("b", 9, "2"), placed("c", 5)
     assert victims(preempt(request_of({"n": ["uid-a"]}, urgent()), *cluster)) == {"n": ["uid-b", "uid-c", "uid-a"]}
 
 
-def test_fact_29_uids_alone_are_put_in_order_by_the_priorities_that_the_cache_knows() -> None:
+def test_fact_29_sorts_uids_by_priorities_of_cache() -> None:
     cluster = node_with("n"), placed("a", 3), placed("b", 9)
     assert victims(preempt(victims_by_uid({"n": ["uid-a", "uid-b"]}, pod=urgent()), *cluster)) == {
         "n": ["uid-b", "uid-a"]
@@ -132,14 +132,14 @@ def test_fact_29_uids_alone_are_put_in_order_by_the_priorities_that_the_cache_kn
     "priority",
     [pytest.param(100, id="equal"), pytest.param(101, id="higher"), pytest.param(2_000_001_000, id="system")],
 )
-def test_fact_29_a_pod_of_equal_or_higher_priority_is_not_evicted(priority: int) -> None:
+def test_fact_29_does_not_evict_pod_of_equal_or_higher_priority(priority: int) -> None:
     cluster = node_with("n"), placed("a", priority), node_with("m"), placed("b", node="m")
     by_uid = victims_by_uid({"n": ["uid-a"], "m": ["uid-b"]}, pod=urgent())
     in_full = victims_in_full({"new": [placed("x", priority)], "m": [placed("b")]}, pod=urgent())
     assert victims(preempt(by_uid, *cluster)) == victims(preempt(in_full, *cluster)) == {"m": ["uid-b"]}
 
 
-def test_each_node_that_is_left_out_is_counted_with_its_reason_in_the_log() -> None:
+def test_logs_number_of_rejected_nodes_by_reason() -> None:
     cluster = (
         *(node_with("a"), placed("va", 100, node="a")),
         *(node_with("b", allocatable={"cpu": "1"}), placed("vb", node="b")),
@@ -165,25 +165,25 @@ def test_each_node_that_is_left_out_is_counted_with_its_reason_in_the_log() -> N
     assert preempt(request, *two, configuration=one).detail.endswith("; 1 left out: another node is better")
 
 
-def test_fact_29_not_even_where_there_is_no_cache_and_the_configuration_agrees() -> None:
+def test_fact_29_does_not_evict_pod_of_equal_priority_without_cache() -> None:
     cache = FixedNodeCache(FULL, CacheUnavailable("too old", WhenStale.PASS))
     request = victims_in_full({"n": [placed("a", 100)], "m": [placed("b", 1), placed("c", 2)]}, pod=urgent())
     reply = answer_preempt(body_of(request), cache)
     assert (victims(reply), reply.outcome) == ({"m": ["uid-c", "uid-b"]}, PreemptOutcome.PASSED)
 
 
-def test_fact_30_of_those_that_are_added_no_more_go_than_must() -> None:
+def test_fact_30_adds_no_unneeded_victim() -> None:
     cluster = node_with("n"), placed("a"), placed("b", 1, "2"), placed("c", 9)
     assert victims(preempt(victims_by_uid({"n": ["uid-a"]}, pod=urgent("3")), *cluster)) == {"n": ["uid-b", "uid-a"]}
 
 
-def test_fact_31_violations_are_counted_anew_with_the_victims_that_are_added() -> None:
+def test_fact_31_counts_violations_again_with_added_victims() -> None:
     cluster = node_with("n"), placed("a"), placed("b"), BUDGET
     reply = preempt(victims_by_uid({"n": ["uid-a"]}, pod=urgent()), *cluster)
     assert orjson.loads(reply.body)["NodeNameToMetaVictims"]["n"]["NumPDBViolations"] == 1
 
 
-def test_fact_32_with_choose_one_the_scheduler_is_left_the_best_node() -> None:
+def test_fact_32_choose_one_leaves_best_node() -> None:
     one = BerthConfiguration.model_validate({"profile": "full", "preemption": {"choose": "one"}})
     cluster = node_with("n"), placed("a", 5), node_with("m"), placed("b", 4, node="m")
     request = victims_by_uid({"n": ["uid-a"], "m": ["uid-b"]}, pod=urgent())
@@ -191,12 +191,12 @@ def test_fact_32_with_choose_one_the_scheduler_is_left_the_best_node() -> None:
     assert victims(preempt(request, *cluster)) == {"n": ["uid-a"], "m": ["uid-b"]}
 
 
-def test_fact_33_a_pod_that_never_preempts_evicts_nobody() -> None:
+def test_fact_33_evicts_no_pod_for_policy_never() -> None:
     never = urgent(preemptionPolicy="Never")
     assert victims(preempt(victims_by_uid({"n": ["uid-a"]}, pod=never), node_with("n"), placed("a"))) == {}
 
 
-def test_fact_34_a_pod_that_is_nominated_to_the_node_needs_its_room() -> None:
+def test_fact_34_keeps_room_for_nominated_pod() -> None:
     waiting = pod_with("waiting", priority=100, requests={"cpu": "2"}, status={"nominatedNodeName": "n"})
     cluster = node_with("n"), placed("a", cpu="2"), placed("b", cpu="2")
     request = victims_by_uid({"n": ["uid-a"]}, pod=urgent("2"))
@@ -210,7 +210,7 @@ WAITING = node_with("n"), leaving("a", "4"), node_with("m"), placed("b", cpu="4"
 
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
 @pytest.mark.parametrize("names", [pytest.param(["n"], id="asked alone"), pytest.param(["n", "m"], id="among others")])
-def test_fact_15a_the_node_whose_victims_are_leaving_is_no_unresolvable_one(answer: Any, names: Sequence[str]) -> None:
+def test_fact_15a_node_with_terminating_victims_is_resolvable(answer: Any, names: Sequence[str]) -> None:
     reply = answer(body_of(cache_mode(names, urgent(**NOMINATED))), FixedNodeCache.of(FULL, *WAITING))
     found = orjson.loads(reply.body)
     others = {name: "Insufficient cpu" for name in names if name != "n"}
@@ -218,7 +218,7 @@ def test_fact_15a_the_node_whose_victims_are_leaving_is_no_unresolvable_one(answ
     assert (found["NodeNames"], found["Error"]) == ([], "")
 
 
-def test_fact_15a_nobody_else_is_evicted_while_the_cache_sees_victims_leave_that_the_scheduler_sees_gone() -> None:
+def test_fact_15a_evicts_no_further_pod_while_cache_shows_terminating_victims() -> None:
     """Gone before the cache has it: the scheduler finds its nominated node rejected, and turns to the next."""
     pod = urgent(**NOMINATED)
     request = victims_by_uid({"m": ["uid-b"]}, pod=pod)
@@ -234,7 +234,7 @@ def test_fact_15a_nobody_else_is_evicted_while_the_cache_sees_victims_leave_that
     }
 
 
-def test_fact_15a_a_cache_that_has_not_heard_of_the_nomination_has_not_heard_of_the_evictions() -> None:
+def test_fact_15a_evicts_no_pod_when_cache_lacks_the_nomination() -> None:
     request = victims_by_uid({"m": ["uid-b"]}, pod=urgent(**NOMINATED))
     cluster = node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")
     assert victims(preempt(request, *cluster)) == victims(preempt(request, *cluster, urgent())) == {}
@@ -252,13 +252,13 @@ def test_fact_15a_a_cache_that_has_not_heard_of_the_nomination_has_not_heard_of_
         ),
     ],
 )
-def test_fact_15_otherwise_it_is_unresolvable_like_all_that_are_dropped(pod: Object, objects: Sequence[Object]) -> None:
+def test_fact_15_other_nodes_stay_unresolvable(pod: Object, objects: Sequence[Object]) -> None:
     reply = answer_filter(body_of(cache_mode(["n", "m"], pod)), FixedNodeCache.of(FULL, *objects))
     found = orjson.loads(reply.body)
     assert (found["FailedNodes"], list(found["FailedAndUnresolvableNodes"])) == ({}, ["n", "m"])
 
 
-def test_fact_15_a_scheduler_that_has_changed_is_told_what_the_plugins_say() -> None:
+def test_fact_15_follows_plugins_with_as_plugins_say() -> None:
     configuration = BerthConfiguration.model_validate({"profile": "full", "unresolvable": "as-plugins-say"})
     cluster = node_with("full"), placed("a", node="full"), node_with("small", allocatable={"cpu": "1"})
     reply = answer_filter(

@@ -28,7 +28,7 @@ def verbs() -> Verbs:
     )
 
 
-def test_fact_18_the_answer_is_a_bare_array_of_host_and_score(verbs: Verbs) -> None:
+def test_fact_18_answers_array_of_host_and_score(verbs: Verbs) -> None:
     assert verbs.ask("prioritize", cache_mode(["n10", "below"])).text == (
         '[{"Host":"n10","Score":10},{"Host":"below","Score":-5}]'
     )
@@ -44,7 +44,7 @@ def test_fact_18_the_answer_is_a_bare_array_of_host_and_score(verbs: Verbs) -> N
         pytest.param("padded", 7, id="leading zeros"),
     ],
 )
-def test_fact_18_label_priority_sends_the_label_as_it_is(verbs: Verbs, name: str, score: int) -> None:
+def test_fact_18_label_priority_answers_label_value(verbs: Verbs, name: str, score: int) -> None:
     assert verbs.ask("prioritize", cache_mode([name])).json == [{"Host": name, "Score": score}]
 
 
@@ -57,15 +57,13 @@ def test_fact_18_label_priority_sends_the_label_as_it_is(verbs: Verbs, name: str
         ),
     ],
 )
-def test_fact_18_no_host_comes_twice_for_its_scores_would_be_added_up(
-    verbs: Verbs, request_body: dict[str, object]
-) -> None:
+def test_fact_18_answers_each_host_once(verbs: Verbs, request_body: dict[str, object]) -> None:
     hosts = [entry["Host"] for entry in verbs.ask("prioritize", request_body).json]
     assert hosts == ["n10", "plain"]
 
 
 @pytest.mark.parametrize("value", ["10", "-3", "007", "999999999999999", "-999999999999999", "0", "-0"])
-def test_fact_19_scores_are_integer_literals_in_the_bytes(value: str) -> None:
+def test_fact_19_scores_are_integer_literals(value: str) -> None:
     text = Verbs([labelled("n", value)]).ask("prioritize", cache_mode(["n", "new"])).text
     literals = re.findall(r'"Score":([^,}]*)', text)
     assert len(literals) == 2
@@ -73,7 +71,7 @@ def test_fact_19_scores_are_integer_literals_in_the_bytes(value: str) -> None:
     assert literals[0] == str(int(value))
 
 
-def test_fact_20_a_failed_prioritize_is_a_metric_and_a_log_line(
+def test_fact_20_logs_and_counts_failed_prioritize(
     verbs: Verbs, log_lines: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
@@ -93,13 +91,13 @@ def test_fact_20_a_failed_prioritize_is_a_metric_and_a_log_line(
         pytest.param(["plain", "new"], {"plain": 0, "new": 0}, id="nothing but such nodes"),
     ],
 )
-def test_fact_21_every_host_of_the_request_has_an_entry(verbs: Verbs, names: list[str], scores: dict[str, int]) -> None:
+def test_fact_21_answers_every_host_of_request(verbs: Verbs, names: list[str], scores: dict[str, int]) -> None:
     answer = verbs.ask("prioritize", cache_mode(names)).json
     assert {entry["Host"]: entry["Score"] for entry in answer} == scores
     assert [entry["Host"] for entry in answer] == names
 
 
-def test_fact_21_every_node_of_a_full_request_has_an_entry(verbs: Verbs) -> None:
+def test_fact_21_answers_every_node_of_full_request(verbs: Verbs) -> None:
     request = full_mode([node_object("plain"), labelled_object("n7", "7"), node_object("odd", {"a": None})])
     assert verbs.ask("prioritize", request).json == [
         {"Host": "plain", "Score": 0},
@@ -108,7 +106,7 @@ def test_fact_21_every_node_of_a_full_request_has_an_entry(verbs: Verbs) -> None
     ]
 
 
-def test_fact_21_a_pod_that_no_policy_holds_back_scores_every_host_alike(verbs: Verbs) -> None:
+def test_fact_21_scores_every_host_equally_for_exempt_pod(verbs: Verbs) -> None:
     request = cache_mode(["n10", "plain"], pod_object(namespace="kube-system"))
     assert verbs.ask("prioritize", request).json == [{"Host": "n10", "Score": 0}, {"Host": "plain", "Score": 0}]
 
@@ -121,9 +119,9 @@ def test_fact_21_a_pod_that_no_policy_holds_back_scores_every_host_alike(verbs: 
         pytest.param('{"Pod": null, "NodeNames": ["n10"]}', 400, id="no pod"),
     ],
 )
-def test_fact_28_prioritize_has_no_error_field_and_fails_by_status(verbs: Verbs, body: str, status: int) -> None:
+def test_fact_28_prioritize_fails_by_status(verbs: Verbs, body: str, status: int) -> None:
     assert verbs.send("prioritize", body).status == status
 
 
-def test_fact_28_a_cache_that_cannot_be_read_fails_prioritize_by_status_500() -> None:
+def test_fact_28_unreadable_cache_fails_prioritize_with_status_500() -> None:
     assert Verbs(nodes=None).ask("prioritize", cache_mode(["n10"])).status == 500

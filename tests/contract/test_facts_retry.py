@@ -39,7 +39,7 @@ def queue(api: ApiServer) -> KubernetesObjectQueue:
     return KubernetesObjectQueue(api, HandDrivenClock())
 
 
-def test_fact_42_what_is_over_in_seconds_is_an_error_for_the_pod_is_then_retried_by_back_off() -> None:
+def test_fact_42_short_failure_is_error_so_that_pod_is_retried_with_backoff() -> None:
     """An empty cache must not look like nodes that do not fit: that pod would wait for minutes (fact 41)."""
     verbs = Verbs(nodes=None)
     answer = verbs.ask("filter", cache_mode(["n10"])).json
@@ -47,7 +47,7 @@ def test_fact_42_what_is_over_in_seconds_is_an_error_for_the_pod_is_then_retried
     assert answer["Error"] != ""
 
 
-def test_fact_43_the_queue_is_woken_after_the_change_can_be_read_and_not_before() -> None:
+def test_fact_43_wakes_queue_after_change_is_readable() -> None:
     verbs = Verbs([node("n1")])
     request = cache_mode(["n1"])
     assert verbs.ask("filter", request).json["NodeNames"] == []
@@ -63,7 +63,7 @@ def test_fact_43_the_queue_is_woken_after_the_change_can_be_read_and_not_before(
     assert seen == [["n1"]]
 
 
-def test_fact_43_waking_patches_one_inert_object_and_touches_no_pod(
+def test_fact_43_wakes_queue_by_patch_of_one_inert_object(
     kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue
 ) -> None:
     queue.wake(["ml/waiting"])
@@ -79,7 +79,7 @@ def test_fact_43_waking_patches_one_inert_object_and_touches_no_pod(
     }
 
 
-def test_fact_43_a_wake_up_that_is_refused_says_what_it_needs(
+def test_fact_43_refused_wake_up_names_missing_right(
     kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue
 ) -> None:
     kubernetes.faults.append(Fault("PATCH", 403, 'csistoragecapacities "berth-wake" is forbidden'))
@@ -91,15 +91,13 @@ def test_fact_43_a_wake_up_that_is_refused_says_what_it_needs(
     )
 
 
-def test_fact_43_a_wake_up_that_is_not_answered_is_told(
-    kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue
-) -> None:
+def test_fact_43_reports_unanswered_wake_up(kubernetes: KubernetesOnLoopback, queue: KubernetesObjectQueue) -> None:
     kubernetes.faults.append(Fault("PATCH"))
     with pytest.raises(ClusterUnavailable, match="broke"):
         queue.wake(["ml/waiting"])
 
 
-def test_fact_43_where_the_object_is_not_allowed_the_waiting_pods_are_touched_themselves(
+def test_fact_43_patches_pending_pods_when_object_is_forbidden(
     kubernetes: KubernetesOnLoopback, api: ApiServer
 ) -> None:
     KubernetesPodQueue(api, HandDrivenClock()).wake(["ml/a", "default/b"])
@@ -114,7 +112,7 @@ def test_fact_43_where_the_object_is_not_allowed_the_waiting_pods_are_touched_th
     assert kubernetes.requests[0].body == {"status": {"conditions": [condition]}}
 
 
-def test_fact_43_a_waiting_pod_that_is_gone_is_no_trouble(kubernetes: KubernetesOnLoopback, api: ApiServer) -> None:
+def test_fact_43_ignores_pending_pod_that_is_deleted(kubernetes: KubernetesOnLoopback, api: ApiServer) -> None:
     kubernetes.faults.append(Fault("PATCH", 404, 'pods "a" not found'))
     KubernetesPodQueue(api, HandDrivenClock()).wake(["ml/a", "default/b"])
     assert len(kubernetes.requests) == 2

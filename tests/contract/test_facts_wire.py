@@ -69,7 +69,7 @@ def changed_keys(request: Mapping[str, object], change: Callable[[str], str]) ->
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_fact_01_every_verb_answers_a_post_at_the_prefix_and_its_name(caller: Caller, verb: str) -> None:
+def test_fact_01_every_verb_answers_post_at_prefix_and_name(caller: Caller, verb: str) -> None:
     response = caller.post(f"/scheduler/{verb}", body_of(REQUESTS[verb]))
     assert response.status == 200
     assert response.headers["content-type"] == "application/json"
@@ -84,7 +84,7 @@ def test_fact_01_every_verb_answers_a_post_at_the_prefix_and_its_name(caller: Ca
         pytest.param({"Content-Type": "application/json; charset=utf-8"}, id="with a character set"),
     ],
 )
-def test_fact_01_no_header_is_needed_and_the_answer_is_not_compressed(
+def test_fact_01_needs_no_header_and_does_not_compress(
     open_gateway_port: int, verb: str, headers: dict[str, str]
 ) -> None:
     caller = Caller(open_gateway_port)
@@ -100,16 +100,14 @@ def test_fact_01_no_header_is_needed_and_the_answer_is_not_compressed(
     "change",
     [pytest.param(str.lower, id="lower"), pytest.param(str.upper, id="upper"), pytest.param(str.swapcase, id="mixed")],
 )
-def test_fact_02_outer_keys_count_in_any_case(handlers: Handlers, verb: str, change: Callable[[str], str]) -> None:
+def test_fact_02_ignores_case_of_outer_keys(handlers: Handlers, verb: str, change: Callable[[str], str]) -> None:
     wanted = ask(handlers, verb, body_of(REQUESTS[verb]))
     assert wanted.status == 200
     assert ask(handlers, verb, body_of(changed_keys(REQUESTS[verb], change))) == wanted
 
 
 @pytest.mark.parametrize("change", [str.lower, str.upper])
-def test_fact_02_outer_keys_count_in_any_case_in_full_mode_too(
-    handlers: Handlers, change: Callable[[str], str]
-) -> None:
+def test_fact_02_ignores_case_of_outer_keys_in_full_mode(handlers: Handlers, change: Callable[[str], str]) -> None:
     request = full_mode([labelled_object("n10", "10")])
     answer = ask(handlers, "filter", body_of(changed_keys(request, change)))
     assert answer == ask(handlers, "filter", body_of(request))
@@ -117,13 +115,13 @@ def test_fact_02_outer_keys_count_in_any_case_in_full_mode_too(
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_fact_02_unknown_keys_are_ignored(handlers: Handlers, verb: str) -> None:
+def test_fact_02_ignores_unknown_keys(handlers: Handlers, verb: str) -> None:
     request = REQUESTS[verb] | {"Later": {"deep": [1]}, "kind": "ExtenderArgs", "": None}
     assert ask(handlers, verb, body_of(request)) == ask(handlers, verb, body_of(REQUESTS[verb]))
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_fact_02_null_and_absent_are_the_same(handlers: Handlers, verb: str) -> None:
+def test_fact_02_null_equals_absent(handlers: Handlers, verb: str) -> None:
     absent = {key: value for key, value in REQUESTS[verb].items() if value is not None}
     assert ask(handlers, verb, body_of(absent)) == ask(handlers, verb, body_of(REQUESTS[verb]))
 
@@ -131,7 +129,7 @@ def test_fact_02_null_and_absent_are_the_same(handlers: Handlers, verb: str) -> 
 @pytest.mark.parametrize("verb", POD_VERBS)
 @pytest.mark.parametrize("part", ["metadata", "spec", "status"])
 @pytest.mark.parametrize("key", [None, "labels", "ownerReferences", "priority", "containers", "schedulerName"])
-def test_fact_02_null_is_read_anywhere_in_the_pod(handlers: Handlers, verb: str, part: str, key: str | None) -> None:
+def test_fact_02_reads_null_anywhere_in_pod(handlers: Handlers, verb: str, part: str, key: str | None) -> None:
     pod = pod_object(priority=1)
     pod[part] = None if key is None else {"name": "train-0", key: None}
     assert ask(handlers, verb, body_of(REQUESTS[verb] | {"Pod": pod})).text == (
@@ -147,35 +145,33 @@ def test_fact_02_null_is_read_anywhere_in_the_pod(handlers: Handlers, verb: str,
         pytest.param({"metadata": {"name": "n", "labels": {}, "annotations": None}}, id="no label"),
     ],
 )
-def test_fact_02_null_is_read_anywhere_in_a_node(handlers: Handlers, node: dict[str, object]) -> None:
+def test_fact_02_reads_null_anywhere_in_node(handlers: Handlers, node: dict[str, object]) -> None:
     answer = ask(handlers, "filter", body_of(full_mode([node]))).json
     assert answer["FailedAndUnresolvableNodes"] == {"n": "node(s) didn't have the priority label"}
 
 
-def test_fact_02_objects_carry_neither_kind_nor_version_and_may_carry_them(handlers: Handlers) -> None:
+def test_fact_02_kind_and_version_of_objects_are_optional(handlers: Handlers) -> None:
     typed = {"kind": "Node", "apiVersion": "v1"} | labelled_object("n10", "10")
     answer = ask(handlers, "filter", body_of(full_mode([typed]))).json
     assert answer["Nodes"]["items"] == [typed]
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_fact_02_base64_is_decoded(handlers: Handlers, verb: str) -> None:
+def test_fact_02_decodes_base64(handlers: Handlers, verb: str) -> None:
     body = body_of(REQUESTS[verb])
     assert ask(handlers, verb, body.encode()) == ask(handlers, verb, body)
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "bind"])
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", '"x"', "{}", '{"Pod": null}', None])
-def test_fact_03_every_failure_of_filter_and_bind_is_a_200_with_its_error(
-    handlers: Handlers, verb: str, body: str | None
-) -> None:
+def test_fact_03_filter_and_bind_fail_with_200_and_error(handlers: Handlers, verb: str, body: str | None) -> None:
     answer = ask(handlers, verb, body)
     assert answer.status == 200
     assert answer.error != ""
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_fact_03_a_success_is_a_200_with_a_json_body(handlers: Handlers, verb: str) -> None:
+def test_fact_03_success_is_200_with_json_body(handlers: Handlers, verb: str) -> None:
     answer = ask(handlers, verb, body_of(REQUESTS[verb]))
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "application/json"
@@ -187,13 +183,13 @@ def test_fact_03_a_success_is_a_200_with_a_json_body(handlers: Handlers, verb: s
     "path",
     ["/scheduler/filter/", "/scheduler//filter", "/scheduler", "/", "/scheduler/priority", "/filter", "/healthz/"],
 )
-def test_fact_04_no_path_is_redirected(caller: Caller, method: str, path: str) -> None:
+def test_fact_04_redirects_no_path(caller: Caller, method: str, path: str) -> None:
     response = caller.request(method, path, "{}")
     assert response.status == 404
     assert "location" not in response.headers
 
 
-def test_fact_05_a_store_that_does_not_answer_is_given_up_before_the_scheduler_gives_up(
+def test_fact_05_gives_up_silent_store_before_schedulers_timeout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its default httpTimeout is 5 s. One read of the table must fail at least a second before."""
@@ -205,19 +201,19 @@ def test_fact_05_a_store_that_does_not_answer_is_given_up_before_the_scheduler_g
 
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("body", [pytest.param(None, id="a request"), pytest.param("{", id="bad input")])
-def test_fact_06_every_answer_of_a_verb_has_its_length(caller: Caller, verb: str, body: str | None) -> None:
+def test_fact_06_every_verb_answer_has_content_length(caller: Caller, verb: str, body: str | None) -> None:
     response = caller.post(f"/scheduler/{verb}", body or body_of(REQUESTS[verb]))
     assert response.headers["content-length"] == str(len(response.content))
     assert "transfer-encoding" not in response.headers
 
 
 @pytest.mark.parametrize(("method", "path"), [("GET", "/healthz"), ("POST", "/scheduler/nothing"), ("GET", "/")])
-def test_fact_06_every_other_answer_has_its_length_too(caller: Caller, method: str, path: str) -> None:
+def test_fact_06_every_other_answer_has_content_length(caller: Caller, method: str, path: str) -> None:
     response = caller.request(method, path)
     assert response.headers["content-length"] == str(len(response.content))
 
 
-def test_fact_06_a_large_answer_has_its_length_and_keeps_the_connection(caller: Caller) -> None:
+def test_fact_06_large_answer_has_content_length_and_keeps_connection(caller: Caller) -> None:
     request = cache_mode([f"node-{index}" for index in range(6_000)])
     for _ in range(3):
         response = caller.post("/scheduler/filter", body_of(request))
@@ -240,14 +236,12 @@ def test_fact_06_twenty_calls_share_one_connection(caller: Caller) -> None:
         pytest.param(pod_object(init_requests={"example.com/licence": "1"}), id="in an init container only"),
     ],
 )
-def test_fact_07_a_pod_with_a_managed_resource_gets_an_ordinary_answer(
-    handlers: Handlers, verb: str, pod: dict[str, object]
-) -> None:
+def test_fact_07_answers_pod_with_managed_resource(handlers: Handlers, verb: str, pod: dict[str, object]) -> None:
     wanted = ask(handlers, verb, body_of(REQUESTS[verb]))
     assert ask(handlers, verb, body_of(REQUESTS[verb] | {"Pod": pod})) == wanted
 
 
-def test_fact_10_two_filter_calls_give_the_same_answer_and_write_nothing() -> None:
+def test_fact_10_repeated_filter_gives_same_answer_and_writes_nothing() -> None:
     verbs = Verbs([labelled("n10", "10")])
     verbs.table.calls.clear()
     nominated = cache_mode(["n10"], pod_object(nominated_node="n10"))
@@ -256,12 +250,12 @@ def test_fact_10_two_filter_calls_give_the_same_answer_and_write_nothing() -> No
     assert set(verbs.table.calls) == {"head", "log"}
 
 
-def test_fact_20_and_35_the_routes_are_the_verbs_that_a_scheduler_can_be_told_of() -> None:
+def test_fact_20_and_35_routes_equal_verbs_of_scheduler_configuration() -> None:
     """A misspelt one is a 404 on each call, which for prioritize nobody notices."""
     assert set(read_template_api().routes) == {*(f"POST /scheduler/{verb}" for verb in VERBS), "GET /healthz"}
 
 
-def test_limits_of_the_transport_five_thousand_names_are_an_ordinary_request(handlers: Handlers) -> None:
+def test_transport_limits_answers_five_thousand_names(handlers: Handlers) -> None:
     names = [f"ip-10-0-{index}.eu-central-1.compute.internal" for index in range(4_999)] + ["n10"]
     body = body_of(cache_mode(names))
     assert len(body) < 300_000

@@ -74,7 +74,7 @@ def test_chooses_pools_with_enough_room(
 
 
 @given(found=countings, node=st.tuples(st.integers(0, 8), sizes), asked=st.lists(demands, max_size=25))
-def test_pods_that_are_placed_one_by_one_never_exceed_the_node(
+def test_pods_placed_one_by_one_never_exceed_node(
     found: Counting, node: tuple[int, list[int]], asked: list[tuple[Demand, ...]]
 ) -> None:
     """Each is bound with its annotations, and what it holds is read back from these."""
@@ -103,7 +103,7 @@ def _requests(asked: tuple[Demand, ...]) -> dict[str, str]:
     room=rooms(),
     pods=st.lists(st.tuples(demands, st.none() | st.integers(0, 9), st.booleans()), max_size=8),
 )
-def test_pods_of_others_are_counted_in_full_in_whatever_order_they_come(
+def test_counts_pods_of_other_binders_in_full_in_any_order(
     found: Counting,
     room: tuple[dict[str, int], dict[str, int]],
     pods: list[tuple[tuple[Demand, ...], int | None, bool]],
@@ -128,7 +128,7 @@ def test_pods_of_others_are_counted_in_full_in_whatever_order_they_come(
 
 
 @given(size=st.integers(0, MAX_AMOUNT), percent=st.integers(1, 100))
-def test_per_cent_are_the_least_that_is_enough(size: int, percent: int) -> None:
+def test_percentage_is_smallest_sufficient_one(size: int, percent: int) -> None:
     units = Demand(MEMORY, percent, percent=True).of(size)
     assert (units - 1) * 100 < size * percent <= units * 100 or size == units == 0
     assert units <= size
@@ -139,7 +139,7 @@ amounts = json_values | texts
 
 
 @given(value=amounts, other=amounts, size=amounts, device=amounts)
-def test_nothing_that_is_json_makes_it_raise(value: Any, other: Any, size: Any, device: Any) -> None:
+def test_any_json_raises_nothing(value: Any, other: Any, size: Any, device: Any) -> None:
     found = counting(
         LICENCES,
         SLICES,
@@ -179,7 +179,7 @@ def test_nothing_that_is_json_makes_it_raise(value: Any, other: Any, size: Any, 
     asks=demands,
     packing=st.sampled_from(PACKINGS),
 )
-def test_a_node_that_passes_has_room_and_one_that_does_not_has_none(
+def test_node_passes_exactly_when_it_has_room(
     pods: list[tuple[str, tuple[Demand, ...]]], asks: tuple[Demand, ...], packing: Mapping[str, object]
 ) -> None:
     """What filter says, and what bind would find."""

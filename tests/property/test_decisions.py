@@ -39,7 +39,7 @@ def score_of(value: str | None) -> int | None:
 
 
 @given(clusters, requested, pods)
-def test_passed_and_failed_names_together_are_the_names_of_the_request(
+def test_passed_and_failed_names_are_names_of_request(
     cluster: dict[str, str | None], names: list[str], requesting: dict[str, object]
 ) -> None:
     answer = Verbs(nodes_of(cluster)).ask("filter", cache_mode(names, requesting)).json
@@ -52,15 +52,13 @@ def test_passed_and_failed_names_together_are_the_names_of_the_request(
 
 
 @given(clusters, requested)
-def test_filter_passes_exactly_the_nodes_whose_label_is_an_integer(
-    cluster: dict[str, str | None], names: list[str]
-) -> None:
+def test_filter_passes_exactly_nodes_with_integer_label(cluster: dict[str, str | None], names: list[str]) -> None:
     answer = Verbs(nodes_of(cluster)).ask("filter", cache_mode(names)).json
     assert set(answer["NodeNames"]) == {name for name in names if score_of(cluster.get(name)) is not None}
 
 
 @given(clusters, requested)
-def test_filter_onlyone_returns_the_maximum_and_of_equals_the_first_by_name(
+def test_filter_onlyone_returns_first_by_name_of_highest_scored_nodes(
     cluster: dict[str, str | None], names: list[str]
 ) -> None:
     answer = Verbs(nodes_of(cluster)).ask("filter_onlyone", cache_mode(names)).json
@@ -70,7 +68,7 @@ def test_filter_onlyone_returns_the_maximum_and_of_equals_the_first_by_name(
 
 
 @given(clusters, requested)
-def test_the_node_that_filter_onlyone_chooses_is_one_that_prioritize_scores_highest(
+def test_filter_onlyone_chooses_node_that_prioritize_scores_highest(
     cluster: dict[str, str | None], names: list[str]
 ) -> None:
     verbs = Verbs(nodes_of(cluster))
@@ -103,9 +101,7 @@ def test_both_modes_decide_alike(cluster: dict[str, str | None], requesting: dic
 
 
 @given(st.lists(clusters, min_size=2, max_size=4), st.lists(requested, min_size=1, max_size=4))
-def test_a_warm_policy_decides_like_a_cold_one_whatever_it_remembers(
-    moments: list[dict[str, str | None]], requests: list[list[str]]
-) -> None:
+def test_warm_policy_decides_like_cold_one(moments: list[dict[str, str | None]], requests: list[list[str]]) -> None:
     from berth.scheduling.configuration.document import BerthConfiguration
 
     warm, earlier = BerthConfiguration().policy(), None

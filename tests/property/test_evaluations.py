@@ -54,7 +54,7 @@ def happened(cluster: Cluster, snapshot: Snapshot, together: list[Event]) -> tup
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=PROFILES)
 @given(clusters(), steps, asking, st.integers(1, 4), st.data())
-def test_carried_along_any_changes_it_says_what_one_made_anew_says(
+def test_updated_evaluation_equals_new_one(
     profile: Profile, cluster: Cluster, changes: list[list[Event]], pods: list[Pod], shapes: int, data: st.DataObject
 ) -> None:
     """With room for fewer shapes than there are, too, and not asked after every change."""
@@ -67,7 +67,7 @@ def test_carried_along_any_changes_it_says_what_one_made_anew_says(
 
 
 @given(clusters(), steps, incoming.map(as_pod))
-def test_nodes_that_a_full_list_shares_with_the_one_before_are_remembered_rightly(
+def test_keeps_correct_results_for_nodes_shared_between_lists(
     cluster: Cluster, changes: list[list[Event]], pod: Pod
 ) -> None:
     profile, evaluations, snapshot = PROFILES["full"], EvaluationCache(), cluster.anew()
@@ -78,7 +78,7 @@ def test_nodes_that_a_full_list_shares_with_the_one_before_are_remembered_rightl
 
 
 @given(clusters(), incoming.map(as_pod), incoming.map(as_pod))
-def test_pods_of_one_shape_get_the_same_verdicts_and_scores(cluster: Cluster, one: Pod, other: Pod) -> None:
+def test_pods_of_one_shape_get_same_verdicts_and_scores(cluster: Cluster, one: Pod, other: Pod) -> None:
     """A shape is all that decides: else the verdicts of one pod would be served to another."""
     profile = PROFILES["full"]
     (local_shape, cluster_shape), other_shapes = profile.shapes(one), profile.shapes(other)
@@ -102,7 +102,7 @@ def switching_often() -> Iterator[None]:
 
 @settings(max_examples=25)
 @given(clusters(), steps, asking, st.integers(1, 4), st.randoms())
-def test_threads_with_different_pods_and_snapshots_get_what_each_alone_would_get(
+def test_concurrent_calls_get_results_of_separate_calls(
     cluster: Cluster, changes: list[list[Event]], pods: list[Pod], shapes: int, random: Random
 ) -> None:
     profile, evaluations, snapshot = PROFILES["full"], EvaluationCache(shapes), cluster.anew()

@@ -129,7 +129,7 @@ def shares_a_port(pods: list[Pod]) -> bool:
 
 
 @given(asking, pods_on_nodes, budgets)
-def test_victims_are_of_lower_priority_and_on_the_node_and_without_them_the_pod_fits(
+def test_victims_have_lower_priority_and_pod_fits_without_them(
     pod: Object, pods: list[Object], others: list[Object]
 ) -> None:
     cluster = Cluster(pod, pods, others)
@@ -146,9 +146,7 @@ def test_victims_are_of_lower_priority_and_on_the_node_and_without_them_the_pod_
 
 
 @given(asking, pods_on_nodes, budgets)
-def test_no_victim_could_have_stayed_beside_those_that_stay(
-    pod: Object, pods: list[Object], others: list[Object]
-) -> None:
+def test_no_victim_could_stay_beside_remaining_pods(pod: Object, pods: list[Object], others: list[Object]) -> None:
     cluster = Cluster(pod, pods, others)
     found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
     for name, victims in ({} if found is None else found.candidates).items():
@@ -158,9 +156,7 @@ def test_no_victim_could_have_stayed_beside_those_that_stay(
 
 
 @given(asking, pods_on_nodes)
-def test_a_victim_goes_only_if_the_pod_does_not_fit_beside_it_and_the_more_important_ones_that_stay(
-    pod: Object, pods: list[Object]
-) -> None:
+def test_evicts_only_pods_that_do_not_fit_beside_more_important_ones(pod: Object, pods: list[Object]) -> None:
     """Without budgets: with these, others are reprieved before."""
     cluster = Cluster(pod, pods, [])
     found = cycle.run(PROFILE, cluster.pod, cluster.snapshot).preemption
@@ -176,7 +172,7 @@ def test_a_victim_goes_only_if_the_pod_does_not_fit_beside_it_and_the_more_impor
 
 
 @given(asking, pods_on_nodes, budgets)
-def test_without_candidates_no_eviction_of_lower_priority_helps(
+def test_no_eviction_of_lower_priority_helps_without_candidates(
     pod: Object, pods: list[Object], others: list[Object]
 ) -> None:
     cluster = Cluster(pod, pods, others)
@@ -196,7 +192,7 @@ proposals = st.dictionaries(
 
 
 @given(asking, pods_on_nodes, budgets, proposals, st.integers(0, 3), st.sampled_from([FULL, ONE]))
-def test_an_answer_of_preempt_holds_every_promise(
+def test_preempt_answer_satisfies_all_rules(
     pod: Object,
     pods: list[Object],
     others: list[Object],
@@ -246,7 +242,7 @@ hostile = st.dictionaries(
 
 
 @given(hostile, pods_on_nodes)
-def test_a_hostile_request_evicts_nobody_that_it_does_not_name_and_never_raises(
+def test_hostile_request_evicts_only_pods_it_names_and_raises_nothing(
     request: dict[str, Any], pods: list[Object]
 ) -> None:
     cache = FixedNodeCache.of(BerthConfiguration(), *map(node_with, NODES), *pods)
@@ -259,7 +255,7 @@ def test_a_hostile_request_evicts_nobody_that_it_does_not_name_and_never_raises(
 
 
 @given(asking, pods_on_nodes)
-def test_full_mode_and_cache_mode_agree_on_pods_that_the_cache_knows(pod: Object, pods: list[Object]) -> None:
+def test_both_modes_agree_on_pods_of_cache(pod: Object, pods: list[Object]) -> None:
     cache = FixedNodeCache.of(FULL, *map(node_with, NODES), *pods)
     on = {name: [other for other in pods if other["spec"]["nodeName"] == name] for name in NODES}
     in_full = victims_in_full(on, pod=pod)

@@ -37,7 +37,7 @@ def seen(state: CachedCluster) -> object:
 
 @settings(max_examples=400)
 @given(batches)
-def test_any_batching_leads_to_what_is_loaded_at_once(batches: list[list[Change]]) -> None:
+def test_any_batching_gives_state_of_full_load(batches: list[list[Change]]) -> None:
     state = VIEW.empty()
     for batch in batches:
         state = VIEW.applied(state, published(batch))
@@ -45,7 +45,7 @@ def test_any_batching_leads_to_what_is_loaded_at_once(batches: list[list[Change]
 
 
 @given(batches, st.lists(changes(), min_size=1, max_size=8), st.lists(changes(), min_size=1, max_size=8))
-def test_a_state_is_not_changed_by_those_that_follow_it(
+def test_state_is_not_changed_by_later_states(
     batches: list[list[Change]], one: list[Change], other: list[Change]
 ) -> None:
     """Calls that run hold it; and where an item turns out to be corrupt, the reader goes on from it once more."""
@@ -58,7 +58,7 @@ def test_a_state_is_not_changed_by_those_that_follow_it(
 
 
 @given(batches, st.lists(changes(), max_size=8))
-def test_only_the_nodes_that_a_change_concerns_are_made_anew(batches: list[list[Change]], batch: list[Change]) -> None:
+def test_rebuilds_only_changed_nodes(batches: list[list[Change]], batch: list[Change]) -> None:
     """What was worked out for the others holds on, and is found by the step."""
     state = loaded_at_once(batches)
     following = VIEW.applied(state, published(batch))

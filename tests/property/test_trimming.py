@@ -59,14 +59,14 @@ def stored(found: object) -> Any:
     return orjson.loads(orjson.dumps(found))
 
 
-def test_the_generated_objects_have_something_to_leave_out() -> None:
+def test_generated_objects_have_fields_to_drop() -> None:
     assert len(PODS) > 1000
     assert len(NODES) > 500
     assert sum(len(orjson.dumps(pod)) for pod in PODS) > 1.2 * sum(len(orjson.dumps(trimmed_pod(pod))) for pod in PODS)
 
 
 @pytest.mark.parametrize("kept", [trimmed_pod, compact_pod], ids=["trimmed", "compact"])
-def test_a_kept_pod_reads_as_the_whole_one(kept: Any) -> None:
+def test_projected_pod_reads_like_whole_pod(kept: Any) -> None:
     reader = PodReader()
     for pod in PODS:
         [whole], _ = read_pods([pod])
@@ -74,12 +74,12 @@ def test_a_kept_pod_reads_as_the_whole_one(kept: Any) -> None:
         assert reader.read(stored(kept(pod))) == whole
 
 
-def test_a_trimmed_node_reads_as_the_whole_one() -> None:
+def test_projected_node_reads_like_whole_node() -> None:
     for node in NODES:
         assert read_node(stored(trimmed_node(node))) == read_node(node)
 
 
-def test_what_was_trimmed_has_nothing_more_to_leave_out() -> None:
+def test_projection_is_idempotent() -> None:
     for pod in PODS:
         assert trimmed_pod(trimmed_pod(pod)) == trimmed_pod(pod)
         assert compact_pod(trimmed_pod(pod)) == compact_pod(pod)
@@ -88,7 +88,7 @@ def test_what_was_trimmed_has_nothing_more_to_leave_out() -> None:
 
 
 @pytest.mark.parametrize("family", Family)
-def test_a_cluster_from_the_cache_is_the_cluster(family: Family) -> None:
+def test_cluster_from_cache_equals_cluster(family: Family) -> None:
     view = SnapshotView()
     for case in cases(2, family, CASES):
         changes = []
@@ -148,7 +148,7 @@ def spec_of(pod: object) -> PodSpec | object:
 
 
 @given(damaged(PODS).filter(is_json))
-def test_a_damaged_pod_that_is_kept_reads_as_the_damaged_one(pod: Any) -> None:
+def test_malformed_pod_reads_alike_after_projection(pod: Any) -> None:
     reader = PodReader()
     whole = reader.read(pod)
     if isinstance(pod, dict):
@@ -157,7 +157,7 @@ def test_a_damaged_pod_that_is_kept_reads_as_the_damaged_one(pod: Any) -> None:
 
 
 @given(damaged(NODES).filter(is_json))
-def test_a_damaged_node_that_is_kept_reads_as_the_damaged_one(node: Any) -> None:
+def test_malformed_node_reads_alike_after_projection(node: Any) -> None:
     if isinstance(node, dict):
         assert read_node(stored(trimmed_node(node))) == read_node(node)
 
@@ -165,7 +165,7 @@ def test_a_damaged_node_that_is_kept_reads_as_the_damaged_one(node: Any) -> None
 @given(
     st.sampled_from([resource.name for resource in (*BASE_RESOURCES, *SPREAD_RESOURCES)]), json_values.filter(is_json)
 )
-def test_nothing_that_may_stand_in_the_cache_or_come_from_an_api_server_is_fatal(resource: str, found: Any) -> None:
+def test_any_object_of_cache_or_api_server_is_harmless(resource: str, found: Any) -> None:
     view = SnapshotView()
     if isinstance(found, dict):
         state = view.applied(view.empty(), [Change(resource, "a/x", found)])

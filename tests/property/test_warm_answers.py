@@ -35,7 +35,7 @@ class AtHand(NodeCache):
 
 @pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
 @given(clusters(), steps, st.lists(incoming, min_size=1, max_size=2), st.data())
-def test_warm_and_cold_answers_are_the_same_bytes(
+def test_warm_and_cold_answers_are_same_bytes(
     answer: Any, cluster: Cluster, changes: list[list[Event]], pods: list[dict[str, Any]], data: st.DataObject
 ) -> None:
     warm = AtHand(cluster.anew())

@@ -18,7 +18,7 @@ from tests.simulation.day import (
 HOUR = 3600.0
 
 
-def test_hand_overs_leave_no_gap() -> None:
+def test_handovers_leave_no_gap() -> None:
     """Two starts may be 119 s apart, one may come twice or not at all; nothing is written in the cluster."""
     ages = Day(quiet(seed=1)).run()
     assert ages.hand_overs > 90
@@ -26,13 +26,13 @@ def test_hand_overs_leave_no_gap() -> None:
     assert ages.observed_at <= OLDEST_OBSERVATION
 
 
-def test_a_crash_costs_until_the_next_start_and_a_lease() -> None:
+def test_crash_costs_time_until_next_start_and_lease() -> None:
     ages = Day(crashing(seed=1, duration=8 * HOUR)).run()
     assert len(ages.recoveries) > 15
     assert max(ages.recoveries) <= LONGEST_RECOVERY
 
 
-def test_with_a_standby_a_crash_costs_a_lease() -> None:
+def test_crash_with_standby_costs_one_lease() -> None:
     ages = Day(crashing(seed=1, duration=8 * HOUR, standby=True)).run()
     assert len(ages.with_standby) > 10
     assert max(ages.with_standby) <= LONGEST_RECOVERY_WITH_STANDBY

@@ -30,7 +30,7 @@ def history(seed: int, oldest_reader: int) -> History:
         pytest.param(INCOMPATIBLE, id="what it writes would mislead this one"),
     ],
 )
-def test_an_upgrade_that_is_rolled_back_misleads_nobody(oldest_reader: int) -> None:
+def test_no_component_is_misled_by_upgrade_and_rollback(oldest_reader: int) -> None:
     for seed in range(HISTORIES):
         history(seed, oldest_reader).run()
 
@@ -53,7 +53,7 @@ def schema_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("broken", [schema_is_not_looked_at, schema_is_handed_on])
-def test_without_these_rules_somebody_is(
+def test_catches_upgrade_without_one_of_its_rules(
     broken: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch)

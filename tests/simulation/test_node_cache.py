@@ -20,7 +20,7 @@ def test_readers_miss_nothing_and_deposed_leaders_publish_nothing(first: int) ->
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_a_protocol_without_one_of_its_rules_is_caught(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_catches_protocol_without_one_of_its_rules(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
     assert any(_is_caught(seed) for seed in range(UNTIL_CAUGHT))
 

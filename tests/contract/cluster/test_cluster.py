@@ -147,11 +147,11 @@ def follow(watch: ClusterWatch, state: ObservedState, until: Callable[[], bool])
                     state.remove(received.resource, kept)
 
 
-def test_a_cluster_tells_what_it_is_and_stays_it(setting: Setting) -> None:
+def test_uid_of_cluster_is_constant(setting: Setting) -> None:
     assert setting.uid() == setting.uid() != ""
 
 
-def test_everything_has_been_listed_once_the_data_has_an_age(
+def test_every_resource_is_listed_once_data_has_an_age(
     watch: ClusterWatch, setting: Setting, clock: HandDrivenClock
 ) -> None:
     state = ObservedState({})
@@ -162,9 +162,7 @@ def test_everything_has_been_listed_once_the_data_has_an_age(
     assert {(position.observed_at, position.listed_at) for position in watch.positions.values()} == {(clock(), clock())}
 
 
-def test_a_change_is_told_and_makes_the_data_young(
-    watch: ClusterWatch, setting: Setting, clock: HandDrivenClock
-) -> None:
+def test_change_is_reported_and_refreshes_data(watch: ClusterWatch, setting: Setting, clock: HandDrivenClock) -> None:
     state = ObservedState({})
     follow(watch, state, lambda: watch.observed_at is not None)
     before = watch.positions["pods"]
@@ -176,7 +174,7 @@ def test_a_change_is_told_and_makes_the_data_young(
     assert after.observed_at == before.observed_at + 10
 
 
-def test_objects_are_told_as_they_are_kept(watch: ClusterWatch, setting: Setting) -> None:
+def test_reports_projected_objects(watch: ClusterWatch, setting: Setting) -> None:
     state = ObservedState({})
     follow(watch, state, lambda: watch.observed_at is not None)
     assert state.objects["nodes", "n1"] == {
@@ -185,18 +183,18 @@ def test_objects_are_told_as_they_are_kept(watch: ClusterWatch, setting: Setting
     }
 
 
-def test_without_news_nothing_comes(watch: ClusterWatch, setting: Setting) -> None:
+def test_reports_nothing_without_changes(watch: ClusterWatch, setting: Setting) -> None:
     follow(watch, ObservedState({}), lambda: watch.observed_at is not None)
     assert watch.take(0.0) == []
 
 
-def test_a_cluster_that_cannot_be_had_is_unavailable(setting: Setting) -> None:
+def test_reports_unavailable_cluster(setting: Setting) -> None:
     setting.vanish()
     with pytest.raises(ClusterUnavailable):
         setting.cluster.uid()
 
 
-def test_a_watch_outlives_a_cluster_that_cannot_be_had(watch: ClusterWatch, setting: Setting) -> None:
+def test_watch_survives_unavailable_cluster(watch: ClusterWatch, setting: Setting) -> None:
     follow(watch, ObservedState({}), lambda: watch.observed_at is not None)
     before = watch.observed_at
     setting.clock.advance(10)

@@ -56,15 +56,15 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Cluster]
         yield Cluster(KubernetesBinder(ApiServer(configuration, HandDrivenClock())), vanish)
 
 
-def test_an_unbound_pod_is_on_no_node(cluster: Cluster) -> None:
+def test_unbound_pod_has_no_node(cluster: Cluster) -> None:
     assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "")
 
 
-def test_a_running_pod_is_where_it_runs(cluster: Cluster) -> None:
+def test_running_pod_has_its_node(cluster: Cluster) -> None:
     assert cluster.binder.assignment("ml", "running", SECONDS) == Assignment("uid-running", "n20")
 
 
-def test_a_binding_puts_the_pod_on_its_node(cluster: Cluster) -> None:
+def test_binding_assigns_pod_to_node(cluster: Cluster) -> None:
     assert cluster.binder.create_binding(WAITING, SECONDS) == Created()
     assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "n10")
 
@@ -76,7 +76,7 @@ def test_a_binding_puts_the_pod_on_its_node(cluster: Cluster) -> None:
         pytest.param(Binding("ml", "running", "uid-running", "n20"), "n20", id="to the same node"),
     ],
 )
-def test_a_bound_pod_is_bound_no_more(cluster: Cluster, binding: Binding, node: str) -> None:
+def test_refuses_binding_of_bound_pod(cluster: Cluster, binding: Binding, node: str) -> None:
     refused = cluster.binder.create_binding(binding, SECONDS)
     assert isinstance(refused, Refused)
     assert refused.status == 409
@@ -85,7 +85,7 @@ def test_a_bound_pod_is_bound_no_more(cluster: Cluster, binding: Binding, node: 
 
 
 @pytest.mark.parametrize("node", ["n10", "n20"], ids=["to the same node", "to another node"])
-def test_a_second_binding_is_refused_and_changes_nothing(cluster: Cluster, node: str) -> None:
+def test_second_binding_is_refused_and_changes_nothing(cluster: Cluster, node: str) -> None:
     """An API server refuses it even for the same node: that it has taken effect is found by reading the pod."""
     cluster.binder.create_binding(WAITING, SECONDS)
     refused = cluster.binder.create_binding(Binding("ml", "waiting", "uid-waiting", node), SECONDS)
@@ -94,7 +94,7 @@ def test_a_second_binding_is_refused_and_changes_nothing(cluster: Cluster, node:
     assert cluster.binder.assignment("ml", "waiting", SECONDS) == Assignment("uid-waiting", "n10")
 
 
-def test_the_uid_is_a_precondition(cluster: Cluster) -> None:
+def test_uid_is_a_precondition(cluster: Cluster) -> None:
     refused = cluster.binder.create_binding(Binding("ml", "waiting", "uid-of-another", "n10"), SECONDS)
     assert isinstance(refused, Refused)
     assert refused.status == 409
@@ -103,13 +103,13 @@ def test_the_uid_is_a_precondition(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("namespace", "name"), [("ml", "absent"), ("elsewhere", "waiting")])
-def test_a_pod_that_is_not_there_is_a_404_with_its_name(cluster: Cluster, namespace: str, name: str) -> None:
+def test_missing_pod_is_404_with_its_name(cluster: Cluster, namespace: str, name: str) -> None:
     wanted = Refused(404, f'pods "{name}" not found')
     assert cluster.binder.assignment(namespace, name, SECONDS) == wanted
     assert cluster.binder.create_binding(Binding(namespace, name, "uid", "n10"), SECONDS) == wanted
 
 
-def test_a_cluster_that_does_not_answer_leaves_both_calls_unanswered(cluster: Cluster) -> None:
+def test_both_calls_are_unanswered_when_cluster_does_not_answer(cluster: Cluster) -> None:
     cluster.vanish()
     assert isinstance(cluster.binder.create_binding(WAITING, SECONDS), Unanswered)
     assert isinstance(cluster.binder.assignment("ml", "waiting", SECONDS), Unanswered)

@@ -51,7 +51,7 @@ def node(name: str, **metadata: object) -> dict[str, object]:
     return {"metadata": {"name": name, **metadata}}
 
 
-def test_pages_are_followed_and_the_version_is_that_of_the_last(server: DrivenApiServer, begin: Begin) -> None:
+def test_follows_pages_and_returns_version_of_last_page(server: DrivenApiServer, begin: Begin) -> None:
     listing = begin(source(server, page_size=2).list_all)
     first = server.next(NODES_PATH)
     assert first.query == {"limit": "2"}
@@ -63,7 +63,7 @@ def test_pages_are_followed_and_the_version_is_that_of_the_last(server: DrivenAp
     assert first.connection == second.connection
 
 
-def test_an_expired_continue_token_starts_the_list_again(server: DrivenApiServer, begin: Begin) -> None:
+def test_restarts_list_when_continue_token_expires(server: DrivenApiServer, begin: Begin) -> None:
     listing = begin(source(server).list_all)
     server.next(NODES_PATH).page(node("a"), version="10", following="token")
     server.next(NODES_PATH).refuse(410, "Expired", "The provided continue parameter is too old")
@@ -73,7 +73,7 @@ def test_an_expired_continue_token_starts_the_list_again(server: DrivenApiServer
     assert listing.result(PATIENCE_SECONDS) == Listed((node("b"),), "99")
 
 
-def test_a_list_that_always_expires_is_given_up(server: DrivenApiServer, begin: Begin) -> None:
+def test_gives_up_list_that_always_expires(server: DrivenApiServer, begin: Begin) -> None:
     listing = begin(source(server).list_all)
     for _ in range(3):
         server.next(NODES_PATH).page(version="10", following="token")
@@ -82,13 +82,13 @@ def test_a_list_that_always_expires_is_given_up(server: DrivenApiServer, begin: 
         listing.result(PATIENCE_SECONDS)
 
 
-def test_managed_fields_are_dropped(server: DrivenApiServer, begin: Begin) -> None:
+def test_drops_managed_fields(server: DrivenApiServer, begin: Begin) -> None:
     listing = begin(source(server).list_all)
     server.next(NODES_PATH).page(node("a", managedFields=[{"manager": "kubelet"}], labels={"b": "c"}), version="1")
     assert listing.result(PATIENCE_SECONDS).objects == (node("a", labels={"b": "c"}),)
 
 
-def test_what_cannot_be_read_is_counted_and_the_rest_is_listed(server: DrivenApiServer, begin: Begin) -> None:
+def test_counts_unreadable_objects_and_lists_the_others(server: DrivenApiServer, begin: Begin) -> None:
     nodes = source(server)
     listing = begin(nodes.list_all)
     server.next(NODES_PATH).page(node("a"), None, ["b"], "c", node("d"), version="1")
@@ -96,14 +96,14 @@ def test_what_cannot_be_read_is_counted_and_the_rest_is_listed(server: DrivenApi
     assert nodes.malformed == 3
 
 
-def test_null_for_the_items_is_an_empty_list(server: DrivenApiServer, begin: Begin) -> None:
+def test_null_items_are_an_empty_list(server: DrivenApiServer, begin: Begin) -> None:
     listing = begin(source(server).list_all)
     server.next(NODES_PATH).answer(200, {"metadata": {"resourceVersion": "1"}, "items": None})
     assert listing.result(PATIENCE_SECONDS) == Listed((), "1")
 
 
 @pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"{}", b"[]", b'{"metadata":{},"items":[]}'])
-def test_what_is_no_list_is_not_taken_for_an_empty_one(server: DrivenApiServer, begin: Begin, content: bytes) -> None:
+def test_rejects_answer_that_is_no_list(server: DrivenApiServer, begin: Begin, content: bytes) -> None:
     listing = begin(source(server).list_all)
     server.next(NODES_PATH).answer_bytes(200, content)
     with pytest.raises(ClusterUnavailable, match="the answer to a list of nodes is none"):
@@ -136,9 +136,7 @@ def test_what_is_no_list_is_not_taken_for_an_empty_one(server: DrivenApiServer, 
         ),
     ],
 )
-def test_a_refusal_names_the_remedy(
-    server: DrivenApiServer, begin: Begin, status: int, reason: str, message: str
-) -> None:
+def test_refusal_names_remedy(server: DrivenApiServer, begin: Begin, status: int, reason: str, message: str) -> None:
     listing = begin(source(server, POD_DISRUPTION_BUDGETS).list_all)
     server.next("/apis/policy/v1/poddisruptionbudgets").refuse(status, reason)
     with pytest.raises(ClusterUnavailable) as caught:
@@ -146,7 +144,7 @@ def test_a_refusal_names_the_remedy(
     assert str(caught.value) == message
 
 
-def test_a_connection_that_breaks_is_told(server: DrivenApiServer, begin: Begin) -> None:
+def test_reports_broken_connection(server: DrivenApiServer, begin: Begin) -> None:
     listing = begin(source(server).list_all)
     server.next(NODES_PATH).drop()
     with pytest.raises(ClusterUnavailable, match=f"the connection to {server.host} broke"):
@@ -174,7 +172,7 @@ def _page(exchange: Exchange) -> None:
         pytest.param(lambda exchange: exchange.refuse(410, "Expired"), False, id="it has forgotten it"),
     ],
 )
-def test_whether_a_server_has_come_to_a_version(
+def test_detects_whether_server_has_reached_a_version(
     server: DrivenApiServer, answer: Callable[[Exchange], None], wanted: bool
 ) -> None:
     nodes = source(server)
@@ -186,7 +184,7 @@ def test_whether_a_server_has_come_to_a_version(
         assert asking.result(PATIENCE_SECONDS) is wanted
 
 
-def test_an_overloaded_server_has_not_forgotten_a_version(server: DrivenApiServer) -> None:
+def test_overloaded_server_is_not_a_lost_version(server: DrivenApiServer) -> None:
     with ThreadPoolExecutor(1) as pool:
         asking = pool.submit(source(server).has_reached, "7")
         server.next(NODES_PATH).refuse(429, "TooManyRequests")
@@ -194,7 +192,7 @@ def test_an_overloaded_server_has_not_forgotten_a_version(server: DrivenApiServe
             asking.result(PATIENCE_SECONDS)
 
 
-def test_resources_are_asked_for_where_kubernetes_has_them() -> None:
+def test_requests_resources_at_kubernetes_paths() -> None:
     assert [(str(resource), resource.path) for resource in BASE_RESOURCES + SPREAD_RESOURCES] == [
         ("nodes", "/api/v1/nodes"),
         ("pods", "/api/v1/pods"),
@@ -208,7 +206,7 @@ def test_resources_are_asked_for_where_kubernetes_has_them() -> None:
     ]
 
 
-def test_what_is_kept_of_an_object_is_chosen_page_by_page(server: DrivenApiServer, begin: Begin) -> None:
+def test_projects_objects_page_by_page(server: DrivenApiServer, begin: Begin) -> None:
     pods = KubernetesListerWatcher(
         server.api(),
         PODS,

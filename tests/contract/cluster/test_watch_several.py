@@ -57,7 +57,7 @@ def watches(api: ApiServer, clock: HandDrivenClock) -> Iterator[Watches]:
         yield watches
 
 
-def test_every_resource_is_listed_and_watched_at_the_same_time(server: DrivenApiServer, api: ApiServer) -> None:
+def test_lists_and_watches_all_resources_concurrently(server: DrivenApiServer, api: ApiServer) -> None:
     with watch(api, BASE_RESOURCES, clock=HandDrivenClock(), jitter=at_once) as watches:
         for resource in BASE_RESOURCES:
             server.next(resource.path).page(versioned(f"a-{resource.name}", "1"), version="5")
@@ -72,9 +72,7 @@ def test_every_resource_is_listed_and_watched_at_the_same_time(server: DrivenApi
         ]
 
 
-def test_the_data_is_as_old_as_the_last_word_of_the_most_silent_resource(
-    server: DrivenApiServer, watches: Watches, clock: HandDrivenClock
-) -> None:
+def test_data_age_is_that_of_oldest_resource(server: DrivenApiServer, watches: Watches, clock: HandDrivenClock) -> None:
     consumer, start = Consumer(watches), clock.now
     assert observed_at(watches) is None
     server.next(NODES.path).page(version="5")
@@ -100,7 +98,9 @@ def test_the_data_is_as_old_as_the_last_word_of_the_most_silent_resource(
     assert watches.positions == {"nodes": Position("8", start + 50, start), "pods": Position("8", start + 20, start)}
 
 
-def test_what_was_not_taken_is_not_known_yet(server: DrivenApiServer, watches: Watches, clock: HandDrivenClock) -> None:
+def test_does_not_count_events_before_they_are_taken(
+    server: DrivenApiServer, watches: Watches, clock: HandDrivenClock
+) -> None:
     """It has not been published: a successor must be told of it again."""
     consumer, start = Consumer(watches), clock.now
     server.next(NODES.path).page(version="5")
@@ -114,7 +114,7 @@ def test_what_was_not_taken_is_not_known_yet(server: DrivenApiServer, watches: W
     assert watches.positions["pods"] == Position("5", start, start)
 
 
-def test_an_outage_of_one_resource_leaves_the_others_alone(server: DrivenApiServer, watches: Watches) -> None:
+def test_outage_of_one_resource_does_not_affect_others(server: DrivenApiServer, watches: Watches) -> None:
     consumer = Consumer(watches)
     server.next(NODES.path).refuse(403, "Forbidden")
     server.next(PODS.path).page(version="5")
@@ -161,9 +161,7 @@ def _in_the_middle_of_a_line(server: DrivenApiServer, consumer: Consumer) -> Non
 @pytest.mark.parametrize(
     "phase", [_waiting_for_pages, _waiting_for_headers, _waiting_for_events, _in_the_middle_of_a_line]
 )
-def test_a_stop_ends_every_wait_at_once_and_nothing_comes_after_it(
-    server: DrivenApiServer, api: ApiServer, phase: Phase
-) -> None:
+def test_stop_ends_every_wait_and_later_events(server: DrivenApiServer, api: ApiServer, phase: Phase) -> None:
     """At once: the server never answers, and the time limits are far longer than a test has patience."""
     with watch(api, [NODES, PODS], clock=HandDrivenClock(), jitter=at_once) as watches:
         consumer = Consumer(watches)
@@ -174,7 +172,7 @@ def test_a_stop_ends_every_wait_at_once_and_nothing_comes_after_it(
         assert watches.take(PATIENCE_SECONDS) == []
 
 
-def test_a_stop_ends_a_wait_between_two_attempts(server: DrivenApiServer, api: ApiServer) -> None:
+def test_stop_ends_wait_between_attempts(server: DrivenApiServer, api: ApiServer) -> None:
     with watch(api, [NODES], clock=HandDrivenClock(), jitter=lambda: 1_000.0) as watches:
         server.next(NODES.path).refuse(500, "InternalError")
         Consumer(watches).take(1)
@@ -182,7 +180,7 @@ def test_a_stop_ends_a_wait_between_two_attempts(server: DrivenApiServer, api: A
         assert watches.running == []
 
 
-def test_a_stop_ends_the_wait_for_a_consumer_that_takes_nothing(
+def test_stop_ends_wait_for_slow_consumer(
     server: DrivenApiServer, api: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("berth.cluster.watch.watches.CAPACITY", 1)
@@ -194,7 +192,7 @@ def test_a_stop_ends_the_wait_for_a_consumer_that_takes_nothing(
         assert [received.event for received in watches.take(0)] in ([], [Listed((), "5")])
 
 
-def test_a_consumer_that_waits_is_woken_by_a_stop(server: DrivenApiServer, watches: Watches) -> None:
+def test_stop_wakes_waiting_consumer(server: DrivenApiServer, watches: Watches) -> None:
     taken: list[object] = ["nothing yet"]
     waiting = threading.Thread(target=lambda: taken.__setitem__(0, watches.take(PATIENCE_SECONDS)))
     waiting.start()
@@ -203,14 +201,14 @@ def test_a_consumer_that_waits_is_woken_by_a_stop(server: DrivenApiServer, watch
     assert taken == [[]]
 
 
-def test_watches_can_be_stopped_twice_and_before_they_start(api: ApiServer) -> None:
+def test_watches_can_be_stopped_twice_and_before_start(api: ApiServer) -> None:
     watches = watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once)
     watches.stop()
     watches.stop()
     assert watches.running == []
 
 
-def test_the_api_server_serves_on_after_the_watches_were_stopped(server: DrivenApiServer, api: ApiServer) -> None:
+def test_api_server_client_works_after_watches_stop(server: DrivenApiServer, api: ApiServer) -> None:
     watches = watch(api, [NODES], clock=HandDrivenClock(), jitter=at_once)
     watches.start()
     server.next(NODES.path)
@@ -225,7 +223,7 @@ def test_the_api_server_serves_on_after_the_watches_were_stopped(server: DrivenA
     assert answers == [200]
 
 
-def test_a_closed_api_server_makes_no_new_connection(server: DrivenApiServer, api: ApiServer) -> None:
+def test_closed_client_makes_no_new_connection(server: DrivenApiServer, api: ApiServer) -> None:
     api.close()
     with pytest.raises(ApiServerUnreachable):
         api.request("GET", "/version", timeout=PATIENCE_SECONDS)
@@ -234,7 +232,7 @@ def test_a_closed_api_server_makes_no_new_connection(server: DrivenApiServer, ap
     assert server.nothing_waits()
 
 
-def test_a_closed_api_server_does_not_even_try(server: DrivenApiServer, api: ApiServer) -> None:
+def test_closed_client_does_not_try_to_connect(server: DrivenApiServer, api: ApiServer) -> None:
     """Nobody is there: to find that out can take seconds, which a stop would have to wait for."""
     server.stop()
     with pytest.raises(ApiServerUnreachable, match="cannot be reached"):

@@ -72,7 +72,7 @@ def stream(server: DrivenApiServer, consumer: Consumer) -> Exchange:
     return server.next(PATH).stream()
 
 
-def test_a_watch_begins_where_the_list_ended(server: DrivenApiServer, consumer: Consumer) -> None:
+def test_watch_begins_at_version_of_list(server: DrivenApiServer, consumer: Consumer) -> None:
     server.next(PATH).page(version="10")
     assert server.next(PATH).query == {
         "watch": "true",
@@ -82,7 +82,7 @@ def test_a_watch_begins_where_the_list_ended(server: DrivenApiServer, consumer: 
     }
 
 
-def test_each_event_arrives_when_it_is_sent(consumer: Consumer, stream: Exchange, clock: HandDrivenClock) -> None:
+def test_delivers_each_event_when_it_is_sent(consumer: Consumer, stream: Exchange, clock: HandDrivenClock) -> None:
     start = clock.now
     stream.tell("ADDED", node("a", "11", managedFields=[{"manager": "kubelet"}]))
     assert consumer.take(1) == [ResourceEvent("nodes", start, Added(node("a", "11"), "11"))]
@@ -97,7 +97,7 @@ def test_each_event_arrives_when_it_is_sent(consumer: Consumer, stream: Exchange
     ]
 
 
-def test_a_clean_end_is_followed_by_a_watch_from_the_last_version_on_the_same_connection(
+def test_watches_again_from_last_version_on_same_connection_after_clean_end(
     server: DrivenApiServer, consumer: Consumer, stream: Exchange
 ) -> None:
     stream.tell("ADDED", node("a", "11")).tell("BOOKMARK", bookmark("19")).end()
@@ -134,7 +134,7 @@ def test_a_clean_end_is_followed_by_a_watch_from_the_last_version_on_the_same_co
         ),
     ],
 )
-def test_an_expired_version_leads_to_a_list(
+def test_lists_again_after_expired_version(
     server: DrivenApiServer,
     consumer: Consumer,
     stream: Exchange,
@@ -151,9 +151,7 @@ def test_an_expired_version_leads_to_a_list(
     assert events[-2] == Expired()
 
 
-def test_another_error_event_is_told_and_the_watch_resumed(
-    server: DrivenApiServer, consumer: Consumer, stream: Exchange
-) -> None:
+def test_reports_other_error_event_and_resumes(server: DrivenApiServer, consumer: Consumer, stream: Exchange) -> None:
     stream.tell("ADDED", node("a", "11")).tell("ERROR", status_object(500, "InternalError", "etcd event received"))
     server.next(PATH).page(version="12")
     assert server.next(PATH).query["resourceVersion"] == "11"
@@ -175,7 +173,7 @@ def test_another_error_event_is_told_and_the_watch_resumed(
         pytest.param(lambda stream: stream.raw(b"no length\r\n").drop(), id="with nonsense"),
     ],
 )
-def test_a_watch_that_breaks_is_resumed_and_half_a_line_is_no_event(
+def test_resumes_broken_watch_and_drops_incomplete_line(
     server: DrivenApiServer,
     watches: Watches,
     consumer: Consumer,
@@ -198,9 +196,7 @@ def test_a_watch_that_breaks_is_resumed_and_half_a_line_is_no_event(
     assert watches.malformed == {"nodes": 0}
 
 
-def test_lines_that_cannot_be_read_are_counted_and_skipped(
-    watches: Watches, consumer: Consumer, stream: Exchange
-) -> None:
+def test_counts_and_skips_unreadable_lines(watches: Watches, consumer: Consumer, stream: Exchange) -> None:
     stream.tell("ADDED", node("a", "11")).chunk(b"{]\n").chunk(b"\n").tell("SYNCED", node("a", "12"))
     stream.tell("ADDED", {"metadata": {}}).tell("ADDED", node("b", "13"))
     assert consumer.events(2) == [Added(node("a", "11"), "11"), Added(node("b", "13"), "13")]
@@ -208,7 +204,7 @@ def test_lines_that_cannot_be_read_are_counted_and_skipped(
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 4096])
-def test_lines_are_put_together_wherever_the_chunks_are_cut(consumer: Consumer, stream: Exchange, size: int) -> None:
+def test_joins_lines_across_chunks(consumer: Consumer, stream: Exchange, size: int) -> None:
     names = ["a", "é" * 50, "b" * 200]
     lines = "".join(
         f'{{"type":"ADDED","object":{{"metadata":{{"name":"{name}","resourceVersion":"{index}"}}}}}}\n'
@@ -219,18 +215,18 @@ def test_lines_are_put_together_wherever_the_chunks_are_cut(consumer: Consumer, 
     assert consumer.events(3) == [Added(node(name, str(index)), str(index)) for index, name in enumerate(names, 11)]
 
 
-def test_a_huge_object_arrives_whole(consumer: Consumer, stream: Exchange) -> None:
+def test_delivers_huge_object_whole(consumer: Consumer, stream: Exchange) -> None:
     huge = node("a", "11", annotations={"blob": "x" * 5_000_000})
     stream.tell("ADDED", huge).tell("ADDED", node("b", "12"))
     assert consumer.events(2) == [Added(huge, "11"), Added(node("b", "12"), "12")]
 
 
-def test_a_last_line_without_its_break_counts_if_the_end_is_clean(consumer: Consumer, stream: Exchange) -> None:
+def test_accepts_last_line_without_line_break_at_clean_end(consumer: Consumer, stream: Exchange) -> None:
     stream.chunk(b'{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"11"}}}').end()
     assert consumer.events(2) == [Bookmark("11"), Ended()]
 
 
-def test_a_refused_watch_is_told_and_tried_again(server: DrivenApiServer, consumer: Consumer) -> None:
+def test_reports_and_retries_refused_watch(server: DrivenApiServer, consumer: Consumer) -> None:
     server.next(PATH).page(version="10")
     server.next(PATH).refuse(403, "Forbidden", 'nodes is forbidden: User "berth" cannot watch resource "nodes"')
     server.next(PATH).page(version="10")
@@ -241,7 +237,7 @@ def test_a_refused_watch_is_told_and_tried_again(server: DrivenApiServer, consum
     )
 
 
-def test_an_answer_that_does_not_stream_is_no_watch(server: DrivenApiServer, consumer: Consumer) -> None:
+def test_rejects_answer_that_does_not_stream(server: DrivenApiServer, consumer: Consumer) -> None:
     """Its end would not show whether it broke."""
     server.next(PATH).page(version="10")
     server.next(PATH).answer(200, {"type": "BOOKMARK", "object": bookmark("11")})
@@ -250,7 +246,7 @@ def test_an_answer_that_does_not_stream_is_no_watch(server: DrivenApiServer, con
     )
 
 
-def test_a_connection_on_which_nothing_comes_any_more_is_given_up(server: DrivenApiServer) -> None:
+def test_gives_up_silent_connection(server: DrivenApiServer) -> None:
     options = WatchOptions(watch_seconds=0, grace_seconds=0.2)
     with watch(server.api(), [NODES], clock=time.time, jitter=at_once, options=options) as watches:
         half_open = None
@@ -269,7 +265,7 @@ def test_a_connection_on_which_nothing_comes_any_more_is_given_up(server: Driven
         assert consumer.events(1) == [Interrupted(f"{server.host} did not answer in time")]
 
 
-def test_a_server_that_restarts_is_watched_on_from_the_last_version(
+def test_resumes_from_last_version_after_server_restart(
     server: DrivenApiServer, consumer: Consumer, stream: Exchange
 ) -> None:
     stream.tell("ADDED", node("a", "11"))
@@ -288,7 +284,7 @@ def test_a_server_that_restarts_is_watched_on_from_the_last_version(
     assert event == Added(node("b", "12"), "12")
 
 
-def test_a_server_restored_from_a_backup_is_listed(
+def test_lists_again_after_restore_of_server_from_backup(
     server: DrivenApiServer, consumer: Consumer, stream: Exchange
 ) -> None:
     stream.tell("ADDED", node("a", "11")).drop()
@@ -298,7 +294,7 @@ def test_a_server_restored_from_a_backup_is_listed(
     assert consumer.events(4)[2:] == [Expired(), Listed((), "5")]
 
 
-def test_a_successor_resumes_without_a_list(server: DrivenApiServer, clock: HandDrivenClock) -> None:
+def test_successor_resumes_without_list(server: DrivenApiServer, clock: HandDrivenClock) -> None:
     left_off = Position("opaque-41", clock.now - 30, clock.now - 300)
     with watch(server.api(), [NODES], clock=clock, jitter=at_once, positions={"nodes": left_off}) as watches:
         consumer = Consumer(watches)

@@ -72,24 +72,24 @@ def _delete(client: DynamoDBClient) -> None:
     client.delete_item(TableName=TABLE, Key=HEAD_KEY)
 
 
-def test_nothing_was_applied_at_first(kept: Kept) -> None:
+def test_has_no_applied_configuration_at_first(kept: Kept) -> None:
     assert kept.store.read() is None
     assert kept.announced() == ""
 
 
-def test_what_was_applied_last_is_read_and_announced(kept: Kept) -> None:
+def test_reads_and_announces_last_applied_configuration(kept: Kept) -> None:
     for document in (FIRST, SECOND, SECOND):
         kept.store.apply(document)
         assert (kept.store.read(), kept.announced()) == (document, hash_of(document))
 
 
-def test_applying_before_the_first_watcher_does_not_keep_it_from_leading(kept: Kept) -> None:
+def test_apply_before_first_watcher_does_not_prevent_leading(kept: Kept) -> None:
     kept.store.apply(FIRST)
     assert kept.elector().step().outcome is ElectionOutcome.BECAME_LEADER
     assert kept.announced() == hash_of(FIRST)
 
 
-def test_applying_neither_deposes_the_leader_nor_renews_its_lease(kept: Kept) -> None:
+def test_apply_neither_deposes_leader_nor_renews_lease(kept: Kept) -> None:
     elector = kept.elector()
     elector.step()
     before = kept.lock.get()
@@ -97,7 +97,7 @@ def test_applying_neither_deposes_the_leader_nor_renews_its_lease(kept: Kept) ->
     assert kept.lock.get() == before
 
 
-def test_a_head_that_was_deleted_is_told_again(kept: Kept) -> None:
+def test_announces_again_after_head_is_deleted(kept: Kept) -> None:
     kept.store.apply(FIRST)
     kept.delete_head()
     assert kept.announced() == ""
@@ -110,13 +110,13 @@ def test_restoring_nothing_announces_nothing(kept: Kept) -> None:
     assert kept.announced() == ""
 
 
-def test_restoring_leaves_what_is_announced_as_it_is(kept: Kept) -> None:
+def test_restoring_keeps_announced_configuration(kept: Kept) -> None:
     kept.store.apply(FIRST)
     kept.store.restore()
     assert kept.announced() == hash_of(FIRST)
 
 
-def test_a_table_that_is_not_there_is_told_with_its_remedy(dynamodb: DynamoDBClient) -> None:
+def test_reports_missing_table_with_remedy(dynamodb: DynamoDBClient) -> None:
     store = DynamoDBConfigurationStore(boto3.client("dynamodb"), "absent")
     for method in (store.read, lambda: store.apply(FIRST), store.restore):
         with pytest.raises(TableUnavailable, match="node cache table absent: the table does not exist"):

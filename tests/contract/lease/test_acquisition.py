@@ -83,7 +83,7 @@ class TestUpstreamAcquire:
         assert baz.elector.leader == now_held[0]
         assert baz.events[-1 if now_held[0] == "bing" else -2] == ("leader", now_held[0])
 
-    def test_the_record_is_that_of_its_new_holder(self, store: LeaseStore) -> None:
+    def test_record_is_that_of_new_holder(self, store: LeaseStore) -> None:
         store.put(stored_lease("", lease_transitions=4, resource_version=9, acquire_time=AT - 99, handover_at=AT - 9))
         baz = Contender(store, "baz", handover=Handover(at=AT + 800))
         baz.step()
@@ -145,7 +145,7 @@ class TestEpochFloor:
 class TestExpiry:
     """When another's lease has ended: by this candidate's own clocks, from its own first look."""
 
-    def test_a_cold_candidate_waits_a_full_duration_however_old_the_renew_time(self, store: LeaseStore) -> None:
+    def test_cold_candidate_waits_full_duration_despite_old_renew_time(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha", renew_time=AT - 10 * YEAR))
         beta = Contender(store, "beta")
         assert beta.step() is HELD
@@ -156,7 +156,7 @@ class TestExpiry:
 
     @pytest.mark.parametrize("off", [-YEAR, YEAR], ids=["a year behind", "a year ahead"])
     @pytest.mark.parametrize("horizon", [float("inf"), 120.0], ids=["standby", "with a horizon"])
-    def test_a_remote_clock_that_is_off_has_no_effect(self, store: LeaseStore, off: float, horizon: float) -> None:
+    def test_ignores_skew_of_remote_clock(self, store: LeaseStore, off: float, horizon: float) -> None:
         alpha = Contender(store, "alpha", clock=EnvironmentClock(AT + off))
         beta = Contender(store, "beta", handover=Handover(horizon=horizon))
         alpha.lead()
@@ -174,7 +174,7 @@ class TestExpiry:
             pytest.param(3, 15, id="shorter than the candidate's"),
         ],
     )
-    def test_the_duration_that_counts_is_the_holders(self, store: LeaseStore, recorded: int, own: int) -> None:
+    def test_uses_holders_lease_duration(self, store: LeaseStore, recorded: int, own: int) -> None:
         store.put(stored_lease("alpha", lease_duration_seconds=recorded))
         beta = Contender(store, "beta", config=LeaderElectionConfig(lease_duration=own))
         beta.step()
@@ -197,9 +197,7 @@ class TestExpiry:
             pytest.param({"nonce": "a retry's"}, id="only the nonce"),
         ],
     )
-    def test_a_record_that_changes_during_the_wait_starts_it_anew(
-        self, store: LeaseStore, change: dict[str, object]
-    ) -> None:
+    def test_changed_record_restarts_wait(self, store: LeaseStore, change: dict[str, object]) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()
@@ -211,7 +209,7 @@ class TestExpiry:
         beta.clock.advance(2)
         assert beta.step() is BECAME_LEADER
 
-    def test_attributes_of_the_node_cache_are_no_sign_of_life(self, store: LeaseStore) -> None:
+    def test_node_cache_attributes_are_no_renewal(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()
@@ -228,14 +226,14 @@ class TestExpiry:
             pytest.param(15.0, BECAME_LEADER, id="at the instant: expired"),
         ],
     )
-    def test_the_instant_of_expiry(self, store: LeaseStore, waited: float, outcome: ElectionOutcome) -> None:
+    def test_lease_expires_at_exact_instant(self, store: LeaseStore, waited: float, outcome: ElectionOutcome) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()
         beta.clock.advance(waited)
         assert beta.step() is outcome
 
-    def test_a_frozen_candidate_has_not_waited(self, store: LeaseStore) -> None:
+    def test_frozen_time_does_not_count_as_wait(self, store: LeaseStore) -> None:
         """Its wall clock jumped: but it has seen nothing meanwhile, and a clock may also have been set."""
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
@@ -245,7 +243,7 @@ class TestExpiry:
         beta.clock.advance(15)
         assert beta.step() is BECAME_LEADER
 
-    def test_a_wall_clock_set_back_by_a_year_costs_one_wait_more_not_a_year(self, store: LeaseStore) -> None:
+    def test_wall_clock_set_back_costs_one_more_wait(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()
@@ -259,7 +257,7 @@ class TestExpiry:
 
 
 class TestRaces:
-    def test_of_two_creators_one_wins(self, store: LeaseStore) -> None:
+    def test_one_of_two_creators_wins(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lock.before_next("create", beta.step)
         assert alpha.step() is ElectionOutcome.LOST_RACE
@@ -270,7 +268,7 @@ class TestRaces:
     @pytest.mark.parametrize(
         "item", [stored_lease("old", lease_transitions=7), stored_lease("")], ids=["expired", "free"]
     )
-    def test_of_many_candidates_one_takes_over_and_transitions_grow_by_one(self, store: LeaseStore, item: Any) -> None:
+    def test_one_of_many_candidates_takes_over_and_increments_transitions(self, store: LeaseStore, item: Any) -> None:
         """Each reads, then lets the next one try before it writes: the last to read is the first to write."""
         store.put(item)
         candidates = [Contender(store, f"candidate-{number}") for number in range(5)]
@@ -287,7 +285,7 @@ class TestRaces:
         assert store["resourceVersion"] == 2
         assert {candidate.elector.leader for candidate in candidates} == {"candidate-4"}
 
-    def test_the_loser_waits_a_full_duration_from_when_it_lost(self, store: LeaseStore) -> None:
+    def test_loser_waits_full_duration_from_its_loss(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lock.before_next("create", beta.step)
         alpha.step()
@@ -296,7 +294,7 @@ class TestRaces:
         alpha.clock.advance(2)
         assert alpha.step() is BECAME_LEADER
 
-    def test_a_claim_is_not_counted_from_its_answer(self, store: LeaseStore) -> None:
+    def test_claim_does_not_count_from_its_response(self, store: LeaseStore) -> None:
         """Others may have read it as soon as it was sent."""
         alpha = Contender(store, "alpha")
         alpha.lock.after_next("create", lambda: alpha.clock.advance(9))
@@ -304,7 +302,7 @@ class TestRaces:
         alpha.clock.advance(6)
         assert alpha.fence() is None
 
-    def test_a_holder_that_renews_at_the_last_moment_keeps_the_lease(self, store: LeaseStore) -> None:
+    def test_holder_that_renews_at_last_moment_keeps_lease(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lead()
         beta.step()
@@ -316,7 +314,7 @@ class TestRaces:
 
 
 class TestItem:
-    def test_an_item_deleted_during_the_wait_is_made_anew(self, store: LeaseStore) -> None:
+    def test_creates_item_that_was_deleted_during_wait(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha", lease_transitions=3))
         beta = Contender(store, "beta")
         beta.step()
@@ -326,21 +324,21 @@ class TestItem:
         assert holder(store) == ("beta", 0)
         assert store["uid"] != "uid-1"
 
-    def test_an_item_deleted_between_read_and_write_is_not_written(self, store: LeaseStore) -> None:
+    def test_does_not_write_item_deleted_after_read(self, store: LeaseStore) -> None:
         store.put(stored_lease(""))
         beta = Contender(store, "beta")
         beta.lock.before_next("update", store.delete)
         assert beta.step() is ElectionOutcome.LOST_RACE
         assert store.attributes() == {}
 
-    def test_an_item_made_anew_between_read_and_write_is_not_written(self, store: LeaseStore) -> None:
+    def test_does_not_write_item_recreated_after_read(self, store: LeaseStore) -> None:
         store.put(stored_lease(""))
         beta = Contender(store, "beta")
         beta.lock.before_next("update", lambda: store.put(stored_lease("", uid="uid-2")))
         assert beta.step() is ElectionOutcome.LOST_RACE
         assert store["holderIdentity"] == ""
 
-    def test_a_malformed_record_is_waited_out_by_nobody(self, store: LeaseStore) -> None:
+    def test_no_candidate_takes_over_malformed_record(self, store: LeaseStore) -> None:
         store.put({**stored_lease("alpha"), "leaseDurationSeconds": "fifteen"})
         beta = Contender(store, "beta")
         step = beta.step_until_due()
@@ -363,7 +361,7 @@ class TestLostAnswers:
             pytest.param({"version": 1}, 1, id="first record of an item"),
         ],
     )
-    def test_a_claim(self, store: LeaseStore, item: Any, epoch: int, fault: Fault) -> None:
+    def test_resolves_claim_with_unknown_result(self, store: LeaseStore, item: Any, epoch: int, fault: Fault) -> None:
         if item is not None:
             store.put(item)
         beta = Contender(store, "beta")
@@ -378,7 +376,7 @@ class TestLostAnswers:
         assert store["acquireTime"] == Decimal(AT)
         assert beta.events == [("leader", "beta"), ("started", epoch)]
 
-    def test_a_takeover_of_an_expired_lease(self, store: LeaseStore) -> None:
+    def test_resolves_takeover_with_lost_response(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()
@@ -389,7 +387,7 @@ class TestLostAnswers:
         assert beta.step() is BECAME_LEADER
         assert holder(store) == ("beta", 1)
 
-    def test_a_takeover_that_arrives_after_anothers_is_refused(self, store: LeaseStore) -> None:
+    def test_refuses_late_takeover_after_anothers(self, store: LeaseStore) -> None:
         store.put(stored_lease(""))
         beta, gamma = Contender(store, "beta"), Contender(store, "gamma")
         beta.faults.plan(None, Fault.DELAYED)
@@ -402,7 +400,7 @@ class TestLostAnswers:
 
     @pytest.mark.parametrize("fault", [Fault.UNREACHABLE, Fault.THROTTLED, Fault.TRANSACTION_CONFLICT, Fault.REFUSED])
     @pytest.mark.parametrize("succeeding", [0, 1], ids=["the read fails", "the write fails"])
-    def test_a_call_that_fails_is_tried_again(self, store: LeaseStore, succeeding: int, fault: Fault) -> None:
+    def test_retries_failed_call(self, store: LeaseStore, succeeding: int, fault: Fault) -> None:
         beta = Contender(store, "beta")
         beta.faults.plan(*[None] * succeeding, fault)
         step = beta.step_until_due()

@@ -25,7 +25,7 @@ def takes_over(store: LeaseStore, identity: str) -> Contender:
 
 
 class TestPublishing:
-    def test_a_publication_is_a_renewal(self, store: LeaseStore) -> None:
+    def test_publication_is_a_renewal(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.lead()
         for version in range(1, 10):
@@ -37,7 +37,7 @@ class TestPublishing:
         assert store["renewTime"] == Decimal(AT + 9)
         assert store["resourceVersion"] == 10
 
-    def test_when_idle_a_heartbeat_follows_the_last_publication(self, store: LeaseStore) -> None:
+    def test_idle_leader_sends_heartbeat_after_last_publication(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.lead()
         alpha.clock.advance(1.5)
@@ -50,7 +50,7 @@ class TestPublishing:
         assert alpha.publish(version=Decimal(2)) is True
         assert store["version"] == 2
 
-    def test_a_publication_keeps_a_candidate_waiting(self, store: LeaseStore) -> None:
+    def test_publication_extends_candidates_wait(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lead()
         beta.step()
@@ -60,7 +60,7 @@ class TestPublishing:
             alpha.publish(version=Decimal(1))
             assert beta.step() is ElectionOutcome.HELD
 
-    def test_a_publication_counts_from_when_it_was_sent(self, store: LeaseStore) -> None:
+    def test_publication_counts_from_time_of_sending(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         fence, sent = alpha.lead(), alpha.clock.now()
         alpha.clock.advance(9)
@@ -69,11 +69,11 @@ class TestPublishing:
         alpha.clock.advance(6)
         assert alpha.fence() is None
 
-    def test_the_fence_names_holder_epoch_item_and_version(self, store: LeaseStore) -> None:
+    def test_fence_names_holder_epoch_item_and_version(self, store: LeaseStore) -> None:
         fence = Contender(store, "alpha").lead()
         assert fence == Fence("alpha", 0, str(store["uid"]), 1)
 
-    def test_a_renewal_makes_the_fence_before_it_stale(self, store: LeaseStore) -> None:
+    def test_renewal_makes_earlier_fence_stale(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         fence = alpha.lead()
         alpha.step_until_due()
@@ -81,7 +81,7 @@ class TestPublishing:
         assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT) is False
         assert alpha.elector.renewed(fence, alpha.clock.now()) == current != fence
 
-    def test_after_a_refusal_there_is_no_fence_until_the_record_was_read(self, store: LeaseStore) -> None:
+    def test_has_no_fence_after_refusal_until_record_is_read(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.lead()
         store.put({**store.attributes(), "resourceVersion": Decimal(5)})
@@ -91,7 +91,7 @@ class TestPublishing:
         assert alpha.calls() == ["get", "create", "get", "update"]
         assert alpha.publish(version=Decimal(1)) is True
 
-    def test_a_refusal_because_of_a_successor_ends_the_term_with_one_read(self, store: LeaseStore) -> None:
+    def test_refusal_by_successor_ends_term_with_one_read(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.lead()
         takes_over(store, "beta")
@@ -99,7 +99,7 @@ class TestPublishing:
         assert alpha.step() is ElectionOutcome.DEPOSED
         assert alpha.calls() == ["get", "create", "get"]
 
-    def test_a_refusal_of_an_older_fence_is_no_news(self, store: LeaseStore) -> None:
+    def test_ignores_refusal_of_older_fence(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         fence = alpha.lead()
         alpha.step_until_due()
@@ -107,7 +107,7 @@ class TestPublishing:
         assert alpha.fence() is not None
         assert alpha.step() is ElectionOutcome.IDLE
 
-    def test_there_is_no_fence_for_one_that_does_not_lead(self, store: LeaseStore) -> None:
+    def test_has_no_fence_when_not_leading(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         fence = alpha.lead()
         assert beta.fence() is None
@@ -117,7 +117,7 @@ class TestPublishing:
         assert alpha.fence() is None
         assert alpha.elector.renewed(fence, alpha.clock.now()) is None
 
-    def test_a_publication_whose_answer_was_lost_is_settled_by_the_next_renewal(self, store: LeaseStore) -> None:
+    def test_next_renewal_resolves_publication_with_lost_response(self, store: LeaseStore) -> None:
         """The writer does not know whether it was written: after a renewal it is, or it never will be."""
         alpha = Contender(store, "alpha")
         fence = alpha.lead()
@@ -141,7 +141,7 @@ class TestPausedFlush:
 
     @pytest.mark.parametrize("written", [0, 1, 2, 3], ids=["before", "after one item", "after two", "after its items"])
     @pytest.mark.parametrize("first", ["the successor", "the paused leader"])
-    def test_it_is_never_published_and_what_it_left_is_overwritten(
+    def test_interrupted_flush_is_never_published_and_is_overwritten(
         self, store: LeaseStore, written: int, first: str
     ) -> None:
         alpha = Contender(store, "alpha")
@@ -162,7 +162,7 @@ class TestPausedFlush:
         }
         assert holder(store) == ("beta", 1)
 
-    def test_a_pause_without_a_successor_does_not_hurt(self, store: LeaseStore) -> None:
+    def test_pause_without_successor_is_harmless(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         paused = flush(store, alpha, alpha.lead(), range(1, 4))
         next(paused)

@@ -22,19 +22,19 @@ DEPOSED = ElectionOutcome.DEPOSED
 class TestUpstreamRenewal:
     """client-go's rows of the fast path and of coordinated renewal."""
 
-    def test_the_fast_path_after_the_lease_was_acquired(self, store: LeaseStore) -> None:
+    def test_fast_path_after_acquisition(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         assert [alpha.step_until_due().outcome for _ in range(3)] == [ElectionOutcome.BECAME_LEADER, RENEWED, RENEWED]
         assert alpha.calls() == ["get", "create", "update", "update"]
 
-    def test_the_slow_path_after_the_fast_path_failed(self, store: LeaseStore) -> None:
+    def test_slow_path_after_failed_fast_path(self, store: LeaseStore) -> None:
         alpha = Contender(store, "alpha")
         alpha.faults.plan(None, None, None, Fault.THROTTLED)
         outcomes = [alpha.step_until_due().outcome for _ in range(4)]
         assert outcomes == [ElectionOutcome.BECAME_LEADER, RENEWED, RENEWED, RENEWED]
         assert alpha.calls() == ["get", "create", "update", "update", "get", "update", "update"]
 
-    def test_the_slow_path_after_a_version_was_missed(self, store: LeaseStore) -> None:
+    def test_slow_path_after_missed_version(self, store: LeaseStore) -> None:
         """Something wrote the item and counted its version, but the record is still this leader's."""
         alpha = leading(store)
         store.put({**store.attributes(), "resourceVersion": Decimal(7)})
@@ -42,13 +42,13 @@ class TestUpstreamRenewal:
         assert alpha.calls() == ["update", "get", "update"]
         assert store["resourceVersion"] == 8
 
-    def test_a_coordinated_leader_does_not_take_what_another_holds(self, store: LeaseStore) -> None:
+    def test_coordinated_leader_does_not_take_held_lease(self, store: LeaseStore) -> None:
         alpha = leading(store)
         store.put(stored_lease("bing", lease_transitions=1, renew_time=AT - 9999))
         assert alpha.step_until_due().outcome is DEPOSED
         assert holder(store) == ("bing", 1)
 
-    def test_a_coordinated_leader_renews_what_it_holds(self, store: LeaseStore) -> None:
+    def test_coordinated_leader_renews_its_lease(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.elector.refused(alpha.lead())
         assert alpha.step() is RENEWED
@@ -57,7 +57,7 @@ class TestUpstreamRenewal:
 
 
 class TestRenewal:
-    def test_it_keeps_acquire_time_and_transitions(self, store: LeaseStore) -> None:
+    def test_keeps_acquire_time_and_transitions(self, store: LeaseStore) -> None:
         store.put(stored_lease("", lease_transitions=4))
         alpha = leading(store)
         alpha.step_until_due()
@@ -65,7 +65,7 @@ class TestRenewal:
         assert store["acquireTime"] == Decimal(AT)
         assert store["renewTime"] == Decimal(AT + 2)
 
-    def test_an_own_lease_that_expired_goes_on_in_its_epoch(self, store: LeaseStore) -> None:
+    def test_continues_own_expired_lease_in_same_epoch(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.clock.advance(100)
         assert alpha.fence() is None
@@ -76,7 +76,7 @@ class TestRenewal:
         assert alpha.events == [("leader", "alpha"), ("started", 0)]
 
     @pytest.mark.parametrize("fault", [Fault.LOST, Fault.DELAYED], ids=["committed at once", "committed later"])
-    def test_a_renewal_whose_answer_was_lost_is_repeated(self, store: LeaseStore, fault: Fault) -> None:
+    def test_repeats_renewal_with_lost_response(self, store: LeaseStore, fault: Fault) -> None:
         alpha = leading(store)
         alpha.faults.plan(fault)
         assert alpha.step_until_due().outcome is RENEWED
@@ -87,7 +87,7 @@ class TestRenewal:
         assert alpha.fence() is not None
         assert alpha.publish() is True
 
-    def test_a_renewal_that_arrives_after_a_failed_step_is_no_harm(self, store: LeaseStore) -> None:
+    def test_late_renewal_after_failed_step_is_harmless(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.faults.plan(Fault.DELAYED, Fault.UNREACHABLE)
         assert alpha.step_until_due().outcome is RENEWAL_FAILED
@@ -96,7 +96,7 @@ class TestRenewal:
         assert holder(store) == ("alpha", 0)
         assert store["resourceVersion"] == 3
 
-    def test_a_renewal_is_not_counted_from_its_answer(self, store: LeaseStore) -> None:
+    def test_renewal_does_not_count_from_its_response(self, store: LeaseStore) -> None:
         """A successor may have read it as soon as it was sent."""
         alpha = leading(store)
         alpha.clock.advance(2)
@@ -105,7 +105,7 @@ class TestRenewal:
         alpha.clock.advance(6)
         assert alpha.fence() is None
 
-    def test_a_frozen_leader_does_not_believe_in_its_lease(self, store: LeaseStore) -> None:
+    def test_frozen_leader_does_not_trust_its_lease(self, store: LeaseStore) -> None:
         """The monotonic clock stood still, the wall clock jumped, and in between another leads."""
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
@@ -117,7 +117,7 @@ class TestRenewal:
         assert alpha.events[-2:] == [("stopped", DEPOSED), ("leader", "beta")]
         assert holder(store) == ("beta", 1)
 
-    def test_a_frozen_leader_that_nobody_followed_leads_on(self, store: LeaseStore) -> None:
+    def test_frozen_leader_without_successor_continues(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.clock.freeze(600)
         assert alpha.fence() is None
@@ -125,7 +125,7 @@ class TestRenewal:
         assert alpha.fence() is not None
         assert holder(store) == ("alpha", 0)
 
-    def test_a_wall_clock_set_back_does_not_prolong_the_lease(self, store: LeaseStore) -> None:
+    def test_wall_clock_set_back_does_not_extend_lease(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.clock.set_wall(-3600)
         alpha.clock.advance(15)
@@ -140,7 +140,7 @@ class TestRenewal:
             pytest.param({"leaseTransitions": Decimal(2)}, "in epoch 2", id="of another epoch"),
         ],
     )
-    def test_a_record_of_another_term_ends_this_one_at_once(
+    def test_record_of_another_term_ends_term_immediately(
         self, store: LeaseStore, change: dict[str, object], detail: str
     ) -> None:
         alpha = leading(store)
@@ -154,7 +154,7 @@ class TestRenewal:
         assert alpha.elector.step() == step
         assert store.attributes() == before
 
-    def test_a_deleted_item_ends_the_term_and_is_not_made_by_its_leader(self, store: LeaseStore) -> None:
+    def test_deleted_item_ends_term_and_leader_does_not_recreate_it(self, store: LeaseStore) -> None:
         alpha = leading(store)
         store.delete()
         step = alpha.step_until_due()
@@ -164,7 +164,7 @@ class TestRenewal:
 
 class TestRenewDeadline:
     @pytest.mark.parametrize("fault", [Fault.UNREACHABLE, Fault.THROTTLED, Fault.TRANSACTION_CONFLICT, Fault.REFUSED])
-    def test_a_leader_that_cannot_renew_stops_at_the_deadline(self, store: LeaseStore, fault: Fault) -> None:
+    def test_leader_that_cannot_renew_stops_at_deadline(self, store: LeaseStore, fault: Fault) -> None:
         alpha = leading(store)
         alpha.faults.always = fault
         outcomes = []
@@ -178,35 +178,35 @@ class TestRenewDeadline:
         assert alpha.events[-1] == ("stopped", DEADLINE)
         assert holder(store) == ("alpha", 0)
 
-    def test_the_deadline_is_met_though_it_is_no_multiple_of_the_retry_period(self, store: LeaseStore) -> None:
+    def test_meets_deadline_that_is_no_multiple_of_retry_period(self, store: LeaseStore) -> None:
         alpha = leading(store, config=LeaderElectionConfig(15, 9.5, 4))
         alpha.faults.always = Fault.UNREACHABLE
         while not alpha.step_until_due().ended:
             pass
         assert alpha.clock.wall() - AT == 9.5
 
-    def test_one_success_moves_the_deadline(self, store: LeaseStore) -> None:
+    def test_one_success_extends_deadline(self, store: LeaseStore) -> None:
         alpha = leading(store)
         for _ in range(6):
             alpha.faults.plan(*[Fault.THROTTLED] * 6)  # three steps of an update and a get
             outcomes = [alpha.step_until_due().outcome for _ in range(4)]
             assert outcomes == [RENEWAL_FAILED, RENEWAL_FAILED, RENEWAL_FAILED, RENEWED]
 
-    def test_a_calls_own_duration_counts(self, store: LeaseStore) -> None:
+    def test_duration_of_call_counts(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.faults.always = Fault.UNREACHABLE
         alpha.clock.advance(8)
         alpha.lock.before_next("get", lambda: alpha.clock.advance(2))
         assert alpha.step() is DEADLINE
 
-    def test_a_thawed_leader_tries_once_before_it_gives_up(self, store: LeaseStore) -> None:
+    def test_thawed_leader_tries_once_before_it_gives_up(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.clock.freeze(600)
         alpha.faults.always = Fault.UNREACHABLE
         assert alpha.step() is DEADLINE
         assert alpha.calls() == ["get"]
 
-    def test_a_malformed_record_cannot_be_renewed_by_the_slow_path(self, store: LeaseStore) -> None:
+    def test_slow_path_cannot_renew_malformed_record(self, store: LeaseStore) -> None:
         alpha = leading(store)
         store.put({**store.attributes(), "resourceVersion": "two"})
         assert alpha.step_until_due().outcome is RENEWAL_FAILED
@@ -215,7 +215,7 @@ class TestRenewDeadline:
         assert (step.outcome, alpha.clock.wall() - AT) == (DEADLINE, 10)
         assert "resourceVersion is two" in step.detail
 
-    def test_another_takes_over_no_earlier_than_the_leader_has_stopped(self, store: LeaseStore) -> None:
+    def test_successor_takes_over_after_leader_has_stopped(self, store: LeaseStore) -> None:
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
         alpha.faults.always = Fault.UNREACHABLE
@@ -226,7 +226,7 @@ class TestRenewDeadline:
         assert 15 <= alpha.clock.wall() - AT <= 17
         assert alpha.events[-1] == ("stopped", DEADLINE)
 
-    def test_a_deadline_that_has_passed_still_lets_it_release(self, store: LeaseStore) -> None:
+    def test_can_release_after_deadline(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.faults.always = Fault.UNREACHABLE
         while not alpha.step_until_due().ended:

@@ -39,10 +39,10 @@ def fence_of(lease: Lease) -> Fence:
 
 
 class TestLeaseLock:
-    def test_there_is_no_lease_before_anybody_made_one(self, store: LeaseStore) -> None:
+    def test_new_table_has_no_lease(self, store: LeaseStore) -> None:
         assert store.lock().get() is None
 
-    def test_a_lease_that_was_made_is_read_as_it_was_written(self, store: LeaseStore) -> None:
+    def test_reads_created_lease_as_written(self, store: LeaseStore) -> None:
         lease = created(store)
         assert lease.spec == SPEC
         assert lease.resource_version == 1
@@ -50,7 +50,7 @@ class TestLeaseLock:
         assert lease.nonce
         assert store.lock().get() == lease
 
-    def test_the_attributes_are_the_fields_of_a_kubernetes_lease(self, store: LeaseStore) -> None:
+    def test_attributes_are_fields_of_kubernetes_lease(self, store: LeaseStore) -> None:
         created(store, replace(SPEC, handover_at=AT + 600))
         assert set(store.attributes()) == set(ATTRIBUTES)
         assert store["holderIdentity"] == "alpha"
@@ -59,18 +59,18 @@ class TestLeaseLock:
         assert store["resourceVersion"] == 1
         assert store["handoverAt"] == Decimal(AT + 600)
 
-    def test_of_two_creators_one_wins_and_the_other_learns_who(self, store: LeaseStore) -> None:
+    def test_one_of_two_creators_wins_and_the_other_gets_its_record(self, store: LeaseStore) -> None:
         lease = created(store)
         assert store.lock().create(replace(SPEC, holder_identity="beta")) == Conflict(lease)
         assert store.lock().get() == lease
 
-    def test_an_item_without_a_record_is_nobodys_and_is_not_made_again(self, store: LeaseStore) -> None:
+    def test_item_without_record_has_no_holder_and_is_not_created_again(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         assert store.lock().get() == NO_RECORD
         assert store.lock().create(SPEC) == Conflict(NO_RECORD)
         assert store.attributes() == OTHERS
 
-    def test_an_update_counts_the_version_and_keeps_the_uid(self, store: LeaseStore) -> None:
+    def test_update_increments_version_and_keeps_uid(self, store: LeaseStore) -> None:
         first = created(store)
         second = updated(store, first, replace(SPEC, renew_time=AT + 2))
         assert second.spec.renew_time == AT + 2
@@ -79,13 +79,13 @@ class TestLeaseLock:
         assert second.nonce != first.nonce
         assert store.lock().get() == second
 
-    def test_of_two_that_saw_the_same_version_one_wins_and_the_other_learns_who(self, store: LeaseStore) -> None:
+    def test_one_of_two_updates_of_same_version_wins_and_the_other_gets_its_record(self, store: LeaseStore) -> None:
         seen = created(store)
         winner = updated(store, seen, replace(SPEC, holder_identity="beta", lease_transitions=1))
         assert store.lock().update(seen, replace(SPEC, holder_identity="gamma")) == Conflict(winner)
         assert store.lock().get() == winner
 
-    def test_an_item_that_was_made_anew_at_the_same_version_is_another(self, store: LeaseStore) -> None:
+    def test_recreated_item_with_same_version_differs(self, store: LeaseStore) -> None:
         seen = created(store)
         store.delete()
         anew = created(store, replace(SPEC, holder_identity="beta"))
@@ -93,36 +93,36 @@ class TestLeaseLock:
         assert store.lock().update(seen, SPEC) == Conflict(anew)
         assert store.lock().get() == anew
 
-    def test_an_item_that_is_gone_is_not_updated_into_being(self, store: LeaseStore) -> None:
+    def test_update_does_not_create_missing_item(self, store: LeaseStore) -> None:
         seen = created(store)
         store.delete()
         assert store.lock().update(seen, SPEC) == Conflict(None)
         assert store.attributes() == {}
 
-    def test_an_item_without_a_record_gets_one(self, store: LeaseStore) -> None:
+    def test_item_without_record_gets_one(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         lease = updated(store, NO_RECORD, replace(SPEC, lease_transitions=1))
         assert lease.resource_version == 1
         assert lease.uid
         assert store.lock().get() == lease
 
-    def test_of_two_that_saw_no_record_one_wins(self, store: LeaseStore) -> None:
+    def test_one_of_two_updates_without_record_wins(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         winner = updated(store, NO_RECORD, SPEC)
         assert store.lock().update(NO_RECORD, replace(SPEC, holder_identity="beta")) == Conflict(winner)
 
-    def test_no_record_is_not_no_item(self, store: LeaseStore) -> None:
+    def test_missing_record_differs_from_missing_item(self, store: LeaseStore) -> None:
         assert store.lock().update(NO_RECORD, SPEC) == Conflict(None)
         assert store.attributes() == {}
 
-    def test_the_node_caches_attributes_are_never_touched(self, store: LeaseStore) -> None:
+    def test_never_changes_node_cache_attributes(self, store: LeaseStore) -> None:
         store.put(OTHERS)
         lease = updated(store, NO_RECORD, SPEC)
         lease = updated(store, lease, replace(SPEC, renew_time=AT + 2, handover_at=AT + 9))
         updated(store, lease, replace(SPEC, holder_identity="", lease_duration_seconds=1))
         assert {name: value for name, value in store.attributes().items() if name not in ATTRIBUTES} == OTHERS
 
-    def test_a_hand_over_is_announced_and_taken_back(self, store: LeaseStore) -> None:
+    def test_handover_is_announced_and_withdrawn(self, store: LeaseStore) -> None:
         lease = created(store, replace(SPEC, handover_at=AT + 600.25))
         assert lease.spec.handover_at == AT + 600.25
         lease = updated(store, lease, SPEC)
@@ -138,7 +138,7 @@ class TestLeaseLock:
             pytest.param(replace(SPEC, renew_time=AT + 0.123456789, acquire_time=0.1), id="fractions of a second"),
         ],
     )
-    def test_what_a_write_returns_is_what_the_next_reader_sees(self, store: LeaseStore, spec: LeaseSpec) -> None:
+    def test_write_returns_what_next_reader_sees(self, store: LeaseStore, spec: LeaseSpec) -> None:
         lease = created(store, spec)
         assert store.lock().get() == lease
 
@@ -163,7 +163,7 @@ class TestLeaseLock:
             pytest.param("handoverAt", "soon", id="a hand-over that is a string"),
         ],
     )
-    def test_a_malformed_attribute_is_named_and_never_overwritten(
+    def test_names_malformed_attribute_and_never_overwrites_it(
         self, store: LeaseStore, attribute: str, value: object
     ) -> None:
         attributes = {**stored_lease("alpha"), attribute: value}
@@ -185,14 +185,14 @@ class TestLeaseLock:
             pytest.param(lambda lock, seen: lock.update(seen, SPEC), id="update"),
         ],
     )
-    def test_a_call_without_an_answer_is_unavailable(
+    def test_call_without_answer_is_unavailable(
         self, store: LeaseStore, call: Callable[[LeaseLock, Lease], object], fault: Fault
     ) -> None:
         seen, lock = created(store), store.lock()
         lock.faults.plan(fault)
         assert isinstance(call(lock, seen), Unavailable)
 
-    def test_a_write_whose_answer_was_lost_is_in_the_item(self, store: LeaseStore) -> None:
+    def test_write_with_lost_response_is_in_the_item(self, store: LeaseStore) -> None:
         lock = store.lock()
         lock.faults.plan(Fault.LOST)
         assert isinstance(lock.create(SPEC), Unavailable)
@@ -203,7 +203,7 @@ class TestLeaseLock:
         assert store["resourceVersion"] == 2
         assert store["renewTime"] == Decimal(AT + 2)
 
-    def test_a_write_that_arrives_after_anothers_changes_nothing(self, store: LeaseStore) -> None:
+    def test_late_write_after_anothers_changes_nothing(self, store: LeaseStore) -> None:
         seen, lock = created(store), store.lock()
         lock.faults.plan(Fault.DELAYED)
         lock.update(seen, replace(SPEC, holder_identity="late"))
@@ -215,7 +215,7 @@ class TestLeaseLock:
 class TestPublication:
     """The write of the node cache's writer: not a lock's, but on the same item, and a renewal."""
 
-    def test_it_renews_and_carries_the_writers_attributes(self, store: LeaseStore) -> None:
+    def test_publication_renews_and_writes_attributes(self, store: LeaseStore) -> None:
         lease = created(store, replace(SPEC, handover_at=AT + 600))
         assert store.publish(fence_of(lease), {"version": Decimal(1)}, renew_time=AT + 1)
         assert store["version"] == 1
@@ -224,7 +224,7 @@ class TestPublication:
         assert found.spec == replace(lease.spec, renew_time=AT + 1)
         assert (found.resource_version, found.uid) == (2, lease.uid)
 
-    def test_without_attributes_it_is_a_heartbeat(self, store: LeaseStore) -> None:
+    def test_publication_without_attributes_is_a_heartbeat(self, store: LeaseStore) -> None:
         assert store.publish(fence_of(created(store)), {}, renew_time=AT + 1)
         assert store["renewTime"] == Decimal(AT + 1)
 
@@ -238,14 +238,14 @@ class TestPublication:
             pytest.param({"lease_transitions": 1}, id="another epoch"),
         ],
     )
-    def test_under_a_fence_that_does_not_hold_nothing_is_written(self, store: LeaseStore, stale: Any) -> None:
+    def test_writes_nothing_under_invalid_fence(self, store: LeaseStore, stale: Any) -> None:
         fence = fence_of(updated(store, created(store), SPEC))
         before = store.attributes()
         assert store.publish(replace(fence, **stale), {"version": Decimal(1)}, renew_time=AT + 1) is False
         assert store.attributes() == before
         assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT + 1) is True
 
-    def test_once_the_item_is_gone_nothing_is_published(self, store: LeaseStore) -> None:
+    def test_publishes_nothing_after_item_is_deleted(self, store: LeaseStore) -> None:
         fence = fence_of(created(store))
         store.delete()
         assert store.publish(fence, {"version": Decimal(1)}, renew_time=AT + 1) is False

@@ -22,7 +22,7 @@ BECAME_LEADER = ElectionOutcome.BECAME_LEADER
 class TestUpstreamRelease:
     """client-go's rows of release, and of release on cancel."""
 
-    def test_a_lease_that_was_acquired_from_no_object_is_released(self, store: LeaseStore) -> None:
+    def test_releases_lease_that_was_created(self, store: LeaseStore) -> None:
         baz = Contender(store, "baz")
         baz.step()
         baz.clock.advance(1)
@@ -47,14 +47,14 @@ class TestUpstreamRelease:
             ("leader", ""),
         ]
 
-    def test_a_release_reads_the_version_first(self, store: LeaseStore) -> None:
+    def test_reads_version_before_release(self, store: LeaseStore) -> None:
         alpha = leading(store)
         store.put({**store.attributes(), "resourceVersion": Decimal(7)})
         assert alpha.release() is ReleaseOutcome.RELEASED
         assert alpha.calls() == ["get", "update"]
         assert store["resourceVersion"] == 8
 
-    def test_an_item_that_is_gone_is_not_released(self, store: LeaseStore) -> None:
+    def test_does_not_release_missing_item(self, store: LeaseStore) -> None:
         alpha = leading(store)
         store.delete()
         assert alpha.release() is ReleaseOutcome.NOT_HELD
@@ -67,7 +67,7 @@ class TestUpstreamRelease:
             pytest.param([Fault.THROTTLED, Fault.THROTTLED], id="of get"),
         ],
     )
-    def test_released_on_cancel_while_a_renewal_fails(self, store: LeaseStore, faults: list[Fault | None]) -> None:
+    def test_releases_on_cancel_while_renewal_fails(self, store: LeaseStore, faults: list[Fault | None]) -> None:
         """The fast path fails, and then the update or the get of the slow path; meanwhile it is told to stop."""
         baz = Contender(store, "baz")
         waits: list[float] = []
@@ -87,7 +87,7 @@ class TestUpstreamRelease:
 
 
 class TestRelease:
-    def test_the_waiting_successor_takes_over_at_once(self, store: LeaseStore) -> None:
+    def test_waiting_successor_takes_over_immediately(self, store: LeaseStore) -> None:
         alpha, beta = leading(store), Contender(store, "beta")
         assert beta.step() is HELD
         alpha.release()
@@ -95,13 +95,13 @@ class TestRelease:
         assert beta.step() is BECAME_LEADER
         assert holder(store) == ("beta", 1)
 
-    def test_work_has_stopped_before_the_record_is_free(self, store: LeaseStore) -> None:
+    def test_work_stops_before_release(self, store: LeaseStore) -> None:
         alpha = leading(store)
         alpha.lock.before_next("update", lambda: alpha.events.append(("freed", alpha.fence())))
         alpha.release()
         assert alpha.events[-3:] == [("stopped", ElectionOutcome.RELEASED), ("freed", None), ("leader", "")]
 
-    def test_a_stale_release_does_not_blank_the_successor(self, store: LeaseStore) -> None:
+    def test_late_release_does_not_clear_successor(self, store: LeaseStore) -> None:
         """client-go reads the version anew but goes by the holder that it remembers."""
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
@@ -112,7 +112,7 @@ class TestRelease:
         assert store.attributes() == before
         assert beta.step_until_due().outcome is ElectionOutcome.RENEWED
 
-    def test_a_successor_between_the_read_and_the_write_of_a_release_is_not_blanked(self, store: LeaseStore) -> None:
+    def test_release_does_not_clear_successor_that_writes_after_its_read(self, store: LeaseStore) -> None:
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
         beta.clock.advance(15)
@@ -122,7 +122,7 @@ class TestRelease:
         assert alpha.release() is ReleaseOutcome.NOT_HELD
 
     @pytest.mark.parametrize("fault", [Fault.LOST, Fault.DELAYED], ids=["committed at once", "committed later"])
-    def test_a_release_whose_answer_was_lost_is_settled_by_the_next(self, store: LeaseStore, fault: Fault) -> None:
+    def test_next_release_resolves_release_with_lost_response(self, store: LeaseStore, fault: Fault) -> None:
         alpha = leading(store)
         alpha.faults.plan(None, fault)
         assert alpha.release() is ReleaseOutcome.UNKNOWN
@@ -130,7 +130,7 @@ class TestRelease:
         assert alpha.release() is ReleaseOutcome.NOT_HELD
         assert holder(store) == ("", 0)
 
-    def test_a_release_that_arrives_after_the_successor_is_refused(self, store: LeaseStore) -> None:
+    def test_refuses_release_that_arrives_after_successor(self, store: LeaseStore) -> None:
         alpha, beta = leading(store), Contender(store, "beta")
         beta.step()
         alpha.faults.plan(None, Fault.DELAYED)
@@ -141,7 +141,7 @@ class TestRelease:
         assert holder(store) == ("beta", 1)
 
     @pytest.mark.parametrize("succeeding", [0, 1], ids=["the read fails", "the write fails"])
-    def test_a_release_that_fails_can_be_repeated(self, store: LeaseStore, succeeding: int) -> None:
+    def test_failed_release_can_be_repeated(self, store: LeaseStore, succeeding: int) -> None:
         alpha = leading(store)
         alpha.faults.plan(*[None] * succeeding, Fault.THROTTLED)
         assert alpha.release() is ReleaseOutcome.UNKNOWN
@@ -151,7 +151,7 @@ class TestRelease:
         assert alpha.calls()[-2:] == ["get", "update"]
         assert [event for event, _ in alpha.events].count("stopped") == 1
 
-    def test_a_candidate_that_claimed_nothing_asks_nothing(self, store: LeaseStore) -> None:
+    def test_candidate_without_claim_makes_no_call(self, store: LeaseStore) -> None:
         store.put(stored_lease("alpha"))
         beta = Contender(store, "beta")
         beta.step()
@@ -160,14 +160,14 @@ class TestRelease:
         assert beta.elector.step().outcome is ElectionOutcome.RELEASED
         assert beta.events == [("leader", "alpha")]
 
-    def test_a_candidate_that_lost_the_race_asks_nothing_more(self, store: LeaseStore) -> None:
+    def test_candidate_that_lost_race_makes_no_call(self, store: LeaseStore) -> None:
         alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
         alpha.lock.before_next("create", beta.step)
         alpha.step()
         assert alpha.release() is ReleaseOutcome.NOT_HELD
         assert alpha.calls() == ["get", "create"]
 
-    def test_a_candidate_frees_the_record_that_a_lost_claim_left(self, store: LeaseStore) -> None:
+    def test_candidate_releases_record_of_claim_with_lost_response(self, store: LeaseStore) -> None:
         beta = Contender(store, "beta")
         beta.faults.plan(None, Fault.LOST)
         beta.step()
@@ -190,7 +190,7 @@ class TestHandOver:
             pytest.param(AT + 600, float("inf"), HELD, id="a standby always waits"),
         ],
     )
-    def test_a_candidate_that_finds_a_healthy_lease(
+    def test_candidate_is_not_needed_beside_healthy_lease(
         self, store: LeaseStore, handover_at: float | None, horizon: float, outcome: ElectionOutcome
     ) -> None:
         leading(store, handover=Handover(at=handover_at))
@@ -200,7 +200,7 @@ class TestHandOver:
         assert beta.calls() == ["get"]
 
     @pytest.mark.parametrize("age", [5.0, 60.0, -60.0], ids=["5 s old", "a minute old", "from the future"])
-    def test_a_candidate_that_finds_renewal_stopped_waits_the_lease_out(self, store: LeaseStore, age: float) -> None:
+    def test_candidate_waits_for_expiry_when_renewals_stop(self, store: LeaseStore, age: float) -> None:
         store.put(stored_lease("alpha", renew_time=AT - age, handover_at=AT + 800))
         beta = Contender(store, "beta", handover=Handover(horizon=120))
         while (step := beta.step_until_due()).outcome is HELD:
@@ -209,7 +209,7 @@ class TestHandOver:
         assert 15 <= beta.clock.wall() - AT <= 15 + 4.4
 
     @pytest.mark.parametrize("off", [60.0, -60.0], ids=["behind", "ahead"])
-    def test_a_leader_whose_clock_is_off_is_recognised_by_its_next_renewal(self, store: LeaseStore, off: float) -> None:
+    def test_recognizes_skewed_leader_by_its_next_renewal(self, store: LeaseStore, off: float) -> None:
         alpha = Contender(store, "alpha", handover=Handover(at=AT + off + 800))
         alpha.clock.set_wall(off)
         alpha.lead()
@@ -219,7 +219,7 @@ class TestHandOver:
         alpha.step()
         assert beta.step() is NOT_NEEDED
 
-    def test_the_successor_takes_over_within_a_second_of_the_release(self, store: LeaseStore) -> None:
+    def test_successor_takes_over_within_a_second_of_release(self, store: LeaseStore) -> None:
         alpha, beta = leading(store, handover=Handover(at=AT + 20)), Contender(store, "beta", random=lambda: 0.99)
         reads = 0
         while beta.fence() is None:
@@ -231,7 +231,7 @@ class TestHandOver:
         assert 20 <= beta.clock.wall() - AT <= 20.75
         assert reads <= 14  # one every 4.4 seconds, and two a second in the last few
 
-    def test_the_announcement_survives_renewals_and_publications(self, store: LeaseStore) -> None:
+    def test_announcement_survives_renewals_and_publications(self, store: LeaseStore) -> None:
         alpha = leading(store, handover=Handover(at=AT + 60))
         alpha.publish(version=Decimal(1))
         alpha.step_until_due()

@@ -66,11 +66,11 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     dynamodb.delete_table(TableName=name)
 
 
-def test_there_is_no_head_before_anybody_stood_for_election(store: Store) -> None:
+def test_new_table_has_no_head(store: Store) -> None:
     assert store.table.head() is None
 
 
-def test_a_head_that_is_only_a_lease_points_to_nothing(store: Store) -> None:
+def test_head_with_only_a_lease_has_no_pointer(store: Store) -> None:
     fence = store.acquire("a")
     head = store.table.head()
     assert head is not None
@@ -86,14 +86,14 @@ def test_a_head_that_is_only_a_lease_points_to_nothing(store: Store) -> None:
         pytest.param(replace(POINTER, observation=Observation("", {})), id="before anything was observed"),
     ],
 )
-def test_the_pointer_is_read_as_it_was_published(store: Store, pointer: Pointer) -> None:
+def test_reads_pointer_as_published(store: Store, pointer: Pointer) -> None:
     store.table.publish(pointer, store.acquire("a"), AT, "n1")
     head = store.table.head()
     assert head is not None
     assert head.pointer == pointer
 
 
-def test_a_publication_leaves_the_next_fence_behind(store: Store) -> None:
+def test_publication_returns_next_fence(store: Store) -> None:
     fence = store.acquire("a")
     store.table.publish(POINTER, fence, AT, "n1")
     store.table.publish(
@@ -114,7 +114,7 @@ def test_a_publication_leaves_the_next_fence_behind(store: Store) -> None:
         pytest.param(lambda fence: replace(fence, uid="other"), id="another item"),
     ],
 )
-def test_under_any_other_fence_nothing_is_published(store: Store, stale: object) -> None:
+def test_publishes_nothing_under_another_fence(store: Store, stale: object) -> None:
     fence = store.acquire("a")
     with pytest.raises(StaleFence):
         store.table.publish(POINTER, stale(fence), AT, "n1")  # type: ignore[operator]
@@ -123,7 +123,7 @@ def test_under_any_other_fence_nothing_is_published(store: Store, stale: object)
     assert head.pointer is None
 
 
-def test_a_publication_whose_answer_was_lost_is_found_by_its_nonce(store: Store) -> None:
+def test_finds_publication_with_lost_response_by_nonce(store: Store) -> None:
     fence = store.acquire("a")
     store.table.publish(POINTER, fence, AT, "n1")
     store.table.publish(POINTER, fence, AT, "n1")
@@ -131,7 +131,7 @@ def test_a_publication_whose_answer_was_lost_is_found_by_its_nonce(store: Store)
         store.table.publish(POINTER, fence, AT, "n2")
 
 
-def test_a_take_over_keeps_what_is_published(store: Store) -> None:
+def test_takeover_keeps_published_data(store: Store) -> None:
     store.table.publish(POINTER, store.acquire("a"), AT, "n1")
     store.acquire("b", transitions=1)
     head = store.table.head()
@@ -148,7 +148,7 @@ def test_a_take_over_keeps_what_is_published(store: Store) -> None:
         pytest.param((1, "n1"), (1, "n1"), LogWrite.WRITTEN, id="its own trace is a success"),
     ],
 )
-def test_who_may_write_a_log_item(
+def test_log_item_write_depends_on_epoch_and_nonce(
     store: Store, first: tuple[int, str], second: tuple[int, str], outcome: LogWrite
 ) -> None:
     for epoch, nonce in (first, second):
@@ -158,7 +158,7 @@ def test_who_may_write_a_log_item(
     assert store.table.log("uid", 4, 5) == [LogItem(5, epoch, epoch, nonce.encode())]
 
 
-def test_the_log_belongs_to_one_head_item(store: Store) -> None:
+def test_log_belongs_to_one_head_item(store: Store) -> None:
     """A head that was made anew begins with epoch 0: to it the old one's items are neither there nor in the way."""
     old, new = LogItem(5, 7, 6, b"old"), LogItem(5, 0, 0, b"new")
     store.table.put_log("uid-1", old, "n1", LATER)
@@ -168,14 +168,14 @@ def test_the_log_belongs_to_one_head_item(store: Store) -> None:
     assert store.table.log("uid-1", 4, 5) == [old]
 
 
-def test_the_log_is_read_in_order_between_two_versions(store: Store) -> None:
+def test_reads_log_in_order_between_versions(store: Store) -> None:
     for version in (12, 2, 10, 9, 11):
         store.table.put_log("uid", LogItem(version, 1, 1, b"x" * 300_000), f"n{version}", LATER)
     assert [item.version for item in store.table.log("uid", 2, 11)] == [9, 10, 11]
     assert store.table.log("uid", 12, 20) == []
 
 
-def test_chunks_come_in_order_and_an_absent_one_is_none(store: Store) -> None:
+def test_returns_chunks_in_order_and_none_for_missing_one(store: Store) -> None:
     store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER)
     assert store.table.chunks(SnapshotPointer("s1", 1, 1, 4, 3, AT)) == [b"a", b"b", b"c", None]
     assert store.table.chunks(SnapshotPointer("s2", 1, 1, 1, 3, AT)) == [None]

@@ -178,7 +178,7 @@ Filled = Callable[[list[Item]], Cache]
 
 
 # -------------------------------------------------------------------------------------------------- this very release
-def test_this_release_still_writes_what_was_recorded_of_it(cache_of: Filled, dynamodb: DynamoDBClient) -> None:
+def test_writes_recorded_items(cache_of: Filled, dynamodb: DynamoDBClient) -> None:
     """Who fails here has changed the format: raise SCHEMA_VERSION, and add it: python -m tests.recorded RELEASE."""
     cache = cache_of([])
     write_today(cache)
@@ -186,7 +186,7 @@ def test_this_release_still_writes_what_was_recorded_of_it(cache_of: Filled, dyn
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_what_was_recorded_is_read(release: str, cache_of: Filled) -> None:
+def test_reads_recorded_items(release: str, cache_of: Filled) -> None:
     cache = cache_of(recorded(release, "cache"))
     snapshot = cache.snapshot()
     assert {name: dict(node.labels) for name, node in snapshot.nodes.items()} == {
@@ -227,7 +227,7 @@ def _later(item: dict[str, Any], oldest_reader: int) -> Item:
     return item
 
 
-def test_what_the_next_release_adds_is_ignored(cache_of: Filled, dynamodb: DynamoDBClient) -> None:
+def test_ignores_additions_of_next_release(cache_of: Filled, dynamodb: DynamoDBClient) -> None:
     items = recorded(LATEST, "cache")
     with table_of(dynamodb, items, "N") as name:
         expected = Cache(dynamodb, name).snapshot()
@@ -239,7 +239,7 @@ def test_what_the_next_release_adds_is_ignored(cache_of: Filled, dynamodb: Dynam
     assert found.nodes["gpu-1"].free == expected.nodes["gpu-1"].free
 
 
-def test_a_watcher_of_this_release_goes_on_from_there_and_says_which_release_it_is(cache_of: Filled) -> None:
+def test_watcher_continues_after_next_release_and_writes_its_own_schema(cache_of: Filled) -> None:
     """What the next release left on the head is nobody's from then on: its own readers see it by the number."""
     cache = cache_of(later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION))
     before, objects, reader = cache.head().pointer, cache.objects(), cold(cache)
@@ -268,7 +268,7 @@ def unreadable(cache_of: Filled) -> Cache:
     return cache_of(items)
 
 
-def test_what_is_not_for_this_release_is_named_and_not_read(unreadable: Cache) -> None:
+def test_names_incompatible_schema_without_reading_it(unreadable: Cache) -> None:
     with pytest.raises(NothingPublished, match=FUTURE_SCHEMA):
         unreadable.snapshot()
     configurations = Configurations(DynamoDBConfigurationStore(unreadable.client, unreadable.name), BerthConfiguration)
@@ -277,7 +277,7 @@ def test_what_is_not_for_this_release_is_named_and_not_read(unreadable: Cache) -
     assert (outcome, told["reason"]) == (HealthOutcome.UNAVAILABLE, FUTURE_SCHEMA)
 
 
-def test_a_watcher_of_this_release_publishes_anew_behind_it(unreadable: Cache) -> None:
+def test_watcher_publishes_anew_after_incompatible_release(unreadable: Cache) -> None:
     """A roll-back. The version goes on, so that no warm reader, of either release, takes itself to be ahead."""
     before = unreadable.head().pointer
     assert before is not None
@@ -291,7 +291,7 @@ def test_a_watcher_of_this_release_publishes_anew_behind_it(unreadable: Cache) -
     assert set(unreadable.snapshot().nodes) == {"gpu-1"}
 
 
-def test_a_warm_verb_goes_on_with_what_it_has_until_that_is_too_old() -> None:
+def test_warm_verb_keeps_its_data_until_it_is_stale() -> None:
     verbs = Verbs([labelled("n1", "10")])
     assert isinstance(verbs.cache.current().cluster, Snapshot)
     head = verbs.cluster.table.head()
@@ -305,7 +305,7 @@ def test_a_warm_verb_goes_on_with_what_it_has_until_that_is_too_old() -> None:
 
 
 @pytest.mark.parametrize("attribute", ["schemaVersion", "lastEpoch"])
-def test_without_the_outline_the_head_is_malformed(cache_of: Filled, attribute: str) -> None:
+def test_head_without_required_attribute_is_malformed(cache_of: Filled, attribute: str) -> None:
     items = recorded(LATEST, "cache")
     for item in items:
         item.pop(attribute, None)
@@ -314,7 +314,7 @@ def test_without_the_outline_the_head_is_malformed(cache_of: Filled, attribute: 
 
 
 # -------------------------------------------------------------------------------------------------- the release before
-def test_what_an_earlier_writer_did_not_say_is_assumed(cache_of: Filled) -> None:
+def test_assumes_defaults_for_attributes_of_earlier_release(cache_of: Filled) -> None:
     """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
     items = recorded(LATEST, "cache")
     for item in items:

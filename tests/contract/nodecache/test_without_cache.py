@@ -25,7 +25,7 @@ def stale(configuration: BerthConfiguration | None = None) -> Verbs:
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
-def test_fail_is_an_error_and_no_node(verb: str) -> None:
+def test_fail_answers_error_without_nodes(verb: str) -> None:
     answer = stale().ask(verb, cache_mode(["n10"]))
     assert answer.status == 200
     assert answer.error.startswith("the node cache is of ")
@@ -33,36 +33,36 @@ def test_fail_is_an_error_and_no_node(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
-def test_pass_lets_every_name_pass(verb: str) -> None:
+def test_pass_accepts_every_name(verb: str) -> None:
     answer = stale(PASS).ask(verb, cache_mode(["n10", "new"])).json
     assert answer["NodeNames"] == ["n10", "new"]
     assert answer["FailedAndUnresolvableNodes"] == {}
     assert answer["Error"] == ""
 
 
-def test_fail_makes_prioritize_tell_it_by_status() -> None:
+def test_fail_makes_prioritize_fail_by_status() -> None:
     assert stale().ask("prioritize", cache_mode(["n10"])).status == 500
 
 
-def test_pass_makes_prioritize_answer_every_host_without_a_preference() -> None:
+def test_pass_makes_prioritize_score_every_host_equally() -> None:
     assert stale(PASS).ask("prioritize", cache_mode(["n10", "new"])).json == [
         {"Host": "n10", "Score": 0},
         {"Host": "new", "Score": 0},
     ]
 
 
-def test_fail_makes_preempt_refuse_because_an_eviction_cannot_be_taken_back() -> None:
+def test_fail_makes_preempt_refuse_evictions() -> None:
     assert stale().ask("preempt", victims_by_uid({"n10": ["v1"]})).status == 500
 
 
-def test_pass_makes_preempt_agree_as_filter_does() -> None:
+def test_pass_makes_preempt_accept_victims() -> None:
     answer = stale(PASS).ask("preempt", victims_by_uid({"n10": ["v1"]})).json
     assert answer["NodeNameToMetaVictims"]["n10"]["Pods"] == [{"UID": "v1"}]
 
 
 @pytest.mark.parametrize("requesting", [pytest.param(requesting, id=name) for name, requesting in EXEMPT.items()])
 @pytest.mark.parametrize("verb", ["filter", "filter_onlyone"])
-def test_the_clusters_own_agents_pass_whatever_the_cache(verb: str, requesting: dict[str, object]) -> None:
+def test_exempt_pods_pass_without_cache(verb: str, requesting: dict[str, object]) -> None:
     for verbs in (stale(), Verbs(nodes=None)):
         answer = verbs.ask(verb, cache_mode(["n10", "new"], requesting)).json
         assert (answer["NodeNames"], answer["Error"]) == (["n10", "new"], "")

@@ -215,12 +215,12 @@ HOST_PORT = {"hostPort": 81}
         ),
     ],
 )
-def test_this_and_no_more_is_kept(resource: Resource, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_keeps_exactly_these_fields(resource: Resource, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     assert kept(resource, found) == wanted
 
 
 @pytest.mark.parametrize("resource", SPREAD_RESOURCES, ids=str)
-def test_services_and_controllers_are_kept_for_those_who_spread_by_default(resource: Resource) -> None:
+def test_keeps_services_and_controllers_for_default_topology_spread(resource: Resource) -> None:
     found = {
         "metadata": {"name": "web", "namespace": "shop", "labels": {"a": "b"}},
         "spec": {"selector": {"app": "web"}, "replicas": 3, "template": {"spec": {}}},
@@ -231,7 +231,7 @@ def test_services_and_controllers_are_kept_for_those_who_spread_by_default(resou
     assert resource not in projections(LITTLE)
 
 
-def test_images_are_kept_for_those_who_score_them() -> None:
+def test_keeps_images_for_profiles_that_score_them() -> None:
     assert kept(NODES, WHOLE_NODE, EVERYTHING)["status"]["images"] == [{"names": ["nginx:1"], "sizeBytes": 7}]
     spec = kept(PODS, WHOLE_POD, EVERYTHING)["shared"]["spec"]
     assert spec["containers"][0]["image"] == "nginx"
@@ -239,12 +239,12 @@ def test_images_are_kept_for_those_who_score_them() -> None:
     assert "image" not in kept(PODS, running(WHOLE_POD), EVERYTHING)["shared"]["spec"]["containers"][0]
 
 
-def test_everything_that_is_watched_has_a_trim() -> None:
+def test_every_watched_resource_has_a_projection() -> None:
     assert set(resources(LITTLE)) == set(projections(LITTLE)) == set(BASE_RESOURCES)
     assert set(resources(EVERYTHING)) == set(projections(EVERYTHING)) == {*BASE_RESOURCES, *SPREAD_RESOURCES}
 
 
-def test_what_is_kept_of_a_running_pod_does_not_change_with_what_its_kubelet_reports() -> None:
+def test_projection_of_running_pod_ignores_kubelet_status() -> None:
     pod = running(WHOLE_POD)
     reported = pod["status"] | {
         "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-02T00:00:00Z"}],
@@ -256,21 +256,21 @@ def test_what_is_kept_of_a_running_pod_does_not_change_with_what_its_kubelet_rep
     assert kept(PODS, pod | {"status": reported}) == kept(PODS, pod)
 
 
-def test_a_heartbeat_of_a_kubelet_changes_nothing_that_is_kept() -> None:
+def test_projection_ignores_kubelet_heartbeat() -> None:
     beat = WHOLE_NODE["status"]["conditions"][1] | {"lastHeartbeatTime": "2026-01-01T00:05:00Z"}
     assert kept(NODES, WHOLE_NODE | {"status": WHOLE_NODE["status"] | {"conditions": [beat]}}) == kept(
         NODES, WHOLE_NODE
     )
 
 
-def test_pods_of_a_controller_share_one_text() -> None:
+def test_pods_of_one_controller_share_one_text() -> None:
     trim = projections(LITTLE)[PODS]
     other = running(WHOLE_POD) | {"metadata": WHOLE_POD["metadata"] | {"name": "web-1", "uid": "v"}}
     one, another = trim(running(WHOLE_POD)), trim(orjson.loads(orjson.dumps(other)))
     assert one["shared"] is another["shared"]
 
 
-def test_a_pod_of_a_deployment_is_well_below_a_kilobyte() -> None:
+def test_projected_pod_of_deployment_is_below_one_kilobyte() -> None:
     trim = projections(LITTLE)[PODS]
     of_deployments = [
         pod for pod in large_cluster.pods(40) if pod["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet"
@@ -289,7 +289,7 @@ def rejected(message: object, *, scheduled: str = "False", **parts: Any) -> bool
 
 
 @pytest.mark.parametrize("reason", sorted(BERTH_REASONS))
-def test_a_pod_that_berth_rejected_is_marked(reason: str) -> None:
+def test_marks_pod_that_berth_rejected(reason: str) -> None:
     assert rejected(f"0/20 nodes are available: 20 {reason}. no new claims to deallocate, preemption: 0/20 nodes are …")
     assert rejected(f"0/20 nodes are available: 3 Insufficient cpu, 17 {reason}. preemption: not helpful.")
     assert rejected(f"0/20 nodes are available: 3 {reason}, 17 node(s) were unschedulable. preemption: not helpful.")
@@ -307,11 +307,11 @@ def test_a_pod_that_berth_rejected_is_marked(reason: str) -> None:
         pytest.param(7, id="a number"),
     ],
 )
-def test_a_pod_that_others_rejected_is_not(message: object) -> None:
+def test_does_not_mark_pod_that_others_rejected(message: object) -> None:
     assert not rejected(message)
 
 
-def test_only_the_condition_of_a_pod_that_waits_counts() -> None:
+def test_marks_by_condition_of_pending_pods_only() -> None:
     message = f"0/1 nodes are available: 1 {min(BERTH_REASONS)}."
     assert rejected(message)
     assert not rejected(message, scheduled="True")
@@ -320,11 +320,11 @@ def test_only_the_condition_of_a_pod_that_waits_counts() -> None:
 
 
 @pytest.mark.parametrize("conditions", [None, 7, [], [7], [{"type": "PodScheduled"}], [{"type": "Ready"}]])
-def test_a_pod_without_such_a_condition_was_not_rejected(conditions: object) -> None:
+def test_does_not_mark_pod_without_the_condition(conditions: object) -> None:
     assert not rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": conditions}}))
 
 
-def test_every_filter_of_berths_own_has_reasons_and_no_in_tree_one_counts() -> None:
+def test_every_filter_of_berth_has_reasons_and_no_in_tree_filter_counts() -> None:
     assert REGISTRY.keys() > IN_TREE
     for name, registered in REGISTRY.items():
         if name in IN_TREE:
@@ -345,7 +345,7 @@ class Picky(FilterPlugin):
     ("profile", "spreading", "images"),
     [("label-priority", False, False), ("resource-segregation", False, False), ("full", True, True)],
 )
-def test_a_policy_needs_what_one_of_its_profiles_reads(profile: str, spreading: bool, images: bool) -> None:
+def test_keeps_union_of_fields_that_profiles_read(profile: str, spreading: bool, images: bool) -> None:
     for document in (
         BerthConfiguration(profile=profile),
         BerthConfiguration(profile="label-priority", profiles={"other-scheduler": profile}),
@@ -371,15 +371,13 @@ def test_a_policy_needs_what_one_of_its_profiles_reads(profile: str, spreading: 
         pytest.param("full", "0/1 nodes are available: 1 Insufficient room for it.", False, id="another text"),
     ],
 )
-def test_in_tree_reasons_count_where_a_profile_filters_by_the_rule_itself(
-    profile: str, message: str, is_own: bool
-) -> None:
+def test_in_tree_reasons_count_when_a_profile_has_that_filter(profile: str, message: str, is_own: bool) -> None:
     needs = RequiredFields.of(BerthConfiguration(profile=profile).policy())
     pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
     assert rejected_by_berth(kept(PODS, pod, needs)) is is_own
 
 
-def test_reasons_of_a_plugin_of_the_users_own_count_too() -> None:
+def test_reasons_of_custom_plugins_count() -> None:
     assert reasons_of(Picky()) == {REASON_OF_A_PLUGIN_OF_THE_USERS}
     message = f"0/1 nodes are available: 1 {REASON_OF_A_PLUGIN_OF_THE_USERS}."
     pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
@@ -387,7 +385,7 @@ def test_reasons_of_a_plugin_of_the_users_own_count_too() -> None:
     assert rejected_by_berth(kept(PODS, pod, RequiredFields(berth_reasons=BERTH_REASONS | reasons_of(Picky()))))
 
 
-def test_of_annotations_those_are_kept_that_resources_are_counted_by() -> None:
+def test_keeps_annotations_that_resources_are_counted_by() -> None:
     needs = RequiredFields.of(configuration().policy())
     bound = asking_object(node="n", annotations={**on_device(1), "example.com/other": "x"}, gpumem="1")
     assert kept(NODES, counted_node_object(sizes="8000"), needs)["metadata"]["annotations"] == {SIZES: "8000"}
@@ -396,7 +394,7 @@ def test_of_annotations_those_are_kept_that_resources_are_counted_by() -> None:
     assert "annotations" not in kept(PODS, bound)["metadata"]
 
 
-def test_what_is_kept_is_read_as_it_was() -> None:
+def test_projected_object_is_read_like_the_original() -> None:
     needs = RequiredFields.of(configuration().policy())
     asks = asking_object(node="n", annotations=on_device(1), gpumem="1")
     assert PodReader().read(dict(projections(needs)[PODS](asks))) == PodReader().read(asks)
@@ -422,7 +420,7 @@ def test_what_is_kept_is_read_as_it_was() -> None:
         ),
     ],
 )
-def test_shortages_of_what_is_counted_are_berths_own(
+def test_shortages_of_counted_resources_are_berths_reasons(
     resources: list[Mapping[str, object]], message: str, is_own: bool
 ) -> None:
     needs = RequiredFields.of(configuration(*resources).policy())
@@ -430,7 +428,7 @@ def test_shortages_of_what_is_counted_are_berths_own(
     assert rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": [condition]}}, needs)) is is_own
 
 
-def test_another_configuration_of_what_is_counted_is_another_form() -> None:
+def test_projection_id_changes_with_counted_resources() -> None:
     """A watcher that goes on from what another one kept would not see what that one left out."""
     by_annotation = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
     policies = [configuration(*each).policy() for each in ([LICENCES], [SLICES], [by_annotation])]
@@ -438,7 +436,7 @@ def test_another_configuration_of_what_is_counted_is_another_form() -> None:
     assert len({*forms, projection_id(RequiredFields.of(BerthConfiguration().policy()))}) == 4
 
 
-def test_the_form_tells_what_was_kept_from_what_is_needed() -> None:
+def test_projection_id_differs_for_different_fields() -> None:
     forms = {
         projection_id(RequiredFields(spreading, images)) for spreading in (False, True) for images in (False, True)
     }

@@ -31,7 +31,7 @@ def api(kubernetes: KubernetesOnLoopback) -> ApiServer:
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429])
-def test_a_client_error_is_a_refusal_in_the_servers_own_words(
+def test_reports_client_error_as_refusal_with_servers_message(
     kubernetes: KubernetesOnLoopback, api: ApiServer, status: int
 ) -> None:
     kubernetes.faults += [Fault("POST", status, "no"), Fault("GET", status, "no")]
@@ -41,9 +41,7 @@ def test_a_client_error_is_a_refusal_in_the_servers_own_words(
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-def test_a_server_error_does_not_tell_whether_it_happened(
-    kubernetes: KubernetesOnLoopback, api: ApiServer, status: int
-) -> None:
+def test_reports_server_error_as_unanswered(kubernetes: KubernetesOnLoopback, api: ApiServer, status: int) -> None:
     kubernetes.faults += [Fault("POST", status, "perhaps"), Fault("GET", status, "perhaps")]
     binder = KubernetesBinder(api)
     assert binder.create_binding(BINDING, 5) == Unanswered("perhaps")
@@ -51,7 +49,7 @@ def test_a_server_error_does_not_tell_whether_it_happened(
 
 
 @pytest.mark.parametrize("content", [b"<html>log in</html>", b"", b"[]", b"{}", b'{"metadata": 7, "spec": 7}'])
-def test_an_answer_that_is_no_pod_tells_nothing_of_the_pod(
+def test_reports_answer_without_pod_as_unanswered(
     kubernetes: KubernetesOnLoopback, api: ApiServer, content: bytes
 ) -> None:
     """Not even that it was replaced by another."""

@@ -46,7 +46,7 @@ def consumer(watch: ClusterWatch) -> Consumer:
     return Consumer(watch)
 
 
-def test_another_form_of_what_is_kept_is_as_good_as_another_cluster(server: DrivenApiServer) -> None:
+def test_changed_projection_changes_cluster_identity(server: DrivenApiServer) -> None:
     """Its objects lack what is needed now: who went on from them would decide without it."""
     little = uid_of(server, RequiredFields())
     assert little.startswith("u-1/")
@@ -54,7 +54,7 @@ def test_another_form_of_what_is_kept_is_as_good_as_another_cluster(server: Driv
     assert len({little, uid_of(server, RequiredFields(images=True)), uid_of(server, EVERYTHING)}) == 3
 
 
-def test_a_cluster_that_does_not_answer_is_unavailable() -> None:
+def test_reports_cluster_without_answer_as_unavailable() -> None:
     with driven_api_server() as server:
         unreachable = cluster(server)
     with pytest.raises(ClusterUnavailable):
@@ -68,7 +68,7 @@ def test_a_cluster_that_does_not_answer_is_unavailable() -> None:
         pytest.param(EVERYTHING, (*BASE_RESOURCES, *SPREAD_RESOURCES), id="what spreading by default needs as well"),
     ],
 )
-def test_what_is_needed_is_listed_and_watched_for_half_a_minute(
+def test_lists_needed_resources_and_watches_for_half_a_minute(
     server: DrivenApiServer, needs: RequiredFields, resources: tuple[Resource, ...]
 ) -> None:
     watch = cluster(server, needs).watch({})
@@ -87,7 +87,7 @@ def test_what_is_needed_is_listed_and_watched_for_half_a_minute(
         watch.stop()
 
 
-def test_objects_come_as_they_are_kept(server: DrivenApiServer) -> None:
+def test_returns_projected_objects(server: DrivenApiServer) -> None:
     def node(version: str) -> dict[str, object]:
         return {
             "metadata": {"name": "n1", "resourceVersion": version, "labels": {"a": version}, "annotations": {}},
@@ -111,7 +111,7 @@ def test_objects_come_as_they_are_kept(server: DrivenApiServer) -> None:
     assert nodes == [Listed((kept("4"),), "5"), Added(kept("6"), "6")]
 
 
-def test_a_predecessors_positions_are_resumed_until_its_list_is_old(server: DrivenApiServer) -> None:
+def test_resumes_predecessors_positions_until_its_list_is_old(server: DrivenApiServer) -> None:
     clock = HandDrivenClock()
     now = clock()
     positions = {resource.name: Position("7", now, now - 60) for resource in BASE_RESOURCES}

@@ -39,7 +39,7 @@ class Answering(NodeCache):
         return self._answer.policy
 
 
-def test_cache_mode_decides_on_the_cache() -> None:
+def test_cache_mode_decides_on_cache() -> None:
     snapshots = Answering(Snapshot.of([labelled("n1", "1")]))
     found = read_candidates(body_of(cache_mode(["n1", "n2", "n1"])), snapshots)
     assert isinstance(found, Candidates)
@@ -49,7 +49,7 @@ def test_cache_mode_decides_on_the_cache() -> None:
     assert snapshots.asked == 1
 
 
-def test_full_mode_decides_on_the_request_and_keeps_its_objects() -> None:
+def test_full_mode_decides_on_request_and_keeps_its_objects() -> None:
     snapshots = Answering(CacheUnavailable("not to be asked"))
     obj = labelled_object("n1", "1")
     found = read_candidates(body_of(full_mode([obj])), snapshots)
@@ -59,7 +59,7 @@ def test_full_mode_decides_on_the_request_and_keeps_its_objects() -> None:
     assert snapshots.asked == 0
 
 
-def test_last_of_objects_with_one_name_counts_and_is_echoed() -> None:
+def test_last_object_of_a_name_counts_and_is_returned() -> None:
     first, second = labelled_object("n1", "1"), labelled_object("n1", "2")
     found = read_candidates(body_of(full_mode([first, second])), Answering(CacheUnavailable("")))
     assert isinstance(found, Candidates)
@@ -67,19 +67,19 @@ def test_last_of_objects_with_one_name_counts_and_is_echoed() -> None:
     assert found.snapshot.nodes["n1"].labels == labelled("n1", "2").labels
 
 
-def test_names_count_where_a_request_has_names_and_objects() -> None:
+def test_prefers_names_when_request_has_names_and_objects() -> None:
     request = full_mode([labelled_object("n1", "1")]) | {"NodeNames": ["n2"]}
     found = read_candidates(body_of(request), Answering(Snapshot.of([])))
     assert isinstance(found, Candidates)
     assert list(found.names) == ["n2"]
 
 
-def test_a_cache_that_cannot_be_read_is_a_failure_that_names_the_pod() -> None:
+def test_names_pod_in_failure_when_cache_is_unreadable() -> None:
     found = read_candidates(body_of(cache_mode(["n1"])), Answering(CacheUnavailable("cause; remedy")))
     assert found == Failure(FailureOutcome.CACHE_UNAVAILABLE, "cause; remedy", "ml/train-0")
 
 
-def test_the_cache_is_not_read_for_a_request_that_is_refused() -> None:
+def test_does_not_read_cache_for_rejected_request() -> None:
     snapshots = Answering(Snapshot.of([]))
     for request in ({}, cache_mode(["n1"]) | {"Pod": None}, cache_mode(["n1"]) | {"NodeNames": [1]}):
         assert isinstance(read_candidates(body_of(request), snapshots), Failure)
@@ -96,7 +96,7 @@ def test_an_empty_list_needs_no_cache(request_body: dict[str, object]) -> None:
 
 
 # ----------------------------------------------------------------------------- full mode, for what is counted
-def test_full_mode_takes_the_pods_of_the_cache_where_the_pod_asks_for_what_is_counted() -> None:
+def test_full_mode_reads_pods_from_cache_when_pod_requests_counted_resource() -> None:
     """The request has nodes without their pods: what they hold would be free otherwise."""
     holding = asking("holds", "n1", licence="3")
     cached = Snapshot.of([counted_node("n1", "9"), counted_node("other", "9")], [holding])
@@ -110,7 +110,7 @@ def test_full_mode_takes_the_pods_of_the_cache_where_the_pod_asks_for_what_is_co
     assert {name: status.message for name, status in rejected.items()} == {"n1": "Insufficient example.com/licence"}
 
 
-def test_full_mode_needs_no_cache_for_a_pod_that_asks_for_nothing_counted() -> None:
+def test_full_mode_needs_no_cache_without_counted_request() -> None:
     cache = Answering(CacheUnavailable("not to be asked"), configuration())
     assert isinstance(read_candidates(body_of(full_mode([counted_node_object()], asking_object())), cache), Candidates)
     assert cache.asked == 0
@@ -123,9 +123,7 @@ def test_full_mode_needs_no_cache_for_a_pod_that_asks_for_nothing_counted() -> N
         pytest.param(WhenStale.PASS, ["n1"], id="pass: bind counts all the same"),
     ],
 )
-def test_full_mode_without_a_cache_answers_as_the_configuration_says(
-    when_stale: WhenStale, names: list[str] | None
-) -> None:
+def test_full_mode_without_cache_answers_as_configured(when_stale: WhenStale, names: list[str] | None) -> None:
     cache = Answering(CacheUnavailable("cause; remedy", when_stale), configuration())
     request = full_mode([counted_node_object("n1", "4")], asking_object("asks", licence="4"))
     found = read_candidates(body_of(request), cache)

@@ -11,7 +11,7 @@ from tests.fakes.verbs import Verbs
 PROFILE = {"profile": "full", "unresolvable": "as-plugins-say"}
 
 
-def test_answers_each_rejected_node_in_one_map() -> None:
+def test_puts_each_rejected_node_into_one_map() -> None:
     verbs = Verbs([], configuration=BerthConfiguration.model_validate(PROFILE))
     cordoned, fits = node_with("cordoned", unschedulable=True), node_with("fits")
     small = node_with("small", allocatable={"cpu": "4", "memory": "8Gi", "pods": "0"})

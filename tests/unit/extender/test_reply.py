@@ -14,7 +14,7 @@ from tests.fakes.verbs import Verbs
 
 
 @pytest.mark.parametrize("outcome", FailureOutcome)
-def test_verbs_with_an_error_field_fail_with_status_200(outcome: FailureOutcome) -> None:
+def test_verbs_with_error_field_fail_with_status_200(outcome: FailureOutcome) -> None:
     failure = Failure(outcome, "the reason", "ml/p")
     assert (bind.failed(failure).status, bind.failed(failure).body) == (200, b'{"Error":"the reason"}')
     assert filter.failed(failure).status == 200
@@ -32,7 +32,7 @@ def test_verbs_with_an_error_field_fail_with_status_200(outcome: FailureOutcome)
         (FailureOutcome.INTERNAL, 500),
     ],
 )
-def test_verbs_without_an_error_field_fail_by_status(outcome: FailureOutcome, status: int) -> None:
+def test_verbs_without_error_field_fail_by_status(outcome: FailureOutcome, status: int) -> None:
     for failed in (prioritize.failed, preempt.failed):
         reply = failed(Failure(outcome, "the reason", "ml/p"))
         assert (reply.status, reply.outcome, reply.pod, reply.detail) == (status, outcome, "ml/p", "the reason")
@@ -55,7 +55,7 @@ def test_verbs_without_an_error_field_fail_by_status(outcome: FailureOutcome, st
         ("preempt", victims_by_uid({}), PreemptOutcome.NO_CANDIDATES, "0 of 0 nodes with victims"),
     ],
 )
-def test_a_decision_is_logged_with_its_outcome_and_what_happened(
+def test_logs_decision_with_outcome_and_summary(
     verb: str, request_body: object, outcome: str, detail: str, log_lines: LogLines
 ) -> None:
     verbs = Verbs([labelled("n10", "10"), labelled("n20", "20"), node("plain")])

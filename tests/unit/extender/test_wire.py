@@ -9,16 +9,16 @@ from berth.extender.wire import MAX_BODY_BYTES, decode_object, folded, pod_named
 
 
 @pytest.mark.parametrize("body", ['{"A": 1}', b'{"A": 1}', ' \n{"a":1}\n'])
-def test_text_and_bytes_are_read_alike(body: str | bytes) -> None:
+def test_reads_text_and_bytes_alike(body: str | bytes) -> None:
     assert decode_object(body) == {"a": 1}
 
 
-def test_keys_are_folded_and_values_are_not() -> None:
+def test_folds_keys_and_keeps_values() -> None:
     assert decode_object('{"NodeNames": ["N1"], "POD": {"Name": "P"}}') == {"nodenames": ["N1"], "pod": {"Name": "P"}}
 
 
 @pytest.mark.parametrize("key", ["NodeNames", "nodenames", "NODENAMES", "nodeName\u017f"])
-def test_keys_match_as_encoding_json_matches_them(key: str) -> None:
+def test_matches_keys_like_encoding_json(key: str) -> None:
     assert list(folded({key: None})) == ["nodenames"]
 
 
@@ -26,7 +26,7 @@ def test_last_of_keys_that_differ_in_case_counts() -> None:
     assert decode_object('{"pod": 1, "Pod": 2}') == {"pod": 2}
 
 
-def test_the_limit_is_exact() -> None:
+def test_size_limit_is_exact() -> None:
     body = '{"a":"' + "x" * (MAX_BODY_BYTES - 8) + '"}'
     assert len(body) == MAX_BODY_BYTES
     assert isinstance(decode_object(body), dict)
@@ -44,5 +44,5 @@ def test_the_limit_is_exact() -> None:
         pytest.param("", "", id="no body"),
     ],
 )
-def test_the_pod_of_a_request_that_could_not_be_answered_is_named(body: str, named: str) -> None:
+def test_names_pod_of_failed_request(body: str, named: str) -> None:
     assert pod_named_in(body) == named

@@ -65,7 +65,9 @@ def valid(serial: str) -> dict[str, object]:
         ),
     ],
 )
-def test_it_does_not_start_without_a_record(load_function: Load, variables: Mapping[str, str], message: str) -> None:
+def test_does_not_start_without_credential_record(
+    load_function: Load, variables: Mapping[str, str], message: str
+) -> None:
     with pytest.raises(SettingsInvalid, match=message):
         load_function("authorizer", variables)
 
@@ -74,17 +76,17 @@ def test_it_does_not_start_without_a_record(load_function: Load, variables: Mapp
     "variables",
     [BASIC, {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "absent"}],
 )
-def test_starting_reads_nothing(load_function: Load, account: boto3.Session, variables: Mapping[str, str]) -> None:
+def test_reads_nothing_at_start(load_function: Load, account: boto3.Session, variables: Mapping[str, str]) -> None:
     load_function("authorizer", variables)
 
 
-def test_basic_by_the_secret(load_function: Load, secret: str) -> None:
+def test_authorizes_basic_credentials_by_secret(load_function: Load, secret: str) -> None:
     handler = load_function("authorizer", BASIC)
     assert handler(basic_event(basic("berth", "hunter2")), None) == {"isAuthorized": True}
     assert handler(basic_event(basic("berth", "hunter3")), None) == {"isAuthorized": False}
 
 
-def test_mutual_tls_by_the_parameter(load_function: Load, account: boto3.Session) -> None:
+def test_authorizes_certificates_by_parameter(load_function: Load, account: boto3.Session) -> None:
     account.client("ssm").put_parameter(Name="the-allow-list", Value="1f", Type="String", Overwrite=True)
     handler = load_function(
         "authorizer", {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "the-allow-list"}
@@ -93,12 +95,12 @@ def test_mutual_tls_by_the_parameter(load_function: Load, account: boto3.Session
     assert handler(valid("2a"), None) == {"isAuthorized": False}
 
 
-def test_mutual_tls_by_a_file(by_file: Callable[..., Any]) -> None:
+def test_authorizes_certificates_by_file(by_file: Callable[..., Any]) -> None:
     assert by_file(valid("1f"), None) == {"isAuthorized": True}
     assert by_file(valid("2a"), None) == {"isAuthorized": False}
 
 
-def test_without_its_secret_everybody_is_denied_and_it_is_counted(
+def test_denies_and_counts_every_call_without_secret(
     load_function: Load, account: boto3.Session, log_lines: LogLines, capsys: pytest.CaptureFixture[str]
 ) -> None:
     handler = load_function("authorizer", BASIC)
@@ -109,9 +111,7 @@ def test_without_its_secret_everybody_is_denied_and_it_is_counted(
     assert '"outcome":"failure-record-unavailable"' in capsys.readouterr().out
 
 
-def test_a_call_is_told_by_its_outcome_and_a_certificate_by_its_serial(
-    by_file: Callable[..., Any], log_lines: LogLines
-) -> None:
+def test_logs_outcome_and_certificate_serial(by_file: Callable[..., Any], log_lines: LogLines) -> None:
     by_file(valid("1f"), None)
     by_file(valid("2a"), None)
     assert [(line["level"], line["outcome"], line["detail"]) for line in log_lines.all()] == [
@@ -121,7 +121,7 @@ def test_a_call_is_told_by_its_outcome_and_a_certificate_by_its_serial(
 
 
 @pytest.mark.parametrize("stored", [SECRET, SECRET[:-1], '"hunter2"'])
-def test_no_credential_is_in_any_log(
+def test_logs_no_credential(
     load_function: Load, account: boto3.Session, log_lines: LogLines, capsys: pytest.CaptureFixture[str], stored: str
 ) -> None:
     client = account.client("secretsmanager")
@@ -147,19 +147,19 @@ class Failing(Authorizer):
         raise ValueError("hunter2")
 
 
-def test_what_nobody_foresaw_is_a_denial_and_is_told_without_its_message(log_lines: LogLines) -> None:
+def test_denies_on_unexpected_exception_without_logging_its_message(log_lines: LogLines) -> None:
     assert AuthorizerEndpoint(Failing()).handle(basic_event("x")) == {"isAuthorized": False}
     [line] = log_lines.all()
     assert (line["outcome"], line["detail"]) == ("failure-internal", "ValueError")
     assert "hunter2" not in log_lines.stream.getvalue()
 
 
-def test_a_warm_up_event_authorizes_nobody(load_function: Load, secret: str, log_lines: LogLines) -> None:
+def test_warm_up_event_authorizes_no_caller(load_function: Load, secret: str, log_lines: LogLines) -> None:
     handler = load_function("authorizer", BASIC)
     assert handler(WARM_UP_EVENT, None) == {"isAuthorized": False}
     assert log_lines.all() == []
 
 
-def test_a_warm_up_that_fails_is_told_when_there_is_somebody_to_deny(log_lines: LogLines) -> None:
+def test_failed_warm_up_logs_nothing(log_lines: LogLines) -> None:
     assert AuthorizerEndpoint(Failing()).handle(WARM_UP_EVENT) == {"isAuthorized": False}
     assert log_lines.all() == []

@@ -15,7 +15,7 @@ from tests.fakes.verbs import call
 Load = Callable[..., Callable[..., Any]]
 
 
-def test_a_kubeconfig_that_cannot_be_read_is_an_error_and_is_read_again(
+def test_reports_unreadable_kubeconfig_and_reads_it_again(
     load_function: Load, tmp_path: Path, log_lines: LogLines
 ) -> None:
     path = tmp_path / "kubeconfig"
@@ -32,7 +32,7 @@ def test_a_kubeconfig_that_cannot_be_read_is_an_error_and_is_read_again(
         assert kubernetes.node_of("train-0") == "n10"
 
 
-def test_an_api_server_that_is_away_is_an_error_that_says_what_to_check(load_function: Load, tmp_path: Path) -> None:
+def test_error_names_remedy_when_api_server_is_unreachable(load_function: Load, tmp_path: Path) -> None:
     with verified_kubernetes() as gone:
         kubeconfig = kubeconfig_for(gone.host, tmp_path, gone.authority)
     handler = load_function("bind", {"BERTH_KUBECONFIG": str(kubeconfig)})

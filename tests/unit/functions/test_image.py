@@ -62,7 +62,7 @@ def recorded(*handlers: Path) -> set[tuple[Path, str]]:
     return {(Path(handler), asked) for handler, _, asked in (line.partition(" ") for line in lines)}
 
 
-def test_importing_a_handler_asks_for_nothing_that_is_different_each_time() -> None:
+def test_handler_imports_read_no_varying_values() -> None:
     asked = recorded(*sorted(PROJECT.glob("functions/*/app.py")))
     assert {each for each in asked if each[1] not in EXCEPTIONS} == set()
 
@@ -82,7 +82,7 @@ def test_importing_a_handler_asks_for_nothing_that_is_different_each_time() -> N
         ),
     ],
 )
-def test_it_would_be_seen(tmp_path: Path, line: str, seen: str) -> None:
+def test_detects_varying_values(tmp_path: Path, line: str, seen: str) -> None:
     handler = tmp_path / "app.py"
     handler.write_text(line)
     names = {what.partition(" ")[2] for _, what in recorded(handler)}
@@ -114,7 +114,7 @@ def credentials_endpoint() -> Iterator[str]:
         thread.join()
 
 
-def test_credentials_in_the_image_are_renewed_when_they_are_old(credentials_endpoint: str) -> None:
+def test_renews_old_credentials_of_image(credentials_endpoint: str) -> None:
     """By wall time, before each call that they sign: an image is restored after they have expired."""
     program = """
 import datetime, importlib.util, sys

@@ -17,38 +17,36 @@ VERBS = ["filter", "filter_onlyone", "prioritize"]
 
 
 @pytest.mark.parametrize("name", ["filter", "filter_onlyone", "prioritize", "preempt", "healthz"])
-def test_it_starts_without_its_table(load_function: Load, name: str) -> None:
+def test_starts_without_its_table(load_function: Load, name: str) -> None:
     load_function(name, {"BERTH_CACHE_TABLE": "absent"})
 
 
 @pytest.mark.parametrize("name", ["bind", "watcher"])
-def test_it_starts_without_its_cluster(load_function: Load, name: str) -> None:
+def test_starts_without_its_cluster(load_function: Load, name: str) -> None:
     load_function(name, {"BERTH_KUBECONFIG": "/absent/kubeconfig"})
 
 
 @pytest.mark.parametrize("name", ["filter", "filter_onlyone", "prioritize", "preempt", "healthz"])
-def test_it_does_not_start_without_the_tables_name(load_function: Load, name: str) -> None:
+def test_does_not_start_without_table_name(load_function: Load, name: str) -> None:
     with pytest.raises(SettingsInvalid, match="BERTH_CACHE_TABLE"):
         load_function(name, {"BERTH_CACHE_TABLE": ""})
 
 
 @pytest.mark.parametrize("name", ["bind", "watcher"])
-def test_it_does_not_start_without_a_cluster(load_function: Load, name: str) -> None:
+def test_does_not_start_without_cluster_settings(load_function: Load, name: str) -> None:
     with pytest.raises(SettingsInvalid, match="BERTH_KUBECONFIG_SECRET"):
         load_function(name, {})
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_it_starts_with_a_configuration_that_is_wrong_and_says_so_when_it_is_asked(
-    load_function: Load, name: str
-) -> None:
+def test_starts_with_invalid_configuration_and_reports_it_on_calls(load_function: Load, name: str) -> None:
     handler = load_function(name, {"BERTH_CONFIGURATION": '{"profile": "labels"}'})
     answer = handler(http_event(body_of(cache_mode(["n10"])), f"POST /scheduler/{name}"), None)
     assert "BERTH_CONFIGURATION: profile: Input should be 'label-priority'" in answer["body"]
 
 
 @pytest.mark.parametrize("name", VERBS)
-def test_the_configuration_decides(load_function: Load, name: str) -> None:
+def test_uses_configured_plugin_arguments(load_function: Load, name: str) -> None:
     document = '{"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "kubernetes.io/hostname"}}]}'
     cache = load_function(name, {"BERTH_CONFIGURATION": document}).__globals__["cache"]
     [plugin] = cache.policy().profile.filters
@@ -56,7 +54,7 @@ def test_the_configuration_decides(load_function: Load, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*VERBS, "preempt"])
-def test_a_warm_up_event_brings_the_snapshot_up_to_date_and_answers_nobody(load_function: Load, name: str) -> None:
+def test_warm_up_event_refreshes_snapshot_without_answer(load_function: Load, name: str) -> None:
     handler = load_function(name, {})
     cache = handler.__globals__["cache"]
     assert cache._reader.version == 0

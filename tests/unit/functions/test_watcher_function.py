@@ -40,7 +40,7 @@ def dump(directory: Path, *nodes: dict[str, object]) -> Path:
     return path
 
 
-def test_it_publishes_what_there_is_and_hands_over(
+def test_publishes_cluster_and_hands_over(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:
     path = dump(tmp_path, {"name": "n1"}, {"name": "n2"})
@@ -67,7 +67,7 @@ def published(table: DynamoDBCacheTable) -> Pointer:
     return head.pointer
 
 
-def test_it_tells_when_it_became_the_leader(
+def test_logs_when_it_became_leader(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:
     path = dump(tmp_path, {"name": "n1"})
@@ -76,7 +76,7 @@ def test_it_tells_when_it_became_the_leader(
     assert any("became leader in epoch 0" in str(line["message"]) for line in log_lines.all())
 
 
-def test_it_counts_what_it_publishes_and_that_it_leads(
+def test_emits_metrics_of_publications_and_leadership(
     load_function: Load,
     table: DynamoDBCacheTable,
     tmp_path: Path,
@@ -95,7 +95,7 @@ def test_it_counts_what_it_publishes_and_that_it_leads(
     assert 0 <= values["PublishedAge"][0] < SECONDS
 
 
-def test_what_it_published_last_is_counted_before_it_ends(
+def test_emits_metrics_of_last_publication_before_it_ends(
     load_function: Load,
     table: DynamoDBCacheTable,
     tmp_path: Path,
@@ -113,7 +113,7 @@ def test_what_it_published_last_is_counted_before_it_ends(
     assert sum(counted) == done["publications"] > 1
 
 
-def test_a_cluster_that_cannot_be_read_is_an_outcome_and_a_warning(
+def test_reports_unreadable_cluster_as_outcome_and_warning(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:
     path = tmp_path / "absent.yaml"
@@ -133,7 +133,7 @@ def test_a_cluster_that_cannot_be_read_is_an_outcome_and_a_warning(
     assert head.pointer is None
 
 
-def test_a_kubeconfig_that_cannot_be_read_is_an_outcome_too(
+def test_reports_unreadable_kubeconfig_as_outcome(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path
 ) -> None:
     path = tmp_path / "absent"
@@ -141,7 +141,7 @@ def test_a_kubeconfig_that_cannot_be_read_is_an_outcome_too(
     assert handler(EVENT, LocalLambdaContext(SECONDS))["outcome"] == "failure-cluster-unavailable"
 
 
-def test_a_table_that_is_not_there_is_an_outcome_too(load_function: Load, tmp_path: Path) -> None:
+def test_reports_missing_table_as_outcome(load_function: Load, tmp_path: Path) -> None:
     path = dump(tmp_path, {"name": "n1"})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": "absent", "BERTH_CLUSTER_DUMP": str(path)})
     answer = handler(EVENT, LocalLambdaContext(SECONDS))
@@ -149,7 +149,7 @@ def test_a_table_that_is_not_there_is_an_outcome_too(load_function: Load, tmp_pa
     assert "the table does not exist; deploy the stack, or set BERTH_CACHE_TABLE" in answer["reason"]
 
 
-def test_nodes_that_could_not_be_read_are_told(
+def test_reports_unreadable_nodes(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:
     """Nobody would miss them otherwise: a node without a name is in no answer."""
@@ -162,7 +162,7 @@ def test_nodes_that_could_not_be_read_are_told(
 
 
 @pytest.mark.parametrize("event", [None, {}, [], "x", {"source": "someone else"}, {"mode": "always"}])
-def test_any_other_event_is_a_start_by_the_schedule(
+def test_treats_any_other_event_as_scheduled_start(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, event: object
 ) -> None:
     path = dump(tmp_path, {"name": "n1"})

@@ -9,7 +9,7 @@ import pytest
 from berth.lease.config import LeaderElectionConfig, LeaderElectionConfigInvalid
 
 
-def test_the_defaults_are_those_of_the_core_components() -> None:
+def test_defaults_equal_kubernetes_core_components() -> None:
     assert LeaderElectionConfig() == LeaderElectionConfig(
         lease_duration=15, renew_deadline=10, retry_period=2, leader_elect=True
     )
@@ -46,7 +46,7 @@ def test_the_defaults_are_those_of_the_core_components() -> None:
         ),
     ],
 )
-def test_what_cannot_work_is_refused(durations: tuple[float, float, float], message: str) -> None:
+def test_rejects_invalid_durations(durations: tuple[float, float, float], message: str) -> None:
     with pytest.raises(LeaderElectionConfigInvalid) as refused:
         LeaderElectionConfig(*durations)
     assert str(refused.value) == message
@@ -60,5 +60,5 @@ def test_what_cannot_work_is_refused(durations: tuple[float, float, float], mess
         pytest.param((1, 0.5, 0.1), id="the shortest lease"),
     ],
 )
-def test_what_just_works_is_accepted(durations: tuple[float, float, float]) -> None:
+def test_accepts_smallest_valid_durations(durations: tuple[float, float, float]) -> None:
     assert LeaderElectionConfig(*durations).lease_duration == durations[0]

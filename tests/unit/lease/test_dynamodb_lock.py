@@ -75,7 +75,7 @@ def lock(client: DynamoDBClient) -> DynamoDBLeaseLock:
     return DynamoDBLeaseLock(client, "table", lambda: next(ids))
 
 
-def test_a_get_is_consistent(lock: LeaseLock, dynamodb: Stubber) -> None:
+def test_get_is_strongly_consistent(lock: LeaseLock, dynamodb: Stubber) -> None:
     dynamodb.add_response("get_item", {}, {"TableName": "table", "Key": HEAD_KEY, "ConsistentRead": True})
     assert lock.get() is None
 
@@ -106,7 +106,7 @@ def test_a_get_is_consistent(lock: LeaseLock, dynamodb: Stubber) -> None:
         ),
     ],
 )
-def test_a_write_is_one_conditional_update(
+def test_write_is_one_conditional_update(
     lock: LeaseLock,
     dynamodb: Stubber,
     write: Callable[[LeaseLock], object],
@@ -127,7 +127,7 @@ def test_a_write_is_one_conditional_update(
     assert isinstance(write(lock), Written)
 
 
-def test_a_renewal_for_a_publication_is_conditional_on_the_whole_fence() -> None:
+def test_renewal_with_publication_is_conditional_on_whole_fence() -> None:
     renewed = fenced_update(Fence("alpha", 4, "uid-1", 9), renew_time=AT + 0.5, nonce="n")
     assert renewed.condition == (
         "#resourceVersion = :seen AND #uid = :uid "
@@ -169,14 +169,14 @@ def test_a_renewal_for_a_publication_is_conditional_on_the_whole_fence() -> None
         pytest.param("UpdateItem", lambda lock: lock.update(SEEN, SPEC), id="update"),
     ],
 )
-def test_an_error_names_cause_and_remedy(
+def test_error_names_cause_and_remedy(
     lock: LeaseLock, dynamodb: Stubber, operation: str, call: Callable[[LeaseLock], object], code: str, reason: str
 ) -> None:
     dynamodb.add_client_error("get_item" if operation == "GetItem" else "update_item", code, "told")
     assert call(lock) == Unavailable(f"node cache table table: {reason.format(operation)} ({code})")
 
 
-def test_a_missing_table_is_not_a_missing_item() -> None:
+def test_missing_table_differs_from_missing_item() -> None:
     lock = DynamoDBLeaseLock(moto_client(), "no-such-table")
     for answer in (lock.get(), lock.create(SPEC), lock.update(SEEN, SPEC)):
         assert isinstance(answer, Unavailable)
@@ -201,7 +201,7 @@ class TestBotocoresRetry:
             pytest.param(replace(SPEC, holder_identity="", lease_duration_seconds=1), id="release"),
         ],
     )
-    def test_an_update_that_meets_its_own_trace_is_written(self, store: MotoStore, spec: LeaseSpec) -> None:
+    def test_update_succeeds_when_item_has_its_own_nonce(self, store: MotoStore, spec: LeaseSpec) -> None:
         lock = store.lock()
         seen = lock.create(SPEC)
         assert isinstance(seen, Written)
@@ -211,14 +211,14 @@ class TestBotocoresRetry:
         assert (written.lease.spec, written.lease.resource_version) == (spec, 2)
         assert lock.get() == written.lease
 
-    def test_a_create_that_meets_its_own_trace_is_written(self, store: MotoStore) -> None:
+    def test_create_succeeds_when_item_has_its_own_nonce(self, store: MotoStore) -> None:
         lock = store.lock()
         lock.faults.plan(Fault.LOST)
         written = lock.create(SPEC)
         assert isinstance(written, Written)
         assert lock.get() == written.lease
 
-    def test_one_that_meets_anothers_is_not(self, store: MotoStore) -> None:
+    def test_write_fails_when_item_has_another_nonce(self, store: MotoStore) -> None:
         """The attempt did not arrive before another's write."""
         lock = store.lock()
         seen = lock.create(SPEC)
@@ -228,9 +228,7 @@ class TestBotocoresRetry:
         lock.faults.plan(Fault.UNREACHABLE)
         assert lock.update(seen.lease, SPEC) == Conflict(winner.lease)
 
-    def test_one_that_was_followed_by_anothers_write_is_not(
-        self, store: MotoStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_write_fails_when_another_write_followed(self, store: MotoStore, monkeypatch: pytest.MonkeyPatch) -> None:
         """What stands there, and in which version, is no more this writer's to say."""
         lock, other = store.lock(), store.lock()
 

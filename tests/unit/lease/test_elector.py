@@ -18,7 +18,7 @@ def store() -> InMemoryStore:
     return InMemoryStore()
 
 
-def test_an_empty_identity_is_refused(store: InMemoryStore) -> None:
+def test_rejects_empty_identity(store: InMemoryStore) -> None:
     with pytest.raises(ValueError, match="identity must not be empty"):
         Contender(store, "")
 
@@ -29,7 +29,7 @@ def test_an_empty_identity_is_refused(store: InMemoryStore) -> None:
     [(None, ElectionOutcome.HELD), (Fault.THROTTLED, ElectionOutcome.UNAVAILABLE)],
     ids=["held", "unavailable"],
 )
-def test_a_candidate_tries_again_after_the_retry_period_with_jitter(
+def test_candidate_retries_after_retry_period_with_jitter(
     store: InMemoryStore, random: float, wait: float, fault: Fault | None, outcome: ElectionOutcome
 ) -> None:
     store.put(stored_lease("alpha"))
@@ -40,7 +40,7 @@ def test_a_candidate_tries_again_after_the_retry_period_with_jitter(
     assert step.again_in == pytest.approx(wait)
 
 
-def test_the_loser_of_a_race_tries_again_with_jitter(store: InMemoryStore) -> None:
+def test_loser_of_race_retries_with_jitter(store: InMemoryStore) -> None:
     alpha, beta = Contender(store, "alpha", random=lambda: 0.5), Contender(store, "beta")
     alpha.lock.before_next("create", beta.step)
     step = alpha.elector.step()
@@ -59,13 +59,13 @@ def test_the_loser_of_a_race_tries_again_with_jitter(store: InMemoryStore) -> No
         pytest.param(-16, 4.4, id="overdue for longer than a lease"),
     ],
 )
-def test_a_candidate_looks_closely_when_a_release_is_near(store: InMemoryStore, ahead: float, wait: float) -> None:
+def test_candidate_polls_faster_near_announced_release(store: InMemoryStore, ahead: float, wait: float) -> None:
     store.put(stored_lease("alpha", handover_at=AT + ahead))
     beta = Contender(store, "beta", random=lambda: 1.0)
     assert beta.elector.step().again_in == pytest.approx(wait, abs=1e-5)
 
 
-def test_a_step_that_is_not_due_calls_nothing(store: InMemoryStore) -> None:
+def test_step_before_its_time_calls_nothing(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
     alpha.lead()
     alpha.calls()
@@ -75,7 +75,7 @@ def test_a_step_that_is_not_due_calls_nothing(store: InMemoryStore) -> None:
     assert alpha.calls() == []
 
 
-def test_a_step_a_hair_early_is_on_time(store: InMemoryStore) -> None:
+def test_step_that_is_early_by_rounding_is_on_time(store: InMemoryStore) -> None:
     """The sum of a large time and a small one is not exact: the caller did wait as long as it was told to."""
     store.put(stored_lease("alpha"))
     beta = Contender(store, "beta", random=lambda: 0.1)
@@ -83,7 +83,7 @@ def test_a_step_a_hair_early_is_on_time(store: InMemoryStore) -> None:
     assert beta.step() is ElectionOutcome.HELD
 
 
-def test_a_frozen_candidates_next_step_is_due_by_the_wall_clock(store: InMemoryStore) -> None:
+def test_frozen_candidates_next_step_is_due_by_wall_clock(store: InMemoryStore) -> None:
     store.put(stored_lease("alpha"))
     beta = Contender(store, "beta")
     beta.step()
@@ -91,7 +91,7 @@ def test_a_frozen_candidates_next_step_is_due_by_the_wall_clock(store: InMemoryS
     assert beta.step() is ElectionOutcome.HELD
 
 
-def test_each_holder_is_reported_once(store: InMemoryStore) -> None:
+def test_reports_each_holder_once(store: InMemoryStore) -> None:
     gamma = Contender(store, "gamma")
     for identity in ("alpha", "alpha", "beta", "", "beta"):
         store.put(stored_lease(identity, renew_time=gamma.clock.wall()) if identity else stored_lease("delta"))
@@ -101,14 +101,14 @@ def test_each_holder_is_reported_once(store: InMemoryStore) -> None:
     assert gamma.elector.leader == "beta"
 
 
-def test_a_race_that_was_lost_names_the_winner_at_once(store: InMemoryStore) -> None:
+def test_lost_race_names_winner_immediately(store: InMemoryStore) -> None:
     alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
     alpha.lock.before_next("create", beta.step)
     alpha.step()
     assert alpha.events == [("leader", "beta")]
 
 
-def test_what_became_of_whom_is_said_for_the_log(store: InMemoryStore) -> None:
+def test_describes_outcome_for_log(store: InMemoryStore) -> None:
     store.put(stored_lease("alpha", lease_transitions=4))
     said: list[BecameLeader] = []
     clock = EnvironmentClock()
@@ -123,11 +123,11 @@ def test_what_became_of_whom_is_said_for_the_log(store: InMemoryStore) -> None:
     assert step.detail == str(said[0])
 
 
-def test_the_first_leader_followed_nobody(store: InMemoryStore) -> None:
+def test_first_leader_has_no_predecessor(store: InMemoryStore) -> None:
     assert "alpha became leader in epoch 0, having waited 0.0 s" in Contender(store, "alpha").elector.step().detail
 
 
-def test_callbacks_find_the_elector_in_its_new_state(store: InMemoryStore) -> None:
+def test_callbacks_see_new_state_of_elector(store: InMemoryStore) -> None:
     fences: list[bool] = []
     elector = LeaderElector(
         store.lock(),
@@ -146,7 +146,7 @@ def test_callbacks_find_the_elector_in_its_new_state(store: InMemoryStore) -> No
     assert fences == [True, True, False, True]
 
 
-def test_a_callback_that_fails_leaves_a_leader_that_can_be_released(store: InMemoryStore) -> None:
+def test_leader_can_release_after_failed_callback(store: InMemoryStore) -> None:
     def fail(_: BecameLeader) -> None:
         raise RuntimeError("no")
 
@@ -159,7 +159,7 @@ def test_a_callback_that_fails_leaves_a_leader_that_can_be_released(store: InMem
     assert elector.release() == "released"
 
 
-def test_the_announced_hand_over_counts_down_while_it_leads(store: InMemoryStore) -> None:
+def test_announced_handover_counts_down_while_leading(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha", handover=Handover(at=AT + 60))
     assert alpha.elector.handover_in == float("inf")
     alpha.lead()
@@ -176,13 +176,13 @@ class TestElectionOff:
 
     CONFIG = LeaderElectionConfig(leader_elect=False)
 
-    def test_it_leads_at_once_whoever_holds_the_record(self, store: InMemoryStore) -> None:
+    def test_leads_immediately_despite_other_holder(self, store: InMemoryStore) -> None:
         store.put(stored_lease("bing", lease_transitions=4))
         alpha = Contender(store, "alpha", config=self.CONFIG)
         assert alpha.step() is ElectionOutcome.BECAME_LEADER
         assert holder(store) == ("alpha", 5)
 
-    def test_no_deadline_ends_it(self, store: InMemoryStore) -> None:
+    def test_has_no_renewal_deadline(self, store: InMemoryStore) -> None:
         alpha = Contender(store, "alpha", config=self.CONFIG)
         alpha.lead()
         alpha.faults.always = Fault.UNREACHABLE
@@ -193,7 +193,7 @@ class TestElectionOff:
         alpha.faults.always = None
         assert alpha.publish() is True
 
-    def test_a_second_one_deposes_it_and_it_does_not_fight(self, store: InMemoryStore) -> None:
+    def test_does_not_take_lease_back_from_second_process(self, store: InMemoryStore) -> None:
         alpha = Contender(store, "alpha", config=self.CONFIG)
         alpha.lead()
         Contender(store, "beta", config=self.CONFIG).lead()

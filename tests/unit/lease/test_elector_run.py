@@ -33,7 +33,7 @@ def waiting(contender: Contender, stop_after: int) -> Callable[[float], bool]:
     return wait
 
 
-def test_it_leads_until_it_is_told_to_stop_and_releases(store: InMemoryStore) -> None:
+def test_leads_until_stopped_and_releases(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
     assert run(alpha.elector, waiting(alpha, 50)).outcome is ElectionOutcome.RELEASED
     assert alpha.clock.wall() - AT == 100
@@ -41,7 +41,7 @@ def test_it_leads_until_it_is_told_to_stop_and_releases(store: InMemoryStore) ->
     assert alpha.calls() == ["get", "create", *["update"] * 49, "get", "update"]
 
 
-def test_it_takes_over_when_the_lease_has_run_out(store: InMemoryStore) -> None:
+def test_takes_over_expired_lease(store: InMemoryStore) -> None:
     store.put(stored_lease("bing"))
     alpha = Contender(store, "alpha")
     run(alpha.elector, waiting(alpha, 9))
@@ -49,21 +49,21 @@ def test_it_takes_over_when_the_lease_has_run_out(store: InMemoryStore) -> None:
     assert holder(store) == ("", 1)
 
 
-def test_it_hands_over_when_it_announced_to(store: InMemoryStore) -> None:
+def test_hands_over_at_announced_time(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha", handover=Handover(at=AT + 7))
     assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.RELEASED
     assert alpha.clock.wall() - AT == 7
     assert holder(store) == ("", 0)
 
 
-def test_it_ends_where_it_is_not_needed(store: InMemoryStore) -> None:
+def test_ends_when_not_needed(store: InMemoryStore) -> None:
     store.put(stored_lease("bing"))
     alpha = Contender(store, "alpha", handover=Handover(horizon=120))
     assert run(alpha.elector, waiting(alpha, -1)).outcome is ElectionOutcome.NOT_NEEDED
     assert alpha.calls() == ["get"]
 
 
-def test_it_ends_at_the_deadline_and_still_tries_to_release(store: InMemoryStore) -> None:
+def test_ends_at_deadline_and_tries_to_release(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
     alpha.lead()
     alpha.calls()
@@ -72,7 +72,7 @@ def test_it_ends_at_the_deadline_and_still_tries_to_release(store: InMemoryStore
     assert alpha.calls()[-2:] == ["get", "get"]
 
 
-def test_it_releases_when_the_work_fails(store: InMemoryStore) -> None:
+def test_releases_when_work_fails(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
 
     def fail(_: float) -> bool:
@@ -83,7 +83,7 @@ def test_it_releases_when_the_work_fails(store: InMemoryStore) -> None:
     assert holder(store) == ("", 0)
 
 
-def test_a_release_without_an_answer_is_repeated_once(store: InMemoryStore) -> None:
+def test_repeats_unanswered_release_once(store: InMemoryStore) -> None:
     alpha = Contender(store, "alpha")
     alpha.faults.plan(None, None, Fault.THROTTLED)
     run(alpha.elector, waiting(alpha, 1))
@@ -91,7 +91,7 @@ def test_a_release_without_an_answer_is_repeated_once(store: InMemoryStore) -> N
     assert holder(store) == ("", 0)
 
 
-def test_work_is_done_while_it_waits(store: InMemoryStore) -> None:
+def test_works_while_it_waits(store: InMemoryStore) -> None:
     """Publications come more often than renewals would: then there is none."""
     alpha = Contender(store, "alpha")
     published: list[bool] = []
@@ -106,7 +106,7 @@ def test_work_is_done_while_it_waits(store: InMemoryStore) -> None:
     assert alpha.calls() == ["get", "create", "get", "update"]
 
 
-def test_an_identity_is_used_once() -> None:
+def test_uses_identity_once() -> None:
     identities = {new_identity("watcher") for _ in range(100)}
     assert len(identities) == 100
     assert all(identity.startswith("watcher_") for identity in identities)

@@ -16,18 +16,18 @@ from tests.unit.lease.stores import stored_lease
     "number",
     [pytest.param(7, id="int"), pytest.param(7.0, id="float"), pytest.param(Decimal("7.000"), id="Decimal")],
 )
-def test_numbers_of_any_kind_are_read(number: object) -> None:
+def test_reads_numbers_of_any_type(number: object) -> None:
     names = ("leaseDurationSeconds", "acquireTime", "renewTime", "leaseTransitions", "resourceVersion", "handoverAt")
     lease = read_lease({**stored_lease("alpha"), **dict.fromkeys(names, number)})
     assert lease == Lease(LeaseSpec("alpha", 7, 7.0, 7.0, 7, 7.0), 7, "uid-1", "another's")
 
 
 @pytest.mark.parametrize("item", [{}, {"version": 7, "handoverAt": "x", "nonce": 0}], ids=["empty", "another's"])
-def test_an_item_without_a_record_is_nobodys(item: dict[str, object]) -> None:
+def test_item_without_record_has_no_holder(item: dict[str, object]) -> None:
     assert read_lease(item) == NO_RECORD
 
 
-def test_a_writer_without_nonces_is_understood() -> None:
+def test_reads_record_without_nonce() -> None:
     item = stored_lease("alpha")
     del item["nonce"]
     assert read_lease(item).nonce == ""
@@ -43,7 +43,7 @@ def test_a_writer_without_nonces_is_understood() -> None:
         pytest.param(True, "the head item's renewTime is True, not a number", id="a truth value"),
     ],
 )
-def test_an_attribute_that_is_malformed_is_named_with_the_remedy(value: object, message: str) -> None:
+def test_names_malformed_attribute_and_remedy(value: object, message: str) -> None:
     with pytest.raises(MalformedLease) as error:
         read_lease({**stored_lease("alpha"), "renewTime": value})
     assert str(error.value) == (
@@ -52,7 +52,7 @@ def test_an_attribute_that_is_malformed_is_named_with_the_remedy(value: object, 
     )
 
 
-def test_times_are_kept_to_the_microsecond() -> None:
+def test_keeps_times_to_the_microsecond() -> None:
     spec = LeaseSpec("alpha", 15, acquire_time=AT + 0.1234567, renew_time=1 / 3, lease_transitions=0)
     stored = as_stored(Lease(spec, 1, "uid", "nonce"))
     assert stored.spec.acquire_time == AT + 0.123457

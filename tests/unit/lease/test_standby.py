@@ -41,7 +41,7 @@ class Starts:
         return True
 
 
-def test_the_first_takes_the_place_at_once_and_the_next_is_not_needed() -> None:
+def test_first_standby_takes_lease_and_next_is_not_needed() -> None:
     starts = Starts()
     began = starts.clock.wall()
     assert starts.takes_place(starts.start())
@@ -49,7 +49,7 @@ def test_the_first_takes_the_place_at_once_and_the_next_is_not_needed() -> None:
     assert starts.clock.wall() == began
 
 
-def test_it_keeps_the_place_by_renewing() -> None:
+def test_keeps_lease_by_renewing() -> None:
     starts = Starts()
     first = starts.start()
     assert starts.takes_place(first)
@@ -57,7 +57,7 @@ def test_it_keeps_the_place_by_renewing() -> None:
     assert not starts.takes_place(starts.start())
 
 
-def test_a_place_that_was_left_is_taken_at_once() -> None:
+def test_takes_released_lease_immediately() -> None:
     starts = Starts()
     first = starts.start()
     assert starts.takes_place(first)
@@ -66,7 +66,7 @@ def test_a_place_that_was_left_is_taken_at_once() -> None:
     assert starts.takes_place(starts.start(), within=0.0)
 
 
-def test_the_place_of_one_who_died_is_taken_when_its_lease_has_run_out() -> None:
+def test_takes_lease_of_crashed_standby_after_expiry() -> None:
     starts = Starts()
     assert starts.takes_place(starts.start())
     starts.clock.advance(60)
@@ -75,7 +75,7 @@ def test_the_place_of_one_who_died_is_taken_when_its_lease_has_run_out() -> None
     assert 15 <= starts.clock.wall() - began <= 20
 
 
-def test_who_was_frozen_for_too_long_learns_that_the_place_is_lost() -> None:
+def test_frozen_standby_detects_lost_lease() -> None:
     starts = Starts()
     first, second = starts.start(), starts.start()
     assert starts.takes_place(first)
@@ -85,7 +85,7 @@ def test_who_was_frozen_for_too_long_learns_that_the_place_is_lost() -> None:
     assert starts.keep(second, 3)
 
 
-def test_near_the_end_of_the_first_ones_run_the_next_waits_for_the_place() -> None:
+def test_next_standby_waits_near_end_of_first_run() -> None:
     starts = Starts()
     first = starts.start()
     assert starts.takes_place(first)

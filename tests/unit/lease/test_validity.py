@@ -31,9 +31,7 @@ def after(monotonic: float, wall: float) -> Instant:
         pytest.param(1, 1e7, False, True, id="wall set ahead: mine has ended, another's has not"),
     ],
 )
-def test_validity_takes_the_clock_by_which_a_mistake_does_no_harm(
-    monotonic: float, wall: float, own: bool, anothers: bool
-) -> None:
+def test_validity_uses_the_safe_clock(monotonic: float, wall: float, own: bool, anothers: bool) -> None:
     now = after(monotonic, wall)
     assert Term(LEASE, START).is_valid(now) is own
     assert Observation(LEASE, START).is_valid(now) is anothers
@@ -48,7 +46,7 @@ def test_validity_takes_the_clock_by_which_a_mistake_does_no_harm(
         pytest.param(LEASE, after(5, 1), START, id="wall set back a little: since the first look"),
     ],
 )
-def test_since_when_a_record_is_observed(found: Lease, now: Instant, since: Instant) -> None:
+def test_observation_time_of_record(found: Lease, now: Instant, since: Instant) -> None:
     assert Observation(LEASE, START).then(found, now).since == since
 
 
@@ -62,12 +60,12 @@ def test_since_when_a_record_is_observed(found: Lease, now: Instant, since: Inst
         pytest.param(9e9, True, True, id="renewed before my eyes, whatever it says"),
     ],
 )
-def test_what_a_healthy_lease_looks_like(seen_at: float, changed: bool, healthy: bool) -> None:
+def test_recognizes_healthy_lease(seen_at: float, changed: bool, healthy: bool) -> None:
     observation = Observation(LEASE, Instant(50, seen_at), changed)
     assert observation.looks_healthy(LeaderElectionConfig()) is healthy
 
 
-def test_a_hand_over_is_reckoned_by_the_holders_own_clock() -> None:
+def test_measures_handover_by_holders_clock() -> None:
     lease = replace(LEASE, spec=replace(SPEC, renew_time=5e9, handover_at=5e9 + 100))
     assert Observation(lease, START).handover_in(after(1, 30)) == 70
 
@@ -82,11 +80,11 @@ def test_a_hand_over_is_reckoned_by_the_holders_own_clock() -> None:
         pytest.param(replace(LEASE, spec=replace(SPEC, lease_transitions=4)), False, id="another epoch"),
     ],
 )
-def test_which_record_is_of_the_same_term(found: Lease, continued: bool) -> None:
+def test_recognizes_records_of_same_term(found: Lease, continued: bool) -> None:
     assert Term(LEASE, START).is_continued_by(found) is continued
 
 
-def test_a_publication_moves_version_and_validity_on() -> None:
+def test_publication_advances_version_and_validity() -> None:
     at = after(5, 5)
     term = Term(LEASE, START).published(at)
     assert term.fence == Fence("alpha", 3, "uid-1", 8)
@@ -94,7 +92,7 @@ def test_a_publication_moves_version_and_validity_on() -> None:
     assert term.lease.spec.renew_time == 1005
 
 
-def test_the_systems_clock_goes_forward() -> None:
+def test_system_clock_is_monotonic() -> None:
     clock: Clock = SystemClock()
     earlier, later = clock.now(), clock.now()
     assert later.shortest_since(earlier) >= 0

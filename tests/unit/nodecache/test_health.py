@@ -20,7 +20,7 @@ def health_of(verbs: Verbs) -> tuple[HealthOutcome, dict[str, object]]:
     )
 
 
-def test_a_published_cache_is_ok_and_says_how_old_it_is() -> None:
+def test_published_cache_is_ok_with_its_age() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.clock.advance(1.5)
     verbs.table.calls.clear()
@@ -39,7 +39,7 @@ def test_a_published_cache_is_ok_and_says_how_old_it_is() -> None:
     assert verbs.table.calls == ["head"]
 
 
-def test_data_older_than_the_applied_configuration_allows_is_stale() -> None:
+def test_data_beyond_max_staleness_of_applied_configuration_is_stale() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.store.apply('{"nodeCache": {"maxStaleness": 30}}')
     verbs.clock.advance(31)
@@ -51,7 +51,7 @@ def test_data_older_than_the_applied_configuration_allows_is_stale() -> None:
     )
 
 
-def test_an_empty_cache_is_unavailable() -> None:
+def test_empty_cache_is_unavailable() -> None:
     assert health_of(Verbs(nodes=None)) == (
         HealthOutcome.UNAVAILABLE,
         {
@@ -61,13 +61,13 @@ def test_an_empty_cache_is_unavailable() -> None:
     )
 
 
-def test_a_table_that_cannot_be_read_is_unavailable() -> None:
+def test_unreadable_table_is_unavailable() -> None:
     outcome, found = health_of(Verbs(interrupted={"head": outage}))
     assert outcome is HealthOutcome.UNAVAILABLE
     assert found["reason"] == "node cache table berth-cache: the table is throttled (ThrottlingException)"
 
 
-def test_a_configuration_that_the_verbs_cannot_read_is_unavailable() -> None:
+def test_configuration_that_verbs_cannot_read_is_unavailable() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.store.apply('{"kind": "Deployment"}')
     outcome, found = health_of(verbs)
@@ -76,5 +76,5 @@ def test_a_configuration_that_the_verbs_cannot_read_is_unavailable() -> None:
 
 
 @pytest.mark.parametrize("outcome", HealthOutcome)
-def test_its_outcomes_are_words_for_a_metric(outcome: HealthOutcome) -> None:
+def test_outcomes_are_metric_names(outcome: HealthOutcome) -> None:
     assert outcome == outcome.lower()

@@ -42,7 +42,7 @@ def placed(state: CachedCluster) -> dict[str, list[str]]:
     return {name: sorted(pod.uid for pod in found.pods) for name, found in state.snapshot.nodes.items()}
 
 
-def test_before_the_first_change_there_is_nothing() -> None:
+def test_is_empty_before_first_change() -> None:
     state = VIEW.empty()
     assert not state.snapshot.nodes
     assert not state.unreadable
@@ -85,19 +85,19 @@ def test_before_the_first_change_there_is_nothing() -> None:
         pytest.param([node("n1", zone="a")], {"n1": ["uid-p"], "n2": []}, ["uid-w"], id="a node changes"),
     ],
 )
-def test_pods_are_where_they_are(happens: list[Change], wanted: dict[str, list[str]], waiting: list[str]) -> None:
+def test_pods_are_on_their_nodes(happens: list[Change], wanted: dict[str, list[str]], waiting: list[str]) -> None:
     state = VIEW.applied(loaded(node("n1"), node("n2"), pod("p", "n1"), pod("w")), happens)
     assert placed(state) == wanted
     assert sorted(state.snapshot.unbound) == waiting
 
 
-def test_pods_of_a_node_that_comes_later_are_on_it() -> None:
+def test_pods_are_on_node_that_arrives_later() -> None:
     state = loaded(pod("p", "n1"))
     assert not state.snapshot.nodes
     assert placed(VIEW.applied(state, [node("n1")])) == {"n1": ["uid-p"]}
 
 
-def test_a_nomination_is_there_as_long_as_the_pod_waits() -> None:
+def test_nomination_lasts_while_pod_is_pending() -> None:
     state = loaded(node("n1"), pod("w", nominated_node="n1"))
     assert [pod.uid for pod in state.snapshot.nominated["n1"]] == ["uid-w"]
     assert not VIEW.applied(state, [pod("w", "n1")]).snapshot.nominated
@@ -116,7 +116,7 @@ def test_a_nomination_is_there_as_long_as_the_pod_waits() -> None:
         pytest.param(Change("replicasets", "ml/r", {"spec": {"selector": 7}}), id="a ReplicaSet"),
     ],
 )
-def test_an_object_that_cannot_be_read_is_left_out_and_counted_until_it_can_be_or_is_gone(change: Change) -> None:
+def test_omits_and_counts_unreadable_object_until_it_is_readable_or_deleted(change: Change) -> None:
     state = loaded(node("n1"), change)
     assert state.unreadable == {(change.resource, change.key)}
     assert state.snapshot.nodes.keys() == {"n1"}
@@ -126,7 +126,7 @@ def test_an_object_that_cannot_be_read_is_left_out_and_counted_until_it_can_be_o
     assert not VIEW.applied(state, [Change(change.resource, change.key, readable)]).unreadable
 
 
-def test_what_can_no_longer_be_read_counts_as_gone() -> None:
+def test_object_that_becomes_unreadable_counts_as_deleted() -> None:
     """Decided on as it was, a pod would take its room for ever."""
     state = VIEW.applied(
         loaded(node("n1"), node("n2"), pod("p", "n1")),
@@ -136,7 +136,7 @@ def test_what_can_no_longer_be_read_counts_as_gone() -> None:
     assert state.unreadable == {("pods", "ml/p"), ("nodes", "n2")}
 
 
-def test_resources_that_a_later_release_keeps_are_passed_over() -> None:
+def test_ignores_resources_of_later_release() -> None:
     state = loaded(node("n1"), Change("leases", "ml/x", {"spec": 7}))
     assert not state.unreadable
     assert VIEW.applied(state, [gone("leases", "ml/x")]).snapshot is state.snapshot
@@ -159,7 +159,7 @@ def test_resources_that_a_later_release_keeps_are_passed_over() -> None:
         ),
     ],
 )
-def test_what_changes_nothing_leaves_the_snapshot_itself(change: Change) -> None:
+def test_change_without_effect_returns_same_snapshot(change: Change) -> None:
     """So that everything that was worked out on it holds on."""
     state = loaded(
         node("n1"),
@@ -170,7 +170,7 @@ def test_what_changes_nothing_leaves_the_snapshot_itself(change: Change) -> None
     assert VIEW.applied(state, [change]).snapshot is state.snapshot
 
 
-def test_namespaces_budgets_classes_and_workloads_come_change_and_go() -> None:
+def test_applies_changes_of_namespaces_budgets_classes_and_workloads() -> None:
     named = {"metadata": {"name": "x", "namespace": "ml"}}
     state = loaded(
         Change("namespaces", "ml", {"metadata": {"name": "ml", "labels": {"team": "a"}}}),
@@ -213,7 +213,7 @@ def broken_off() -> Iterator[Change]:
 
 
 @pytest.mark.parametrize("state", [VIEW.empty(), loaded(node("n1"))], ids=["the first load", "later"])
-def test_changes_that_break_off_leave_the_state_and_the_garbage_collector_as_they_were(state: CachedCluster) -> None:
+def test_interrupted_change_restores_state_and_garbage_collector(state: CachedCluster) -> None:
     before = dict(state.snapshot.nodes)
     with pytest.raises(ConnectionError):
         VIEW.applied(state, broken_off())
@@ -221,7 +221,7 @@ def test_changes_that_break_off_leave_the_state_and_the_garbage_collector_as_the
     assert dict(state.snapshot.nodes) == before
 
 
-def test_a_garbage_collector_that_is_off_stays_off() -> None:
+def test_disabled_garbage_collector_stays_disabled() -> None:
     gc.disable()
     try:
         loaded(node("n1"))
@@ -230,7 +230,7 @@ def test_a_garbage_collector_that_is_off_stays_off() -> None:
         gc.enable()
 
 
-def test_what_a_large_load_made_is_not_searched_for_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_freezes_objects_of_large_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot_view, "_FREEZE_THRESHOLD", 100)
     frozen = gc.get_freeze_count()
     try:

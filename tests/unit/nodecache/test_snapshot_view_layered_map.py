@@ -9,7 +9,7 @@ from berth.nodecache.snapshot_view import LayeredMap
 
 @pytest.mark.parametrize("size", [0, 10, 5000], ids=["empty", "small", "large"])
 @pytest.mark.parametrize("count", [1, 7, 400], ids=["few at once", "some at once", "many at once"])
-def test_it_is_what_a_dictionary_would_be_and_the_earlier_ones_stay(size: int, count: int) -> None:
+def test_equals_dictionary_and_keeps_earlier_maps(size: int, count: int) -> None:
     keys = [f"k{number}" for number in range(size + 50)]
     wanted = {f"k{number}": number for number in range(size)}
     found = LayeredMap(dict(wanted))
@@ -25,6 +25,6 @@ def test_it_is_what_a_dictionary_would_be_and_the_earlier_ones_stay(size: int, c
         assert {key: value for key in keys if (value := known.get(key)) is not None} == content
 
 
-def test_a_change_of_a_large_one_does_not_copy_it() -> None:
+def test_change_of_large_map_shares_its_base() -> None:
     large = LayeredMap({f"k{number}": number for number in range(5000)})
     assert large.changed({"k1": None, "new": 1})._base is large._base

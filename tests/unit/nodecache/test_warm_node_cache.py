@@ -36,7 +36,7 @@ def unavailable(verbs: Verbs) -> CacheUnavailable:
     return found
 
 
-def test_a_warm_call_costs_one_read_of_the_head() -> None:
+def test_warm_call_reads_head_once() -> None:
     verbs = Verbs([labelled("n1", "10")])
     first = snapshot_of(verbs)
     verbs.table.calls.clear()
@@ -44,7 +44,7 @@ def test_a_warm_call_costs_one_read_of_the_head() -> None:
     assert verbs.table.calls == ["head"]
 
 
-def test_a_change_costs_one_query_more() -> None:
+def test_change_costs_one_more_query() -> None:
     verbs = Verbs([labelled("n1", "10")])
     snapshot_of(verbs)
     verbs.cluster.publish_nodes([labelled("n1", "20")])
@@ -53,7 +53,7 @@ def test_a_change_costs_one_query_more() -> None:
     assert verbs.table.calls == ["head", "log"]
 
 
-def test_a_call_tells_how_old_the_data_is_and_how_far_it_was_behind() -> None:
+def test_reports_age_and_lag_of_data() -> None:
     verbs = Verbs([labelled("n1", "10")])
     snapshot_of(verbs)
     for priority in ("20", "30"):
@@ -64,7 +64,7 @@ def test_a_call_tells_how_old_the_data_is_and_how_far_it_was_behind() -> None:
     assert verbs.seen == [Freshness(age=0.0, lag=None), Freshness(age=3.0, lag=2), Freshness(age=3.0, lag=0)]
 
 
-def test_how_old_it_is_is_told_of_what_is_too_old_to_decide_on_too() -> None:
+def test_reports_age_of_stale_data() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.clock.set_wall(500)
     unavailable(verbs)
@@ -79,13 +79,13 @@ def test_how_old_it_is_is_told_of_what_is_too_old_to_decide_on_too() -> None:
         pytest.param(-5.0, False, id="from a watcher whose clock is ahead"),
     ],
 )
-def test_data_older_than_max_staleness_is_not_decided_on(age: float, is_stale: bool) -> None:
+def test_does_not_decide_on_data_older_than_max_staleness(age: float, is_stale: bool) -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.clock.set_wall(age)
     assert isinstance(verbs.cache.current().cluster, CacheUnavailable) is is_stale
 
 
-def test_a_stale_cache_says_of_when_it_is_in_the_same_bytes_each_time() -> None:
+def test_stale_cache_gives_same_bytes_each_time() -> None:
     """An age would change from call to call, and wake the pod each time (fact 17)."""
     verbs = Verbs([labelled("n1", "10")], configuration=configured(maxStaleness=60))
     verbs.clock.advance(61)
@@ -96,17 +96,17 @@ def test_a_stale_cache_says_of_when_it_is_in_the_same_bytes_each_time() -> None:
 
 
 @pytest.mark.parametrize("when_stale", WhenStale)
-def test_what_a_verb_does_without_the_cache_is_the_configurations_choice(when_stale: WhenStale) -> None:
+def test_configuration_selects_behaviour_without_cache(when_stale: WhenStale) -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configured(whenStale=when_stale))
     verbs.clock.advance(1000)
     assert unavailable(verbs).when_stale is when_stale
 
 
-def test_an_empty_cache_says_what_to_do() -> None:
+def test_empty_cache_names_remedy() -> None:
     assert unavailable(Verbs(nodes=None)).reason == EMPTY
 
 
-def test_while_the_table_is_away_what_is_in_memory_counts_until_it_is_too_old() -> None:
+def test_uses_data_in_memory_during_outage_until_it_is_stale() -> None:
     verbs = Verbs([labelled("n1", "10")])
     before = snapshot_of(verbs)
     verbs.table.before["head"] = outage
@@ -120,11 +120,11 @@ def test_while_the_table_is_away_what_is_in_memory_counts_until_it_is_too_old() 
     assert snapshot_of(verbs) is not before
 
 
-def test_a_table_that_was_never_read_is_told_in_its_own_words() -> None:
+def test_reports_error_of_table_that_was_never_read() -> None:
     assert unavailable(Verbs(interrupted={"head": outage})).reason == OUTAGE
 
 
-def test_within_the_least_interval_the_head_is_not_read_again() -> None:
+def test_does_not_read_head_within_minimum_interval() -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configured(minHeadReadInterval=2))
     snapshot_of(verbs)
     verbs.table.calls.clear()
@@ -136,7 +136,7 @@ def test_within_the_least_interval_the_head_is_not_read_again() -> None:
     assert verbs.table.calls == ["head"]
 
 
-def test_the_least_interval_also_passes_while_the_environment_is_frozen() -> None:
+def test_minimum_interval_includes_frozen_time() -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configured(minHeadReadInterval=2))
     snapshot_of(verbs)
     verbs.table.calls.clear()
@@ -145,7 +145,7 @@ def test_the_least_interval_also_passes_while_the_environment_is_frozen() -> Non
     assert verbs.table.calls == ["head"]
 
 
-def test_reads_at_half_the_price_are_the_configurations_choice() -> None:
+def test_configuration_selects_eventually_consistent_reads() -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configured(eventuallyConsistent=True))
     snapshot_of(verbs)
     verbs.table.calls.clear()
@@ -153,7 +153,7 @@ def test_reads_at_half_the_price_are_the_configurations_choice() -> None:
     assert verbs.table.calls == ["head_eventually"]
 
 
-def test_a_warm_up_catches_up_without_being_asked_anything() -> None:
+def test_warm_up_refreshes_data() -> None:
     verbs = Verbs([labelled("n1", "10")])
     assert verbs.cache.catch_up() == 1
     verbs.cluster.publish_nodes([labelled("n1", "20")])
@@ -163,7 +163,7 @@ def test_a_warm_up_catches_up_without_being_asked_anything() -> None:
     assert verbs.table.calls == ["head"]
 
 
-def test_an_applied_configuration_is_picked_up_by_the_next_call_and_read_once() -> None:
+def test_next_call_reads_applied_configuration_once() -> None:
     verbs = Verbs([labelled("n1", "10")])
     assert verbs.cache.current().policy.profile.name == "label-priority"
     verbs.store.apply('{"profile": "resource-segregation"}')
@@ -172,7 +172,7 @@ def test_an_applied_configuration_is_picked_up_by_the_next_call_and_read_once() 
     assert verbs.cache.current().policy is first
 
 
-def test_a_configuration_that_cannot_be_read_is_told_and_the_last_one_says_what_to_do() -> None:
+def test_reports_unreadable_configuration_and_keeps_behaviour_of_last_one() -> None:
     verbs = Verbs([labelled("n1", "10")], configuration=configured(whenStale="pass"))
     snapshot_of(verbs)
     verbs.store.apply('{"profile": "of a newer release"}')
@@ -181,7 +181,7 @@ def test_a_configuration_that_cannot_be_read_is_told_and_the_last_one_says_what_
     assert found.when_stale is WhenStale.PASS
 
 
-def test_a_head_that_was_made_anew_points_to_the_applied_configuration_again() -> None:
+def test_recreated_head_points_to_applied_configuration_again() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.store.apply('{"profile": "resource-segregation"}')
     verbs.cluster.item.update(lambda item: True, {}, remove=["configurationHash"])
@@ -189,7 +189,7 @@ def test_a_head_that_was_made_anew_points_to_the_applied_configuration_again() -
     assert verbs.cache.current().policy.profile.name == "resource-segregation"
 
 
-def test_restoring_does_not_replace_what_was_applied_meanwhile() -> None:
+def test_restore_does_not_replace_later_configuration() -> None:
     verbs = Verbs([labelled("n1", "10")])
     verbs.store.apply('{"profile": "full"}')
     verbs.store.restore()
@@ -201,7 +201,7 @@ def _raises() -> None:
 
 
 @pytest.mark.parametrize("method", ["log", "chunks"])
-def test_a_table_that_fails_on_the_way_is_told_and_read_again_by_the_next_call(method: str) -> None:
+def test_reports_failure_during_read_and_reads_again_at_next_call(method: str) -> None:
     verbs = Verbs([labelled("n1", "10")])
     happening: Callable[[], object] = _raises
     if method == "chunks":

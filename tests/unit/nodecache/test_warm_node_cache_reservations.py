@@ -75,26 +75,26 @@ class Reading:
         self.ledger.put_open(OpenReservation(POD, "node-a", attempt, {SLOT: units}, since))
 
 
-def test_a_pod_that_is_being_bound_is_assumed_to_be_on_its_node() -> None:
+def test_assumes_pod_with_open_reservation_on_its_node() -> None:
     reading = Reading(COUNTS)
     reading.reserve(units=3)
     [assumed] = reading.current().assumed["node-a"]
     assert (assumed.uid, assumed.assumed_shares) == (POD.uid, {SLOT: 3})
 
 
-def test_reservations_are_read_before_the_head() -> None:
+def test_reads_reservations_before_head() -> None:
     reading = Reading(COUNTS)
     reading.current()
     assert reading.reads == ["open", "head"]
 
 
-def test_where_nothing_is_counted_the_ledger_is_not_asked() -> None:
+def test_does_not_read_ledger_when_nothing_is_counted() -> None:
     reading = Reading({"profile": "label-priority"})
     reading.current()
     assert reading.reads == ["head"]
 
 
-def test_of_two_attempts_the_later_counts() -> None:
+def test_later_attempt_counts() -> None:
     reading = Reading(COUNTS)
     reading.reserve("later", 2, since=2)
     reading.reserve("earlier", 1, since=1)
@@ -102,20 +102,20 @@ def test_of_two_attempts_the_later_counts() -> None:
     assert assumed.assumed_shares == {SLOT: 2}
 
 
-def test_head_and_reservations_are_kept_together_for_as_long_as_the_configuration_says() -> None:
+def test_keeps_head_and_reservations_together_for_configured_interval() -> None:
     reading = Reading(COUNTS | {"nodeCache": {"minHeadReadInterval": 5}})
     reading.reserve()
     assert not reading.current().assumed
     assert reading.reads == []
 
 
-def test_the_same_reservations_on_the_same_snapshot_are_the_same_moment() -> None:
+def test_same_reservations_on_same_snapshot_give_same_snapshot() -> None:
     reading = Reading(COUNTS)
     reading.reserve()
     assert reading.current() is reading.current()
 
 
-def test_while_the_ledger_cannot_be_read_what_was_read_last_counts() -> None:
+def test_uses_last_reservations_while_ledger_is_unavailable() -> None:
     reading = Reading(COUNTS)
     reading.reserve()
     reading.current()
@@ -125,7 +125,7 @@ def test_while_the_ledger_cannot_be_read_what_was_read_last_counts() -> None:
 
 
 @pytest.mark.parametrize("outage", ["throttled"])
-def test_where_it_was_never_read_nobody_is_assumed_and_bind_decides(outage: str) -> None:
+def test_assumes_no_pods_when_ledger_was_never_read(outage: str) -> None:
     reading = Reading(COUNTS)
     reading.cache._last_read = None
     reading.ledger.outage = outage

@@ -75,7 +75,7 @@ class Image:
         pytest.param({"minHeadReadInterval": 30}, id="where the head is not read for each call"),
     ],
 )
-def test_the_head_is_read_before_the_first_answer(monotonic: float, node_cache: dict[str, object]) -> None:
+def test_reads_head_before_first_answer(monotonic: float, node_cache: dict[str, object]) -> None:
     image = Image(**node_cache)
     image.restore(monotonic)
     image.cluster.publish_nodes([labelled("n1", "20")])
@@ -86,7 +86,7 @@ def test_the_head_is_read_before_the_first_answer(monotonic: float, node_cache: 
 
 
 @pytest.mark.parametrize("monotonic", MONOTONIC)
-def test_what_the_image_holds_is_as_old_as_it_is_and_too_old_to_decide_on(monotonic: float) -> None:
+def test_does_not_decide_on_stale_data_of_image(monotonic: float) -> None:
     """Nothing was published since: the age is that of the data, and no process's."""
     image = Image()
     image.restore(monotonic)
@@ -94,7 +94,7 @@ def test_what_the_image_holds_is_as_old_as_it_is_and_too_old_to_decide_on(monoto
 
 
 @pytest.mark.parametrize("monotonic", MONOTONIC)
-def test_bind_looks_what_is_counted_before_its_first_bind(monotonic: float) -> None:
+def test_bind_reads_configuration_before_first_bind(monotonic: float) -> None:
     image = Image()
     image.counted.current()
     assert image.table.calls == []

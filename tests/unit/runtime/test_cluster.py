@@ -27,7 +27,7 @@ def settings(tmp_path: Path) -> ClusterSettings:
     return ClusterSettings.from_environ({"BERTH_KUBECONFIG": str(kubeconfig_for("https://127.0.0.1:1", tmp_path))})
 
 
-def test_the_watcher_and_bind_see_one_dump(tmp_path: Path) -> None:
+def test_watcher_and_bind_share_one_dump(tmp_path: Path) -> None:
     """Else bind would bind in another cluster than the one that is listed."""
     dump = {"BERTH_CLUSTER_DUMP": str(tmp_path / "dump.yaml")}
     for_watcher = connect(WatcherSettings.from_environ(dump | {"BERTH_CACHE_TABLE": "t"}))
@@ -37,13 +37,13 @@ def test_the_watcher_and_bind_see_one_dump(tmp_path: Path) -> None:
     assert isinstance(for_watcher.queue(WakeUp.OBJECT), NoSchedulingQueue)
 
 
-def test_a_kubeconfig_is_read_and_the_server_is_not_asked_yet(settings: ClusterSettings) -> None:
+def test_reads_kubeconfig_without_calling_server(settings: ClusterSettings) -> None:
     cluster = connect(settings)
     assert isinstance(cluster.binder, KubernetesBinder)
     assert connect(settings) is cluster
 
 
-def test_a_kubeconfig_that_is_missing_is_unavailable_and_is_looked_for_again(tmp_path: Path) -> None:
+def test_reports_missing_kubeconfig_as_unavailable_and_reads_it_again(tmp_path: Path) -> None:
     settings = ClusterSettings.from_environ({"BERTH_KUBECONFIG": str(tmp_path / "kubeconfig")})
     with pytest.raises(ClusterUnavailable, match="No such file"):
         connect(settings)
@@ -54,9 +54,7 @@ def test_a_kubeconfig_that_is_missing_is_unavailable_and_is_looked_for_again(tmp
 @pytest.mark.parametrize(
     ("mode", "kind"), [(WatcherMode.CONTINUOUS, KubernetesCluster), (WatcherMode.PERIODIC, ListedCluster)]
 )
-def test_the_mode_says_whether_the_cluster_is_watched_or_listed(
-    settings: ClusterSettings, mode: WatcherMode, kind: type[Cluster]
-) -> None:
+def test_mode_selects_watch_or_list(settings: ClusterSettings, mode: WatcherMode, kind: type[Cluster]) -> None:
     assert isinstance(connect(settings).cluster(POLICY, mode), kind)
 
 
@@ -68,13 +66,13 @@ def test_the_mode_says_whether_the_cluster_is_watched_or_listed(
         (WakeUp.NONE, NoSchedulingQueue),
     ],
 )
-def test_the_configuration_says_what_is_touched_to_wake_the_queue(
+def test_configuration_selects_wake_up_target(
     settings: ClusterSettings, wake_up: WakeUp, kind: type[SchedulingQueue]
 ) -> None:
     assert isinstance(connect(settings).queue(wake_up), kind)
 
 
-def test_an_eks_cluster_needs_no_secret(tmp_path: Path) -> None:
+def test_eks_cluster_needs_no_secret(tmp_path: Path) -> None:
     certificate, _ = self_signed(tmp_path, "ca")
     settings = ClusterSettings.from_environ(
         {
@@ -87,7 +85,7 @@ def test_an_eks_cluster_needs_no_secret(tmp_path: Path) -> None:
     assert isinstance(connect(settings).binder, KubernetesBinder)
 
 
-def test_an_eks_cluster_without_its_endpoint_says_where_to_find_it() -> None:
+def test_names_remedy_when_eks_endpoint_is_missing() -> None:
     settings = ClusterSettings.from_environ({"BERTH_EKS_CLUSTER": "prod", "AWS_REGION": "eu-central-1"})
     with pytest.raises(
         ClusterUnavailable, match="EKS: endpoint is missing; see the output of aws eks describe-cluster"

@@ -24,15 +24,15 @@ ONE_CLUSTER = (
 )
 
 
-def test_variables_of_others_are_ignored() -> None:
+def test_ignores_other_variables() -> None:
     assert CacheSettings.from_environ(TABLE | {"PATH": "/bin", "AWS_REGION": "x"}).cache_table == "berth-cache"
 
 
-def test_without_a_document_the_defaults_decide() -> None:
+def test_uses_defaults_without_document() -> None:
     assert PolicySettings.from_environ(TABLE).deployed().profile == "label-priority"
 
 
-def test_an_empty_variable_counts_as_absent() -> None:
+def test_treats_empty_variable_as_absent() -> None:
     """A template's parameter that was left empty arrives as an empty variable."""
     assert PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": ""}).deployed().profile == "label-priority"
     with pytest.raises(SettingsInvalid, match="BERTH_CACHE_TABLE"):
@@ -55,14 +55,12 @@ def test_an_empty_variable_counts_as_absent() -> None:
         ),
     ],
 )
-def test_one_cluster_is_named(variables: dict[str, str], field: str, value: object) -> None:
+def test_requires_exactly_one_cluster(variables: dict[str, str], field: str, value: object) -> None:
     assert getattr(ClusterSettings.from_environ(variables), field) == value
 
 
 @pytest.mark.parametrize(("given", "seconds"), [({}, 5.0), ({"BERTH_HTTP_TIMEOUT": "30"}, 30.0)])
-def test_http_timeout_is_in_seconds_and_the_schedulers_default_by_default(
-    given: dict[str, str], seconds: float
-) -> None:
+def test_http_timeout_is_5_seconds_by_default(given: dict[str, str], seconds: float) -> None:
     assert BindSettings.from_environ(DUMP | given).http_timeout == seconds
 
 
@@ -92,7 +90,7 @@ def test_http_timeout_is_in_seconds_and_the_schedulers_default_by_default(
         ),
     ],
 )
-def test_an_error_names_the_variable_in_one_line(
+def test_error_names_variable_in_one_line(
     settings: type[CacheSettings | ClusterSettings], environ: dict[str, str], message: str
 ) -> None:
     with pytest.raises(SettingsInvalid) as caught:
@@ -113,7 +111,7 @@ def test_an_error_names_the_variable_in_one_line(
         ),
     ],
 )
-def test_a_wrong_document_lets_the_function_start_and_is_told_when_it_is_needed(document: str, field: str) -> None:
+def test_starts_with_invalid_document_and_reports_it_on_use(document: str, field: str) -> None:
     """A verb whose environment does not start could not tell the scheduler why."""
     settings = PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": document})
     with pytest.raises(ConfigurationInvalid) as caught:
@@ -121,6 +119,6 @@ def test_a_wrong_document_lets_the_function_start_and_is_told_when_it_is_needed(
     assert str(caught.value).startswith(f"BERTH_CONFIGURATION: {field}")
 
 
-def test_the_functions_to_warm_up_are_listed() -> None:
+def test_lists_functions_to_warm_up() -> None:
     settings = WatcherSettings.from_environ(TABLE | DUMP | {"BERTH_WARM_UP_FUNCTIONS": "filter:live, preempt:live,"})
     assert settings.warm_up_functions == ("filter:live", "preempt:live")

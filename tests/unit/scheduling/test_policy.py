@@ -64,17 +64,17 @@ def test_first_rejecting_plugin_gives_reason() -> None:
     assert second.asked == ["second", "neither"]
 
 
-def test_names_keep_the_order_of_the_request() -> None:
+def test_names_keep_order_of_request() -> None:
     snapshot = Snapshot.of([node("a"), node("b"), node("c")])
     assert policy().feasibility(pod(), ["c", "a", "b"], snapshot).feasible == ["c", "a", "b"]
 
 
-def test_a_name_that_is_not_in_the_snapshot_is_rejected_as_such() -> None:
+def test_rejects_name_that_is_not_in_snapshot() -> None:
     found = policy().feasibility(pod(), ["new"], Snapshot.of([]))
     assert found.rejected == {"new": NOT_IN_CACHE}
 
 
-def test_a_defective_node_is_rejected_with_its_defect_before_any_plugin() -> None:
+def test_rejects_defective_node_before_any_plugin() -> None:
     plugin = Forbids("x", FIRST)
     found = policy(plugin).feasibility(pod(), ["odd"], Snapshot.of([node("odd", defect="it is odd")]))
     assert found.rejected["odd"].code is Code.ERROR
@@ -82,13 +82,13 @@ def test_a_defective_node_is_rejected_with_its_defect_before_any_plugin() -> Non
     assert plugin.asked == []
 
 
-def test_the_score_is_the_sum_of_weighted_scores() -> None:
+def test_score_is_sum_of_weighted_scores() -> None:
     decides = policy(scores=((Counts("a"), 2), (Counts("b"), 1)))
     snapshot = Snapshot.of([node("n", {"a": "3", "b": "-10"}), node("none")])
     assert decides.scores(pod(), ["n", "none"], snapshot) == [-4, 0]
 
 
-def test_nodes_that_are_not_feasible_score_0_and_are_not_asked_about() -> None:
+def test_infeasible_nodes_score_0_without_a_plugin_call() -> None:
     scorer = Counts("a")
     decides = policy(Forbids("x", FIRST), scores=((scorer, 1),))
     snapshot = Snapshot.of([node("no", {"x": "", "a": "9"}), node("yes", {"a": "5"})])
@@ -112,7 +112,7 @@ def test_best_returns_highest_scored_node(labels: dict[str, str], chosen: str) -
     assert found.rejected == {}
 
 
-def test_the_best_node_is_a_feasible_one_and_rejected_ones_keep_their_reasons() -> None:
+def test_best_node_is_feasible_and_rejected_nodes_keep_reasons() -> None:
     decides = policy(Forbids("x", FIRST), scores=((Counts("s"), 1),))
     snapshot = Snapshot.of([node("a", {"x": "", "s": "9"}), node("b", {"s": "1"})])
     found = decides.best(pod(), ["a", "b"], snapshot)
@@ -124,7 +124,7 @@ def test_best_returns_no_node_when_none_is_feasible() -> None:
     assert (found.feasible, found.rejected) == ([], {"a": FIRST})
 
 
-def test_an_exempt_pod_passes_every_name_and_scores_nothing() -> None:
+def test_exempt_pod_passes_every_name_and_scores_0() -> None:
     plugin, scorer = Forbids("x", FIRST), Counts("s")
     decides = policy(plugin, scores=((scorer, 1),))
     snapshot = Snapshot.of([node("a", {"x": "", "s": "9"})])
@@ -197,7 +197,7 @@ def test_exempt_pod_with_counted_request_skips_other_plugins() -> None:
     assert decision.feasible == ["n"]
 
 
-def test_a_profile_that_does_not_count_passes_exempt_pods_whatever_they_ask_for() -> None:
+def test_profile_without_counting_passes_exempt_pods() -> None:
     found = configuration(profile="label-priority").policy()
     assert found.exempts(asking(namespace="kube-system", licence="1"))
 

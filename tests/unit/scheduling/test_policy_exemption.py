@@ -26,18 +26,18 @@ NONE = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
         pytest.param(pod(priority=-1), False, id="below zero"),
     ],
 )
-def test_by_default_the_clusters_own_agents_are_exempt(candidate: Pod, exempt: bool) -> None:
+def test_exempts_system_pods_by_default(candidate: Pod, exempt: bool) -> None:
     assert Exemption().covers(candidate) is exempt
 
 
 @pytest.mark.parametrize(
     "candidate", [pod(namespace="kube-system"), pod(controller_kind="DaemonSet"), pod(priority=2_000_000_000)]
 )
-def test_each_exemption_can_be_switched_off(candidate: Pod) -> None:
+def test_each_exemption_can_be_disabled(candidate: Pod) -> None:
     assert NONE.covers(candidate) is False
 
 
-def test_namespaces_are_those_of_the_configuration() -> None:
+def test_uses_namespaces_of_configuration() -> None:
     exemption = Exemption(namespaces=frozenset({"infra"}))
     assert exemption.covers(pod(namespace="infra")) is True
     assert exemption.covers(pod(namespace="kube-system")) is False

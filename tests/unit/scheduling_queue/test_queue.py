@@ -23,7 +23,7 @@ class SlowQueue(RecordingQueue):
         super().wake(waiting)
 
 
-def test_it_returns_before_the_api_server_has_answered() -> None:
+def test_returns_before_api_server_answers() -> None:
     slow = SlowQueue()
     queue = BackgroundQueue(slow, lambda _: None)
     queue.wake(["a"])
@@ -33,7 +33,7 @@ def test_it_returns_before_the_api_server_has_answered() -> None:
     assert slow.woken == [("a",)]
 
 
-def test_what_is_asked_for_while_a_call_is_under_way_is_done_once_with_the_newest() -> None:
+def test_merges_requests_during_a_call_into_one_with_the_newest() -> None:
     slow = SlowQueue()
     queue = BackgroundQueue(slow, lambda _: None)
     queue.wake(["a"])
@@ -45,7 +45,7 @@ def test_what_is_asked_for_while_a_call_is_under_way_is_done_once_with_the_newes
     assert slow.woken == [("a",), ("d",)]
 
 
-def test_why_nobody_was_woken_is_told_and_the_next_call_tries_again() -> None:
+def test_reports_failed_wake_up_and_retries_at_next_call() -> None:
     recording, told = RecordingQueue(), list[str]()
     recording.outage = "forbidden"
     queue = BackgroundQueue(recording, told.append)

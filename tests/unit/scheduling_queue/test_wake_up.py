@@ -64,7 +64,7 @@ RUNNING = pod_change("running", node="n1")
         pytest.param(pod_change("running", node="n1", phase="Failed"), id="a pod on a node has failed"),
     ],
 )
-def test_what_can_let_a_rejected_pod_fit_wakes_the_queue(change: Change) -> None:
+def test_wakes_queue_after_change_that_may_let_pod_fit(change: Change) -> None:
     scene = Scene(node_change(), WAITING, RUNNING)
     scene.publish(change)
     assert scene.queue.woken == [("default/waiting",)]
@@ -82,13 +82,13 @@ def test_what_can_let_a_rejected_pod_fit_wakes_the_queue(change: Change) -> None
         pytest.param([Change("namespaces", "default", {})], id="a namespace changed"),
     ],
 )
-def test_what_makes_no_room_wakes_nobody(changes: list[Change]) -> None:
+def test_does_not_wake_queue_after_change_that_makes_no_room(changes: list[Change]) -> None:
     scene = Scene(node_change(), WAITING, RUNNING, pod_change("new"))
     scene.publish(*changes)
     assert scene.queue.woken == []
 
 
-def test_with_nobody_rejected_there_is_nobody_to_wake() -> None:
+def test_does_not_wake_queue_without_rejected_pods() -> None:
     scene = Scene(node_change(), pod_change("pending"), RUNNING)
     scene.publish(node_change(), pod_gone("running"))
     assert scene.queue.woken == []
@@ -102,21 +102,21 @@ def test_with_nobody_rejected_there_is_nobody_to_wake() -> None:
         pytest.param(pod_change("waiting"), id="no longer rejected by Berth"),
     ],
 )
-def test_a_pod_that_waits_no_more_is_not_woken(ending: Change) -> None:
+def test_does_not_wake_pod_that_is_no_longer_pending(ending: Change) -> None:
     scene = Scene(node_change(), WAITING)
     scene.publish(ending)
     scene.publish(node_change(), after=1.0)
     assert scene.queue.woken == []
 
 
-def test_waiting_pods_are_woken_in_the_order_of_their_names() -> None:
+def test_wakes_pods_in_order_of_names() -> None:
     names = [f"waiting-{number}" for number in (7, 3, 9, 1, 5, 8, 2, 6, 4)]
     scene = Scene(node_change(), *(pod_change(name, rejected=True) for name in names))
     scene.publish(node_change())
     assert scene.queue.woken == [tuple(f"default/{name}" for name in sorted(names))]
 
 
-def test_it_wakes_once_a_second_and_what_came_meanwhile_is_not_forgotten() -> None:
+def test_wakes_once_a_second_and_keeps_later_changes() -> None:
     scene = Scene(node_change(), WAITING)
     scene.publish(node_change())
     scene.publish(node_change(), after=0.5)
@@ -134,16 +134,14 @@ def test_it_wakes_once_a_second_and_what_came_meanwhile_is_not_forgotten() -> No
         pytest.param(2.5, 0, id="later: judged on what is published"),
     ],
 )
-def test_a_rejection_that_becomes_visible_after_the_publication_is_given_another_chance(
-    seconds: float, woken: int
-) -> None:
+def test_wakes_again_when_rejection_becomes_visible_after_publication(seconds: float, woken: int) -> None:
     scene = Scene(node_change())
     scene.publish(node_change())
     scene.publish(WAITING, after=seconds)
     assert len(scene.queue.woken) == woken
 
 
-def test_the_other_chance_comes_once_a_publication() -> None:
+def test_wakes_again_once_for_each_publication() -> None:
     scene = Scene(node_change())
     scene.publish(node_change())
     scene.publish(WAITING, after=0.5)
@@ -151,7 +149,7 @@ def test_the_other_chance_comes_once_a_publication() -> None:
     assert scene.queue.woken == [("default/waiting",)]
 
 
-def test_a_new_leader_wakes_once_for_what_its_predecessor_published_last() -> None:
+def test_new_leader_wakes_once_for_last_publication_of_predecessor() -> None:
     objects: Mapping[Key, Object] = {("pods", "default/waiting"): {"rejected": True}, ("nodes", "n1"): {}}
     queue, clock = RecordingQueue(), HandDrivenClock()
     wake_up = WakeUp(queue, lambda kept: bool(kept.get("rejected")), clock)
@@ -161,7 +159,7 @@ def test_a_new_leader_wakes_once_for_what_its_predecessor_published_last() -> No
     assert queue.woken == [("default/waiting",)]
 
 
-def test_what_was_given_back_without_a_publication_wakes_with_the_next_heartbeat() -> None:
+def test_heartbeat_wakes_after_release_without_publication() -> None:
     scene = Scene(pod_change("waits", rejected=True))
     scene._wake_up.capacity_freed()
     assert scene.queue.woken == []

@@ -60,9 +60,7 @@ def get(api: ApiServer) -> Callable[[], Answer]:
     return lambda: api.request("GET", PATH, timeout=PATIENCE_SECONDS)
 
 
-def test_after_401_the_request_is_sent_once_more_with_fresh_credentials(
-    server: DrivenApiServer, pool: ThreadPoolExecutor
-) -> None:
+def test_retries_once_with_fresh_credentials_after_401(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     source = Source(server, "Bearer old", "Bearer new")
     api = ApiServer(Access(source), HandDrivenClock())
     asking = pool.submit(get(api))
@@ -82,7 +80,7 @@ def test_after_401_the_request_is_sent_once_more_with_fresh_credentials(
     assert source.asked == 2
 
 
-def test_a_second_401_is_the_answer(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
+def test_returns_second_401(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     source = Source(server, "Bearer old", "Bearer new")
     asking = pool.submit(get(ApiServer(Access(source), HandDrivenClock())))
     server.next(PATH).refuse(401, "Unauthorized", "the first")
@@ -93,7 +91,9 @@ def test_a_second_401_is_the_answer(server: DrivenApiServer, pool: ThreadPoolExe
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 500, 503])
-def test_no_other_answer_renews_anything(server: DrivenApiServer, pool: ThreadPoolExecutor, status: int) -> None:
+def test_does_not_renew_credentials_after_other_statuses(
+    server: DrivenApiServer, pool: ThreadPoolExecutor, status: int
+) -> None:
     source = Source(server, "Bearer old")
     asking = pool.submit(get(ApiServer(Access(source), HandDrivenClock())))
     server.next(PATH).refuse(status, "No")
@@ -101,7 +101,7 @@ def test_no_other_answer_renews_anything(server: DrivenApiServer, pool: ThreadPo
     assert source.asked == 1
 
 
-def test_a_watch_is_begun_again_with_fresh_credentials(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
+def test_restarts_watch_with_fresh_credentials(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     api = ApiServer(Access(Source(server, "Bearer old", "Bearer new")), HandDrivenClock())
     asking: Future[Any] = pool.submit(lambda: api.stream(PATH, query={"watch": "true"}, silence=PATIENCE_SECONDS))
     server.next(PATH).refuse(401, "Unauthorized")
@@ -114,9 +114,7 @@ def test_a_watch_is_begun_again_with_fresh_credentials(server: DrivenApiServer, 
         assert list(stream) == [b"one", b"two"]
 
 
-def test_threads_that_are_refused_at_the_same_time_renew_once(
-    server: DrivenApiServer, pool: ThreadPoolExecutor
-) -> None:
+def test_renews_once_when_threads_are_refused_concurrently(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     source = Source(server, "Bearer old", "Bearer new")
     api = ApiServer(Access(source), HandDrivenClock())
     together = Barrier(3)
@@ -136,7 +134,9 @@ def test_threads_that_are_refused_at_the_same_time_renew_once(
     assert source.asked == 2
 
 
-def test_connections_of_the_same_user_share_what_was_renewed(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
+def test_shares_renewed_credentials_among_connections_of_one_user(
+    server: DrivenApiServer, pool: ThreadPoolExecutor
+) -> None:
     source = Source(server, "Bearer old", "Bearer new")
     api = ApiServer(Access(source), HandDrivenClock())
     separate = api.separate()
@@ -152,9 +152,7 @@ def test_connections_of_the_same_user_share_what_was_renewed(server: DrivenApiSe
     assert source.asked == 2
 
 
-def test_credentials_that_cannot_be_renewed_are_told_with_the_cause(
-    server: DrivenApiServer, pool: ThreadPoolExecutor
-) -> None:
+def test_reports_cause_when_credentials_cannot_be_renewed(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     source = Source(server, "Bearer old", ClusterUnavailable("the kubeconfig secret cannot be read: denied"))
     asking = pool.submit(get(ApiServer(Access(source), HandDrivenClock())))
     server.next(PATH).refuse(401, "Unauthorized")
@@ -162,7 +160,7 @@ def test_credentials_that_cannot_be_renewed_are_told_with_the_cause(
         asking.result(PATIENCE_SECONDS)
 
 
-def test_the_time_limit_covers_both_attempts(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
+def test_applies_time_limit_to_both_attempts(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     """bind has to answer before the scheduler gives up, whatever becomes of its credentials."""
     clock = HandDrivenClock()
     source = Source(server, "Bearer old", "Bearer new")
@@ -180,7 +178,7 @@ def test_the_time_limit_covers_both_attempts(server: DrivenApiServer, pool: Thre
     assert server.nothing_waits()
 
 
-def test_a_client_certificate_is_renewed_with_its_connections(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
+def test_replaces_connections_when_client_certificate_is_renewed(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
     certificate, key = self_signed(tmp_path, "server")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -205,7 +203,7 @@ def test_a_client_certificate_is_renewed_with_its_connections(tmp_path: Path, po
         assert asking.result(PATIENCE_SECONDS).ok
 
 
-def test_a_line_break_after_a_token_is_not_sent(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
+def test_strips_line_break_after_token(server: DrivenApiServer, pool: ThreadPoolExecutor) -> None:
     asking = pool.submit(get(server.api(api_key={"BearerToken": "Bearer token-1\n"})))
     exchange = server.next(PATH)
     assert exchange.headers["Authorization"] == "Bearer token-1"
@@ -213,7 +211,7 @@ def test_a_line_break_after_a_token_is_not_sent(server: DrivenApiServer, pool: T
     assert asking.result(PATIENCE_SECONDS).ok
 
 
-def test_a_token_file_that_has_gone_is_told(server: DrivenApiServer) -> None:
+def test_reports_missing_token_file(server: DrivenApiServer) -> None:
     def gone(configuration: Configuration) -> None:
         raise FileNotFoundError(2, "No such file or directory", "/token")
 

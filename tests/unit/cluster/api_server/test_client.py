@@ -37,7 +37,7 @@ def get(api: ApiServer, timeout: float = 5.0) -> int:
     return api.request("GET", PATH, timeout=timeout).status
 
 
-def test_a_request_carries_its_query_and_body_and_the_answer_its_json(kubernetes: KubernetesOnLoopback) -> None:
+def test_sends_query_and_body_and_decodes_json_answer(kubernetes: KubernetesOnLoopback) -> None:
     answer = api_of(kubernetes.host).request(
         "PATCH", "/apis/x", query={"a": "1 &", "b": "ü"}, body={"k": ["v"]}, content_type="application/x", timeout=5
     )
@@ -56,12 +56,12 @@ def test_a_request_carries_its_query_and_body_and_the_answer_its_json(kubernetes
         pytest.param({}, None, id="nothing, as with a client certificate"),
     ],
 )
-def test_it_says_who_it_is(kubernetes: KubernetesOnLoopback, settings: dict[str, Any], header: str | None) -> None:
+def test_sends_user_agent(kubernetes: KubernetesOnLoopback, settings: dict[str, Any], header: str | None) -> None:
     get(api_of(kubernetes.host, **settings))
     assert kubernetes.requests[0].headers.get("Authorization") == header
 
 
-def test_a_token_is_asked_for_on_every_request_for_it_may_have_been_renewed(kubernetes: KubernetesOnLoopback) -> None:
+def test_asks_for_token_on_every_request(kubernetes: KubernetesOnLoopback) -> None:
     configuration = Configuration()
     configuration.host = kubernetes.host
     tokens = iter(["first", "second"])
@@ -76,7 +76,7 @@ def test_a_token_is_asked_for_on_every_request_for_it_may_have_been_renewed(kube
     assert [request.headers["Authorization"] for request in kubernetes.requests] == ["first", "second"]
 
 
-def test_requests_that_follow_each_other_share_a_connection(kubernetes: KubernetesOnLoopback) -> None:
+def test_reuses_connection_for_consecutive_requests(kubernetes: KubernetesOnLoopback) -> None:
     clock = HandDrivenClock()
     api = api_of(kubernetes.host, clock)
     for _ in range(5):
@@ -85,7 +85,7 @@ def test_requests_that_follow_each_other_share_a_connection(kubernetes: Kubernet
     assert len({request.connection for request in kubernetes.requests}) == 1
 
 
-def test_a_connection_that_was_idle_for_more_than_30_seconds_is_not_used_again(
+def test_does_not_reuse_connection_after_30_idle_seconds(
     kubernetes: KubernetesOnLoopback,
 ) -> None:
     """The environment may have been frozen, and the socket be dead: a request on it would hang."""
@@ -98,7 +98,7 @@ def test_a_connection_that_was_idle_for_more_than_30_seconds_is_not_used_again(
     assert first != second
 
 
-def test_the_idle_time_counts_from_the_last_request(kubernetes: KubernetesOnLoopback) -> None:
+def test_measures_idle_time_from_last_request(kubernetes: KubernetesOnLoopback) -> None:
     clock = HandDrivenClock()
     api = api_of(kubernetes.host, clock)
     clock.advance(3600)
@@ -109,7 +109,7 @@ def test_the_idle_time_counts_from_the_last_request(kubernetes: KubernetesOnLoop
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 429, 500, 503])
-def test_every_status_is_an_answer_and_nothing_is_repeated(kubernetes: KubernetesOnLoopback, status: int) -> None:
+def test_returns_every_status_without_retry(kubernetes: KubernetesOnLoopback, status: int) -> None:
     kubernetes.faults.append(Fault("GET", status, "the server's own words"))
     answer = api_of(kubernetes.host).request("GET", PATH, timeout=5)
     assert (answer.status, answer.ok, answer.message) == (status, False, "the server's own words")
@@ -121,19 +121,19 @@ def test_every_status_is_an_answer_and_nothing_is_repeated(kubernetes: Kubernete
     [b"", b"<html>a proxy</html>", b"[]", b"null", b'{"message": 7}', b'{"message": ""}'],
     ids=["nothing", "HTML", "a list", "null", "a message that is no text", "an empty message"],
 )
-def test_an_answer_without_a_message_is_told_by_its_status(kubernetes: KubernetesOnLoopback, content: bytes) -> None:
+def test_describes_answer_without_message_by_its_status(kubernetes: KubernetesOnLoopback, content: bytes) -> None:
     kubernetes.faults.append(Fault("GET", 502, raw=content))
     assert api_of(kubernetes.host).request("GET", PATH, timeout=5).message == "the API server answered 502"
 
 
-def test_a_connection_that_breaks_is_unreachable_and_nothing_is_repeated(kubernetes: KubernetesOnLoopback) -> None:
+def test_reports_broken_connection_as_unreachable_without_retry(kubernetes: KubernetesOnLoopback) -> None:
     kubernetes.faults.append(Fault("GET"))
     with pytest.raises(ApiServerUnreachable, match=f"the connection to {kubernetes.host} broke"):
         get(api_of(kubernetes.host))
     assert len(kubernetes.requests) == 1
 
 
-def test_an_answer_that_does_not_come_in_time_is_unreachable(kubernetes: KubernetesOnLoopback) -> None:
+def test_reports_timeout_as_unreachable(kubernetes: KubernetesOnLoopback) -> None:
     released = Event()
     kubernetes.faults.append(Fault("GET", held=released))
     with pytest.raises(ApiServerUnreachable) as caught:
@@ -142,7 +142,7 @@ def test_an_answer_that_does_not_come_in_time_is_unreachable(kubernetes: Kuberne
     assert str(caught.value) == f"{kubernetes.host} did not answer in time"
 
 
-def test_a_server_that_is_not_there_names_the_remedy() -> None:
+def test_names_remedy_when_server_is_absent() -> None:
     with kubernetes_on_loopback() as gone:
         host = gone.host
     with pytest.raises(ApiServerUnreachable) as caught:
@@ -150,18 +150,18 @@ def test_a_server_that_is_not_there_names_the_remedy() -> None:
     assert str(caught.value) == f"{host} cannot be reached; check the kubeconfig's server and the network to it"
 
 
-def test_a_host_whose_name_cannot_be_found_names_the_remedy() -> None:
+def test_names_remedy_when_host_name_is_unknown() -> None:
     with pytest.raises(ApiServerUnreachable, match="cannot be reached; check the kubeconfig's server"):
         get(api_of("https://no-such-host.invalid"))
 
 
-def test_a_redirect_is_an_answer_and_is_not_followed(kubernetes: KubernetesOnLoopback) -> None:
+def test_returns_redirect_without_following_it(kubernetes: KubernetesOnLoopback) -> None:
     kubernetes.faults.append(Fault("GET", 302, "elsewhere"))
     assert get(api_of(kubernetes.host)) == 302
     assert len(kubernetes.requests) == 1
 
 
-def test_a_certificate_that_is_not_trusted_names_the_remedy(tmp_path: Path) -> None:
+def test_names_remedy_when_certificate_is_not_trusted(tmp_path: Path) -> None:
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_side.load_cert_chain(*self_signed(tmp_path, "untrusted"))
     with kubernetes_on_loopback(server_side) as kubernetes:
@@ -173,7 +173,7 @@ def test_a_certificate_that_is_not_trusted_names_the_remedy(tmp_path: Path) -> N
     )
 
 
-def test_a_certificate_of_the_configured_authority_is_trusted(tmp_path: Path) -> None:
+def test_trusts_certificate_of_configured_authority(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path, "trusted")
     server_side = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_side.load_cert_chain(certificate, key)

@@ -45,14 +45,14 @@ def token_of(authorization: str | None) -> str:
     return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
 
 
-def test_the_token_is_the_recorded_request() -> None:
+def test_token_equals_recorded_request() -> None:
     token = eks_token(settings(), ReadOnlyCredentials("AKIDEXAMPLE", SECRET_KEY, SESSION_TOKEN), AT.timestamp())
     assert token == "k8s-aws-v1." + base64.urlsafe_b64encode(RECORDED.encode()).decode().rstrip("=")
     assert token[:60] == "k8s-aws-v1.aHR0cHM6Ly9zdHMuZXUtY2VudHJhbC0xLmFtYXpvbmF3cy5jb"
     assert token[-60:] == "hMjk3N2Q2ZGQ3Yjc1NjY4NDE0ZjE0OTMwMjM4MDUyMjRmZjUzYmE0YThmOWQ"
 
 
-def test_where_the_cluster_is_and_whom_to_trust() -> None:
+def test_reads_endpoint_and_authority_from_settings() -> None:
     configuration = from_eks(settings(endpoint="https://eks.example/"), lambda: KEYS, HandDrivenClock())
     assert configuration.host == "https://eks.example"
     assert configuration.ca_cert_data == PEM
@@ -69,7 +69,7 @@ def test_where_the_cluster_is_and_whom_to_trust() -> None:
         pytest.param(-1, False, id="when the clock was set back"),
     ],
 )
-def test_a_token_is_minted_anew_well_before_its_15_minutes_are_over(seconds: float, same: bool) -> None:
+def test_mints_new_token_well_before_15_minutes(seconds: float, same: bool) -> None:
     clock = HandDrivenClock()
     configuration = from_eks(settings(), lambda: KEYS, clock)
     first = configuration.get_api_key_with_prefix("BearerToken")
@@ -77,7 +77,7 @@ def test_a_token_is_minted_anew_well_before_its_15_minutes_are_over(seconds: flo
     assert (configuration.get_api_key_with_prefix("BearerToken") == first) is same
 
 
-def test_a_token_is_of_the_credentials_of_that_time() -> None:
+def test_signs_token_with_current_credentials() -> None:
     clock, keys = HandDrivenClock(), iter([KEYS, Credentials("AKIDROTATED", SECRET_KEY, "other")])
     configuration = from_eks(settings(), lambda: next(keys), clock)
     assert "AKIDEXAMPLE" in token_of(configuration.get_api_key_with_prefix("BearerToken"))
@@ -110,7 +110,7 @@ def test_a_token_is_of_the_credentials_of_that_time() -> None:
         ),
     ],
 )
-def test_settings_that_cannot_work_are_refused(changed: dict[str, str], message: str) -> None:
+def test_rejects_invalid_settings(changed: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         settings(**changed)
 
@@ -131,7 +131,7 @@ def _unreadable() -> Credentials:
         pytest.param(_unreadable, "the AWS credentials cannot be had: .*exit 1", id="a process that failed"),
     ],
 )
-def test_without_credentials_nothing_is_sent_and_the_cause_is_told(
+def test_reports_cause_and_sends_nothing_without_credentials(
     credentials: Callable[[], Credentials | None], message: str
 ) -> None:
     api = ApiServer(from_eks(settings(), credentials, HandDrivenClock()), HandDrivenClock())
@@ -139,7 +139,7 @@ def test_without_credentials_nothing_is_sent_and_the_cause_is_told(
         api.request("GET", "/version", timeout=1)
 
 
-def test_a_cluster_that_no_longer_accepts_a_token_gets_a_fresh_one(tmp_path: Path) -> None:
+def test_mints_new_token_when_cluster_refuses_the_old_one(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path, "cluster")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -160,7 +160,7 @@ def test_a_cluster_that_no_longer_accepts_a_token_gets_a_fresh_one(tmp_path: Pat
         assert asking.result(PATIENCE_SECONDS).ok
 
 
-def test_another_authority_is_not_trusted(tmp_path: Path) -> None:
+def test_does_not_trust_another_authority(tmp_path: Path) -> None:
     server_files, other = self_signed(tmp_path, "server"), self_signed(tmp_path, "other")[0]
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*server_files)

@@ -34,14 +34,14 @@ def _content(path: str | None) -> bytes:
     return Path(path).read_bytes()
 
 
-def test_a_file_says_where_and_who(tmp_path: Path) -> None:
+def test_reads_server_and_user_from_file(tmp_path: Path) -> None:
     configuration = kubeconfig.from_file(kubeconfig_for("https://10.0.0.1:6443", tmp_path))
     assert configuration.host == "https://10.0.0.1:6443"
     assert configuration.get_api_key_with_prefix("BearerToken", "authorization") == "Bearer token-1"
     assert configuration.verify_ssl is True
 
 
-def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+def test_resolves_paths_relative_to_file(tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path, "pki")
     document = a_kubeconfig(
         "https://10.0.0.1:6443",
@@ -87,7 +87,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_names_the_file_and_quotes_no_secret(tmp_path: Path, text: str, message: str) -> None:
+def test_names_file_and_quotes_no_secret_when_file_is_invalid(tmp_path: Path, text: str, message: str) -> None:
     path = written(tmp_path, text)
     with pytest.raises(ClusterUnavailable) as caught:
         kubeconfig.from_file(path)
@@ -96,20 +96,20 @@ def test_what_is_wrong_names_the_file_and_quotes_no_secret(tmp_path: Path, text:
     assert SECRET not in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_reports_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
         kubeconfig.from_file(tmp_path / "absent")
     assert str(caught.value) == f"kubeconfig {tmp_path / 'absent'}: No such file or directory"
 
 
-def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_reports_file_that_is_not_text(tmp_path: Path) -> None:
     path = tmp_path / "kubeconfig"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ClusterUnavailable, match="kubeconfig"):
         kubeconfig.from_file(path)
 
 
-def test_a_secret_says_where_and_who() -> None:
+def test_reads_server_and_user_from_secret() -> None:
     client = boto3.session.Session(
         aws_access_key_id="test", aws_secret_access_key="test", region_name="eu-central-1"
     ).client("secretsmanager")
@@ -139,7 +139,7 @@ def _exec(*command: str) -> dict[str, object]:
     }
 
 
-def test_an_exec_plugin_gives_the_token(tmp_path: Path) -> None:
+def test_gets_token_from_exec_plugin(tmp_path: Path) -> None:
     credential = '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "t"}}'
     document = a_kubeconfig("https://h", _exec("echo", credential))
     configuration = kubeconfig.from_file(written(tmp_path, yaml.safe_dump(document)))
@@ -154,7 +154,7 @@ def test_an_exec_plugin_gives_the_token(tmp_path: Path) -> None:
         pytest.param(["echo", "not JSON"], id="it says something else"),
     ],
 )
-def test_an_exec_plugin_without_credentials_is_told_and_not_taken_for_anonymous(
+def test_reports_exec_plugin_without_credentials_instead_of_calling_anonymously(
     command: list[str], tmp_path: Path
 ) -> None:
     path = written(tmp_path, yaml.safe_dump(a_kubeconfig("https://h", _exec(*command))))

@@ -26,7 +26,7 @@ def token(configuration: Configuration) -> str | None:
     return value
 
 
-def test_it_says_where_who_and_whom_to_trust(mount: Path) -> None:
+def test_reads_server_token_and_authority(mount: Path) -> None:
     configuration = from_service_account(ENVIRON, HandDrivenClock(), mount)
     assert configuration.host == "https://10.0.0.1:443"
     assert configuration.ssl_ca_cert == str(mount / "ca.crt")
@@ -34,7 +34,7 @@ def test_it_says_where_who_and_whom_to_trust(mount: Path) -> None:
     assert token(configuration) == "Bearer token-1"
 
 
-def test_an_ipv6_address_is_put_into_brackets(mount: Path) -> None:
+def test_puts_ipv6_address_into_brackets(mount: Path) -> None:
     environ = ENVIRON | {"KUBERNETES_SERVICE_HOST": "fd00::1"}
     assert from_service_account(environ, HandDrivenClock(), mount).host == "https://[fd00::1]:443"
 
@@ -47,7 +47,7 @@ def test_an_ipv6_address_is_put_into_brackets(mount: Path) -> None:
         pytest.param(-1, "Bearer token-2", id="when the clock was set back"),
     ],
 )
-def test_the_token_is_read_again(mount: Path, seconds: float, wanted: str) -> None:
+def test_reads_token_again(mount: Path, seconds: float, wanted: str) -> None:
     clock = HandDrivenClock()
     configuration = from_service_account(ENVIRON, clock, mount)
     (mount / "token").write_text("token-2")
@@ -69,7 +69,7 @@ def test_the_token_is_read_again(mount: Path, seconds: float, wanted: str) -> No
         ),
     ],
 )
-def test_what_is_missing_is_named(
+def test_names_missing_file_or_variable(
     mount: Path, environ: dict[str, str], file: str, content: str | None, message: str
 ) -> None:
     if content is None:

@@ -40,7 +40,7 @@ def presigned(
     return presigned_get_caller_identity(credentials, region, {HEADER: cluster}, at=at.timestamp(), expires=60)
 
 
-def test_the_recorded_request() -> None:
+def test_signs_recorded_request() -> None:
     assert presigned() == RECORDED
 
 
@@ -58,7 +58,7 @@ def test_the_recorded_request() -> None:
         pytest.param("prod-1", "eu-west-1", None, datetime(2026, 12, 31, 23, 59, 59, 999999, UTC), id="a year's end"),
     ],
 )
-def test_botocore_signs_the_same(
+def test_signature_equals_botocores(
     monkeypatch: pytest.MonkeyPatch, cluster: str, region: str, token: str | None, at: datetime
 ) -> None:
     monkeypatch.setattr("botocore.auth.get_current_datetime", lambda remove_tzinfo=True: at.replace(tzinfo=None))
@@ -92,11 +92,11 @@ def test_botocore_signs_the_same(
         pytest.param({"access_key": "AKIDOTHER"}, id="the access key"),
     ],
 )
-def test_everything_is_signed(changed: dict[str, object]) -> None:
+def test_signs_every_part_of_request(changed: dict[str, object]) -> None:
     assert presigned(**changed).rpartition("=")[2] != RECORDED.rpartition("=")[2]  # type: ignore[arg-type]
 
 
-def test_every_region_of_aws_has_its_own_endpoint() -> None:
+def test_uses_regional_endpoint_of_every_region() -> None:
     partitions = botocore.session.Session().get_data("partitions")["partitions"]
     hosts = {
         region: f"sts.{region}.{partition['outputs']['dnsSuffix']}"

@@ -69,12 +69,12 @@ def edit(path: Path, text: str) -> None:
         pytest.param("kind: List\nitems: [null, 7, text]\n---" + LIST, id="entries that are no objects"),
     ],
 )
-def test_what_kubectl_prints_is_read(tmp_path: Path, text: str) -> None:
+def test_reads_output_of_kubectl(tmp_path: Path, text: str) -> None:
     nodes = published(cluster(tmp_path, text)).nodes
     assert {name: node.labels.get(PRIORITY) for name, node in nodes.items()} == {"n10": "10", "plain": None}
 
 
-def test_one_object_alone_is_a_cluster_too(tmp_path: Path) -> None:
+def test_reads_single_object(tmp_path: Path) -> None:
     assert list(published(cluster(tmp_path, "kind: Node\nmetadata: {name: n1}")).nodes) == ["n1"]
 
 
@@ -91,9 +91,7 @@ def test_one_object_alone_is_a_cluster_too(tmp_path: Path) -> None:
         pytest.param("a: !!python/object:os.system {}", "is neither JSON nor YAML", id="a tag that would run code"),
     ],
 )
-def test_what_is_no_dump_is_told_in_one_line_that_names_the_file(
-    tmp_path: Path, text: str | bytes, message: str
-) -> None:
+def test_names_file_in_one_line_when_it_is_no_dump(tmp_path: Path, text: str | bytes, message: str) -> None:
     with pytest.raises(ClusterUnavailable) as caught:
         cluster(tmp_path, text).uid()
     assert str(caught.value).startswith(f"dump {tmp_path}/dump.yaml")
@@ -105,14 +103,14 @@ def test_what_is_no_dump_is_told_in_one_line_that_names_the_file(
     ("name", "message"),
     [("absent.yaml", "No such file or directory"), ("folder", "Is a directory")],
 )
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, name: str, message: str) -> None:
+def test_reports_unreadable_file(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(ClusterUnavailable) as caught:
         DumpCluster(tmp_path / name).uid()
     assert str(caught.value) == f"dump {tmp_path / name}: {message}"
 
 
-def test_bindings_outlive_an_edit_and_never_reach_the_file(tmp_path: Path) -> None:
+def test_keeps_bindings_after_edit_and_does_not_write_them_to_file(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     assert dump.create_binding(Binding("ml", "p", "uid-p", "n10"), 1) == Created()
     text = (tmp_path / "dump.yaml").read_text()
@@ -121,14 +119,14 @@ def test_bindings_outlive_an_edit_and_never_reach_the_file(tmp_path: Path) -> No
     assert text == LIST
 
 
-def test_a_pod_that_an_edit_replaces_is_not_bound(tmp_path: Path) -> None:
+def test_drops_binding_when_edit_replaces_pod(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     dump.create_binding(Binding("ml", "p", "uid-p", "n10"), 1)
     edit(tmp_path / "dump.yaml", LIST.replace("uid-p", "uid-new"))
     assert dump.assignment("ml", "p", 1) == Assignment("uid-new", "")
 
 
-def test_a_pod_without_a_namespace_is_in_the_default_one(tmp_path: Path) -> None:
+def test_pod_without_namespace_is_in_default(tmp_path: Path) -> None:
     dump = cluster(tmp_path, "kind: Pod\nmetadata: {name: p, uid: u}")
     assert dump.assignment("default", "p", 1) == Assignment("u", "")
 
@@ -137,13 +135,13 @@ def test_a_pod_without_a_namespace_is_in_the_default_one(tmp_path: Path) -> None
     "pod",
     ["{kind: Pod}", "{kind: Pod, metadata: 7}", "{kind: Pod, metadata: {name: p, namespace: ml, uid: u}, spec: 7}"],
 )
-def test_a_pod_of_the_wrong_shape_hides_nothing_else(tmp_path: Path, pod: str) -> None:
+def test_reads_other_objects_when_a_pod_is_malformed(tmp_path: Path, pod: str) -> None:
     dump = cluster(tmp_path, f"kind: List\nitems: [{pod}, {{kind: Node, metadata: {{name: n1}}}}]")
     assert list(published(dump).nodes) == ["n1"]
     assert dump.assignment("ml", "q", 1) == Refused(404, 'pods "q" not found')
 
 
-def test_of_two_threads_that_bind_one_pod_to_two_nodes_one_is_refused(tmp_path: Path) -> None:
+def test_refuses_one_of_two_concurrent_bindings_of_a_pod(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     together = Barrier(8)
 
@@ -157,19 +155,19 @@ def test_of_two_threads_that_bind_one_pod_to_two_nodes_one_is_refused(tmp_path: 
     assert all(isinstance(answer, Refused) for answer in found if answer != Created())
 
 
-def test_values_that_yaml_reads_as_something_else_are_what_kubectl_would_have_made_of_them(tmp_path: Path) -> None:
+def test_reads_yaml_values_as_kubectl_does(tmp_path: Path) -> None:
     """YAML takes an unquoted `on` for a boolean and 7 for a number; on their way to an API server keys become text."""
     dump = cluster(tmp_path, "kind: List\nitems:\n- {kind: Node, metadata: {name: n1, labels: {on: 'x', 7: 'y'}}}")
     assert published(dump).nodes["n1"].labels == {"true": "x", "7": "y"}
 
 
-def test_a_label_that_yaml_reads_as_a_number_is_the_nodes_defect(tmp_path: Path) -> None:
+def test_numeric_yaml_label_is_a_defect_of_the_node(tmp_path: Path) -> None:
     dump = cluster(tmp_path, "kind: List\nitems:\n- {kind: Node, metadata: {name: n1, labels: {a: 10}}}")
     assert published(dump).nodes["n1"].defect == "node(s) had labels that are not strings"
 
 
 @pytest.mark.parametrize("value", ["!!binary aGVsbG8=", "123456789012345678901234567890", "!!set {a, b}"])
-def test_an_object_that_json_could_not_hold_hides_nothing_else(tmp_path: Path, value: str) -> None:
+def test_reads_other_objects_when_one_has_no_json_form(tmp_path: Path, value: str) -> None:
     nodes = f"- {{kind: Node, metadata: {{name: n1, x: {value}}}}}\n- {{kind: Node, metadata: {{name: n2}}}}"
     dump = cluster(tmp_path, f"kind: List\nitems:\n{nodes}")
     assert list(published(dump).nodes) == ["n2"]
@@ -177,7 +175,7 @@ def test_an_object_that_json_could_not_hold_hides_nothing_else(tmp_path: Path, v
     assert contents.malformed == 1
 
 
-def test_times_that_yaml_reads_as_such_are_times(tmp_path: Path) -> None:
+def test_reads_yaml_timestamps_as_times(tmp_path: Path) -> None:
     pod = "{kind: Pod, metadata: {name: p, uid: u}, spec: {nodeName: n1}, status: {startTime: 2026-01-01T00:00:00Z}}"
     dump = cluster(tmp_path, f"kind: List\nitems: [{pod}, {{kind: Node, metadata: {{name: n1}}}}]")
     [found] = published(dump).nodes["n1"].pods
@@ -185,18 +183,18 @@ def test_times_that_yaml_reads_as_such_are_times(tmp_path: Path) -> None:
     assert found.namespace == "default"
 
 
-def test_pods_without_a_uid_are_pods_all_the_same(tmp_path: Path) -> None:
+def test_reads_pods_without_uid(tmp_path: Path) -> None:
     pods = ", ".join(f"{{kind: Pod, metadata: {{name: p{index}}}, spec: {{nodeName: n1}}}}" for index in range(3))
     dump = cluster(tmp_path, f"kind: List\nitems: [{pods}, {{kind: Node, metadata: {{name: n1}}}}]")
     assert len(published(dump).nodes["n1"].pods) == 3
 
 
-def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
+def test_does_not_read_unchanged_file_again(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     assert dump.read()[0] is dump.read()[0]
 
 
-def test_a_cluster_is_the_same_after_an_edit_and_another_file_another_one(tmp_path: Path) -> None:
+def test_cluster_uid_stays_after_edit_and_differs_for_another_file(tmp_path: Path) -> None:
     dump = cluster(tmp_path, LIST)
     uid = dump.uid()
     edit(tmp_path / "dump.yaml", LIST + "\n")

@@ -68,7 +68,7 @@ def names(received: Sequence[ResourceEvent]) -> dict[str, list[str]]:
     return found
 
 
-def test_first_everything_is_listed(dumped: Dumped) -> None:
+def test_lists_everything_first(dumped: Dumped) -> None:
     found = names(dumped.watch.take(0))
     assert found.keys() == RESOURCES
     assert {resource: listed for resource, listed in found.items() if listed} == {
@@ -79,14 +79,14 @@ def test_first_everything_is_listed(dumped: Dumped) -> None:
     assert dumped.take() == []
 
 
-def test_positions_of_a_predecessor_do_not_matter(dumped: Dumped) -> None:
+def test_ignores_positions_of_predecessor(dumped: Dumped) -> None:
     """A file has no history, and what a predecessor's process had bound is forgotten."""
     dumped.take()
     successor = dumped.cluster.watch(dumped.watch.positions)
     assert names(successor.take(0)).keys() == RESOURCES
 
 
-def test_an_edit_is_a_new_list(dumped: Dumped) -> None:
+def test_lists_again_after_edit(dumped: Dumped) -> None:
     dumped.take()
     before = dumped.watch.positions
     dumped.write(NODES)
@@ -95,7 +95,7 @@ def test_an_edit_is_a_new_list(dumped: Dumped) -> None:
     assert dumped.watch.positions["pods"].resource_version != before["pods"].resource_version
 
 
-def test_a_binding_is_a_change_of_that_pod(dumped: Dumped) -> None:
+def test_emits_change_of_bound_pod(dumped: Dumped) -> None:
     dumped.take()
     before = dumped.watch.positions
     assert dumped.cluster.create_binding(BINDING, 1) == Created()
@@ -106,7 +106,7 @@ def test_a_binding_is_a_change_of_that_pod(dumped: Dumped) -> None:
     assert dumped.take() == []
 
 
-def test_a_bound_pod_has_the_annotations_of_its_binding(dumped: Dumped) -> None:
+def test_bound_pod_has_annotations_of_its_binding(dumped: Dumped) -> None:
     """Which device it has is in them, and in every later list, too."""
     dumped.take()
     annotations = {"berth.dev/example.com.gpu": "1"}
@@ -116,7 +116,7 @@ def test_a_bound_pod_has_the_annotations_of_its_binding(dumped: Dumped) -> None:
     assert event.object["metadata"]["annotations"] == annotations  # type: ignore[index]
 
 
-def test_what_was_bound_is_bound_in_every_later_list(dumped: Dumped) -> None:
+def test_later_lists_contain_bindings(dumped: Dumped) -> None:
     dumped.cluster.create_binding(BINDING, 1)
     for _ in range(2):
         [pods] = [each.event for each in dumped.watch.take(0) if each.resource == "pods"]
@@ -125,7 +125,7 @@ def test_what_was_bound_is_bound_in_every_later_list(dumped: Dumped) -> None:
         dumped.write(NODES + PODS)
 
 
-def test_a_binding_of_a_pod_that_the_file_has_elsewhere_by_now_is_past(dumped: Dumped) -> None:
+def test_ignores_binding_when_file_has_pod_on_another_node(dumped: Dumped) -> None:
     dumped.cluster.create_binding(BINDING, 1)
     dumped.write(NODES + PODS.replace("spec: {}", "spec: {nodeName: n2}"))
     [pods] = [each.event for each in dumped.watch.take(0) if each.resource == "pods"]
@@ -138,7 +138,7 @@ def observed_at(dumped: Dumped) -> float | None:
     return dumped.watch.observed_at
 
 
-def test_the_data_is_as_old_as_the_last_look_at_the_file(dumped: Dumped) -> None:
+def test_data_age_counts_from_last_look_at_file(dumped: Dumped) -> None:
     start = dumped.clock.now
     assert observed_at(dumped) is None
     dumped.take()
@@ -151,7 +151,7 @@ def test_the_data_is_as_old_as_the_last_look_at_the_file(dumped: Dumped) -> None
     )
 
 
-def test_while_the_file_cannot_be_read_the_data_grows_old_and_the_cause_is_told_once(dumped: Dumped) -> None:
+def test_data_ages_and_cause_is_reported_once_while_file_is_unreadable(dumped: Dumped) -> None:
     dumped.take()
     start = dumped.clock.now
     text = dumped.path.read_text()
@@ -169,7 +169,7 @@ def test_while_the_file_cannot_be_read_the_data_grows_old_and_the_cause_is_told_
     assert observed_at(dumped) == start + 10
 
 
-def test_a_file_that_cannot_be_read_at_first_is_listed_when_it_can(dumped: Dumped) -> None:
+def test_lists_file_when_it_becomes_readable(dumped: Dumped) -> None:
     text = dumped.path.read_text()
     dumped.path.unlink()
     dumped.take()
@@ -178,7 +178,7 @@ def test_a_file_that_cannot_be_read_at_first_is_listed_when_it_can(dumped: Dumpe
     assert names(dumped.watch.take(0)).keys() == RESOURCES
 
 
-def test_a_binding_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_binding_ends_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were it the file alone that is looked at, this would take an hour."""
     monkeypatch.setattr(dump_watch, "POLL_SECONDS", 3600.0)
     dumped.take()
@@ -188,7 +188,7 @@ def test_a_binding_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch
         assert [type(received.event) for received in waiting.result(60)] == [Modified]
 
 
-def test_an_edit_ends_the_wait_soon(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edit_ends_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
     dumped.take()
     with ThreadPoolExecutor(1) as thread:
@@ -197,13 +197,13 @@ def test_an_edit_ends_the_wait_soon(dumped: Dumped, monkeypatch: pytest.MonkeyPa
         assert len(waiting.result(60)) == len(RESOURCES)
 
 
-def test_without_news_a_wait_ends_when_its_time_is_over(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_ends_after_its_time_without_changes(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
     dumped.take()
     assert dumped.watch.take(0.01) == []
 
 
-def test_a_stop_ends_the_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stop_ends_wait(dumped: Dumped, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_watch, "POLL_SECONDS", 0.001)
     dumped.take()
     with ThreadPoolExecutor(1) as thread:

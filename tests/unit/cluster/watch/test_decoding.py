@@ -42,7 +42,7 @@ def pod(**metadata: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_decoded(raw: bytes, wanted: object) -> None:
+def test_decodes_events(raw: bytes, wanted: object) -> None:
     assert decode(raw, without_managed_fields) == wanted
 
 
@@ -65,12 +65,12 @@ def test_decoded(raw: bytes, wanted: object) -> None:
         pytest.param(orjson.dumps({"type": ["ADDED"], "object": pod()}), id="a type that is no text"),
     ],
 )
-def test_malformed(raw: bytes) -> None:
+def test_rejects_malformed_events(raw: bytes) -> None:
     with pytest.raises(Malformed):
         decode(raw, without_managed_fields)
 
 
-def test_an_object_that_cannot_be_trimmed_is_malformed() -> None:
+def test_rejects_object_without_projection() -> None:
     def trim(found: KubernetesObject) -> KubernetesObject:
         raise KeyError("spec")
 
@@ -104,5 +104,5 @@ TOO_LARGE = {
         pytest.param({"details": None}, 500, False, id="no details"),
     ],
 )
-def test_expired(content: dict[str, object], code: int, expired: bool) -> None:
+def test_reports_expired_version(content: dict[str, object], code: int, expired: bool) -> None:
     assert read_status(content, code).expired is expired

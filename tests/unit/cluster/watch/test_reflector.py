@@ -247,7 +247,7 @@ class Run:
         ),
     ],
 )
-def test_sequence(
+def test_lists_watches_and_resumes_in_order(
     steps: list[Step], resume: Position | None, wanted: list[tuple[float, Event]], waits: list[float]
 ) -> None:
     run = Run(*steps, resume=resume)
@@ -256,7 +256,7 @@ def test_sequence(
     assert run.stop.waits == waits
 
 
-def test_a_list_of_that_age_is_replaced_when_the_watch_ends() -> None:
+def test_lists_again_at_end_of_watch_when_list_is_old() -> None:
     run = Run(
         *(List(listed("5")), Watch("5", [added("6")]), Watch("6", [added("7")]), List(listed("8")), Watch("8", [])),
         relist_seconds=30.0,
@@ -272,12 +272,12 @@ def test_a_list_of_that_age_is_replaced_when_the_watch_ends() -> None:
     ]
 
 
-def test_the_age_of_the_list_is_that_of_the_predecessor() -> None:
+def test_age_of_list_continues_from_predecessor() -> None:
     run = Run(List(listed("9")), resume=RESUMED, relist_seconds=600.0)
     assert run.pull(1) == [(0, listed("9"))]
 
 
-def test_jitter_is_added_to_a_wait() -> None:
+def test_adds_jitter_to_waits() -> None:
     backoff = Backoff(iter([0.0, 0.5, 1.0]).__next__)
     assert [backoff.next() for _ in range(3)] == [0.5, 1.5, 4.0]
 
@@ -292,7 +292,7 @@ def test_jitter_is_added_to_a_wait() -> None:
         pytest.param([List(DOWN)], 1, id="before a wait"),
     ],
 )
-def test_nothing_comes_after_it_was_stopped(steps: list[Step], before: int) -> None:
+def test_emits_nothing_after_stop(steps: list[Step], before: int) -> None:
     run = Run(*steps)
     run.pull(before)
     run.stop.set()

@@ -32,7 +32,7 @@ class Scripts:
         self.interruptions += 1
 
 
-def test_a_defect_is_reported_with_its_resource_and_the_others_go_on() -> None:
+def test_reports_exception_with_its_resource_and_continues_the_others() -> None:
     scripts = Scripts(
         nodes=[List(listed("5")), Watch("5", [Bookmark("6"), DEFECT])],
         pods=[List(listed("7")), Watch("7", [Bookmark("8"), Bookmark("9"), Bookmark("10")])],
@@ -46,7 +46,7 @@ def test_a_defect_is_reported_with_its_resource_and_the_others_go_on() -> None:
     assert events["pods"][:4] == [listed("7"), Bookmark("8"), Bookmark("9"), Bookmark("10")]
 
 
-def test_a_stop_interrupts_what_waits_at_the_server() -> None:
+def test_stop_interrupts_wait_for_server() -> None:
     scripts = Scripts(nodes=[List(listed("5"))])
     scripts.watches.start()
     scripts.watches.stop()

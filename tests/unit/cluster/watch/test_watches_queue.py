@@ -18,21 +18,21 @@ def pool() -> Iterator[ThreadPoolExecutor]:
         yield pool
 
 
-def test_everything_there_is_taken_in_order() -> None:
+def test_takes_all_items_in_order() -> None:
     mailbox: BoundedQueue[int] = BoundedQueue(10)
     assert [mailbox.put(item) for item in range(3)] == [True, True, True]
     assert mailbox.take(0) == [0, 1, 2]
     assert mailbox.take(0) == []
 
 
-def test_a_taker_is_woken_by_the_first_item(pool: ThreadPoolExecutor) -> None:
+def test_first_item_wakes_consumer(pool: ThreadPoolExecutor) -> None:
     mailbox: BoundedQueue[str] = BoundedQueue(10)
     taking = pool.submit(mailbox.take, PATIENCE_SECONDS)
     mailbox.put("item")
     assert taking.result(PATIENCE_SECONDS) == ["item"]
 
 
-def test_whoever_puts_into_a_full_mailbox_waits_and_nothing_is_lost(pool: ThreadPoolExecutor) -> None:
+def test_producer_waits_while_queue_is_full(pool: ThreadPoolExecutor) -> None:
     mailbox: BoundedQueue[tuple[int, int]] = BoundedQueue(2)
 
     def put(who: int) -> list[bool]:
@@ -49,7 +49,7 @@ def test_whoever_puts_into_a_full_mailbox_waits_and_nothing_is_lost(pool: Thread
         assert [item for putter, item in taken if putter == who] == list(range(50))
 
 
-def test_a_close_wakes_whoever_waits_and_keeps_what_was_put(pool: ThreadPoolExecutor) -> None:
+def test_close_wakes_producers_and_consumers_and_keeps_items(pool: ThreadPoolExecutor) -> None:
     mailbox: BoundedQueue[int] = BoundedQueue(1)
     mailbox.put(1)
     begun = Flag()

@@ -46,13 +46,13 @@ def deep(depth: int) -> dict[str, object]:
         )
     )
 )
-def test_changes_come_out_in_the_order_they_went_in(given_changes: list[Change]) -> None:
+def test_decodes_changes_in_order(given_changes: list[Change]) -> None:
     packed = pack(given_changes)
     assert list(unpack(packed.items)) == given_changes
     assert not packed.omissions
 
 
-def test_no_item_is_larger_than_what_is_stored() -> None:
+def test_no_item_exceeds_stored_size() -> None:
     many = [Change("pods", f"ns/pod-{number}", {"spec": noise(20_000 + number)}) for number in range(60)]
     packed = pack(many)
     assert len(packed.items) > 1
@@ -60,7 +60,7 @@ def test_no_item_is_larger_than_what_is_stored() -> None:
     assert list(unpack(packed.items)) == many
 
 
-def test_where_nothing_changed_there_is_no_item() -> None:
+def test_packs_no_item_without_changes() -> None:
     assert pack([]).items == []
 
 
@@ -79,7 +79,7 @@ def test_where_nothing_changed_there_is_no_item() -> None:
         pytest.param(deep(300), OmissionReason.NOT_JSON, id="deeper than an encoder goes"),
     ],
 )
-def test_an_object_that_fits_into_no_item_is_published_as_gone(bad: dict[str, object], cause: OmissionReason) -> None:
+def test_publishes_too_large_object_as_deleted(bad: dict[str, object], cause: OmissionReason) -> None:
     packed = pack([FINE, Change("nodes", "bad", bad), ALSO_FINE])
     assert list(unpack(packed.items)) == [FINE, Change("nodes", "bad", None), ALSO_FINE]
     assert packed.omissions == {("nodes", "bad"): cause}
@@ -88,7 +88,7 @@ def test_an_object_that_fits_into_no_item_is_published_as_gone(bad: dict[str, ob
 @pytest.mark.parametrize(
     "key", ["\ud800", noise(MAX_ITEM_BYTES), "x" * MAX_RAW_BYTES], ids=["not UTF-8", "long", "longer"]
 )
-def test_what_has_no_writable_key_was_never_published_and_is_skipped(key: str) -> None:
+def test_skips_objects_without_writable_key(key: str) -> None:
     packed = pack([FINE, Change("nodes", key, {"metadata": {}}), ALSO_FINE])
     assert list(unpack(packed.items)) == [FINE, ALSO_FINE]
     assert list(packed.omissions) == [("nodes", key)]
@@ -123,18 +123,18 @@ def bomb(size: int) -> bytes:
         pytest.param(zlib.compress(b"[" * 100_000), id="nested without end"),
     ],
 )
-def test_an_item_that_no_writer_wrote_is_corrupt(item: bytes) -> None:
+def test_rejects_item_that_no_writer_wrote(item: bytes) -> None:
     with pytest.raises(CorruptItem):
         list(unpack([item]))
 
 
-def test_a_bomb_of_500_mb_is_corrupt() -> None:
+def test_rejects_compressed_item_of_500_mb() -> None:
     """Not a row above: all rows are made whenever a test of this file is collected."""
     with pytest.raises(CorruptItem):
         list(unpack([bomb(500_000_000)]))
 
 
-def test_a_bomb_takes_no_more_memory_than_an_item_may(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_compressed_bomb_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
     real = zlib.decompressobj
 

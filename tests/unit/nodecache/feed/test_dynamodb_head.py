@@ -39,7 +39,7 @@ def test_writes_the_observed_at_of_the_oldest_resource() -> None:
         pytest.param({"compactedVersion": {"N": "1"}}, id="compacted beyond the version"),
     ],
 )
-def test_rejects_a_pointer_that_names_no_version(changed: dict[str, Any]) -> None:
+def test_rejects_pointer_without_version(changed: dict[str, Any]) -> None:
     with pytest.raises(MalformedHead):
         read_head(item(**changed))
 

@@ -69,14 +69,14 @@ class Leading:
 
 
 # ---------------------------------------------------------------------------------------------------- when it publishes
-def test_publishes_nothing_before_every_resource_was_listed() -> None:
+def test_publishes_nothing_before_every_resource_is_listed() -> None:
     leading = Leading()
     leading.cluster.add_node("n1")
     leading.work(10.0)
     assert leading.table.calls == []
 
 
-def test_publishes_all_objects_at_once_when_every_resource_was_listed() -> None:
+def test_publishes_all_objects_when_every_resource_is_listed() -> None:
     leading = Leading()
     leading.cluster.list_all("n1", "n2")
     leading.leader.work(STEP)
@@ -105,14 +105,14 @@ def test_publishes_changes_of_one_flush_interval_together() -> None:
     assert leading.nodes() == [["n2", "n3"]]
 
 
-def test_a_quiet_leader_writes_the_head_once_per_heartbeat_interval_and_nothing_else() -> None:
+def test_idle_leader_writes_only_head_once_per_heartbeat_interval() -> None:
     leading = Leading().listed("n1")
     leading.work(15.0)
     assert leading.table.calls == ["publish"] * 10
     assert leading.nodes() == [[]] * 10
 
 
-def test_finish_publishes_what_waits_for_the_flush() -> None:
+def test_finish_publishes_pending_changes() -> None:
     leading = Leading().listed("n1")
     leading.cluster.add_node("n2")
     leading.leader.work(STEP)
@@ -120,14 +120,14 @@ def test_finish_publishes_what_waits_for_the_flush() -> None:
     assert leading.nodes() == [["n2"]]
 
 
-def test_finish_writes_nothing_where_all_is_published() -> None:
+def test_finish_writes_nothing_without_pending_changes() -> None:
     leading = Leading().listed("n1")
     leading.leader.finish()
     assert leading.table.calls == []
 
 
 # ------------------------------------------------------------------------------------------ what a publication contains
-def test_a_publication_contains_epoch_changes_objects_and_observation() -> None:
+def test_publication_contains_epoch_changes_objects_and_observation() -> None:
     store = Store()
     Leading(store).listed("n1")
     leading = Leading(store, objects={("nodes", "n1"): {"metadata": {"name": "n1"}}})
@@ -144,7 +144,7 @@ def test_a_publication_contains_epoch_changes_objects_and_observation() -> None:
     assert publication.observation.positions["nodes"].resource_version == "2"
 
 
-def test_a_publication_is_incomplete_while_other_changes_wait() -> None:
+def test_publication_is_incomplete_while_changes_are_pending() -> None:
     """A publication whose answer was lost is repeated first, and the changes since are in the next one."""
     leading = Leading().listed("n1")
     leading.table.faults = {"publish": ["refused"]}
@@ -158,7 +158,7 @@ def test_a_publication_is_incomplete_while_other_changes_wait() -> None:
     assert [each.is_complete for each in leading.publications] == [False, True]
 
 
-def test_a_publication_is_as_old_as_its_oldest_resource() -> None:
+def test_publication_is_as_old_as_its_oldest_resource() -> None:
     leading = Leading().listed("n1")
     leading.cluster.send("pods", Ended())
     leading.work(1.5)
@@ -172,7 +172,7 @@ def test_a_publication_is_as_old_as_its_oldest_resource() -> None:
 
 
 # ----------------------------------------------------------------------------------------------- what it continues from
-def test_resumes_the_watches_of_its_predecessor_and_writes_no_snapshot() -> None:
+def test_resumes_predecessors_watches_and_writes_no_snapshot() -> None:
     store = Store()
     Leading(store).listed("n1")
     leading = Leading(store, objects={("nodes", "n1"): {"metadata": {"name": "n1"}}})
@@ -191,7 +191,7 @@ def test_resumes_the_watches_of_its_predecessor_and_writes_no_snapshot() -> None
         pytest.param("cluster", None, id="a state that cannot be read"),
     ],
 )
-def test_begins_anew_with_a_list_and_a_snapshot(uid: str, objects: Mapping[Key, Object] | None) -> None:
+def test_starts_with_list_and_snapshot_when_it_cannot_resume(uid: str, objects: Mapping[Key, Object] | None) -> None:
     store = Store()
     Leading(store).listed("n1")
     leading = Leading(store, uid=uid, objects=objects)
@@ -202,7 +202,7 @@ def test_begins_anew_with_a_list_and_a_snapshot(uid: str, objects: Mapping[Key, 
     assert leading.nodes() == [["n2"]]
 
 
-def test_a_first_publication_whose_answer_was_lost_costs_no_second_snapshot() -> None:
+def test_first_publication_with_lost_response_needs_no_second_snapshot() -> None:
     leading = Leading()
     leading.table.faults = {"publish": ["lost"]}
     leading.cluster.list_all("n1")
@@ -213,7 +213,7 @@ def test_a_first_publication_whose_answer_was_lost_costs_no_second_snapshot() ->
     assert leading.nodes()[0] == ["n1"]
 
 
-def test_a_backlog_that_may_expire_is_replaced_by_a_snapshot_and_not_repeated() -> None:
+def test_replaces_expiring_backlog_with_snapshot() -> None:
     leading = Leading().listed("n1")
     leading.table.faults = {"publish": ["refused"]}
     leading.cluster.add_node("n2")
@@ -227,7 +227,7 @@ def test_a_backlog_that_may_expire_is_replaced_by_a_snapshot_and_not_repeated() 
     assert leading.nodes() == [["n2"]]
 
 
-def test_a_cluster_that_is_unavailable_is_raised_when_the_leader_is_made() -> None:
+def test_raises_unavailable_cluster_at_construction() -> None:
     clock = EnvironmentClock()
     cluster = ScriptedCluster(clock)
     cluster.unavailable = "no route to host"
@@ -249,14 +249,14 @@ def test_a_cluster_that_is_unavailable_is_raised_when_the_leader_is_made() -> No
 
 
 # -------------------------------------------------------------------------------------------------- events of the watch
-def test_raises_the_cause_of_a_watch_that_failed_for_good() -> None:
+def test_raises_cause_of_failed_watch() -> None:
     leading = Leading().listed("n1")
     leading.cluster.send("pods", Failed(KeyError("metadata")))
     with pytest.raises(KeyError, match="metadata"):
         leading.leader.work(STEP)
 
 
-def test_an_interruption_is_noted_by_resource_and_stops_nothing() -> None:
+def test_records_interruption_by_resource_and_continues() -> None:
     leading = Leading().listed("n1")
     leading.cluster.send("pods", Interrupted("connection reset"))
     leading.cluster.add_node("n2")

@@ -65,7 +65,7 @@ def leader(store: Store) -> Writing:
 
 # -------------------------------------------------------------------------------------------------- what is read when
 @pytest.mark.usefixtures("leader")
-def test_a_cold_reader_loads_the_snapshot_and_the_log_above_it(store: Store) -> None:
+def test_cold_reader_loads_snapshot_and_log_after_it(store: Store) -> None:
     reading = Reading(store)
     assert reading.read() == state_of(ONE, TWO, THREE)
     assert reading.reader.version == 3
@@ -73,7 +73,7 @@ def test_a_cold_reader_loads_the_snapshot_and_the_log_above_it(store: Store) -> 
 
 
 @pytest.mark.usefixtures("leader")
-def test_at_the_same_version_it_costs_the_head_only(store: Store) -> None:
+def test_reads_only_head_at_same_version(store: Store) -> None:
     reading = Reading(store)
     reading.read()
     reading.calls()
@@ -81,7 +81,7 @@ def test_at_the_same_version_it_costs_the_head_only(store: Store) -> None:
     assert reading.calls() == ["head"]
 
 
-def test_a_warm_reader_reads_what_is_new(store: Store, leader: Writing) -> None:
+def test_warm_reader_reads_new_log_items(store: Store, leader: Writing) -> None:
     reading = Reading(store)
     reading.read()
     leader.flush(FOUR)
@@ -90,7 +90,7 @@ def test_a_warm_reader_reads_what_is_new(store: Store, leader: Writing) -> None:
     assert reading.calls() == ["head", "log"]
 
 
-def test_a_reader_below_the_compacted_version_loads_the_snapshot(store: Store, leader: Writing) -> None:
+def test_reader_below_compacted_version_loads_snapshot(store: Store, leader: Writing) -> None:
     """Log items up to there may be gone, and anything may stand in their places."""
     reading = Reading(store)
     reading.read()
@@ -103,7 +103,7 @@ def test_a_reader_below_the_compacted_version_loads_the_snapshot(store: Store, l
 
 
 @pytest.mark.usefixtures("leader")
-def test_an_old_head_takes_nobody_back(store: Store) -> None:
+def test_ignores_older_head(store: Store) -> None:
     reading = Reading(store)
     old = store.head()
     Writing(store).flush(FOUR)
@@ -122,13 +122,13 @@ def test_an_old_head_takes_nobody_back(store: Store) -> None:
         pytest.param(LogItem(2, 0, 7, pack([FOUR]).items[0]), id="one that follows another item"),
     ],
 )
-def test_what_the_chain_does_not_lead_to_is_not_applied(store: Store, stands: LogItem) -> None:
+def test_does_not_apply_items_outside_the_chain(store: Store, stands: LogItem) -> None:
     store.overwrite_log(stands)
     with pytest.raises(NothingPublished, match=INCOMPLETE):
         Reading(store).read()
 
 
-def test_an_orphan_in_the_place_of_an_expired_item_costs_a_snapshot(store: Store, leader: Writing) -> None:
+def test_orphan_in_place_of_expired_item_costs_a_snapshot(store: Store, leader: Writing) -> None:
     """A reader that held its head for as long as an item lives; `compactedVersion` says nothing of it."""
     reading = Reading(store)
     reading.read()
@@ -142,7 +142,7 @@ def test_an_orphan_in_the_place_of_an_expired_item_costs_a_snapshot(store: Store
 
 
 @pytest.mark.usefixtures("leader")
-def test_the_same_version_of_another_epoch_is_another(store: Store) -> None:
+def test_same_version_of_another_epoch_differs(store: Store) -> None:
     """As after a restore from a backup. What was read of the one is not kept for the other."""
     reading = Reading(store)
     reading.read()
@@ -151,7 +151,7 @@ def test_the_same_version_of_another_epoch_is_another(store: Store) -> None:
     assert reading.read() == state_of(ONE, TWO, FOUR)
 
 
-def test_a_head_that_was_made_anew_is_read_anew(store: Store, leader: Writing) -> None:
+def test_recreated_head_is_read_from_snapshot(store: Store, leader: Writing) -> None:
     """At version 0 and epoch 0 again; the old one's log is not in the way, and its readers do not stay with it."""
     leader.flush(FOUR)
     reading = Reading(store)
@@ -168,7 +168,7 @@ def test_a_head_that_was_made_anew_is_read_anew(store: Store, leader: Writing) -
 
 
 @pytest.mark.usefixtures("leader")
-def test_a_slow_thread_does_not_take_its_environment_back_to_a_head_that_is_gone(store: Store) -> None:
+def test_slow_thread_does_not_return_to_deleted_head(store: Store) -> None:
     reading = Reading(store)
     reading.read()
     old = store.head()
@@ -180,7 +180,7 @@ def test_a_slow_thread_does_not_take_its_environment_back_to_a_head_that_is_gone
 
 # ------------------------------------------------------------------------------------------------- what is not there
 @pytest.mark.usefixtures("leader")
-def test_a_chunk_that_is_not_to_be_seen_yet_is_looked_for_again(store: Store) -> None:
+def test_retries_chunk_that_is_not_visible_yet(store: Store) -> None:
     slept: list[float] = []
 
     def appears(seconds: float) -> None:
@@ -193,7 +193,7 @@ def test_a_chunk_that_is_not_to_be_seen_yet_is_looked_for_again(store: Store) ->
 
 
 @pytest.mark.usefixtures("leader")
-def test_a_chunk_that_never_comes_is_named_after_five_attempts(store: Store) -> None:
+def test_names_missing_chunk_after_five_attempts(store: Store) -> None:
     """A chunk is read eventually consistent: unlike a log item, it may come later than the third attempt."""
     store.lose_chunk()
     reading = Reading(store)
@@ -202,7 +202,7 @@ def test_a_chunk_that_never_comes_is_named_after_five_attempts(store: Store) -> 
     assert reading.calls().count("chunks") == ATTEMPTS == 5
 
 
-def test_a_hole_in_the_log_costs_the_snapshot(store: Store, leader: Writing) -> None:
+def test_gap_in_log_costs_a_snapshot(store: Store, leader: Writing) -> None:
     reading = Reading(store)
     reading.read()
     leader.flush(FOUR)
@@ -216,7 +216,7 @@ def test_a_hole_in_the_log_costs_the_snapshot(store: Store, leader: Writing) -> 
 
 
 @pytest.mark.usefixtures("leader")
-def test_a_hole_above_the_snapshot_is_told_without_loading_it_time_and_again(store: Store) -> None:
+def test_reports_gap_after_snapshot_without_loading_it_again(store: Store) -> None:
     store.lose_log(2)
     reading = Reading(store)
     with pytest.raises(NothingPublished, match=INCOMPLETE):
@@ -224,7 +224,7 @@ def test_a_hole_above_the_snapshot_is_told_without_loading_it_time_and_again(sto
     assert reading.calls().count("chunks") == LOG_ATTEMPTS == 3
 
 
-def test_a_log_that_was_compacted_meanwhile_is_not_missed(store: Store, leader: Writing) -> None:
+def test_detects_log_that_was_compacted_during_read(store: Store, leader: Writing) -> None:
     """The head was read before; the snapshot that holds the rest is in the next one."""
     reading = Reading(store)
     head = store.head()
@@ -241,7 +241,7 @@ def test_a_log_that_was_compacted_meanwhile_is_not_missed(store: Store, leader: 
 GARBAGE = b"not what a writer wrote"
 
 
-def test_a_malformed_log_item_that_the_snapshot_covers_costs_the_snapshot(store: Store, leader: Writing) -> None:
+def test_malformed_log_item_that_snapshot_covers_costs_a_snapshot(store: Store, leader: Writing) -> None:
     reading = Reading(store)
     reading.read()
     leader.flush(FOUR)
@@ -251,7 +251,7 @@ def test_a_malformed_log_item_that_the_snapshot_covers_costs_the_snapshot(store:
     assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
 
 
-def test_a_malformed_log_item_leaves_what_was_read_before_as_it_was(store: Store, leader: Writing) -> None:
+def test_malformed_log_item_keeps_state_of_reader(store: Store, leader: Writing) -> None:
     """All changes are unpacked before the first is applied: a state may be one that is changed in place."""
     reading = Reading(store)
     reading.read()
@@ -270,7 +270,7 @@ def test_a_malformed_log_item_leaves_what_was_read_before_as_it_was(store: Store
 
 @pytest.mark.usefixtures("leader")
 @pytest.mark.parametrize("data", [GARBAGE, b""], ids=["garbage", "of another kind"])
-def test_a_malformed_chunk_is_told_at_once_and_the_next_snapshot_helps(store: Store, data: bytes) -> None:
+def test_reports_malformed_chunk_immediately_and_recovers_with_next_snapshot(store: Store, data: bytes) -> None:
     store.overwrite_chunk(data)
     reading = Reading(store)
     with pytest.raises(NothingPublished, match=MALFORMED):
@@ -281,7 +281,7 @@ def test_a_malformed_chunk_is_told_at_once_and_the_next_snapshot_helps(store: St
 
 
 @pytest.mark.usefixtures("leader")
-def test_a_malformed_chunk_is_no_matter_to_a_warm_reader(store: Store) -> None:
+def test_warm_reader_ignores_malformed_chunk(store: Store) -> None:
     reading = Reading(store)
     reading.read()
     store.overwrite_chunk(GARBAGE)
@@ -291,7 +291,7 @@ def test_a_malformed_chunk_is_no_matter_to_a_warm_reader(store: Store) -> None:
 
 # ----------------------------------------------------------------------------------------------------- named causes
 @pytest.mark.usefixtures("leader")
-def test_a_newer_release_is_named_and_its_end_is_noticed(store: Store) -> None:
+def test_names_newer_schema_and_recovers_after_it(store: Store) -> None:
     reading = Reading(store)
     reading.read()
     store.point(oldest_reader=SCHEMA_VERSION + 1, version=4)
@@ -302,7 +302,7 @@ def test_a_newer_release_is_named_and_its_end_is_noticed(store: Store) -> None:
 
 
 @pytest.mark.parametrize("leased", [False, True], ids=["no head", "a head that is only a lease"])
-def test_an_empty_cache_is_named_and_the_first_publication_is_noticed(store: Store, leased: bool) -> None:
+def test_names_empty_cache_and_recovers_after_first_publication(store: Store, leased: bool) -> None:
     reading = Reading(store)
     leader = Writing(store) if leased else None
     with pytest.raises(NothingPublished, match=NOTHING_PUBLISHED):
@@ -314,7 +314,7 @@ def test_an_empty_cache_is_named_and_the_first_publication_is_noticed(store: Sto
 
 @pytest.mark.usefixtures("leader")
 @pytest.mark.parametrize("method", ["head", "log", "chunks"])
-def test_an_outage_is_the_tables_to_name_and_its_end_is_noticed(store: Store, method: str) -> None:
+def test_raises_error_of_table_and_recovers_after_outage(store: Store, method: str) -> None:
     reading = Reading(store, {method: Once(outage)})
     with pytest.raises(TableUnavailable, match="throttled"):
         reading.read()
@@ -322,7 +322,7 @@ def test_an_outage_is_the_tables_to_name_and_its_end_is_noticed(store: Store, me
 
 
 @pytest.mark.usefixtures("leader")
-def test_a_head_without_a_uid_is_malformed(store: Store) -> None:
+def test_head_without_uid_is_malformed(store: Store) -> None:
     store.item.update(lambda item: True, {"uid": ""})
     with pytest.raises(TableUnavailable, match="malformed"):
         Reading(store).read()

@@ -30,7 +30,7 @@ def item(version: int, epoch: int, previous: int) -> LogItem:
         pytest.param([item(5, 2, 2), item(6, 2, 2)], (4, 2), (5, 2), False, id="more than was published"),
     ],
 )
-def test_only_what_was_published_leads_there(
+def test_follows_only_published_items(
     items: list[LogItem], after: tuple[int, int], through: tuple[int, int], expected: bool
 ) -> None:
     assert is_unbroken_chain(items, PublishedVersion(*after), PublishedVersion(*through)) is expected

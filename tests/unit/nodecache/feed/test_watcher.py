@@ -74,7 +74,7 @@ class Running:
         return self.stops
 
 
-def test_a_run_publishes_and_hands_over() -> None:
+def test_publishes_and_hands_over() -> None:
     running = Running()
     running.cluster.list_all("n1", "n2")
     result = running.run()
@@ -88,7 +88,7 @@ def test_a_run_publishes_and_hands_over() -> None:
     assert item["holderIdentity"] == ""
 
 
-def test_publishes_what_waits_before_it_hands_over() -> None:
+def test_publishes_pending_changes_before_handover() -> None:
     running = Running()
     running.cluster.list_all("n1")
     running.cluster.send_later(RUN_SECONDS - 0.2, "nodes", Added({"metadata": {"name": "n2"}}, "2"))
@@ -96,20 +96,20 @@ def test_publishes_what_waits_before_it_hands_over() -> None:
     assert [change.key for each in running.publications for change in each.changes] == ["n1", "n2"]
 
 
-def test_a_run_that_lists_once_ends_after_its_first_publication() -> None:
+def test_periodic_run_ends_after_first_publication() -> None:
     running = Running(once=True)
     running.cluster.list_all("n1")
     result = running.run()
     assert (result.outcome, result.publications) == (WatcherOutcome.HANDED_OVER, 1)
 
 
-def test_a_run_that_lists_once_ends_after_its_first_failure() -> None:
+def test_periodic_run_ends_after_first_failure() -> None:
     running = Running(once=True)
     running.cluster.unavailable = "no route to host"
     assert running.run() == RunResult(WatcherOutcome.CLUSTER_UNAVAILABLE, reason="no route to host")
 
 
-def test_ends_when_it_is_stopped() -> None:
+def test_ends_when_stopped() -> None:
     running = Running(run_seconds=3600.0)
     running.cluster.list_all("n1")
     running.at(5.0, lambda: setattr(running, "stops", True))
@@ -118,7 +118,7 @@ def test_ends_when_it_is_stopped() -> None:
     assert running.clock.monotonic() - started < 10.0
 
 
-def test_is_not_needed_beside_a_healthy_leader() -> None:
+def test_is_not_needed_beside_healthy_leader() -> None:
     store = Store()
     running = Running(store)
     LeaderElector(
@@ -128,7 +128,7 @@ def test_is_not_needed_beside_a_healthy_leader() -> None:
     assert running.table.calls == []
 
 
-def test_is_deposed_by_a_log_item_of_a_later_epoch() -> None:
+def test_is_deposed_by_log_item_of_later_epoch() -> None:
     running = Running()
     running.cluster.list_all("n1")
 
@@ -143,7 +143,7 @@ def test_is_deposed_by_a_log_item_of_a_later_epoch() -> None:
     assert "this epoch or a later one" in result.reason
 
 
-def test_is_deposed_when_another_takes_the_lease() -> None:
+def test_is_deposed_when_another_takes_lease() -> None:
     running = Running()
     running.cluster.list_all("n1")
     running.at(5.0, lambda: HeldLease(running.store, "another"))
@@ -164,7 +164,7 @@ def test_waits_at_most_a_flush_interval_while_the_table_is_unavailable() -> None
     assert "throttled" in result.reason
 
 
-def test_a_table_that_stays_unavailable_is_the_outcome() -> None:
+def test_reports_table_that_stays_unavailable() -> None:
     running = Running()
     running.cluster.list_all("n1")
     running.table.before["head"] = outage
@@ -173,13 +173,13 @@ def test_a_table_that_stays_unavailable_is_the_outcome() -> None:
     assert result.failed
 
 
-def test_a_cluster_that_stays_unavailable_is_the_outcome() -> None:
+def test_reports_cluster_that_stays_unavailable() -> None:
     running = Running()
     running.cluster.unavailable = "no route to host"
     assert running.run() == RunResult(WatcherOutcome.CLUSTER_UNAVAILABLE, reason="no route to host")
 
 
-def test_a_cluster_that_is_available_again_is_watched() -> None:
+def test_watches_cluster_that_is_available_again() -> None:
     running = Running()
     running.cluster.unavailable = "no route to host"
     running.at(5.0, lambda: setattr(running.cluster, "unavailable", ""))
@@ -188,14 +188,14 @@ def test_a_cluster_that_is_available_again_is_watched() -> None:
     assert (result.outcome, result.reason) == (WatcherOutcome.HANDED_OVER, "no route to host")
 
 
-def test_a_watch_that_only_fails_is_an_unavailable_cluster() -> None:
+def test_watch_without_success_is_unavailable_cluster() -> None:
     running = Running()
     running.cluster.send("nodes", Interrupted("forbidden"))
     result = running.run()
     assert (result.outcome, result.reason) == (WatcherOutcome.CLUSTER_UNAVAILABLE, "nodes: forbidden")
 
 
-def test_an_interrupted_watch_of_a_leader_that_published_is_no_failure() -> None:
+def test_interrupted_watch_after_publication_is_no_failure() -> None:
     running = Running()
     running.cluster.list_all("n1")
     running.cluster.send("nodes", Interrupted("connection reset"))
@@ -203,7 +203,7 @@ def test_an_interrupted_watch_of_a_leader_that_published_is_no_failure() -> None
     assert (result.outcome, result.reason) == (WatcherOutcome.HANDED_OVER, "nodes: connection reset")
 
 
-def test_a_leader_without_a_list_and_without_a_failure_has_handed_over() -> None:
+def test_leader_without_list_and_without_failure_hands_over() -> None:
     running = Running(run_seconds=2.0)
     running.at(1.0, lambda: running.cluster.send("nodes", Modified({"metadata": {"name": "n1"}}, "2")))
     result = running.run()
@@ -211,7 +211,7 @@ def test_a_leader_without_a_list_and_without_a_failure_has_handed_over() -> None
 
 
 # ------------------------------------------------------------------------------------------------------------- result
-def test_a_result_counts_nothing_by_default() -> None:
+def test_result_counts_are_zero_by_default() -> None:
     result = RunResult(WatcherOutcome.NOT_NEEDED)
     counts = (result.publications, result.objects, result.nodes)
     assert counts == (0, 0, 0)
@@ -219,7 +219,7 @@ def test_a_result_counts_nothing_by_default() -> None:
     assert (result.failed, result.summary) == (False, "")
 
 
-def test_a_result_counts_omitted_objects_by_reason_and_names_them() -> None:
+def test_result_counts_and_names_omitted_objects_by_reason() -> None:
     running = Running(once=True)
     running.cluster.list_all("n1")
     running.cluster.add_node("bad", spec={"taints": ["\ud800"]})
@@ -238,5 +238,5 @@ def test_a_result_counts_omitted_objects_by_reason_and_names_them() -> None:
     ("outcome", "failed"),
     [(outcome, outcome.value.startswith("failure-")) for outcome in WatcherOutcome],
 )
-def test_a_failure_outcome_is_a_failed_run(outcome: WatcherOutcome, failed: bool) -> None:
+def test_failure_outcome_is_failed_run(outcome: WatcherOutcome, failed: bool) -> None:
     assert RunResult(outcome).failed is failed

@@ -41,13 +41,13 @@ def read(store: Store) -> State:
 
 
 # ------------------------------------------------------------------------------------------------------ publications
-def test_a_flush_is_its_log_items_and_then_one_publication(store: Store, leader: Writing) -> None:
+def test_flush_writes_log_items_before_one_publication(store: Store, leader: Writing) -> None:
     leader.flush(TWO, THREE)
     assert leader.table.calls == ["put_log", "publish"]
     assert read(store) == state_of(ONE, TWO, THREE)
 
 
-def test_without_changes_it_is_a_heartbeat(store: Store, leader: Writing) -> None:
+def test_flush_without_changes_is_a_heartbeat(store: Store, leader: Writing) -> None:
     before = store.pointer
     leader.clock.advance(2.0)
     leader.flush()
@@ -56,7 +56,7 @@ def test_without_changes_it_is_a_heartbeat(store: Store, leader: Writing) -> Non
     assert store.pointer.heartbeat == before.heartbeat + 2.0
 
 
-def test_the_chain_goes_on_over_leaders_and_snapshots(store: Store, leader: Writing) -> None:
+def test_chain_continues_across_leaders_and_snapshots(store: Store, leader: Writing) -> None:
     leader.flush(TWO)
     second = Writing(store)
     second.flush(THREE)
@@ -71,7 +71,7 @@ def test_the_chain_goes_on_over_leaders_and_snapshots(store: Store, leader: Writ
     assert is_unbroken_chain(store.log(store.uid, 5, 6), PublishedVersion(5, 1), store.pointer.published)
 
 
-def test_a_leader_that_publishes_anew_makes_every_reader_load_it(store: Store, leader: Writing) -> None:
+def test_replacement_makes_every_reader_load_snapshot(store: Store, leader: Writing) -> None:
     anew = Writing(store)
     anew.replace(state_of(TWO), TWO)
     assert store.pointer.version == store.pointer.compacted_version == 2
@@ -80,7 +80,7 @@ def test_a_leader_that_publishes_anew_makes_every_reader_load_it(store: Store, l
     assert read(store) == state_of(TWO)
 
 
-def test_nothing_is_sent_under_a_lease_that_has_run_out(store: Store, leader: Writing) -> None:
+def test_sends_nothing_under_expired_lease(store: Store, leader: Writing) -> None:
     leader.lease.run_out()
     with pytest.raises(NotLeading):
         leader.flush(TWO)
@@ -90,7 +90,7 @@ def test_nothing_is_sent_under_a_lease_that_has_run_out(store: Store, leader: Wr
     assert read(store) == state_of(ONE, TWO, THREE)
 
 
-def test_a_lease_that_runs_out_between_two_requests_ends_the_flush_there(store: Store, leader: Writing) -> None:
+def test_stops_flush_when_lease_expires_between_requests(store: Store, leader: Writing) -> None:
     class RunsOut(FailingTable):
         def _called(self, method: str) -> None:
             super()._called(method)
@@ -104,9 +104,7 @@ def test_a_lease_that_runs_out_between_two_requests_ends_the_flush_there(store: 
 
 
 # ---------------------------------------------------------------------------------------------------------- deposed
-def test_a_deposed_leader_publishes_nothing_and_its_successor_overwrites_what_it_left(
-    store: Store, leader: Writing
-) -> None:
+def test_successor_overwrites_items_of_deposed_leader(store: Store, leader: Writing) -> None:
     successor = Writing(store)
     with pytest.raises(StaleFence):
         leader.flush(TWO)
@@ -123,7 +121,7 @@ def test_a_deposed_leader_publishes_nothing_and_its_successor_overwrites_what_it
         pytest.param(LogItem(2, 0, 0, b"another's"), id="this epoch's, under another nonce"),
     ],
 )
-def test_an_item_that_another_wrote_is_not_overwritten(store: Store, leader: Writing, stands: LogItem) -> None:
+def test_does_not_overwrite_item_of_another_writer(store: Store, leader: Writing, stands: LogItem) -> None:
     store.overwrite_log(stands)
     with pytest.raises(StaleEpoch):
         leader.flush(TWO)
@@ -132,7 +130,7 @@ def test_an_item_that_another_wrote_is_not_overwritten(store: Store, leader: Wri
     assert leader.table.calls == ["put_log"]
 
 
-def test_a_head_that_was_made_anew_refuses_the_old_ones_leader(store: Store, leader: Writing) -> None:
+def test_recreated_head_refuses_its_former_leader(store: Store, leader: Writing) -> None:
     """It holds the lease of an item that is gone; the new one has the same version, epoch and resourceVersion."""
     uid = store.uid
     store.item.delete()
@@ -149,7 +147,7 @@ def test_a_head_that_was_made_anew_refuses_the_old_ones_leader(store: Store, lea
 # ---------------------------------------------------------------------------------------------------------- in doubt
 @pytest.mark.parametrize("fault", ["refused", "lost", "late"])
 @pytest.mark.parametrize("method", ["put_log", "publish"])
-def test_a_request_in_doubt_is_repeated_as_it_was(store: Store, leader: Writing, method: str, fault: str) -> None:
+def test_repeats_unanswered_request_unchanged(store: Store, leader: Writing, method: str, fault: str) -> None:
     leader.table.faults[method] = [fault]
     with pytest.raises(TableUnavailable):
         leader.flush(TWO)
@@ -159,7 +157,7 @@ def test_a_request_in_doubt_is_repeated_as_it_was(store: Store, leader: Writing,
     assert is_unbroken_chain(store.log(store.uid, 1, 3), PublishedVersion(1, 0), store.pointer.published)
 
 
-def test_a_version_is_packed_once(store: Store, leader: Writing) -> None:
+def test_packs_each_version_once(store: Store, leader: Writing) -> None:
     """A late attempt finds its own bytes, or none: it never replaces what was published under that version."""
     leader.table.faults["put_log"] = ["late"]
     with pytest.raises(TableUnavailable):
@@ -170,7 +168,7 @@ def test_a_version_is_packed_once(store: Store, leader: Writing) -> None:
     assert store.log(store.uid, 1, 3) == published
 
 
-def test_a_renewal_in_between_does_not_hide_what_became_of_a_publication(store: Store, leader: Writing) -> None:
+def test_resolves_publication_after_renewal_in_between(store: Store, leader: Writing) -> None:
     leader.table.faults["publish"] = ["lost"]
     with pytest.raises(TableUnavailable):
         leader.flush(TWO)
@@ -180,7 +178,7 @@ def test_a_renewal_in_between_does_not_hide_what_became_of_a_publication(store: 
     assert leader.announced == [[TWO], [THREE]]
 
 
-def test_a_snapshot_in_doubt_is_settled_before_the_next_flush(store: Store, leader: Writing) -> None:
+def test_resolves_snapshot_before_next_flush(store: Store, leader: Writing) -> None:
     leader.clock.advance(DAY)
     leader.table.faults["publish"] = ["lost"]
     with pytest.raises(TableUnavailable):
@@ -189,7 +187,7 @@ def test_a_snapshot_in_doubt_is_settled_before_the_next_flush(store: Store, lead
     assert read(store) == state_of(ONE, TWO)
 
 
-def test_what_may_expire_before_it_is_published_is_overtaken_by_a_snapshot(store: Store, leader: Writing) -> None:
+def test_replaces_expiring_unpublished_items_with_snapshot(store: Store, leader: Writing) -> None:
     """Its versions are left out for good: they may be written, and even published, by an attempt that is on its way."""
     leader.table.faults["publish"] = ["late"]
     with pytest.raises(TableUnavailable):
@@ -252,7 +250,7 @@ class Announcing:
 
 
 @given(st.lists(st.tuples(STEPS, FAULTS, FAULTS, FAULTS), max_size=15))
-def test_every_change_is_announced_once_and_not_before_it_is_visible(
+def test_announces_every_change_once_after_it_is_visible(
     steps: list[tuple[str, list[str], list[str], list[str]]],
 ) -> None:
     history = Announcing()
@@ -271,12 +269,12 @@ def test_every_change_is_announced_once_and_not_before_it_is_visible(
     assert leader.writer.is_fully_published
 
 
-def test_a_heartbeat_announces_an_empty_list(leader: Writing) -> None:
+def test_heartbeat_announces_empty_list(leader: Writing) -> None:
     leader.flush()
     assert leader.announced == [[]]
 
 
-def test_a_callback_that_fails_repeats_nothing(store: Store, leader: Writing) -> None:
+def test_failed_callback_repeats_nothing(store: Store, leader: Writing) -> None:
     def fail(changes: Sequence[Change], _: Pointer) -> None:
         leader.announced.append(list(changes))
         raise RuntimeError
@@ -291,7 +289,7 @@ def test_a_callback_that_fails_repeats_nothing(store: Store, leader: Writing) ->
 
 
 # --------------------------------------------------------------------------------------------------------- compaction
-def test_a_snapshot_is_due_when_the_log_outgrows_the_last_one(store: Store) -> None:
+def test_snapshot_is_due_when_log_exceeds_last_snapshot(store: Store) -> None:
     leader = Writing(store, retention=Retention(least_log_bytes=300))
     objects = state_of(ONE)
     leader.replace(objects, ONE)
@@ -307,7 +305,7 @@ def test_a_snapshot_is_due_when_the_log_outgrows_the_last_one(store: Store) -> N
 
 
 @pytest.mark.parametrize("off", [1, -1], ids=["old", "of a clock that was ahead"])
-def test_a_snapshot_is_due_long_before_its_chunks_expire(store: Store, leader: Writing, off: int) -> None:
+def test_snapshot_is_due_long_before_its_chunks_expire(store: Store, leader: Writing, off: int) -> None:
     objects = state_of(ONE)
     leader.clock.set_wall(off * DAY / 5)
     assert not leader.compact(objects)
@@ -317,7 +315,7 @@ def test_a_snapshot_is_due_long_before_its_chunks_expire(store: Store, leader: W
     assert read(store) == objects
 
 
-def test_log_items_go_with_the_snapshot_after_the_next(store: Store, leader: Writing) -> None:
+def test_log_items_expire_with_second_next_snapshot(store: Store, leader: Writing) -> None:
     """Until then they bring on a reader that has come to the last one."""
     for version in (2, 3):
         leader.flush(node(f"n{version}"))
@@ -328,7 +326,7 @@ def test_log_items_go_with_the_snapshot_after_the_next(store: Store, leader: Wri
         assert store.pointer.compacted_version == before.version
 
 
-def test_a_snapshot_that_cannot_be_written_is_not_tried_at_every_flush(leader: Writing) -> None:
+def test_retries_failed_snapshot_with_delay(leader: Writing) -> None:
     leader.clock.advance(DAY)
     leader.table.faults["put_chunks"] = ["refused"]
     with pytest.raises(TableUnavailable):
@@ -339,7 +337,7 @@ def test_a_snapshot_that_cannot_be_written_is_not_tried_at_every_flush(leader: W
     assert leader.compact(state_of(ONE))
 
 
-def test_every_attempt_at_a_snapshot_has_chunks_of_its_own(store: Store, leader: Writing) -> None:
+def test_each_snapshot_attempt_has_its_own_chunks(store: Store, leader: Writing) -> None:
     ids: list[str] = []
 
     class Noting(FailingTable):
@@ -360,7 +358,7 @@ def test_every_attempt_at_a_snapshot_has_chunks_of_its_own(store: Store, leader:
 BAD = Change("nodes", "bad", {"metadata": {"name": "bad"}, "spec": "\ud800"})
 
 
-def test_an_object_that_cannot_be_stored_is_gone_for_readers_and_counted(store: Store, leader: Writing) -> None:
+def test_object_that_cannot_be_stored_is_deleted_for_readers_and_counted(store: Store, leader: Writing) -> None:
     leader.flush(TWO, BAD, Change("nodes", "n1", None))
     assert read(store) == state_of(TWO)
     assert leader.writer.omissions == {("nodes", "bad"): OmissionReason.NOT_JSON}
@@ -369,13 +367,13 @@ def test_an_object_that_cannot_be_stored_is_gone_for_readers_and_counted(store: 
 
 
 @pytest.mark.parametrize("after", [node("bad"), Change("nodes", "bad", None)], ids=["mended", "gone"])
-def test_it_is_counted_no_more_once_it_is_mended_or_gone(leader: Writing, after: Change) -> None:
+def test_stops_counting_object_when_it_is_storable_or_deleted(leader: Writing, after: Change) -> None:
     leader.flush(BAD)
     leader.flush(after)
     assert leader.writer.omissions == {}
 
 
-def test_a_snapshot_is_without_it(store: Store, leader: Writing) -> None:
+def test_snapshot_omits_object_that_cannot_be_stored(store: Store, leader: Writing) -> None:
     objects = state_of(ONE, TWO, BAD)
     leader.replace(objects)
     assert read(store) == state_of(ONE, TWO)

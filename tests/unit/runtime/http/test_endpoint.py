@@ -25,7 +25,7 @@ def endpoint(answer: Reply | Exception) -> tuple[Endpoint, list[str | bytes]]:
     return Endpoint("verb", answering, status_reply), bodies
 
 
-def test_a_reply_becomes_an_answer_and_a_log_line(log_lines: LogLines) -> None:
+def test_turns_reply_into_answer_and_log_line(log_lines: LogLines) -> None:
     handled, bodies = endpoint(reply({"ü": 1}, BindOutcome.BOUND, pod="ml/p", detail="done"))
     assert handled.handle({"body": "the body"}) == {
         "statusCode": 200,
@@ -39,14 +39,14 @@ def test_a_reply_becomes_an_answer_and_a_log_line(log_lines: LogLines) -> None:
     assert line["milliseconds"] >= 0
 
 
-def test_a_base64_body_reaches_the_verb_as_bytes() -> None:
+def test_decodes_base64_body() -> None:
     handled, bodies = endpoint(reply({}, BindOutcome.BOUND))
     handled.handle({"body": base64.b64encode(b"\xff{}").decode(), "isBase64Encoded": True})
     assert bodies == [b"\xff{}"]
 
 
 @pytest.mark.parametrize("error", [ValueError("secret"), KeyError("secret"), RecursionError(), MemoryError()])
-def test_an_exception_becomes_a_failure_without_its_text(error: Exception, log_lines: LogLines) -> None:
+def test_turns_exception_into_failure_without_its_message(error: Exception, log_lines: LogLines) -> None:
     handled, _ = endpoint(error)
     answer = handled.handle({"body": '{"Pod": {"metadata": {"namespace": "ml", "name": "p"}}}'})
     assert answer["statusCode"] == 500
@@ -55,7 +55,7 @@ def test_an_exception_becomes_a_failure_without_its_text(error: Exception, log_l
 
 
 @pytest.mark.parametrize("body", ["not JSON", "", "[]", '{"Pod": 7}', '{"Pod": {"metadata": 7}}', "{}", b"\xff"])
-def test_an_exception_over_an_odd_request_ends_there_too(body: str | bytes) -> None:
+def test_turns_exception_into_failure_for_malformed_request(body: str | bytes) -> None:
     handled, _ = endpoint(ValueError())
     event = (
         {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
@@ -76,7 +76,7 @@ def test_an_exception_over_an_odd_request_ends_there_too(body: str | bytes) -> N
         ({}, ""),
     ],
 )
-def test_the_body_of_an_event(event: dict[str, object], body: str | bytes) -> None:
+def test_reads_body_of_event(event: dict[str, object], body: str | bytes) -> None:
     assert body_of(event) == body
 
 
@@ -91,5 +91,5 @@ def test_the_body_of_an_event(event: dict[str, object], body: str | bytes) -> No
         {"body": "tëxt", "isBase64Encoded": True},
     ],
 )
-def test_a_body_that_cannot_be_read_is_a_failure(event: dict[str, object]) -> None:
+def test_fails_when_body_cannot_be_read(event: dict[str, object]) -> None:
     assert isinstance(body_of(event), Failure)

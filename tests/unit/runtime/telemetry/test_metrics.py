@@ -9,7 +9,7 @@ from berth.runtime.telemetry.metrics import CacheMetrics
 from tests.unit.runtime.telemetry.metric_lines import described, printed
 
 
-def test_age_and_lag_are_metrics_of_the_verb_and_the_age_of_the_stack(metrics: pytest.CaptureFixture[str]) -> None:
+def test_emits_age_and_lag_by_verb_and_age_by_stack(metrics: pytest.CaptureFixture[str]) -> None:
     CacheMetrics("filter").record(Freshness(age=1.5, lag=3))
     [line] = printed(metrics)
     assert described(line) == {
@@ -19,7 +19,7 @@ def test_age_and_lag_are_metrics_of_the_verb_and_the_age_of_the_stack(metrics: p
     assert (line["verb"], line["CacheAge"], line["VersionLag"]) == ("filter", [1.5], [3.0])
 
 
-def test_an_environment_s_first_look_is_behind_nothing(metrics: pytest.CaptureFixture[str]) -> None:
+def test_emits_no_lag_for_first_read_of_environment(metrics: pytest.CaptureFixture[str]) -> None:
     CacheMetrics("filter").record(Freshness(age=1.5, lag=None))
     [line] = printed(metrics)
     assert "VersionLag" not in described(line)

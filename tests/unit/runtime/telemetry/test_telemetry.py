@@ -17,7 +17,7 @@ from tests.fakes.log_lines import LogLines
 from tests.unit.runtime.telemetry.metric_lines import described, printed
 
 
-def test_a_decision_is_one_line_of_information_with_constant_keys(log_lines: LogLines) -> None:
+def test_logs_decision_as_one_info_line_with_constant_keys(log_lines: LogLines) -> None:
     Telemetry("bind").ended(BindOutcome.BOUND, pod="ml/train-0", detail="on n10", milliseconds=1.23456, failed=False)
     [line] = log_lines.all()
     assert {key: line[key] for key in ("level", "verb", "outcome", "pod", "detail", "milliseconds", "service")} == {
@@ -31,14 +31,14 @@ def test_a_decision_is_one_line_of_information_with_constant_keys(log_lines: Log
     }
 
 
-def test_a_failure_is_a_warning(log_lines: LogLines) -> None:
+def test_logs_failure_as_warning(log_lines: LogLines) -> None:
     Telemetry("filter").ended(
         FailureOutcome.BAD_REQUEST, pod="", detail="the request body is empty", milliseconds=0, failed=True
     )
     assert [(line["level"], line["outcome"]) for line in log_lines.all()] == [("WARNING", "failure-bad-request")]
 
 
-def test_an_unforeseen_exception_is_an_error_with_its_stack_trace(log_lines: LogLines) -> None:
+def test_logs_unexpected_exception_as_error_with_stack_trace(log_lines: LogLines) -> None:
     try:
         raise ZeroDivisionError("the cause")
     except ZeroDivisionError:
@@ -49,14 +49,14 @@ def test_an_unforeseen_exception_is_an_error_with_its_stack_trace(log_lines: Log
     assert "the cause" in line["exception"]
 
 
-def test_a_line_carries_nothing_of_the_call_before(log_lines: LogLines) -> None:
+def test_log_line_has_nothing_of_previous_call(log_lines: LogLines) -> None:
     telemetry = Telemetry("filter")
     telemetry.ended(FailureOutcome.BAD_REQUEST, pod="ml/first", detail="d", milliseconds=0, failed=True)
     telemetry.ended(FailureOutcome.INTERNAL, pod="", detail="", milliseconds=0, failed=True)
     assert [(line["pod"], line["detail"]) for line in log_lines.all()] == [("ml/first", "d"), ("", "")]
 
 
-def test_calls_and_duration_are_metrics_by_verb_and_outcome(metrics: pytest.CaptureFixture[str]) -> None:
+def test_emits_calls_and_duration_by_verb_and_outcome(metrics: pytest.CaptureFixture[str]) -> None:
     Telemetry("bind").ended(BindOutcome.BOUND, pod="ml/p", detail="", milliseconds=12.5, failed=False)
     [entry] = printed(metrics)
     by = [["stack", "verb", "outcome"], ["stack", "verb"]]
@@ -64,7 +64,7 @@ def test_calls_and_duration_are_metrics_by_verb_and_outcome(metrics: pytest.Capt
     assert (entry["verb"], entry["outcome"], entry["Calls"], entry["Duration"]) == ("bind", "bound", [1.0], [12.5])
 
 
-def test_two_stacks_in_one_account_are_told_apart(
+def test_distinguishes_two_stacks_of_one_account(
     metrics: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for stack in ("berth-one", "berth-two"):
@@ -73,7 +73,7 @@ def test_two_stacks_in_one_account_are_told_apart(
     assert [entry["stack"] for entry in printed(metrics)] == ["berth-one", "berth-two"]
 
 
-def test_the_sizes_of_request_and_answer_are_metrics_by_verb(metrics: pytest.CaptureFixture[str]) -> None:
+def test_emits_sizes_of_request_and_answer_by_verb(metrics: pytest.CaptureFixture[str]) -> None:
     Telemetry("filter").ended(
         FilterOutcome.FEASIBLE, pod="", detail="", milliseconds=1, failed=False, sizes=Sizes(request=90_000, answer=7)
     )
@@ -92,7 +92,7 @@ def test_the_sizes_of_request_and_answer_are_metrics_by_verb(metrics: pytest.Cap
         pytest.param(BindOutcome.INSUFFICIENT, set(), id="nor is what a ledger decides"),
     ],
 )
-def test_what_an_alarm_looks_at_is_one_metric_of_the_stack(
+def test_emits_one_stack_metric_for_each_alarm(
     metrics: pytest.CaptureFixture[str], outcome: StrEnum, counted: set[str]
 ) -> None:
     Telemetry("verb").ended(outcome, pod="", detail="", milliseconds=1, failed=bool(counted))
@@ -102,7 +102,7 @@ def test_what_an_alarm_looks_at_is_one_metric_of_the_stack(
     assert all(entry[name] == [1.0] and ["stack"] in found[name][1] for name in counted)
 
 
-def test_no_dimension_has_as_many_values_as_there_are_pods(metrics: pytest.CaptureFixture[str]) -> None:
+def test_no_dimension_is_a_pod(metrics: pytest.CaptureFixture[str]) -> None:
     """Each value of a dimension is a metric of its own, to be paid for."""
     for name in ("one", "two"):
         Telemetry("bind").ended(BindOutcome.BOUND, pod=name, detail=name, milliseconds=1, failed=False)
@@ -111,7 +111,7 @@ def test_no_dimension_has_as_many_values_as_there_are_pods(metrics: pytest.Captu
     assert [name for entry in entries for name in ("pod", "detail") if name in entry] == []
 
 
-def test_calls_in_several_threads_are_counted_apart(metrics: pytest.CaptureFixture[str]) -> None:
+def test_counts_concurrent_calls_separately(metrics: pytest.CaptureFixture[str]) -> None:
     def end(verb: str) -> None:
         Telemetry(verb).ended(BindOutcome.BOUND, pod="", detail="", milliseconds=1, failed=False)
 
@@ -122,9 +122,7 @@ def test_calls_in_several_threads_are_counted_apart(metrics: pytest.CaptureFixtu
     assert all(entry["Calls"] == [1.0] for entry in entries)
 
 
-def test_tracing_is_off_unless_the_function_is_told_otherwise(
-    log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tracing_is_off_by_default(log_lines: LogLines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POWERTOOLS_TRACE_DISABLED", "true")
     telemetry = Telemetry("filter")
     with telemetry.traced():
@@ -132,9 +130,7 @@ def test_tracing_is_off_unless_the_function_is_told_otherwise(
     assert len(log_lines.all()) == 1
 
 
-def test_where_it_is_on_the_call_is_a_subsegment_with_verb_and_outcome(
-    log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_traces_call_as_subsegment_with_verb_and_outcome(log_lines: LogLines, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("berth.runtime.telemetry.telemetry.Tracer", RecordingTracer)
     telemetry = Telemetry("filter")
     with telemetry.traced():

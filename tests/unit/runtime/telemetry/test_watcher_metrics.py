@@ -24,7 +24,7 @@ def watcher(clock: EnvironmentClock, metrics: object) -> WatcherMetrics:
     return WatcherMetrics(clock.wall)
 
 
-def test_the_first_publication_is_told_at_once_for_a_periodic_watcher_has_no_other(
+def test_emits_first_publication_immediately(
     watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
 ) -> None:
     watcher.published(5000, clock.wall() - 2)
@@ -37,7 +37,7 @@ def test_the_first_publication_is_told_at_once_for_a_periodic_watcher_has_no_oth
     assert (line["Publications"], line["Changes"], line["PublishedAge"]) == ([1.0], [5000.0], [2.0])
 
 
-def test_publications_are_summed_up_and_no_minute_that_has_one_is_without_a_line(
+def test_emits_one_sum_for_each_minute_with_publications(
     watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
 ) -> None:
     for _ in range(120):
@@ -50,7 +50,7 @@ def test_publications_are_summed_up_and_no_minute_that_has_one_is_without_a_line
     assert 60 / INTERVAL_SECONDS <= len(lines) <= 60 / INTERVAL_SECONDS + 2
 
 
-def test_the_oldest_of_what_was_published_counts(
+def test_emits_age_of_oldest_publication(
     watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
 ) -> None:
     watcher.published(1, clock.wall())
@@ -60,9 +60,7 @@ def test_the_oldest_of_what_was_published_counts(
     assert [line["PublishedAge"] for line in printed(metrics)] == [[0.0], [40.0]]
 
 
-def test_what_becomes_of_reservations_is_counted_by_name_and_not_by_node_or_pod(
-    watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]
-) -> None:
+def test_counts_reservation_events_by_type_only(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
     for happening in (ReservationEventType.CONFIRMED, ReservationEventType.OWED, ReservationEventType.CONFIRMED):
         watcher.happened(ReservationEvent(happening, "n1", "ml/train-0"))
     watcher.close()
@@ -72,13 +70,13 @@ def test_what_becomes_of_reservations_is_counted_by_name_and_not_by_node_or_pod(
     assert not {"n1", "ml/train-0"} & {value for line in lines for value in line.values() if isinstance(value, str)}
 
 
-def test_a_lease_transition_is_counted(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
+def test_counts_lease_transition(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
     watcher.became_leader()
     [line] = printed(metrics)
     assert described(line) == {"LeaseTransitions": ("Count", BY_STACK)}
     assert line["LeaseTransitions"] == [1.0]
 
 
-def test_where_nothing_happened_nothing_is_told(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
+def test_emits_nothing_without_events(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
     watcher.close()
     assert printed(metrics) == []

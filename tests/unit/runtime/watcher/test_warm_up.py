@@ -30,7 +30,7 @@ def warm_up(functions: Any, names: list[str], clock: HandDrivenClock, told: list
     return WarmUp(lambda: functions, names, clock, told.append)
 
 
-def test_each_function_gets_an_event_and_nobody_waits_for_its_answer() -> None:
+def test_sends_each_function_an_event_without_waiting_for_answers() -> None:
     functions, told = Functions(), list[str]()
     events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), told)
     events.published()
@@ -40,7 +40,7 @@ def test_each_function_gets_an_event_and_nobody_waits_for_its_answer() -> None:
     assert told == []
 
 
-def test_the_next_comes_a_minute_later_however_often_is_published() -> None:
+def test_sends_at_most_once_a_minute() -> None:
     functions, clock = Functions(), HandDrivenClock()
     events = warm_up(functions, ["filter:live"], clock, [])
     for _ in range(61):
@@ -50,7 +50,7 @@ def test_the_next_comes_a_minute_later_however_often_is_published() -> None:
     assert len(functions.invoked) == 2
 
 
-def test_a_function_that_cannot_be_invoked_keeps_no_other_from_its_event() -> None:
+def test_sends_to_other_functions_when_one_fails() -> None:
     functions, told = Functions("filter:live"), list[str]()
     events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), told)
     events.published()
@@ -60,7 +60,7 @@ def test_a_function_that_cannot_be_invoked_keeps_no_other_from_its_event() -> No
     assert told[0].startswith("filter:live was not warmed up: ")
 
 
-def test_without_functions_nothing_is_sent() -> None:
+def test_sends_nothing_without_functions() -> None:
     functions = Functions()
     events = warm_up(functions, [], HandDrivenClock(), [])
     events.published()
@@ -76,5 +76,5 @@ def test_without_functions_nothing_is_sent() -> None:
         pytest.param({}, False, id="an empty one"),
     ],
 )
-def test_only_the_watchers_event_is_one(event: dict[str, object], is_one: bool) -> None:
+def test_recognizes_only_the_watchers_event(event: dict[str, object], is_one: bool) -> None:
     assert is_warm_up(event) is is_one

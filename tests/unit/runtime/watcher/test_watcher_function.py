@@ -14,7 +14,7 @@ from tests.fakes.published import PublishedCluster
 DOCUMENT = '{"profile": "resource-segregation"}'
 
 
-def test_what_is_outdated_stays_so_for_everybody_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outdated_configuration_stays_outdated_for_every_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = HandDrivenClock()
     monkeypatch.setattr("berth.runtime.watcher.watcher_function.time.monotonic", clock)
     published = PublishedCluster()

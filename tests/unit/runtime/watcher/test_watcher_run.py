@@ -60,7 +60,7 @@ class LimitedRun:
         pytest.param(MARGIN_SECONDS - 1.0, 2.0, 0.0, id="not at all after the handover"),
     ],
 )
-def test_sleeps(remaining: float, seconds: float, slept: float) -> None:
+def test_sleeps_at_most_until_margin(remaining: float, seconds: float, slept: float) -> None:
     run = LimitedRun(remaining)
     run.limit.sleep(seconds)
     assert run.clock.slept == [pytest.approx(slept)]
@@ -70,11 +70,11 @@ def test_sleeps(remaining: float, seconds: float, slept: float) -> None:
     ("remaining", "is_over"),
     [(MARGIN_SECONDS + 0.1, False), (MARGIN_SECONDS, True), (MARGIN_SECONDS - 0.1, True), (0.0, True)],
 )
-def test_is_over_when_the_margin_begins(remaining: float, is_over: bool) -> None:
+def test_ends_when_margin_begins(remaining: float, is_over: bool) -> None:
     assert LimitedRun(remaining).limit.is_over() is is_over
 
 
-def test_announces_the_handover_at_the_beginning_of_the_margin() -> None:
+def test_announces_handover_at_beginning_of_margin() -> None:
     run = LimitedRun(900.0)
     before = run.limit.handover(HORIZON_SECONDS)
     assert (before.at, before.horizon) == (run.clock.now + 892.0, HORIZON_SECONDS)
@@ -125,7 +125,7 @@ def invocation(mode: WatcherMode = WatcherMode.PERIODIC, standby: bool = False, 
     return Invocation(settings, settings.mode, TimeLimit(lambda: remaining))
 
 
-def test_a_periodic_run_publishes_once_and_releases_both_leases(
+def test_periodic_run_publishes_once_and_releases_both_leases(
     adapters: CacheAdapters, dynamodb: DynamoDBClient
 ) -> None:
     connection = ScriptedConnection("n1", "n2")
@@ -138,7 +138,7 @@ def test_a_periodic_run_publishes_once_and_releases_both_leases(
         assert item["holderIdentity"] == {"S": ""}
 
 
-def test_each_publication_is_handed_to_the_wake_up_of_waiting_pods(adapters: CacheAdapters) -> None:
+def test_hands_each_publication_to_wake_up(adapters: CacheAdapters) -> None:
     connection = ScriptedConnection("n1")
     pod = {"metadata": {"namespace": "ml", "name": "train-0"}, "rejectedByBerth": True}
     connection.scripted.send("pods", Added(pod, "2"))
@@ -161,7 +161,7 @@ def test_ends_when_the_configuration_is_outdated(adapters: CacheAdapters) -> Non
         pytest.param(WatcherMode.CONTINUOUS, "BERTH_LEDGER_TABLE is not set", id="a watcher without a ledger"),
     ],
 )
-def test_warns_where_counted_resources_are_not_reconciled(
+def test_warns_when_counted_resources_are_not_reconciled(
     adapters: CacheAdapters, caplog: pytest.LogCaptureFixture, mode: WatcherMode, warning: str
 ) -> None:
     counting = Configurations(adapters.store, configuration)
@@ -171,7 +171,7 @@ def test_warns_where_counted_resources_are_not_reconciled(
     assert warning in caplog.text
 
 
-def test_logs_a_failure_to_restore_the_configuration_and_leads_on(
+def test_logs_failure_to_restore_configuration_and_keeps_leading(
     adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Unavailable(DynamoDBConfigurationStore):

@@ -15,14 +15,14 @@ from tests.builders.pods import pod
 LABEL = {"name": "NodePriorityLabel", "args": {"label": "rank"}}
 
 
-def test_an_empty_document_is_label_priority_with_its_defaults() -> None:
+def test_empty_document_is_label_priority_with_defaults() -> None:
     configuration = BerthConfiguration.model_validate({})
     assert configuration.profile == "label-priority"
     found = configuration.policy().feasibility(pod(), ["a", "b"], Snapshot.of([labelled("a", "1"), node("b")]))
     assert found.feasible == ["a"]
 
 
-def test_arguments_reach_their_plugin() -> None:
+def test_passes_arguments_to_plugin() -> None:
     policy = BerthConfiguration.model_validate({"pluginConfig": [LABEL]}).policy()
     snapshot = Snapshot.of([node("a", {"rank": "3"}), labelled("b", "9")])
     assert policy.feasibility(pod(), ["a", "b"], snapshot).feasible == ["a"]
@@ -53,20 +53,20 @@ def test_bind_covers_the_pods_of_the_listed_schedulers_and_namespaces(
     assert (limits.covers_scheduler(scheduler), limits.covers_namespace(namespace)) == covered
 
 
-def test_a_document_survives_the_way_through_an_environment_variable() -> None:
+def test_document_survives_environment_variable() -> None:
     document = BerthConfiguration.model_validate(
         {"apiVersion": "berth.dev/v1alpha1", "pluginConfig": [LABEL], "exempt": {"daemonSets": False}}
     )
     assert BerthConfiguration.model_validate_json(document.model_dump_json(by_alias=True)) == document
 
 
-def test_a_shipped_profile_has_all_its_plugins() -> None:
+def test_shipped_profile_has_all_its_plugins() -> None:
     for composition in SHIPPED.values():
         assert all(each.name in REGISTRY for each in composition.plugins)
     assert set(SHIPPED) == {"label-priority", "resource-segregation", "managed-resources", "full"}
 
 
-def test_a_profile_of_ones_own_takes_from_another_leaves_out_and_adds() -> None:
+def test_custom_profile_extends_disables_and_enables() -> None:
     document = {
         "profile": "mine",
         "definitions": {
@@ -242,9 +242,7 @@ def test_scales_scores_by_setting(scores: str, wanted: list[int]) -> None:
         pytest.param([], (), "valid dictionary", id="no mapping"),
     ],
 )
-def test_an_error_names_the_field_and_what_it_should_be(
-    document: object, field: tuple[str | int, ...], message: str
-) -> None:
+def test_error_names_field_and_accepted_values(document: object, field: tuple[str | int, ...], message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         BerthConfiguration.model_validate(document)
     [detail] = caught.value.errors()

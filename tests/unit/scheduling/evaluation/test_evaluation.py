@@ -57,7 +57,7 @@ def profile(plugin: Remembers, name: str = "test") -> Profile:
     return Profile(name, (plugin,), ((plugin, 1),))
 
 
-def test_a_node_is_asked_about_once_for_pods_of_one_shape() -> None:
+def test_filters_node_once_for_pods_of_one_shape() -> None:
     plugin, evaluations = Remembers(), EvaluationCache()
     snapshot = Snapshot.of([labelled("a", "1"), node("b")])
     for name in ("first", "second", "third"):
@@ -68,7 +68,7 @@ def test_a_node_is_asked_about_once_for_pods_of_one_shape() -> None:
     assert plugin.scored == [("ml", "a")]
 
 
-def test_pods_of_another_shape_are_judged_by_themselves() -> None:
+def test_filters_pods_of_another_shape_separately() -> None:
     plugin, evaluations = Remembers(), EvaluationCache()
     snapshot = Snapshot.of([labelled("a", "1")])
     for namespace in ("one", "two", "one"):
@@ -100,7 +100,7 @@ def test_carries_over_results_of_unchanged_nodes_only() -> None:
     assert plugin.scored == [("ml", "changed")]
 
 
-def test_the_evaluation_of_the_earlier_snapshot_stays_as_it_was() -> None:
+def test_evaluation_of_earlier_snapshot_does_not_change() -> None:
     plugin, evaluations = Remembers(), EvaluationCache()
     before = Snapshot.of([labelled("a", "1")])
     earlier = evaluations.of(profile(plugin), pod(), before)
@@ -109,7 +109,7 @@ def test_the_evaluation_of_the_earlier_snapshot_stays_as_it_was() -> None:
     assert scores(earlier, "a") == [1]
 
 
-def test_remembered_evaluation_does_not_keep_snapshot_alive() -> None:
+def test_cached_evaluation_does_not_keep_snapshot_alive() -> None:
     evaluations, snapshot = EvaluationCache(), Snapshot.of([labelled("a", "1")])
     evaluation = evaluations.of(profile(Remembers()), pod(), snapshot)
     assert scores(evaluation, "a") == [1]
@@ -120,7 +120,7 @@ def test_remembered_evaluation_does_not_keep_snapshot_alive() -> None:
         _ = evaluation.snapshot
 
 
-def test_an_unknown_name_is_never_remembered() -> None:
+def test_does_not_cache_unknown_name() -> None:
     """Names come from the request and have no bound; and the node may join before the next call."""
     plugin, evaluations = Remembers(), EvaluationCache()
     empty = Snapshot.of([])
@@ -133,7 +133,7 @@ def test_an_unknown_name_is_never_remembered() -> None:
     assert (joined.statuses["n1"], scores(joined, "n1")) == (SUCCESS, [5])
 
 
-def test_the_shapes_used_longest_ago_are_forgotten_first() -> None:
+def test_evicts_least_recently_used_shapes() -> None:
     plugin, evaluations = Remembers(), EvaluationCache(max_shapes=2)
     snapshot = Snapshot.of([labelled("a", "1")])
 
@@ -145,7 +145,7 @@ def test_the_shapes_used_longest_ago_are_forgotten_first() -> None:
     assert plugin.filtered == [("one", "a"), ("two", "a"), ("three", "a"), ("two", "a")]
 
 
-def test_threads_on_different_snapshots_get_answers_of_their_own() -> None:
+def test_threads_on_different_snapshots_get_their_own_results() -> None:
     plugin, evaluations, together = Remembers(), EvaluationCache(), Barrier(8)
     snapshots = [Snapshot.of([labelled(f"n{index}", str(value)) for index in range(200)]) for value in range(8)]
 

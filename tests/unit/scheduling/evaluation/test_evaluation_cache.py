@@ -55,7 +55,7 @@ class TakesLong(ClusterFilterPlugin):
 
 
 @pytest.mark.parametrize("same_snapshot", [True, False], ids=["of one snapshot", "of another snapshot"])
-def test_counting_for_one_shape_does_not_hold_up_another(same_snapshot: bool) -> None:
+def test_first_call_of_one_shape_does_not_block_another_shape(same_snapshot: bool) -> None:
     plugin, evaluations, snapshot = TakesLong(), EvaluationCache(), Snapshot.of([node("a")])
     profile = Profile("test", (plugin,), ())
     with ThreadPoolExecutor(2) as pool:
@@ -68,7 +68,7 @@ def test_counting_for_one_shape_does_not_hold_up_another(same_snapshot: bool) ->
         assert slow.result(30).statuses["a"] is SUCCESS
 
 
-def test_second_call_of_shape_waits_and_does_not_count_again() -> None:
+def test_second_call_of_shape_waits_and_does_not_evaluate_again() -> None:
     plugin, evaluations, snapshot = TakesLong(), EvaluationCache(), Snapshot.of([node("a")])
     profile = Profile("test", (plugin,), ())
     with ThreadPoolExecutor(4) as pool:
@@ -79,7 +79,7 @@ def test_second_call_of_shape_waits_and_does_not_count_again() -> None:
     assert plugin.counted == 1
 
 
-def test_a_call_that_began_earlier_gets_its_own_snapshot_and_the_later_one_stays() -> None:
+def test_earlier_call_gets_its_own_snapshot_and_later_one_stays_cached() -> None:
     plugin, evaluations = TakesLong(), EvaluationCache()
     profile = Profile("test", (plugin,), ())
     earlier = Snapshot.of([node("a")])

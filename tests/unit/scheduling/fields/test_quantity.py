@@ -112,7 +112,7 @@ def read(value: object) -> Quantity:
         ("9223372036854776", 9_223_372_036_854_776, -9_223_372_036_854_775_616),
     ],
 )
-def test_value_and_milli_value(text: str, value: int, milli_value: int) -> None:
+def test_reads_value_and_milli_value(text: str, value: int, milli_value: int) -> None:
     assert (read(text).value(), read(text).milli_value()) == (value, milli_value)
 
 
@@ -149,12 +149,12 @@ def test_rejects_malformed_quantity(text: str) -> None:
         pytest.param(" 1Gi ", 1 << 30, id="blanks around it"),
     ],
 )
-def test_json(value: object, wanted: int) -> None:
+def test_reads_json_numbers(value: object, wanted: int) -> None:
     assert read(value).value() == wanted
 
 
 @pytest.mark.parametrize("value", [True, [], {}, 1 << 64], ids=["a boolean", "a list", "an object", "65 bits"])
-def test_other_json_is_no_quantity(value: object) -> None:
+def test_rejects_other_json(value: object) -> None:
     assert isinstance(quantity(value), Unparsable)
 
 
@@ -168,7 +168,7 @@ def test_other_json_is_no_quantity(value: object) -> None:
         pytest.param("9223372036854775807", "1", -9_223_372_036_854_775_808, 0, id="more than 64 bits wrap around"),
     ],
 )
-def test_sums(first: str, second: str, value: int, milli_value: int) -> None:
+def test_adds_quantities(first: str, second: str, value: int, milli_value: int) -> None:
     both = read(first).plus(read(second))
     assert (both.value(), both.milli_value()) == (value, milli_value)
 

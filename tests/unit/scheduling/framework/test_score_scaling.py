@@ -29,7 +29,7 @@ from berth.scheduling.framework.score_scaling import extender_scale
         ),
     ],
 )
-def test_scores(totals: list[int], wanted: list[int]) -> None:
+def test_scales_scores(totals: list[int], wanted: list[int]) -> None:
     assert extender_scale(totals) == wanted
 
 
@@ -37,13 +37,13 @@ totals_lists = st.lists(st.integers(-1000, 1000) | st.integers(0, 30), min_size=
 
 
 @given(totals_lists)
-def test_the_order_is_never_turned_round(totals: list[int]) -> None:
+def test_never_reverses_order(totals: list[int]) -> None:
     ranked = sorted(zip(totals, extender_scale(totals), strict=True))
     assert [score for _, score in ranked] == sorted(score for _, score in ranked)
 
 
 @given(totals_lists)
-def test_ten_is_for_the_best_alone_and_nothing_leaves_the_scale(totals: list[int]) -> None:
+def test_only_best_gets_ten_and_no_score_leaves_range(totals: list[int]) -> None:
     scores = extender_scale(totals)
     assert [score == 10 for score in scores] == [total == max(totals) for total in totals]
     assert min(scores) >= 0
@@ -52,5 +52,5 @@ def test_ten_is_for_the_best_alone_and_nothing_leaves_the_scale(totals: list[int
 
 
 @given(totals_lists)
-def test_as_many_differences_as_eleven_values_can_tell(totals: list[int]) -> None:
+def test_keeps_as_many_differences_as_eleven_values_allow(totals: list[int]) -> None:
     assert len(set(extender_scale(totals))) == min(len(set(totals)), 11)

@@ -16,5 +16,5 @@ from berth.scheduling.framework.status import SUCCESS, Code, Status, error_statu
         (error_status("P", "one"), Code.ERROR, "one"),
     ],
 )
-def test_a_status_has_a_code_and_its_reasons_as_one_text(status: Status, code: Code, message: str) -> None:
+def test_status_has_code_and_joined_reasons(status: Status, code: Code, message: str) -> None:
     assert (status.code, status.message) == (code, message)

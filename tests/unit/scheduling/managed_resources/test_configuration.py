@@ -14,7 +14,7 @@ COUNT = {"nodeLabel": "nvidia.com/gpu.count"}
 SIZE = {"nodeLabel": "nvidia.com/gpu.memory"}
 
 
-def test_without_managed_resources_nothing_is_counted() -> None:
+def test_counts_nothing_without_managed_resources() -> None:
     assert not BerthConfiguration().policy().counting.counts
     assert configuration().policy().counting.resources == (LICENCE, MEMORY)
 
@@ -38,7 +38,7 @@ def test_without_managed_resources_nothing_is_counted() -> None:
         pytest.param({"name": LICENCE, "ignoredByScheduler": False}, id="one that the scheduler looks at, too"),
     ],
 )
-def test_what_may_stand_there(resource: dict[str, object]) -> None:
+def test_accepts_valid_entries(resource: dict[str, object]) -> None:
     assert configuration(resource).policy().counting.counts
 
 
@@ -125,7 +125,7 @@ def test_what_may_stand_there(resource: dict[str, object]) -> None:
         ),
     ],
 )
-def test_a_wrong_field_is_named(resources: list[Any], complaint: str) -> None:
+def test_error_names_invalid_field(resources: list[Any], complaint: str) -> None:
     with pytest.raises(ValidationError) as caught:
         BerthConfiguration.model_validate({"managedResources": resources})
     [found] = validation_messages(caught.value)

@@ -80,7 +80,7 @@ def test_reads_capacity_from_its_source(resource: Mapping[str, object], capacity
         pytest.param(str(MAX_AMOUNT), MAX_AMOUNT, id="the largest"),
     ],
 )
-def test_amounts_are_quantities(value: str, amount: int) -> None:
+def test_reads_amounts_as_quantities(value: str, amount: int) -> None:
     assert counting().capacity(counted_node(licences=value)) == {LICENCE: amount}
 
 
@@ -95,7 +95,7 @@ def test_amounts_are_quantities(value: str, amount: int) -> None:
         pytest.param("9" * 5000, "is not a quantity", id="without end"),
     ],
 )
-def test_names_capacity_that_cannot_be_read(value: str, cause: str) -> None:
+def test_names_unreadable_capacity(value: str, cause: str) -> None:
     found, node = counting(), counted_node(licences=value, sizes="8000")
     assert found.capacity(node) == pools(8000)
     assert found.unreadable(node) == {LICENCE: cause}
@@ -109,12 +109,12 @@ def test_names_capacity_that_cannot_be_read(value: str, cause: str) -> None:
         pytest.param(",".join(["1"] * (MAX_DEVICES + 1)), "has more than 256 devices", id="too many"),
     ],
 )
-def test_a_list_with_one_wrong_size_is_no_list(sizes: str, cause: str) -> None:
+def test_rejects_list_with_one_invalid_size(sizes: str, cause: str) -> None:
     found, node = counting(SLICES), counted_node(sizes=sizes)
     assert (found.capacity(node), found.unreadable(node)) == ({}, {MEMORY: cause})
 
 
-def test_a_million_devices_are_not_made() -> None:
+def test_rejects_a_million_devices() -> None:
     node = node_of({"gpu.count": "1000000", "gpu.memory": "8000"}, {}, {})
     assert counting(ALIKE).unreadable(node) == {MEMORY: "has more than 256 devices"}
 
@@ -249,9 +249,7 @@ def test_reads_shares_of_placed_pod(pod: Pod, shares: Mapping[str, int] | None) 
         pytest.param({}, {f"{MEMORY}#0": 3000, LICENCE: 1}, id="though nothing is left"),
     ],
 )
-def test_a_pod_that_somebody_else_bound_is_taken_from_somewhere(
-    free: Mapping[str, int], shares: Mapping[str, int]
-) -> None:
+def test_counts_pod_of_another_binder_on_some_device(free: Mapping[str, int], shares: Mapping[str, int]) -> None:
     assert counting().adopted(asking(node="n", gpumem="3000", licence="1"), CAPACITY, free) == shares
 
 
@@ -260,7 +258,7 @@ def test_counts_first_device_when_node_has_none() -> None:
     assert counting().adopted(asking(node="n", percentage="50"), {}, {}) == {}
 
 
-def test_pods_without_a_device_are_counted_after_the_others_whatever_their_order() -> None:
+def test_counts_pods_without_device_last_in_any_order() -> None:
     pods = [
         asking("a", "n", gpumem="3000"),
         asking("b", "n", gpumem="9000"),
@@ -294,7 +292,7 @@ def test_chooses_device_by_packing(
     assert found == (Insufficient((MEMORY,), False) if device is None else {f"{MEMORY}#{device}": amount})
 
 
-def test_devices_are_told_by_number_and_not_by_text_or_order() -> None:
+def test_identifies_devices_by_number() -> None:
     capacity = dict(sorted(pools(*[100] * 12).items()))
     assert counting(SPREAD).choose((Demand(MEMORY, 1),), capacity, capacity) == {f"{MEMORY}#0": 1}
     assert counting(SLICES).pools(MEMORY, capacity)[-1] == f"{MEMORY}#11"
@@ -308,11 +306,11 @@ def test_devices_are_told_by_number_and_not_by_text_or_order() -> None:
         pytest.param(1, {f"{MEMORY}#0": 80}, id="a little"),
     ],
 )
-def test_per_cent_are_of_one_device(percent: int, shares: Mapping[str, int]) -> None:
+def test_percentage_is_of_one_device(percent: int, shares: Mapping[str, int]) -> None:
     assert counting().choose((Demand(MEMORY, percent, percent=True),), CAPACITY, CAPACITY) == shares
 
 
-def test_per_cent_are_rounded_up() -> None:
+def test_rounds_percentage_up() -> None:
     assert Demand(MEMORY, 33, percent=True).of(10) == 4
     assert Demand(MEMORY, 1, percent=True).of(1) == 1
 
@@ -338,7 +336,9 @@ def test_per_cent_are_rounded_up() -> None:
         ),
     ],
 )
-def test_all_or_what_is_short(demands: tuple[Demand, ...], free: Mapping[str, int], found: object) -> None:
+def test_takes_all_demands_or_names_shortage(
+    demands: tuple[Demand, ...], free: Mapping[str, int], found: object
+) -> None:
     assert counting().choose(demands, CAPACITY, free) == found
 
 
@@ -348,7 +348,7 @@ def test_reports_short_resource_with_kube_schedulers_text() -> None:
     assert short.text == "Insufficient example.com/licence, Insufficient nvidia.com/gpumem"
 
 
-def test_the_binding_carries_the_number_of_the_device() -> None:
+def test_binding_has_device_number() -> None:
     found = counting()
     assert found.annotations({LICENCE: 2, f"{MEMORY}#1": 3000}) == {"berth.dev/nvidia.com.gpumem": "1"}
     assert found.annotations({LICENCE: 2}) == found.annotations(NO_SHARES) == {}
@@ -364,11 +364,11 @@ def test_annotations_of_binding_give_the_pods_shares() -> None:
     assert found.shares(bound, CAPACITY) == shares == {f"{MEMORY}#0": 3200, LICENCE: 2}
 
 
-def test_less_than_nothing_is_never_left() -> None:
+def test_remaining_amount_is_never_negative() -> None:
     assert left({LICENCE: 4}, {LICENCE: 5, "gone": 1}) == {LICENCE: 0}
 
 
-def test_the_annotations_to_keep() -> None:
+def test_lists_annotations_to_keep() -> None:
     found = counting(SLICES, ANNOTATED, {"name": "example.com/x", "capacity": {"nodeAnnotation": "x"}})
     assert found.pod_annotations == {"berth.dev/nvidia.com.gpumem", "seats"}
     assert found.node_annotations == {SIZES, "x"}

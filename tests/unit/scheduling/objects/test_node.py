@@ -10,12 +10,12 @@ from tests.builders.nodes import node_object
 NOT_STRINGS = "node(s) had labels that are not strings"
 
 
-def test_a_node_is_its_name_and_labels() -> None:
+def test_reads_name_and_labels() -> None:
     assert read_node(node_object("n1", {"a": "b"})) == NodeInfo("n1", {"a": "b"}, ready="True")
 
 
 @pytest.mark.parametrize("obj", [{"metadata": {"name": "n1"}}, {"metadata": {"name": "n1", "labels": None}}])
-def test_a_node_without_labels_has_none(obj: object) -> None:
+def test_node_without_labels_has_none(obj: object) -> None:
     assert read_node(obj) == NodeInfo("n1", {})
 
 
@@ -30,7 +30,7 @@ def test_a_node_without_labels_has_none(obj: object) -> None:
         pytest.param({True: "b"}, id="a key that is no string, as YAML makes one of `on`"),
     ],
 )
-def test_labels_of_the_wrong_type_are_the_nodes_defect(labels: object) -> None:
+def test_labels_of_wrong_type_are_a_defect(labels: object) -> None:
     assert read_node({"metadata": {"name": "n1", "labels": labels}}) == NodeInfo("n1", {}, NOT_STRINGS)
 
 
@@ -48,11 +48,11 @@ def test_labels_of_the_wrong_type_are_the_nodes_defect(labels: object) -> None:
         {"metadata": {"name": 1}},
     ],
 )
-def test_a_node_without_a_name_is_unreadable(obj: object) -> None:
+def test_node_without_name_is_unreadable(obj: object) -> None:
     assert read_node(obj) == Unreadable("a node has no metadata.name")
 
 
-def test_unreadable_nodes_are_counted() -> None:
+def test_counts_unreadable_nodes() -> None:
     nodes, unreadable = read_nodes([node_object("a"), None, {}, node_object("b")])
     assert [node.name for node in nodes] == ["a", "b"]
     assert unreadable == 2
@@ -69,7 +69,7 @@ def test_unreadable_nodes_are_counted() -> None:
         pytest.param({"annotations": ["a"]}, {}, id="no map"),
     ],
 )
-def test_annotations_that_something_may_be_counted_by(metadata: dict[str, object], annotations: dict[str, str]) -> None:
+def test_reads_annotations_used_for_counting(metadata: dict[str, object], annotations: dict[str, str]) -> None:
     """What cannot be read stays as what is no amount: left out, it would be as if nothing was asked for."""
     pod, node = read_pod({"metadata": metadata}), read_node({"metadata": {"name": "n", **metadata}})
     assert isinstance(pod, Pod)

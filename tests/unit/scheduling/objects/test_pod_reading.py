@@ -10,7 +10,7 @@ from tests.builders.pods import pod_object
 NOT_STRINGS = "node(s) had labels that are not strings"
 
 
-def test_a_pod_is_read_with_what_decisions_need() -> None:
+def test_reads_fields_that_decisions_need() -> None:
     obj = pod_object("train-0", "ml", "uid-1", priority=7, controller_kind="Job")
     read = read_pod(obj)
     assert isinstance(read, Pod)
@@ -30,7 +30,7 @@ def test_a_pod_is_read_with_what_decisions_need() -> None:
         ),
     ],
 )
-def test_everything_in_a_pod_may_be_absent_or_null(obj: object) -> None:
+def test_every_field_of_pod_may_be_absent_or_null(obj: object) -> None:
     read = read_pod(obj)
     assert isinstance(read, Pod)
     assert (read.name, read.namespace, read.uid, read.priority, read.controller_kind) == ("", "", "", None, "")
@@ -68,7 +68,7 @@ def test_names_field_of_wrong_type(obj: object, cause: str) -> None:
         pytest.param({"kind": "DaemonSet", "controller": True}, "", id="no list"),
     ],
 )
-def test_the_controller_is_the_owner_that_says_so(references: object, kind: str) -> None:
+def test_controller_is_owner_with_controller_true(references: object, kind: str) -> None:
     found = read_pod({"metadata": {"ownerReferences": references}})
     assert isinstance(found, Pod)
     assert found.controller_kind == kind

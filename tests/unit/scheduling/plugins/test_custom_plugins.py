@@ -61,7 +61,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del sys.modules[name]
 
 
-def test_a_class_of_the_package_is_a_plugin() -> None:
+def test_loads_class_of_package_as_plugin() -> None:
     found = custom_plugin("berth_plugins.mine:Passes")
     assert found.args is NoArgs
     assert found.plugin(NoArgs()).name == "berth_plugins.mine:Passes"
@@ -140,7 +140,7 @@ def test_validates_arguments_with_plugins_type() -> None:
     assert caught.value.errors()[0]["loc"] == ("pluginConfig", 0, "args", "size")
 
 
-def test_a_plugin_that_cannot_be_built_is_told_by_the_command_line() -> None:
+def test_command_line_reports_plugin_that_cannot_be_built() -> None:
     from berth_cli.config.document import FieldError, validate_document
 
     definition = {"plugins": {"enabled": [{"name": "berth_plugins.mine:FailsToStart"}]}}

@@ -57,7 +57,7 @@ def score(pod: dict[str, Any], *images_of_nodes: Images) -> int:
         ),
     ],
 )
-def test_score(pod: dict[str, Any], images: list[Images], wanted: int) -> None:
+def test_scores_by_images_on_node(pod: dict[str, Any], images: list[Images], wanted: int) -> None:
     assert score(pod, *images) == wanted
 
 
@@ -72,5 +72,5 @@ def test_score(pod: dict[str, Any], images: list[Images], wanted: int) -> None:
         pytest.param("app@sha256:00", "app@sha256:00", True, id="a digest needs no tag"),
     ],
 )
-def test_names(image: str, listed: str, *, found: bool) -> None:
+def test_compares_image_names_with_default_tag(image: str, listed: str, *, found: bool) -> None:
     assert score(running(image), {listed: 1000}, {listed: 1000}) == (100 if found else 0)

@@ -131,7 +131,7 @@ def namespace(name: str, **labels: str) -> Object:
         ),
     ],
 )
-def test_filter(affinity: Object | None, others: list[Object], wanted: dict[str, Status]) -> None:
+def test_filters_by_pod_affinity(affinity: Object | None, others: list[Object], wanted: dict[str, Status]) -> None:
     assert verdicts(plugin, pod(affinity), A, B, C, NO_ZONE, *others) == wanted
 
 
@@ -145,7 +145,7 @@ def test_filter(affinity: Object | None, others: list[Object], wanted: dict[str,
         pytest.param(near(term(WEB, namespaces=["red"])), [], NOT_NEAR, id="in its namespaces"),
     ],
 )
-def test_the_first_of_pods_that_belong_together(affinity: Object, others: list[Object], wanted: Status) -> None:
+def test_first_pod_of_group_passes(affinity: Object, others: list[Object], wanted: Status) -> None:
     assert verdicts(plugin, pod(affinity), A, C, *others)["a"] == wanted
 
 
@@ -167,7 +167,7 @@ NOT_BLUE = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": 
         ),
     ],
 )
-def test_namespaces_of_the_pods_own_terms(fields: Object, wanted: Status) -> None:
+def test_selects_namespaces_of_own_terms(fields: Object, wanted: Status) -> None:
     elsewhere = placed("o", "a", namespace="other")
     assert verdict(plugin, pod(away(term(**fields))), A, namespace("other", team="red"), elsewhere) == wanted
 
@@ -182,12 +182,12 @@ def test_namespaces_of_the_pods_own_terms(fields: Object, wanted: Status) -> Non
         pytest.param({"namespaceSelector": {}}, BARRED, id="{} means all"),
     ],
 )
-def test_namespaces_of_other_pods_terms(fields: Object, wanted: Status) -> None:
+def test_selects_namespaces_of_other_pods_terms(fields: Object, wanted: Status) -> None:
     elsewhere = placed("o", "a", affinity=away(term(WEB, **fields)), namespace="other")
     assert verdict(plugin, pod(), A, namespace("default", team="red"), elsewhere) == wanted
 
 
-def test_a_namespace_that_is_not_known_has_no_labels() -> None:
+def test_unknown_namespace_has_no_labels() -> None:
     elsewhere = placed("o", "a", affinity=away(term(WEB, namespaceSelector=NOT_BLUE)), namespace="other")
     assert verdict(plugin, pod(), A, elsewhere) == BARRED
 
@@ -214,7 +214,7 @@ def test_counts_pods_by_namespace_and_labels(other: Object, wanted: Status) -> N
     assert verdict(plugin, pod(away(term())), A, other) == wanted
 
 
-def test_the_api_server_has_merged_label_keys() -> None:
+def test_uses_label_keys_that_api_server_merged() -> None:
     """They are no rule of the scheduler any more: matchLabelKeys would leave this pod out."""
     elsewhere = pod_with("o", {"app": "db", "hash": "1"}, nodeName="a")
     own = pod(away(term(matchLabelKeys=["hash"], mismatchLabelKeys=["app"])), metadata={"labels": {"hash": "2"}})
@@ -241,7 +241,7 @@ NEAR_IS_NONE = '"Near" is not a valid label selector operator'
         ),
     ],
 )
-def test_a_term_that_cannot_be_parsed_bars_every_node(affinity: Object, reason: str) -> None:
+def test_malformed_term_rejects_every_node(affinity: Object, reason: str) -> None:
     wanted = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,), "InterPodAffinity")
     assert verdicts(plugin, pod(affinity), A, C) == {"a": wanted, "c": wanted}
 
@@ -302,7 +302,7 @@ AVOID = preferring("podAntiAffinity", (10, term(key=HOST)))
         ),
     ],
 )
-def test_score(affinity: Object | None, others: list[Object], wanted: dict[str, int]) -> None:
+def test_scores_by_preferred_terms(affinity: Object | None, others: list[Object], wanted: dict[str, int]) -> None:
     assert scores(plugin, pod(affinity), A, B, C, *others) == wanted
 
 
@@ -330,7 +330,7 @@ SOFT = placed("soft", "b", affinity=preferring("podAffinity", (10, term(WEB, HOS
         ),
     ],
 )
-def test_args(args: Object, affinity: Object | None, wanted: dict[str, int]) -> None:
+def test_arguments_change_scores(args: Object, affinity: Object | None, wanted: dict[str, int]) -> None:
     configured = InterPodAffinity(InterPodAffinityArgs.model_validate(args))
     assert scores(configured, pod(affinity), A, B, C, HARD, SOFT) == wanted
 

@@ -63,7 +63,7 @@ def requiring(*terms: Term) -> dict[str, Any]:
         pytest.param({}, SUCCESS, id="an empty selector"),
     ],
 )
-def test_node_selector(selector: dict[str, str], wanted: Status) -> None:
+def test_filters_by_node_selector(selector: dict[str, str], wanted: Status) -> None:
     assert verdict(plugin, pod_with(nodeSelector=selector), node()) == wanted
 
 
@@ -93,7 +93,7 @@ def test_node_selector(selector: dict[str, str], wanted: Status) -> None:
         pytest.param(expression("disk", "In", "hdd") | names("In", "n"), NO_MATCH, id="a name and a label, ANDed"),
     ],
 )
-def test_a_required_term(term: Term, wanted: Status) -> None:
+def test_filters_by_required_term(term: Term, wanted: Status) -> None:
     assert verdict(plugin, requiring(term), node()) == wanted
 
 
@@ -110,7 +110,7 @@ MATCHING, OTHER = expression("disk", "In", "ssd"), expression("disk", "In", "hdd
         pytest.param([{}, MATCHING], SUCCESS, id="beside an empty term the others count"),
     ],
 )
-def test_required_terms(terms: list[Term], wanted: Status) -> None:
+def test_filters_by_any_required_term(terms: list[Term], wanted: Status) -> None:
     assert verdict(plugin, requiring(*terms), node()) == wanted
 
 
@@ -129,7 +129,7 @@ def test_required_terms(terms: list[Term], wanted: Status) -> None:
         pytest.param(names("Exists"), id="a name that exists"),
     ],
 )
-def test_a_term_that_cannot_be_parsed_matches_nothing_and_the_others_count(term: Term) -> None:
+def test_malformed_term_matches_no_node_and_others_count(term: Term) -> None:
     assert verdict(plugin, requiring(term), node()) == NO_MATCH
     assert verdict(plugin, requiring(term, MATCHING), node()) == SUCCESS
 
@@ -150,11 +150,11 @@ def test_a_term_that_cannot_be_parsed_matches_nothing_and_the_others_count(term:
         ),
     ],
 )
-def test_named_nodes_are_the_only_ones_looked_at(terms: list[Term], wanted: dict[str, Status]) -> None:
+def test_filters_only_nodes_named_by_affinity(terms: list[Term], wanted: dict[str, Status]) -> None:
     assert verdicts(plugin, requiring(*terms), node("a"), node("b")) == wanted
 
 
-def test_the_nominated_node_is_looked_at_all_the_same() -> None:
+def test_filters_nominated_node_too() -> None:
     nominated = requiring(names("In", "a")) | {"status": {"nominatedNodeName": "b"}}
     assert verdicts(plugin, nominated, node("a"), node("b"), node("c")) == {
         "a": SUCCESS,
@@ -170,12 +170,12 @@ def test_the_nominated_node_is_looked_at_all_the_same() -> None:
         pytest.param(pod_with(nodeSelector={"absent": "x"}), NOT_ENFORCED, id="it is looked at first"),
     ],
 )
-def test_added_affinity(pod: dict[str, object], wanted: Status) -> None:
+def test_applies_added_affinity(pod: dict[str, object], wanted: Status) -> None:
     enforced = NodeAffinityArgs.model_validate({"addedAffinity": {REQUIRED: {"nodeSelectorTerms": [OTHER]}}})
     assert verdict(NodeAffinity(enforced), pod, node()) == wanted
 
 
-def test_added_affinity_must_parse() -> None:
+def test_rejects_malformed_added_affinity() -> None:
     terms = {"nodeSelectorTerms": [expression("disk", "Near", "ssd")]}
     with pytest.raises(ValidationError, match="addedAffinity has a term that cannot be parsed"):
         NodeAffinityArgs.model_validate({"addedAffinity": {REQUIRED: terms}})
@@ -201,7 +201,7 @@ BOTH = expression("disk", "In", "ssd")
         pytest.param([], {"a": 0, "b": 0}, id="nothing preferred"),
     ],
 )
-def test_preferred_terms(terms: list[tuple[int, Term]], wanted: dict[str, int]) -> None:
+def test_scores_by_preferred_terms(terms: list[tuple[int, Term]], wanted: dict[str, int]) -> None:
     assert scores(plugin, preferring(*terms), node("a"), node("b")) == wanted
 
 
@@ -211,7 +211,7 @@ def test_added_preferences_count_for_every_pod() -> None:
     assert scores(NodeAffinity(args), pod_with(), node("a"), node("b")) == {"a": 100, "b": 0}
 
 
-def test_a_preferred_term_that_cannot_be_parsed_fails_the_cycle() -> None:
+def test_malformed_preferred_term_fails_the_cycle() -> None:
     pod, candidates = read_pod(preferring((1, expression("k", "Lt", "-5")))), [read_node(node(name)) for name in "ab"]
     assert isinstance(pod, Pod)
     nodes = [candidate for candidate in candidates if isinstance(candidate, NodeInfo)]

@@ -24,5 +24,5 @@ OTHER = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) didn't match the r
         pytest.param("N", OTHER, id="case counts"),
     ],
 )
-def test_filter(name: str | None, wanted: Status) -> None:
+def test_filters_by_node_name(name: str | None, wanted: Status) -> None:
     assert verdict(NodeName(NoArgs()), pod_with(nodeName=name), node_with("n")) == wanted

@@ -45,7 +45,7 @@ def with_ports(name: str, *ports: Port, **spec: Any) -> dict[str, Any]:
         pytest.param(port(0), port(0), SUCCESS, id="without a host port nothing is taken"),
     ],
 )
-def test_filter(wanted_port: Port, taken: Port, wanted: Status) -> None:
+def test_filters_by_used_ports(wanted_port: Port, taken: Port, wanted: Status) -> None:
     other = with_ports("other", taken, nodeName="n")
     assert verdict(plugin, with_ports("p", wanted_port), node_with("n"), other) == wanted
 
@@ -57,7 +57,7 @@ def test_filter(wanted_port: Port, taken: Port, wanted: Status) -> None:
         pytest.param(None, SUCCESS, id="other init containers are gone when the pod runs"),
     ],
 )
-def test_init_containers(restart_policy: str | None, wanted: Status) -> None:
+def test_counts_ports_of_init_containers(restart_policy: str | None, wanted: Status) -> None:
     init = container("init", restart_policy) | {"ports": [port()]}
     running = with_ports("other", port(), nodeName="n")
     assert verdict(plugin, pod_with(initContainers=[init]), node_with("n"), running) == wanted
@@ -73,7 +73,7 @@ def test_init_containers(restart_policy: str | None, wanted: Status) -> None:
         pytest.param("Failed", SUCCESS, id="failed"),
     ],
 )
-def test_finished_pods_have_given_their_ports_back(phase: str, wanted: Status) -> None:
+def test_terminated_pods_use_no_ports(phase: str, wanted: Status) -> None:
     other = with_ports("other", port(), nodeName="n", status={"phase": phase})
     assert verdict(plugin, with_ports("p", port()), node_with("n"), other) == wanted
 
@@ -88,6 +88,6 @@ def test_finished_pods_have_given_their_ports_back(phase: str, wanted: Status) -
         pytest.param({"schedulingGates": [{"name": "example.com/quota"}]}, SUCCESS, id="gated"),
     ],
 )
-def test_pods_that_room_is_made_for_count(nominated: dict[str, Any], wanted: Status) -> None:
+def test_counts_ports_of_nominated_pods(nominated: dict[str, Any], wanted: Status) -> None:
     waiting = with_ports("waiting", port(), status={"nominatedNodeName": "n"}, **nominated)
     assert verdict(plugin, with_ports("p", port()), node_with("n"), waiting) == wanted

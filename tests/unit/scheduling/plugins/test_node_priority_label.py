@@ -47,7 +47,7 @@ plugin = NodePriorityLabel(NodePriorityLabelArgs())
         pytest.param(labelled("n", "٣"), NOT_AN_INTEGER, id="digits of another script"),
     ],
 )
-def test_filter(candidate: NodeInfo, wanted: Status) -> None:
+def test_filters_by_label(candidate: NodeInfo, wanted: Status) -> None:
     assert plugin.filter(pod(), candidate) == wanted
 
 
@@ -63,11 +63,11 @@ def test_filter(candidate: NodeInfo, wanted: Status) -> None:
         pytest.param("007", 7, id="leading zeros change nothing"),
     ],
 )
-def test_score(value: str, score: int) -> None:
+def test_scores_by_label_value(value: str, score: int) -> None:
     assert plugin.score(pod(), labelled("n", value)) == score
 
 
-def test_the_label_is_the_one_of_the_arguments() -> None:
+def test_uses_label_of_arguments() -> None:
     configured = NodePriorityLabel(NodePriorityLabelArgs(label="example.com/rank"))
     ranked = node("n", {"example.com/rank": "4", "priority.lixueduan.com": "x"})
     assert configured.filter(pod(), ranked) is SUCCESS
@@ -75,19 +75,19 @@ def test_the_label_is_the_one_of_the_arguments() -> None:
     assert configured.filter(pod(), labelled("n", "10")) == NO_LABEL
 
 
-def test_it_reads_nothing_of_the_pod_so_that_one_verdict_serves_all_pods() -> None:
+def test_one_verdict_serves_all_pods() -> None:
     assert plugin.shape(pod("a", "x", priority=1)) == plugin.shape(pod("b", "y", controller_kind="Job"))
 
 
 @pytest.mark.parametrize("label", ["priority.lixueduan.com", "rank", "example.com/rank", "a.b-c/d_e.F", "x" * 63])
-def test_a_key_that_the_api_server_takes_is_taken(label: str) -> None:
+def test_accepts_label_keys_of_kubernetes(label: str) -> None:
     assert NodePriorityLabelArgs(label=label).label == label
 
 
 @pytest.mark.parametrize(
     "label", ["", "a b", "/rank", "example.com/", "Example.com/rank", "-rank", "x" * 64, "a/b/c", "ü"]
 )
-def test_a_key_that_no_node_could_have_is_refused(label: str) -> None:
+def test_rejects_invalid_label_keys(label: str) -> None:
     with pytest.raises(ValidationError) as caught:
         NodePriorityLabelArgs(label=label)
     assert caught.value.errors()[0]["loc"] == ("label",)

@@ -50,5 +50,5 @@ def tolerating(key: str, effect: str = "NoSchedule") -> Fields:
         pytest.param({"phase": "Running"}, {}, SUCCESS, id="running"),
     ],
 )
-def test_filter(status: Fields, spec: Fields, wanted: Status) -> None:
+def test_filters_by_ready_condition(status: Fields, spec: Fields, wanted: Status) -> None:
     assert verdict(NodeReady(NoArgs()), pod_with(**spec), node_with(status=status)) == wanted

@@ -47,7 +47,7 @@ def other(**requests: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_score(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
+def test_scores_by_balance(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
     assert score(pod, *placed) == wanted
 
 
@@ -63,7 +63,7 @@ THREE = {"resources": [{"name": name, "weight": 1} for name in ("cpu", "memory",
         pytest.param(asking(cpu="4"), {"memory": "0"}, 75, id="one alone is in balance"),
     ],
 )
-def test_resources(pod: dict[str, Any], allocatable: dict[str, str], wanted: int) -> None:
+def test_scores_configured_resources(pod: dict[str, Any], allocatable: dict[str, str], wanted: int) -> None:
     assert score(pod, args=THREE, **allocatable) == wanted
 
 
@@ -74,6 +74,6 @@ def test_resources(pod: dict[str, Any], allocatable: dict[str, str], wanted: int
         pytest.param([{"name": "cpu", "weight": 2}], "must have weight 1", id="a weight"),
     ],
 )
-def test_args_that_are_refused(resources: list[dict[str, Any]], message: str) -> None:
+def test_rejects_invalid_arguments(resources: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         NodeResourcesBalancedAllocationArgs.model_validate({"resources": resources})

@@ -62,12 +62,12 @@ def with_cpu(cpu: str) -> dict[str, Any]:
         pytest.param({"example.com/": "9"}, SUCCESS, id="names that are none do not count"),
     ],
 )
-def test_requests(requests: dict[str, str], wanted: Status) -> None:
+def test_filters_by_requests(requests: dict[str, str], wanted: Status) -> None:
     placed = other({"cpu": "1", "memory": "1Gi", GPU: "1"})
     assert verdict(plugin, pod_with(requests=requests), node_with(allocatable={GPU: "2"}), placed) == wanted
 
 
-def test_an_overcommitted_node_takes_a_pod_that_asks_for_nothing() -> None:
+def test_overcommitted_node_accepts_pod_without_requests() -> None:
     assert verdict(plugin, pod_with(requests={"cpu": "0"}), with_cpu("1"), other({"cpu": "2"})) == SUCCESS
 
 
@@ -80,17 +80,17 @@ def test_an_overcommitted_node_takes_a_pod_that_asks_for_nothing() -> None:
         pytest.param({"pods": "1"}, {"cpu": "4"}, now("Too many pods", "Insufficient cpu"), id="it is never final"),
     ],
 )
-def test_the_number_of_pods(pods: dict[str, str], requests: dict[str, str], wanted: Status) -> None:
+def test_filters_by_number_of_pods(pods: dict[str, str], requests: dict[str, str], wanted: Status) -> None:
     assert verdict(plugin, pod_with(requests=requests), node_with(allocatable=pods), other({"cpu": "1m"})) == wanted
 
 
-def test_a_node_that_says_nothing_has_nothing() -> None:
+def test_node_without_allocatable_has_nothing() -> None:
     silent = {"kind": "Node", "metadata": {"name": "n"}}
     assert verdict(plugin, pod_with(), silent) == now("Too many pods")
     assert verdict(plugin, pod_with(requests={"cpu": "1"}), silent) == never("Too many pods", "Insufficient cpu")
 
 
-def test_finished_pods_take_nothing() -> None:
+def test_terminated_pods_use_nothing() -> None:
     done = other({"cpu": "4"}, status={"phase": "Succeeded"})
     assert verdict(plugin, pod_with(requests={"cpu": "4"}), node_with(), done) == SUCCESS
 
@@ -194,14 +194,14 @@ DEFERRED = {"conditions": [{"type": "PodResizePending", "status": "True", "reaso
         pytest.param(reported({"cpu": "500m"}) | INFEASIBLE, 500, id="a resize that will not be"),
     ],
 )
-def test_a_pod_that_is_resized_takes_the_larger_of_spec_and_status(status: dict[str, Any], milli_cpu: int) -> None:
+def test_resized_pod_uses_larger_of_spec_and_status(status: dict[str, Any], milli_cpu: int) -> None:
     resized = other({"cpu": "1"}, status=status)
     room = with_cpu(f"{milli_cpu + 1000}m")
     assert verdict(plugin, pod_with(requests={"cpu": "1"}), room, resized) == SUCCESS
     assert verdict(plugin, pod_with(requests={"cpu": "1001m"}), room, resized).reasons == ("Insufficient cpu",)
 
 
-def test_the_status_of_the_pod_to_place_does_not_count() -> None:
+def test_ignores_status_of_pending_pod() -> None:
     pod = pod_with(requests={"cpu": "1"}, status=reported({"cpu": "9"}))
     assert verdict(plugin, pod, with_cpu("1")) == SUCCESS
 
@@ -217,7 +217,7 @@ def test_the_status_of_the_pod_to_place_does_not_count() -> None:
         pytest.param({"ignoredResources": ["kubernetes.io/x"]}, never("Insufficient example.com/gpu"), id="another"),
     ],
 )
-def test_ignored_resources(args: dict[str, list[str]], wanted: Status) -> None:
+def test_ignores_configured_resources(args: dict[str, list[str]], wanted: Status) -> None:
     ignoring = NodeResourcesFit(NodeResourcesFitArgs.model_validate(args))
     assert verdict(ignoring, pod_with(requests={GPU: "1"}), node_with()) == wanted
 
@@ -251,6 +251,6 @@ def test_ignored_resources(args: dict[str, list[str]], wanted: Status) -> None:
         ),
     ],
 )
-def test_args_that_are_refused(args: dict[str, Any], message: str) -> None:
+def test_rejects_invalid_arguments(args: dict[str, Any], message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         NodeResourcesFitArgs.model_validate(args)

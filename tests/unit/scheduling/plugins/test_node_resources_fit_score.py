@@ -62,7 +62,7 @@ def other(**requests: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_least_allocated(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
+def test_scores_least_allocated(pod: dict[str, Any], placed: list[dict[str, Any]], wanted: int) -> None:
     assert score({}, pod, *placed) == wanted
 
 
@@ -73,7 +73,7 @@ def test_least_allocated(pod: dict[str, Any], placed: list[dict[str, Any]], want
         pytest.param(asking(cpu="5", memory="2Gi"), 62, id="more than all counts as all"),
     ],
 )
-def test_most_allocated(pod: dict[str, Any], wanted: int) -> None:
+def test_scores_most_allocated(pod: dict[str, Any], wanted: int) -> None:
     assert score({"type": "MostAllocated"}, pod) == wanted
 
 
@@ -120,7 +120,7 @@ def test_most_allocated(pod: dict[str, Any], wanted: int) -> None:
         ),
     ],
 )
-def test_resources(
+def test_scores_configured_resources(
     resources: list[dict[str, Any]], pod: dict[str, Any], allocatable: dict[str, str], wanted: int
 ) -> None:
     assert score({"type": "LeastAllocated", "resources": resources}, pod, **allocatable) == wanted
@@ -139,7 +139,7 @@ def test_resources(
         pytest.param([(0, 0), (100, 10)], "0", 0, id="nothing"),
     ],
 )
-def test_requested_to_capacity_ratio(shape: list[tuple[int, int]], cpu: str, wanted: int) -> None:
+def test_scores_requested_to_capacity_ratio(shape: list[tuple[int, int]], cpu: str, wanted: int) -> None:
     points = [{"utilization": utilization, "score": points} for utilization, points in shape]
     ratio = {"type": "RequestedToCapacityRatio", "resources": CPU_ONLY, "requestedToCapacityRatio": {"shape": points}}
     assert score(ratio, asking(cpu=cpu)) == wanted
@@ -153,7 +153,7 @@ def test_requested_to_capacity_ratio(shape: list[tuple[int, int]], cpu: str, wan
         pytest.param("2", "0", 50, id="a resource that scores 0 is left out"),
     ],
 )
-def test_requested_to_capacity_ratio_of_several_resources(cpu: str, memory: str, wanted: int) -> None:
+def test_scores_ratio_of_several_resources(cpu: str, memory: str, wanted: int) -> None:
     shape = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
     ratio = {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {"shape": shape}}
     assert score(ratio, asking(cpu=cpu, memory=memory)) == wanted

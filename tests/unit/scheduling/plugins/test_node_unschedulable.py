@@ -28,11 +28,11 @@ KEY = "node.kubernetes.io/unschedulable"
         pytest.param([{"key": "dedicated", "operator": "Exists"}], CORDONED, id="another key"),
     ],
 )
-def test_a_cordoned_node_takes_pods_that_tolerate_its_taint(tolerations: list[dict[str, str]], wanted: Status) -> None:
+def test_cordoned_node_accepts_pods_that_tolerate_its_taint(tolerations: list[dict[str, str]], wanted: Status) -> None:
     plugin = NodeUnschedulable(NoArgs())
     assert verdict(plugin, pod_with(tolerations=tolerations), node_with(unschedulable=True)) == wanted
 
 
-def test_the_taint_without_the_mark_is_another_plugins_business() -> None:
+def test_ignores_taint_without_unschedulable_field() -> None:
     tainted = node_with(taints=[{"key": KEY, "effect": "NoSchedule"}])
     assert verdict(NodeUnschedulable(NoArgs()), pod_with(), tainted) == SUCCESS

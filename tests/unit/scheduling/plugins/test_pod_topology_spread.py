@@ -104,7 +104,7 @@ NO_ZONE = node_with("d", SSD)
         pytest.param(pod(), on("a", "b"), (SUCCESS, SUCCESS, SUCCESS, SUCCESS), id="no constraints"),
     ],
 )
-def test_filter(asking: Object, others: list[Object], wanted: tuple[Status, ...]) -> None:
+def test_filters_by_skew(asking: Object, others: list[Object], wanted: tuple[Status, ...]) -> None:
     assert verdicts(plugin(), asking, A, B, C, NO_ZONE, *others) == dict(zip("abcd", wanted, strict=True))
 
 
@@ -116,7 +116,7 @@ def test_filter(asking: Object, others: list[Object], wanted: tuple[Status, ...]
         pytest.param(3, SKEWED, id="fewer than that: the least counts 0"),
     ],
 )
-def test_min_domains(min_domains: int | None, wanted: Status) -> None:
+def test_applies_min_domains(min_domains: int | None, wanted: Status) -> None:
     found = verdicts(plugin(), pod(constraint(minDomains=min_domains)), A, C, *on("a", "c"))
     assert found == {"a": wanted, "c": wanted}
 
@@ -138,7 +138,7 @@ TAINTED = node_with("t", {ZONE: "3"}, taints=[{"key": "k", "effect": "NoSchedule
         ),
     ],
 )
-def test_node_affinity_policy(fields: Object, spec: Object, wanted: Status) -> None:
+def test_applies_node_affinity_policy(fields: Object, spec: Object, wanted: Status) -> None:
     assert verdicts(plugin(), pod(constraint(**fields), **spec), A, C, *on("a"))["a"] == wanted
 
 
@@ -157,11 +157,11 @@ def test_node_affinity_policy(fields: Object, spec: Object, wanted: Status) -> N
         ),
     ],
 )
-def test_node_taints_policy(fields: Object, spec: Object, wanted: Status) -> None:
+def test_applies_node_taints_policy(fields: Object, spec: Object, wanted: Status) -> None:
     assert verdicts(plugin(), pod(constraint(**fields), **spec), A, TAINTED, *on("a"))["a"] == wanted
 
 
-def test_a_node_that_is_left_out_of_the_count_is_judged_all_the_same() -> None:
+def test_filters_node_that_is_not_counted() -> None:
     honouring = pod(constraint(), nodeSelector={"kubernetes.io/hostname": "a"})
     assert verdicts(plugin(), honouring, A, C, *on("a", "c", "c"))["c"] == SUCCESS
 
@@ -176,7 +176,7 @@ def test_a_node_that_is_left_out_of_the_count_is_judged_all_the_same() -> None:
         pytest.param(None, {"hash": "2"}, SKEWED, id="no keys"),
     ],
 )
-def test_match_label_keys(keys: list[str] | None, others: dict[str, str], wanted: Status) -> None:
+def test_applies_match_label_keys(keys: list[str] | None, others: dict[str, str], wanted: Status) -> None:
     asking = pod(constraint(matchLabelKeys=keys), metadata={"labels": {"app": "web", "hash": "1"}})
     other = pod_with("o", {"app": "web", **others}, nodeName="a")
     assert verdicts(plugin(), asking, A, C, other)["a"] == wanted
@@ -198,7 +198,7 @@ def test_counts_pods_by_namespace_and_labels(others: list[Object], wanted: Statu
     assert verdicts(plugin(), pod(constraint()), A, C, NO_ZONE, *others)["a"] == wanted
 
 
-def test_only_nodes_with_all_keys_are_counted() -> None:
+def test_counts_only_nodes_with_all_topology_keys() -> None:
     rack = node_with("r", {ZONE: "1", "rack": "1"})
     found = verdicts(plugin(), pod(constraint(), constraint("rack")), rack, A, C, *on("a", "c"))
     assert found == {"r": SUCCESS, "a": NO_LABEL, "c": NO_LABEL}
@@ -240,7 +240,7 @@ def controller(kind: str, selector: Object) -> Object:
         pytest.param(pod(constraint(HOST, 5, "ScheduleAnyway")), SERVICE, SUCCESS, id="of whatever kind"),
     ],
 )
-def test_default_constraints(asking: Object, workload: Object, wanted: Status) -> None:
+def test_applies_default_constraints(asking: Object, workload: Object, wanted: Status) -> None:
     assert verdicts(plugin(**DEFAULTS), asking, A, C, workload, *on("a"))["a"] == wanted
 
 
@@ -255,7 +255,7 @@ def test_default_constraints(asking: Object, workload: Object, wanted: Status) -
         ),
     ],
 )
-def test_args_that_are_refused(args: Object, message: str) -> None:
+def test_rejects_invalid_arguments(args: Object, message: str) -> None:
     with pytest.raises(ValidationError, match=message):
         plugin(**args)
 
@@ -285,11 +285,11 @@ def soft(key: str = ZONE, skew: int = 1, **fields: Any) -> Object:
         ),
     ],
 )
-def test_score(asking: Object, others: list[Object], wanted: dict[str, int]) -> None:
+def test_scores_by_skew(asking: Object, others: list[Object], wanted: dict[str, int]) -> None:
     assert scores(plugin(), asking, A, B, C, NO_ZONE, *others) == wanted
 
 
-def test_system_defaults_put_up_with_nodes_without_a_zone() -> None:
+def test_system_defaults_accept_nodes_without_zone() -> None:
     system = PodTopologySpread(PodTopologySpreadArgs())
     assert scores(system, pod(), A, B, C, NO_ZONE, SERVICE, *on("a")) == {"a": 22, "b": 33, "c": 55, "d": 100}
     assert scores(system, pod(), A, B, C, NO_ZONE, *on("a")) == {"a": 0, "b": 0, "c": 0, "d": 0}

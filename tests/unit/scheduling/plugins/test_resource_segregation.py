@@ -71,13 +71,13 @@ def verdict(args: Mapping[str, object], asking: Pod, candidate: NodeInfo) -> Sta
 
 
 # ---------------------------------------------------------------------------------------------- the use case, required
-def test_a_pod_that_asks_for_no_gpu_goes_only_to_the_nodes_without() -> None:
+def test_pod_without_gpu_request_passes_only_nodes_without_gpu() -> None:
     found = policy().feasibility(pod(), ALL, CLUSTER)
     assert found.feasible == WITHOUT
     assert found.rejected == dict.fromkeys(WITH, RESERVED)
 
 
-def test_a_pod_that_asks_for_a_gpu_goes_only_to_the_nodes_with_one() -> None:
+def test_pod_with_gpu_request_passes_only_nodes_with_gpu() -> None:
     found = policy().feasibility(pod({GPU: "1"}), ALL, CLUSTER)
     assert found.feasible == WITH
     assert found.rejected == dict.fromkeys(WITHOUT, MISSING)
@@ -92,7 +92,7 @@ def test_a_pod_that_asks_for_a_gpu_goes_only_to_the_nodes_with_one() -> None:
     ],
 )
 @pytest.mark.parametrize("mode", ["required", "preferred"])
-def test_the_clusters_own_agents_pass_every_node(agent: Pod, mode: str) -> None:
+def test_exempt_pods_pass_every_node(agent: Pod, mode: str) -> None:
     found = policy(mode=mode).feasibility(agent, ALL, CLUSTER)
     assert (found.feasible, found.rejected, found.exempt) == (ALL, {}, True)
 
@@ -105,7 +105,7 @@ def test_the_clusters_own_agents_pass_every_node(agent: Pod, mode: str) -> None:
         pytest.param(pod(namespace="kube-public"), id="another namespace"),
     ],
 )
-def test_no_other_pod_is_exempt(ordinary: Pod) -> None:
+def test_exempts_no_other_pod(ordinary: Pod) -> None:
     assert policy().feasibility(ordinary, ALL, CLUSTER).feasible == WITHOUT
 
 
@@ -121,7 +121,7 @@ def test_rejects_node_where_pod_does_not_fit_without_victims() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- preferred
-def test_a_pod_that_asks_for_no_gpu_may_overflow_onto_the_nodes_with_as_a_last_choice() -> None:
+def test_pod_without_gpu_request_overflows_onto_gpu_nodes_last() -> None:
     decides = policy(mode="preferred")
     assert decides.feasibility(pod(), ALL, CLUSTER).feasible == ALL
     assert decides.scores(pod(), ALL, CLUSTER) == [10] * 9 + [0] * 6
@@ -132,7 +132,7 @@ def test_overflows_when_request_has_only_segregated_nodes() -> None:
     assert policy(mode="preferred").best(pod(), ["gpu-2", "gpu-1"], CLUSTER).feasible == ["gpu-1"]
 
 
-def test_a_pod_that_asks_for_a_gpu_never_overflows() -> None:
+def test_pod_with_gpu_request_never_overflows() -> None:
     found = policy(mode="preferred").feasibility(pod({GPU: "1"}), ALL, CLUSTER)
     assert found.feasible == WITH
     assert policy(mode="preferred").scores(pod({GPU: "1"}), WITH, CLUSTER) == [10] * 6
@@ -146,7 +146,7 @@ def test_a_pod_that_asks_for_a_gpu_never_overflows() -> None:
         pytest.param("required", {}, None, id="nothing to prefer where the other nodes are out"),
     ],
 )
-def test_scores(mode: str, requests: Mapping[str, str], wanted: list[int] | None) -> None:
+def test_scores_by_segregation(mode: str, requests: Mapping[str, str], wanted: list[int] | None) -> None:
     plugin = ResourceSegregation(ResourceSegregationArgs.model_validate({"mode": mode}))
     prepared = plugin.pre_score(pod(requests))
     candidates = (node("n"), node("n", {GPU: "1"}))
@@ -178,7 +178,7 @@ BOTH = {"resources": [GPU, FPGA]}
         pytest.param({"mode": "preferred"}, {GPU: "1"}, {}, MISSING, id="but it creates no GPU either"),
     ],
 )
-def test_verdict(
+def test_filters_by_segregation(
     args: Mapping[str, object], requests: Mapping[str, str], allocatable: Mapping[str, str], wanted: Status
 ) -> None:
     assert verdict(args, pod(requests), node("n", allocatable)) == wanted
@@ -189,14 +189,14 @@ def test_counts_request_of_init_container() -> None:
     assert verdict({}, pod(init_requests={GPU: "1"}), node("n")) == MISSING
 
 
-def test_a_taken_gpu_is_still_there() -> None:
+def test_gpu_in_use_still_counts() -> None:
     """What is left is the scheduler's business, which has a fresher view of it."""
     taken = pod({GPU: "1"}, name="first", node_name="n")
     assert verdict({}, pod({GPU: "1"}), node("n", {GPU: "1"}).with_pods([taken])) is SUCCESS
     assert verdict({}, pod(), node("n", {GPU: "1"}).with_pods([taken])) == RESERVED
 
 
-def test_pods_that_ask_for_the_same_of_the_set_share_their_verdicts() -> None:
+def test_pods_with_same_requested_set_share_verdicts() -> None:
     plugin = ResourceSegregation(ResourceSegregationArgs())
     assert plugin.shape(pod({GPU: "1"}, name="a")) == plugin.shape(pod({GPU: "7", FPGA: "1"}, name="b", namespace="x"))
     assert plugin.shape(pod()) == plugin.shape(pod({FPGA: "1"}))
@@ -209,7 +209,7 @@ def test_pods_that_ask_for_the_same_of_the_set_share_their_verdicts() -> None:
     there=st.dictionaries(st.sampled_from([GPU, FPGA, "example.com/nic"]), st.sampled_from(["0", "1", "2"])),
     mode=st.sampled_from(["required", "preferred"]),
 )
-def test_the_rule_in_one_line(
+def test_passes_nodes_that_have_all_requested_resources(
     resources: set[str], asked: Mapping[str, str], there: Mapping[str, str], mode: str
 ) -> None:
     def counting(amounts: Mapping[str, str]) -> Iterable[str]:
@@ -239,7 +239,7 @@ def test_the_rule_in_one_line(
         pytest.param({"resource": [GPU]}, ("resource",), "not permitted", id="a misspelt argument"),
     ],
 )
-def test_a_wrong_argument_is_named(args: object, field: tuple[str | int, ...], message: str) -> None:
+def test_error_names_invalid_argument(args: object, field: tuple[str | int, ...], message: str) -> None:
     with pytest.raises(ValidationError) as caught:
         ResourceSegregationArgs.model_validate(args)
     [detail] = caught.value.errors()
@@ -247,5 +247,5 @@ def test_a_wrong_argument_is_named(args: object, field: tuple[str | int, ...], m
     assert message in detail["msg"]
 
 
-def test_by_default_it_is_about_nvidias_gpus_and_required() -> None:
+def test_requires_segregation_of_nvidia_gpus_by_default() -> None:
     assert ResourceSegregationArgs() == ResourceSegregationArgs.model_validate({"resources": [GPU], "mode": "required"})

@@ -31,7 +31,7 @@ def taint(effect: str = "NoSchedule", value: str = "a", key: str = "k") -> Strin
         pytest.param("Other", SUCCESS, id="an unknown effect does nothing"),
     ],
 )
-def test_effects(effect: str, wanted: Status) -> None:
+def test_filters_by_taint_effect(effect: str, wanted: Status) -> None:
     assert verdict(plugin, pod_with(), node_with(taints=[taint(effect)])) == wanted
 
 
@@ -54,7 +54,7 @@ def test_effects(effect: str, wanted: Status) -> None:
         pytest.param({"key": "k", "operator": "In", "value": "a"}, UNTOLERATED, id="an unknown operator"),
     ],
 )
-def test_tolerations(toleration: Strings, wanted: Status) -> None:
+def test_matches_tolerations(toleration: Strings, wanted: Status) -> None:
     assert verdict(plugin, pod_with(tolerations=[toleration]), node_with(taints=[taint()])) == wanted
 
 
@@ -65,7 +65,7 @@ def test_tolerations(toleration: Strings, wanted: Status) -> None:
         pytest.param([{"key": key, "operator": "Exists"} for key in "kj"], SUCCESS, id="each is tolerated by another"),
     ],
 )
-def test_every_taint_must_be_tolerated(tolerations: list[Strings], wanted: Status) -> None:
+def test_requires_toleration_of_every_taint(tolerations: list[Strings], wanted: Status) -> None:
     tainted = node_with(taints=[taint(), taint("NoExecute", key="j")])
     assert verdict(plugin, pod_with(tolerations=tolerations), tainted) == wanted
 
@@ -90,7 +90,7 @@ THREE = [taint("PreferNoSchedule", key=key) for key in "kji"]
         ),
     ],
 )
-def test_score(taints: list[Strings], tolerations: list[Strings], wanted: int) -> None:
+def test_scores_by_prefer_no_schedule_taints(taints: list[Strings], tolerations: list[Strings], wanted: int) -> None:
     worst = node_with("worst", taints=[taint("PreferNoSchedule", key=key) for key in "xyz"])
     found = scores(plugin, pod_with(tolerations=tolerations), node_with("n", taints=taints), worst)
     assert found == {"n": wanted, "worst": 0}

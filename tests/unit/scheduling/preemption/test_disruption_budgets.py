@@ -79,17 +79,17 @@ def three(**labels: str) -> list[Object]:
         ),
     ],
 )
-def test_violations(objects: list[Object], wanted: int) -> None:
+def test_counts_violations(objects: list[Object], wanted: int) -> None:
     """All pods have to go."""
     assert violations(urgent("4"), NODE, *objects) == wanted
 
 
-def test_a_violation_that_is_reprieved_does_not_count() -> None:
+def test_does_not_count_violation_of_reprieved_pod() -> None:
     pods = placed("a", 2, "2", labels=WEB), placed("b", 1, "2", labels=DB)
     assert violations(urgent("2"), NODE, *pods, budget(0, app("db"))) == 0
 
 
-def test_the_most_important_pods_use_up_what_is_allowed() -> None:
+def test_pods_of_highest_priority_use_allowed_disruptions() -> None:
     """`low` violates, is reprieved first and stays; whoever is in its way is allowed to go."""
     pods = placed("high", 2, "2", labels=DB), placed("low", 1, "2", labels=DB)
     cluster = NODE, *pods, budget(1, app("db"))

@@ -100,7 +100,7 @@ def test_preemption_eligibility(pod: Object, objects: list[Object], wanted: Inel
     assert (found.nominated is None) is (wanted is not None)
 
 
-def test_the_reasons_are_those_of_kube_scheduler() -> None:
+def test_reasons_equal_kube_schedulers() -> None:
     assert list(Ineligible) == [
         "not eligible due to preemptionPolicy=Never.",
         "not eligible due to a terminating pod on the nominated node.",

@@ -25,7 +25,7 @@ def classes(*found: PriorityClass) -> dict[str, PriorityClass]:
         pytest.param("unknown", classes(HIGH, USUAL), None, id="a name that is none: not the default"),
     ],
 )
-def test_the_class_that_decides(name: str, known: dict[str, PriorityClass], wanted: PriorityClass | None) -> None:
+def test_resolves_priority_class(name: str, known: dict[str, PriorityClass], wanted: PriorityClass | None) -> None:
     assert priority_class_of(name, known) == wanted
 
 
@@ -37,7 +37,7 @@ def test_the_class_that_decides(name: str, known: dict[str, PriorityClass], want
         pytest.param("system-cluster-critical", {}, 2_000_000_000, id="and this one"),
     ],
 )
-def test_classes_that_need_not_be_listed(name: str, known: dict[str, PriorityClass], value: int) -> None:
+def test_knows_system_classes_without_list(name: str, known: dict[str, PriorityClass], value: int) -> None:
     found = priority_class_of(name, known)
     assert found is not None
     assert (found.value, found.preemption_policy) == (value, "PreemptLowerPriority")

@@ -147,12 +147,14 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         ),
     ],
 )
-def test_victims_of_a_node(pod: Object, proposed: list[str], objects: list[Object], wanted: list[str] | None) -> None:
+def test_reviews_victims_of_node(
+    pod: Object, proposed: list[str], objects: list[Object], wanted: list[str] | None
+) -> None:
     found = review_victims(pod, {"n": proposed}, NODE, *objects)
     assert found == ({} if wanted is None else {"n": (wanted, 0)})
 
 
-def test_the_room_of_a_nominated_pod_is_needed_beside_victims_that_are_not_known() -> None:
+def test_keeps_room_for_nominated_pod_beside_unknown_victims() -> None:
     waiting = pod_with("waiting", priority=100, requests={"cpu": "2"}, status={"nominatedNodeName": "n"})
     assert review_victims(urgent("2"), {"n": ["new"]}, NODE, placed("a", cpu="2")) == {"n": (["new"], 0)}
     assert review_victims(urgent("2"), {"n": ["new"]}, NODE, placed("a", cpu="2"), waiting) == {"n": (["new", "a"], 0)}
@@ -174,11 +176,11 @@ def test_does_not_preempt_on_unresolvable_node() -> None:
     assert list(policy.review_victims(read(urgent()), proposals, cluster).victims) == ["m"]
 
 
-def test_a_node_that_the_cache_has_never_seen_is_left_to_the_scheduler() -> None:
+def test_leaves_unknown_node_to_scheduler() -> None:
     assert review_victims(urgent(), {"new": ["b", "a"]}, NODE) == {"new": (["b", "a"], 0)}
 
 
-def test_a_victim_on_another_node_is_one_that_the_cache_does_not_know() -> None:
+def test_treats_victim_on_another_node_as_unknown() -> None:
     assert review_victims(urgent("4"), {"n": ["a"]}, NODE, placed("b"), node_with("m"), placed("a", node="m")) == {
         "n": (["a", "b"], 0)
     }
@@ -193,7 +195,7 @@ def test_keeps_victims_when_plugins_do_not_read_pods(label: dict[str, str], want
     assert review_victims(urgent(), {"n": ["a", "new"]}, *cluster, configuration=LABEL, counted=2) == wanted
 
 
-def test_a_node_with_a_defect_is_left_out() -> None:
+def test_rejects_node_with_defect() -> None:
     odd = {"kind": "Node", "metadata": {"name": "n", "labels": {PRIORITY: 1}}}
     assert review_victims(urgent(), {"n": ["a"]}, odd, configuration=LABEL) == {}
 
@@ -208,14 +210,14 @@ def test_a_node_with_a_defect_is_left_out() -> None:
         pytest.param(1, [], 1, id="or of a budget that the cache does not have"),
     ],
 )
-def test_violations_with_more_victims(counted: int, budgets: list[Object], wanted: int) -> None:
+def test_counts_violations_with_added_victims(counted: int, budgets: list[Object], wanted: int) -> None:
     pods = placed("a", 2, "2", labels=DB), placed("b", 1, "2", labels=DB)
     assert review_victims(urgent("4"), {"n": ["a"]}, NODE, *pods, *budgets, counted=counted) == {
         "n": (["a", "b"], wanted)
     }
 
 
-def test_violations_of_victims_that_are_left_as_they_are_are_the_schedulers() -> None:
+def test_keeps_schedulers_violations_for_unchanged_victims() -> None:
     pods = placed("a", 2, "4", labels=DB), budget(0, app("db"))
     assert review_victims(urgent("4"), {"n": ["a"]}, NODE, *pods, counted=0) == {"n": (["a"], 0)}
 
@@ -232,7 +234,7 @@ def test_violations_of_victims_that_are_left_as_they_are_are_the_schedulers() ->
         pytest.param(["also", "high", "same"], ["high", "also", "same"], id="equals keep their order"),
     ],
 )
-def test_order_of_victims(proposed: list[str], wanted: list[str]) -> None:
+def test_sorts_victims(proposed: list[str], wanted: list[str]) -> None:
     pods = placed("high", 9), placed("middle", 5), placed("low", 1), placed("same", 2), placed("also", 2)
     assert review_victims(urgent("0"), {"n": proposed}, node_with("n", allocatable={"cpu": "9"}), *pods) == {
         "n": (wanted, 0)
@@ -247,7 +249,7 @@ def test_order_of_victims(proposed: list[str], wanted: list[str]) -> None:
         pytest.param([placed("a", 100)], {}, id="of equal priority by the request, of lower by the cache"),
     ],
 )
-def test_pods_that_come_with_the_request_are_known(bodies: list[Object], wanted: Answer) -> None:
+def test_knows_pods_of_request(bodies: list[Object], wanted: Answer) -> None:
     names = [body["metadata"]["name"] for body in bodies]
     assert review_victims(urgent("1"), {"n": names}, NODE, placed("a", 1), bodies=bodies) == wanted
 
@@ -312,9 +314,7 @@ def test_review_adds_no_unneeded_victim() -> None:
         pytest.param(["a", "unknown"], [7, 7], id="no more important than the victim before it"),
     ],
 )
-def test_takes_an_unknown_victim_for_the_most_important_one_possible(
-    proposed: list[str], priorities: list[int]
-) -> None:
+def test_assumes_highest_possible_priority_for_unknown_victim(proposed: list[str], priorities: list[int]) -> None:
     proposals = {"n": Proposal(tuple(f"uid-{name}" for name in proposed), 0)}
     found = LABEL.policy().review_victims(
         read(urgent("1")), proposals, snapshot(node_with("n", {PRIORITY: "1"}), placed("a", 7))

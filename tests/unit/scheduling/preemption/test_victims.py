@@ -119,7 +119,7 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         ),
     ],
 )
-def test_victims(pod: Object, objects: list[Object], wanted: list[str] | None) -> None:
+def test_selects_victims(pod: Object, objects: list[Object], wanted: list[str] | None) -> None:
     assert victims(pod, NODE, *objects) == wanted
 
 
@@ -134,12 +134,12 @@ def test_victims(pod: Object, objects: list[Object], wanted: list[str] | None) -
         ),
     ],
 )
-def test_those_that_violate_a_budget_are_reprieved_first(budgets: list[Object], wanted: list[str]) -> None:
+def test_reprieves_pods_with_violations_first(budgets: list[Object], wanted: list[str]) -> None:
     pods = placed("high", 2, "2", labels=WEB), placed("low", 1, "2", labels=DB)
     assert victims(urgent("2"), NODE, *pods, *budgets) == wanted
 
 
-def test_victims_are_in_order_of_importance_whether_they_violate_a_budget_or_not() -> None:
+def test_sorts_victims_by_importance_despite_violations() -> None:
     pods = placed("high", 2, "2", labels=WEB), placed("low", 1, "2", labels=DB)
     assert victims(urgent("4"), NODE, *pods, budget(0, app("db"))) == ["high", "low"]
 
@@ -155,13 +155,13 @@ def test_victims_are_in_order_of_importance_whether_they_violate_a_budget_or_not
         pytest.param({"priority": 200, "schedulingGates": [{"name": "quota"}]}, ["low"], id="nor one that is gated"),
     ],
 )
-def test_pods_that_are_nominated_to_the_node_count(nominated: Object, wanted: list[str]) -> None:
+def test_counts_pods_nominated_to_node(nominated: Object, wanted: list[str]) -> None:
     waiting = [pod_with("waiting", requests={"cpu": "2"}, status={"nominatedNodeName": "n"}, **nominated)]
     pods = placed("high", 2, "2"), placed("low", 1, "2")
     assert victims(urgent("2"), NODE, *pods, *(waiting if nominated else ())) == wanted
 
 
-def test_the_pod_must_fit_without_the_nominated_pods_too() -> None:
+def test_pod_must_also_fit_without_nominated_pods() -> None:
     """Their affinity is no promise: they may never come."""
     waiting = pod_with("waiting", DB, priority=200, status={"nominatedNodeName": "n"}, requests={"cpu": "0"})
     here = placed("here", 200, "0", labels=DB, node="m")
@@ -181,14 +181,14 @@ def spread(max_skew: int = 1) -> list[Object]:
     ]
 
 
-def test_topology_spread_takes_victims_off_its_counts() -> None:
+def test_topology_spread_subtracts_victims() -> None:
     pod = urgent("1", metadata={"labels": DB}, topologySpreadConstraints=spread())
     others = [node_with("m", allocatable={"cpu": "0"})]
     found = preempt(pod, NODE, *others, placed("a", 1, labels=DB), placed("b", 2, labels=DB), placed("c", 0))
     assert [victim.name for victim in found.candidates["n"].pods] == ["b", "a"]
 
 
-def test_topology_spread_takes_even_pods_off_that_it_never_counted() -> None:
+def test_topology_spread_subtracts_pods_it_never_counted() -> None:
     """One that is being deleted is not counted, and yet subtracted: so the other one may stay."""
     pod = urgent("1", metadata={"labels": DB}, topologySpreadConstraints=spread())
     others = [node_with("m", allocatable={"cpu": "0"})]
@@ -210,11 +210,11 @@ def test_topology_spread_takes_even_pods_off_that_it_never_counted() -> None:
         ),
     ],
 )
-def test_no_eviction_helps_on_a_node_that_is_unresolvable(objects: list[Object]) -> None:
+def test_finds_no_victims_on_unresolvable_node(objects: list[Object]) -> None:
     assert victims(urgent(), *objects) is None
 
 
-def test_evictions_help_on_a_node_that_the_filters_leave_out_by_name_if_the_pod_is_nominated_to_it() -> None:
+def test_finds_victims_on_nominated_node_that_filters_skip() -> None:
     """kube-scheduler filters the nominated node whatever its PreFilter results are."""
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["m"]}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}

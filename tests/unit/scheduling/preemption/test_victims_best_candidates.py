@@ -70,12 +70,12 @@ def test_best_candidate_has_lowest_eviction_cost(best: Victims, other: Victims) 
     assert best_candidates({"a": other, "b": best}) == ["b"]
 
 
-def test_the_first_criterion_decides_before_all_others() -> None:
+def test_first_criterion_decides_before_others() -> None:
     worse_in_all_else = candidate(pod(9, FIRST), pod(9, FIRST), violations=1)
     assert best_candidates({"a": candidate(pod(0, THIRD), violations=2), "b": worse_in_all_else}) == ["b"]
 
 
-def test_nodes_that_tie_are_all_named_and_the_first_by_name_is_nominated() -> None:
+def test_names_all_tied_nodes_and_nominates_first_by_name() -> None:
     same = {name: candidate(pod(5), pod(1)) for name in ("c", "a", "b")}
     assert best_candidates({**same, "worse": candidate(pod(6))}) == ["a", "b", "c"]
 

@@ -68,17 +68,17 @@ def test_counts_assumed_pods(pods: list[Pod], open_reservations: list[AssumedPod
     assert {status.code for status in decision.rejected.values()} <= {Code.UNSCHEDULABLE}
 
 
-def test_two_that_were_tried_once_each_count_twice() -> None:
+def test_sums_two_assumed_pods() -> None:
     both = cluster().assuming([assumed("a"), assumed("b")])
     assert policy().feasibility(asking("asks", licence="1"), NAMES, both).feasible == ["n2"]
 
 
-def test_a_node_that_its_pods_fill_already_is_full_for_the_same_reason() -> None:
+def test_node_full_of_its_own_pods_keeps_its_reason() -> None:
     snapshot = cluster([asking("x", "n1", licence="4")]).assuming([assumed()])
     assert reasons(policy().feasibility(asking(licence="1"), NAMES, snapshot)) == {"n1": NO_LICENCE}
 
 
-def test_devices_count_as_they_are_reserved() -> None:
+def test_counts_devices_as_reserved() -> None:
     """What the pod asks for says nothing of which device it gets."""
     nodes = [counted_node("n1", sizes="8000,8000")]
     snapshot = Snapshot.of(nodes, [asking("a", gpumem="5000")])
@@ -89,7 +89,7 @@ def test_devices_count_as_they_are_reserved() -> None:
     assert policy().feasibility(pod, ["n1"], snapshot.assuming(both)).feasible == []
 
 
-def test_a_pod_that_is_known_counts_for_every_plugin_with_all_that_it_asks_for() -> None:
+def test_known_pod_counts_for_every_plugin_with_all_requests() -> None:
     """As kube-scheduler's assumed pods do. Of one that the cache has never seen, only what is reserved is known."""
     document = {"profile": "mine", "managedResources": [LICENCES], "definitions": {"mine": {"extends": FULL}}}
     found = BerthConfiguration.model_validate(document).policy()
@@ -131,7 +131,7 @@ def test_scores_do_not_count_the_pods_own_reservation() -> None:
         pytest.param("", False, [], id="one that is pending is nowhere"),
     ],
 )
-def test_affinity_to_a_pod_that_is_not_there_yet(nominated: str, being_bound: bool, feasible: list[str]) -> None:
+def test_affinity_sees_assumed_pod(nominated: str, being_bound: bool, feasible: list[str]) -> None:
     friend = pod_with("a", {"app": "friend"}, namespace="ml", status={"nominatedNodeName": nominated}, priority=9)
     term = {"labelSelector": {"matchLabels": {"app": "friend"}}, "topologyKey": HOST_NAME}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
@@ -181,7 +181,7 @@ def test_assumed_pod_is_not_nominated() -> None:
     assert policy().feasibility(pod, NAMES, cluster([waiting]).assuming([assumed()])).feasible == ["n2"]
 
 
-def test_nominated_pods_count_besides() -> None:
+def test_counts_nominated_pods_besides_assumed_pods() -> None:
     waiting = asking("b", licence="1", nominated="n1", priority=5)
     snapshot = cluster([waiting]).assuming([assumed()])
     assert policy().feasibility(asking("asks", licence="2", priority=1), NAMES, snapshot).feasible == ["n2"]
@@ -189,7 +189,7 @@ def test_nominated_pods_count_besides() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------- what it costs
-def test_assumed_pods_keep_remembered_results_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assumed_pods_keep_cached_results_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     found, snapshot = policy(), cluster()
     pod = asking("asks", licence="1")
     found.feasibility(pod, NAMES, snapshot)
@@ -213,7 +213,7 @@ def test_evaluation_is_shared_with_and_without_assumed_pods() -> None:
     assert evaluations.of(profile, pod, snapshot) is not evaluations.of(profile, pod, cluster())
 
 
-def test_does_not_remember_results_with_assumed_pods() -> None:
+def test_does_not_cache_results_with_assumed_pods() -> None:
     found, snapshot, pod = policy(), cluster(), asking("asks", licence="4")
     assert found.feasibility(pod, NAMES, snapshot.assuming([assumed()])).feasible == ["n2"]
     assert found.feasibility(pod, NAMES, snapshot).feasible == NAMES

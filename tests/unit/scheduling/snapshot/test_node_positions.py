@@ -22,7 +22,7 @@ def test_keeps_positions_and_reuses_vacant_ones() -> None:
     assert [before[name] for name in "abcd"] == [1, 2, 3, UNKNOWN]
 
 
-def test_a_position_that_became_vacant_long_ago_is_taken_later() -> None:
+def test_takes_position_that_became_vacant_long_ago_later() -> None:
     positions = NodePositions(["a", "b"]).after(gone=["a"], come=[]).after(gone=[], come=["c"])
     assert (positions["c"], positions.size) == (1, 3)
 
