@@ -10,8 +10,8 @@
 (*                                                                         *)
 (* There is no clock, and no resourceVersion, attempt or epoch is counted  *)
 (* further than it is compared: `fresh` says that the pod has not changed  *)
-(* since it was read, an attempt that nobody knows any more may be used    *)
-(* anew.  So calls go on for ever, and there are finitely many states.     *)
+(* since it was read, and an attempt that is stored nowhere may be used    *)
+(* again.  So calls continue for ever, with a finite number of states.     *)
 (***************************************************************************)
 EXTENDS Integers, FiniteSets, TLC
 
@@ -26,7 +26,7 @@ CONSTANTS
     MaxCalls,   \* how many calls there are; 0: any number
     MaxOpen,    \* how many open reservations there may be at once
     OneName,    \* TRUE: all pods have the same name, and each is created after the one before is gone
-    Foreign,    \* TRUE: somebody else binds pods too
+    Foreign,    \* TRUE: another component binds pods too
     Edits,      \* TRUE: pods change while they wait
     Late,       \* TRUE: a write of bind on the ledger may still arrive when its sender is gone
     HeadLoss,   \* TRUE: the head item may be lost, and with it the count of epochs
@@ -83,7 +83,7 @@ Waits(o) == o.phase = "there" /\ o.node = None
 On(o, n) == o.phase = "there" /\ o.node = n
 Elsewhere(o, n) == o.phase = "there" /\ o.node \notin {None, n}
 
-\* An attempt is compared with those that are written or remembered somewhere, and with no other.
+\* An attempt is compared only with those in the table and in the state of a process.
 Known ==
     UNION {{item[n].entries[p].attempt : p \in Pods, n \in Nodes},
            {o[3] : o \in open},
@@ -315,7 +315,7 @@ Check(b) ==
            ELSE Look(b, IF Waits(pod[k.p]) THEN again ELSE k)
         /\ UNCHANGED <<api, item, open, flight, late, watching, expiry, calls>>
 
-\* release: not this attempt, but perhaps another's.  settle: nobody's.
+\* release: not this attempt, but perhaps another's.  settle: no attempt's.
 ReleaseOwn(b) ==
     LET k == binder[b]
         e == item[k.n].entries[k.p]
@@ -624,7 +624,7 @@ BoundIsCovered ==
 \* No pod changes its node.
 BoundOnce == [][\A p \in Pods : pod[p].node # None /\ pod'[p].phase = "there" => pod'[p].node = pod[p].node]_pod
 
-\* Whoever reads the open reservations sees every reservation that is not confirmed.
+\* A reader of the open reservations sees every reservation that is not confirmed.
 Traced == \A p \in Pods, n \in Nodes : ~Untraced(p, n)
 
 \* What the leader has looked at stays as it left it, until something new is published: no zombie changes it.  Where the

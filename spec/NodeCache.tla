@@ -28,7 +28,7 @@ CONSTANTS
 VARIABLES
     head,     \* the head item
     log,      \* version -> log item
-    late,     \* a request that nobody waits for; it may still be carried out
+    late,     \* a request without a waiting caller; it may still be carried out
     watcher,  \* what each watcher knows
     looked,   \* the head as each watcher saw it some time ago; only one of the mistakes needs it
     env,      \* the reading environment: its cursor and its state
@@ -46,7 +46,7 @@ Mistake(name) == name \in Mistakes
 -----------------------------------------------------------------------------
 (* Values *)
 
-None == "none"      \* nobody holds the lease
+None == "none"      \* the lease is free
 Gone == "gone"      \* an identity that no living process has
 
 \* A snapshot's chunks are written once, under keys that no other snapshot has.  So the pointer is as good as the
@@ -106,7 +106,7 @@ Changes(from, to) == [i \in 1..(to - from) |-> Change(log[from + i])]
 (* it may have been paused since, for any time.  So it does not matter here *)
 (* whether the watcher or the request is late.                              *)
 
-\* Whoever takes the lease from another takes the next epoch.  Its own it would keep; but see Disowned.
+\* A takeover of the lease takes the next epoch.  A holder would keep its own epoch; but see Disowned.
 Take(w, seen) ==
     LET keeps == seen.holder = w \/ (Mistake("takeover-keeps-epoch") /\ seen.epoch # 0)
     IN  [kind |-> "take", from |-> w, known |-> seen, epoch |-> IF keeps THEN seen.epoch ELSE seen.epoch + 1]
@@ -207,7 +207,7 @@ Stop(w) ==
     /\ Cease(w, head)
     /\ UNCHANGED <<log, looked, readers, history>>
 
-\* Carries out r and tells w; if the response is lost, w asks again.  Whoever is refused has been deposed, and stops.
+\* Carries out r and tells w; if the response is lost, w asks again.  A writer that is refused has been deposed, and stops.
 Ask(w, r, knows) ==
     /\ IF Passes(r) THEN Continue(w, After(head, r), knows)
        ELSE IF Recognised(r) THEN Continue(w, head, knows)
@@ -301,7 +301,7 @@ ArriveLate ==
 
 -----------------------------------------------------------------------------
 (* What time takes away.  A snapshot that the head no longer points to goes *)
-(* too: whoever still wants it gives up and begins anew.                    *)
+(* too: a reader that still wants it gives up and begins anew.              *)
 
 Expire(v) ==
     /\ v <= IF Outage THEN head.ver ELSE head.comp
@@ -386,7 +386,7 @@ ReaderMissesNothing == env.cursor <= Len(pub) /\ env.state = SubSeq(pub, 1, env.
 \* A reader never stands in the middle of what was published in one piece.
 NoTornFlush == env.cursor = 0 \/ pub[env.cursor].end
 
-\* At any moment, whoever starts from nothing finds all it needs: the snapshot is whole, and the log above it complete.
+\* At any moment, a cold reader finds all it needs: the snapshot is whole, and the log above it complete.
 AlwaysLoadable ==
     /\ head.snap.whole
     /\ head.snap.state = SubSeq(pub, 1, head.snap.ver)
@@ -397,7 +397,7 @@ LeaderKnowsAll ==
     \A w \in Watchers :
         Leads(w) /\ ~Blind(w) /\ SameTerm(watcher[w].head) => watcher[w].state = SubSeq(pub, 1, watcher[w].head.ver)
 
-\* So does compactedVersion: readers would find orphans where they were told to look for log items.
+\* So does compactedVersion: readers would find orphans where they look for log items.
 HeadOnlyGrows ==
     [][/\ head'.epoch >= head.epoch
        /\ head'.ver >= head.ver

@@ -32,7 +32,7 @@ module_of() {
   case ${1##*/} in ledger-*) echo Ledger ;; *) echo NodeCache ;; esac
 }
 
-# A mistake that no configuration makes is a check that nobody runs.
+# A mistake that no configuration makes is never checked.
 every_mistake_is_made() {
   local module configuration made
   for module in NodeCache Ledger; do

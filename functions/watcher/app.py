@@ -9,5 +9,5 @@ watcher = WatcherFunction(WatcherSettings.from_environ(os.environ))
 
 
 def handler(event: object, context: LambdaContext) -> dict[str, str | int]:
-    """Whoever invokes it by hand may name a `mode` in the event; the answer is what the run did."""
+    """The event may have a `mode`, for an invocation by hand; the answer is the result of the run."""
     return watcher.handle(event, context)

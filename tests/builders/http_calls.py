@@ -32,7 +32,7 @@ class Caller:
         self.local_ports: set[int] = set()
 
     def post(self, path: str, body: bytes | str | None, headers: Mapping[str, str] | None = None) -> Response:
-        """POST with the scheduler's headers, unless told otherwise."""
+        """POST with the scheduler's headers, by default."""
         return self.request("POST", path, body, {"Content-Type": "application/json"} if headers is None else headers)
 
     def request(

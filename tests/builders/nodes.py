@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from berth.scheduling.objects import NodeInfo
 
 PRIORITY = "priority.lixueduan.com"
-"""The label that the profile label-priority reads unless it is told otherwise."""
+"""The label that the profile label-priority reads by default."""
 
 
 def node(name: str, labels: Mapping[str, str] | None = None, defect: str | None = None) -> NodeInfo:
@@ -43,7 +43,7 @@ def node_with(
     allocatable: Mapping[str, str] | None = None,
     status: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
-    """A v1.Node of a dump, its name as host name. It has 4 cpus, 8Gi and room for ten pods unless told."""
+    """A v1.Node of a dump, its name as host name. It has 4 cpus, 8Gi and room for ten pods by default."""
     return {
         "kind": "Node",
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, **(labels or {})}},

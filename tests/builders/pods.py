@@ -66,7 +66,7 @@ def pod_with(
     requests: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> dict[str, Any]:
-    """A v1.Pod of a dump, with these fields of its spec. One container, asking for `requests`, unless told."""
+    """A v1.Pod of a dump, with these fields of its spec. One container with `requests` by default."""
     return {
         "kind": "Pod",
         "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{name}", "labels": labels, **(metadata or {})},

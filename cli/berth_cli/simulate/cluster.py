@@ -57,9 +57,9 @@ def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tupl
     found = read_objects(others)
     if not found.nodes:
         raise InvalidInput(f"{where} has no nodes; make a dump with: kubectl get nodes,pods -A -o json > FILE")
-    readings = [read_pod(obj) for obj in waiting]
-    pods = tuple(each for each in readings if isinstance(each, Pod))
-    unreadable = [*found.unreadable, *(each for each in readings if isinstance(each, Unreadable))]
+    results = [read_pod(obj) for obj in waiting]
+    pods = tuple(each for each in results if isinstance(each, Pod))
+    unreadable = [*found.unreadable, *(each for each in results if isinstance(each, Unreadable))]
     snapshot = Snapshot.of(
         found.nodes,
         # Of the pods without a node, only nominated pods affect other pods.

@@ -1,4 +1,4 @@
-"""TeamNodes: a team's nodes are for its pods alone, and its pods prefer them to nodes that belong to nobody."""
+"""TeamNodes: a team's nodes are for its pods alone, and its pods prefer them to nodes without a team."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ class TestRenewal:
         ("change", "detail"),
         [
             pytest.param({"holderIdentity": "beta", "leaseTransitions": Decimal(1)}, "beta holds item", id="another's"),
-            pytest.param({"holderIdentity": ""}, "nobody holds item", id="blank"),
+            pytest.param({"holderIdentity": ""}, "no candidate holds item", id="blank"),
             pytest.param({"uid": "uid-2"}, "alpha holds item uid-2", id="of an item made anew"),
             pytest.param({"leaseTransitions": Decimal(2)}, "in epoch 2", id="of another epoch"),
         ],

@@ -41,8 +41,8 @@ def test_uid_is_that_of_kube_system(server: DrivenApiServer, asking: Future[str]
         ),
         pytest.param(
             lambda exchange: exchange.refuse(401, "Unauthorized"),
-            "Unauthorized: the API server takes these credentials for nobody's",
-            id="credentials that are nobody's: no role would help",
+            "Unauthorized: the API server does not accept these credentials",
+            id="invalid credentials: no role would help",
         ),
         pytest.param(
             lambda exchange: exchange.refuse(500, "InternalError", "etcd is away"),

@@ -108,7 +108,7 @@ class Acquisition:
         seen = self._observed.observe(found)
         spec = found.spec
         if spec.holder_identity == self._candidate.identity:
-            # Nobody else has this identity: it is an earlier claim of this candidate, whose answer was lost.
+            # No other candidate has this identity: it is an earlier claim of this candidate, and its answer was lost.
             return self._claim(found, spec.lease_transitions, spec.acquire_time)
         if spec.holder_identity and seen.is_valid(now) and self._candidate.config.leader_elect:
             return self._held(seen, now)

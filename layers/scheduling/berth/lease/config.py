@@ -24,7 +24,7 @@ class LeaderElectionConfig:
     can cancel a call under way; here a call ends when the client's timeouts end it, and the lease's rest is for that.
     retry_period: between two renewals, and (with jitter) between two tries to acquire.
     leader_elect: False: the record is claimed at once, whatever its holder, and failing renewals do not end leadership.
-    For a process that nobody runs twice; publications stay fenced, so that a second one does no harm.
+    For a process that runs only once; publications stay fenced, so that a second one does no harm.
     """
 
     lease_duration: float = 15

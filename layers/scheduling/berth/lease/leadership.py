@@ -88,7 +88,7 @@ class Leadership:
         if found is None:
             return Step(ElectionOutcome.DEPOSED, detail="the head item is gone", ended=True)
         self._observed.observe(found)
-        holder, epoch = found.spec.holder_identity or "nobody", found.spec.lease_transitions
+        holder, epoch = found.spec.holder_identity or "no candidate", found.spec.lease_transitions
         return Step(ElectionOutcome.DEPOSED, detail=f"{holder} holds item {found.uid} in epoch {epoch}", ended=True)
 
     def _is_valid(self, now: Instant) -> bool:

@@ -32,7 +32,7 @@ class MalformedLease(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LeaseSpec:
-    """What a candidate claims. An empty holder: nobody's. `lease_transitions` is the fencing epoch.
+    """What a candidate claims. An empty holder: the lease is free. `lease_transitions` is the fencing epoch.
 
     `handover_at`: when the holder means to release; a hint for candidates, by the holder's own wall clock.
     """
@@ -59,7 +59,7 @@ class Lease:
 
 
 NO_RECORD = Lease(LeaseSpec("", RELEASED_DURATION_SECONDS, 0.0, 0.0, 0), 0, "", "")
-"""An item without any of the lease's attributes: nobody's, in epoch 0."""
+"""An item without any of the lease's attributes: free, in epoch 0."""
 
 
 @dataclass(frozen=True, slots=True)

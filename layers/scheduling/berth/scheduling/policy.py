@@ -189,7 +189,7 @@ class Policy:
         return [scores.get(name, 0) for name in names]
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
-        """The rejected nodes on which preemption may help, as the scheduler is told (facts 15 and 15a)."""
+        """The rejected nodes on which preemption may help, as filter answers them (facts 15 and 15a)."""
         found: set[str] = set()
         if self._unresolvable is Unresolvable.AS_PLUGINS_SAY:
             found = {name for name, status in rejected.items() if status.code is Code.UNSCHEDULABLE}
@@ -239,7 +239,7 @@ class Policy:
     def _evaluation_with_assumed(
         self, profile: Profile, pod: Pod, snapshot: Snapshot, with_assumed: Snapshot
     ) -> Evaluation:
-        """It is not remembered where pods are assumed: both preemption and assumed pods are rare."""
+        """Without a cache if the snapshot has assumed pods: both preemption and assumed pods are rare."""
         if with_assumed is snapshot:
             return self._evaluation(profile, pod, snapshot)
         return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed))

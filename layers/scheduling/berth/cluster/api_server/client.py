@@ -127,7 +127,7 @@ CONNECT_SECONDS = 5.0
 
 OK = 200
 UNAUTHORIZED = 401
-CREDENTIALS_REFUSED = "the API server takes these credentials for nobody's: has the token or the certificate run out?"
+CREDENTIALS_REFUSED = "the API server does not accept these credentials: has the token or the certificate expired?"
 
 JSON = "application/json"
 APPLY = "application/apply-patch+yaml"

@@ -83,7 +83,7 @@ class DumpCluster(Cluster, PodBinder):
         return found.assignment if isinstance(found, FoundPod) else found
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        """Without a resourceVersion: nobody touches a pod of a file."""
+        """Without a resourceVersion: no other program changes a pod of a file."""
         try:
             with self._changed:
                 pod = self._file.read().pods.get((namespace, pod_name))

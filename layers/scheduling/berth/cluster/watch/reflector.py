@@ -3,8 +3,8 @@
 Guarantees: events come in the order of the server. After a Listed no event is left out, except objects that could not
 be read (`malformed`). An event may come twice.
 
-Not guaranteed: that a resourceVersion from before a restore of etcd is noticed once the server has passed it again.
-`relist_seconds` bounds how long that lasts.
+Not guaranteed: that it detects a resourceVersion from before a restore of etcd after the server has passed that
+version. `relist_seconds` bounds how long that lasts.
 """
 
 from __future__ import annotations

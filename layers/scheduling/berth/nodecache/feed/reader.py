@@ -11,7 +11,7 @@ Guarantees:
 
 Not guaranteed:
 - That the data is fresh. The head's `observed_at` says how old it is.
-- That a table restored from a backup under the same name is noticed before its version exceeds this reader's.
+- That the reader detects a table restored under the same name before its version exceeds this reader's.
 """
 
 from __future__ import annotations

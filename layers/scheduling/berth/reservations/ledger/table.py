@@ -47,7 +47,7 @@ class MarkerState(StrEnum):
 class Marker:
     """The state of the whole table. A table without a marker is new, or its content was lost.
 
-    since: seconds since the epoch. nonce: different for each write, so that a concurrent write is noticed.
+    since: seconds since the epoch. nonce: different for each write, so that a concurrent write is detected.
     """
 
     state: MarkerState

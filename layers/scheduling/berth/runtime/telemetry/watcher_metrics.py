@@ -64,5 +64,5 @@ class WatcherMetrics:
         if changes:
             values = {"Publications": [float(len(changes))], "Changes": [float(sum(changes))], "PublishedAge": [oldest]}
             self._metrics.emit([PUBLISHED], {}, values, now)
-        for happening, times in sorted(happened.items()):
-            self._metrics.emit([RESERVATIONS], {HAPPENING: happening}, {"Reservations": [float(times)]}, now)
+        for event_type, times in sorted(happened.items()):
+            self._metrics.emit([RESERVATIONS], {HAPPENING: event_type}, {"Reservations": [float(times)]}, now)

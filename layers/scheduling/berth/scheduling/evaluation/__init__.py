@@ -1,1 +1,1 @@
-"""Verdicts and scores of a profile, remembered between calls for pods of one shape."""
+"""Verdicts and scores of a profile, cached between calls for pods of one shape."""

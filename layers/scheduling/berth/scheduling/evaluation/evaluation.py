@@ -3,7 +3,7 @@
 A verdict or score of a plugin that looks at one node is valid for every pod of the same shape until that node changes.
 A new snapshot shares the NodeInfo of every node that did not change, and the results for these nodes are carried over.
 Plugins that look at all nodes update their counts by the delta, and name the nodes whose verdicts may change.
-Normalised scores are never remembered: they depend on the other candidates.
+Normalised scores are never cached: they depend on the other candidates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scores of plugins that look at one node, before normalisation. They are remembered until the node changes."""
+"""Scores of plugins that look at one node, before normalisation. They are cached until the node changes."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class LocalScores(DerivedFromSnapshot):
     def totals(self, nodes: NodeRefs, replaced: Mapping[int, NodeInfo] = NONE_REPLACED) -> list[int]:
         """The weighted sums for these nodes, normalised among them.
 
-        replaced: by position, nodes that are scored in place of those of the snapshot. Their scores are not remembered.
+        replaced: by position, nodes that are scored in place of those of the snapshot. Their scores are not cached.
         """
         table = self._table
         if table is None:

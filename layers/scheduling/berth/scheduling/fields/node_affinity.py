@@ -136,10 +136,10 @@ def read_node_selector_term(obj: Object, path: str) -> NodeSelectorTerm | None:
         return None
     expressions = [requirement(*each) for each in read]
     fields = [_field_requirement(*each) for each in named]
-    kept = tuple(each for each in expressions if not isinstance(each, Invalid))
-    kept_fields = tuple(each for each in fields if not isinstance(each, Invalid))
+    valid = tuple(each for each in expressions if not isinstance(each, Invalid))
+    valid_fields = tuple(each for each in fields if not isinstance(each, Invalid))
     return NodeSelectorTerm(
-        kept, kept_fields, len(kept) < len(expressions) or len(kept_fields) < len(fields), _node_names(named)
+        valid, valid_fields, len(valid) < len(expressions) or len(valid_fields) < len(fields), _node_names(named)
     )
 
 

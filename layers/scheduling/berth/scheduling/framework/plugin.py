@@ -4,7 +4,7 @@ A plugin is built once, from validated arguments. For each pod it prepares a sta
 PreScore), and gets this state for every node. There are two kinds of plugins:
 
 - FilterPlugin and ScorePlugin look at one node at a time. They read nothing else and keep no state of their own. So a
-  verdict is remembered for all pods of one shape, as long as the node is the same object.
+  verdict is cached for all pods of one shape, as long as the node is the same object.
 - ClusterFilterPlugin and ClusterScorePlugin look at all nodes and their pods. Their state counts over the whole
   snapshot, and is updated for the next snapshot by what changed.
 """
@@ -57,7 +57,7 @@ class Plugin(ABC):
         """Everything that the plugin reads of the pod: pods of equal shape get equal verdicts and scores.
 
         The default is everything but the pod's name, UID and times. A plugin that reads less returns less: then one
-        remembered verdict serves more pods.
+        cached verdict serves more pods.
         """
         return pod.spec, pod.label_set, pod.node_name
 

@@ -120,7 +120,7 @@ class Counting:
     def shares(self, pod: Pod, capacity: Mapping[str, int]) -> Shares | None:
         """The amounts that a pod holds on a node of this capacity. Its annotations name its devices.
 
-        None where they name no device: somebody else bound the pod (see `adopted`).
+        None if they name no device: another component bound the pod (see `adopted`).
         """
         if pod.assumed_shares is not None:
             return pod.assumed_shares

@@ -16,12 +16,12 @@ from berth.scheduling.objects.priority_class import PriorityClass, read_priority
 from berth.scheduling.objects.workloads import KINDS, Workload, read_workload
 
 POD_UNREADABLE = "node(s) had a pod that cannot be read"
-"""How much of such a node is taken cannot be told, so it takes no pods."""
+"""The usage of such a node is unknown, so it accepts no pods."""
 
 
 @dataclass(slots=True)
 class ClusterObjects:
-    """What was found. DistinctValues that scheduling does not read are left out.
+    """The objects of a cluster, without kinds that scheduling does not read.
 
     unreadable: what could not be read and concerns the cluster as a whole. An unreadable field of a node is that node's
     defect, and so is an unreadable pod on it; a pod that is on no node takes nothing and is left out.

@@ -69,7 +69,7 @@ class NodeInfo:
         return self.with_pods_and_usage(tuple(pods), UNUSED)
 
     def replacing_pods(self, uids: Container[str], pods: Collection[Pod]) -> NodeInfo:
-        """With these pods, and without those of these UIDs. Itself when nobody comes or goes."""
+        """With these pods, and without those of these UIDs. Itself if no pod is added or removed."""
         stay = tuple(pod for pod in self.pods if pod.uid not in uids)
         usage = self.usage
         if len(stay) < len(self.pods):
@@ -115,7 +115,7 @@ _KEPT = {
 
 
 def read_node(obj: object) -> NodeInfo | Unreadable:
-    """Read a v1.Node, without pods. Without a name it is nobody's node: Unreadable."""
+    """Read a v1.Node, without pods. Unreadable without a name."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(obj, dict) or not isinstance(metadata, dict) or not isinstance(name, str) or not name:
@@ -152,9 +152,9 @@ def read_node(obj: object) -> NodeInfo | Unreadable:
 
 def read_nodes(objs: Iterable[object]) -> tuple[list[NodeInfo], int]:
     """The nodes that have a name, and how many objects had none."""
-    readings = [read_node(obj) for obj in objs]
-    nodes = [reading for reading in readings if isinstance(reading, NodeInfo)]
-    return nodes, len(readings) - len(nodes)
+    results = [read_node(obj) for obj in objs]
+    nodes = [result for result in results if isinstance(result, NodeInfo)]
+    return nodes, len(results) - len(nodes)
 
 
 def trimmed_node(obj: Object, annotated: Container[str] = ()) -> Object:

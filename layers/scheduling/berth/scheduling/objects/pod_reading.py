@@ -104,10 +104,10 @@ def read_pod(obj: object) -> Pod | Unreadable:
 def read_pods(objs: Iterable[object]) -> tuple[list[Pod], list[Unreadable]]:
     """The pods of a cluster, and why some objects are none. Of those on a node, their own wishes are not read."""
     reader = PodReader()
-    readings = [reader.read(obj) for obj in objs]
+    results = [reader.read(obj) for obj in objs]
     return (
-        [reading for reading in readings if isinstance(reading, Pod)],
-        [reading for reading in readings if isinstance(reading, Unreadable)],
+        [result for result in results if isinstance(result, Pod)],
+        [result for result in results if isinstance(result, Unreadable)],
     )
 
 

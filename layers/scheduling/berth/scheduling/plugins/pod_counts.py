@@ -100,7 +100,7 @@ class PodCounter:
         return self._matching & label_sets.keys()
 
     def classify(self, label_sets: Iterable[LabelSet]) -> None:
-        """Match the new ones of these label sets. Label sets of other namespaces are not remembered: there are many."""
+        """Match the new ones of these label sets. Label sets of other namespaces are not cached: there are many."""
         classified, namespaces = self._classified, self._namespaces
         unseen = [
             label_set

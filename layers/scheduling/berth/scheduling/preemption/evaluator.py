@@ -89,7 +89,7 @@ def evaluate(
     budgets: DisruptionBudgets | None = None,
 ) -> Preemption:
     """`statuses`: the cycle's verdicts on all nodes, none of them good. agree: an extender's part, where there is one.
-    budgets: those of the snapshot, where somebody has them at hand.
+    budgets: those of the snapshot, if the caller has them already.
 
     Evictions help on no node with another code than UNSCHEDULABLE. All others are tried, where kube-scheduler stops
     after a share of them.

@@ -1,7 +1,7 @@
 """Assumed pods, as in kube-scheduler: pods that are being bound and are not on their node in the cache yet.
 
 Until the cache shows the pod, only its reservation says what it holds (fact 40). Few nodes have assumed pods, and the
-set changes with every call. So they are kept beside the snapshot, and what is remembered for the snapshot stays valid.
+set changes with every call. So they are kept beside the snapshot, and cached results for the snapshot stay valid.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def move_pods(
 
 
 def _moves(changes: Changes, unbound: dict[str, Pod]) -> tuple[dict[str, dict[str, Pod]], dict[str, set[str]]]:
-    """The pods that come to each node, and the UIDs that leave it. Updates `unbound`."""
+    """For each node, the pods that are added and the UIDs that are removed. Updates `unbound`."""
     arrivals: dict[str, dict[str, Pod]] = {}
     departures: dict[str, set[str]] = {}
     for node_name, uid in changes.pods_gone:

@@ -1,4 +1,4 @@
-"""The cluster at one moment, and the base of what is remembered for it."""
+"""The cluster at one moment, and the base of the results that are cached for it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Snapshot:
     def sharing(self, earlier: Snapshot | None) -> Snapshot:
         """The same snapshot with the NodeInfo objects of an earlier one where nothing changed.
 
-        Verdicts remembered for those nodes stay valid. It compares every node and pod; `with_changes` is faster where
+        Verdicts cached for those nodes stay valid. It compares every node and pod; `with_changes` is faster where
         the changes are known.
         """
         if earlier is None:
@@ -142,7 +142,7 @@ class Snapshot:
         )
 
     def assuming(self, assumed: Iterable[AssumedPod]) -> Snapshot:
-        """The same snapshot with assumed pods. What was remembered for it stays valid.
+        """The same snapshot with assumed pods. Results cached for it stay valid.
 
         An assumed pod is nominated to no node any more.
         """
@@ -163,12 +163,12 @@ class Snapshot:
 
     @property
     def base(self) -> Snapshot:
-        """The snapshot without assumed pods. Verdicts and scores are remembered for it."""
+        """The snapshot without assumed pods. Verdicts and scores are cached for it."""
         return self if self.without_assumed is None else self.without_assumed
 
     @property
     def with_assumed(self) -> Snapshot:
-        """A snapshot in which the assumed pods are on their nodes. Nothing is remembered for it."""
+        """A snapshot in which the assumed pods are on their nodes. Nothing is cached for it."""
         if not self.assumed:
             return self
         uids = {pod.uid for pods in self.assumed.values() for pod in pods}
@@ -218,7 +218,7 @@ def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:
 class DerivedFromSnapshot:
     """The base of results for one snapshot. It holds a weak reference: the caller keeps the snapshot alive.
 
-    A result is remembered long after the last pod of its shape. With a strong reference, a call that replaces the
+    A result stays in the cache long after the last pod of its shape. With a strong reference, a call that replaces the
     result would have to free the whole snapshot.
     """
 
@@ -228,7 +228,7 @@ class DerivedFromSnapshot:
 
     @property
     def snapshot(self) -> Snapshot:
-        """The snapshot. Raises ReferenceError when nobody holds it any more."""
+        """The snapshot. Raises ReferenceError if it no longer exists."""
         found = self._snapshot()
         if found is None:
             raise ReferenceError("asked about a snapshot that is gone")
