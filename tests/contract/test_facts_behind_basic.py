@@ -82,7 +82,7 @@ def test_answers_unexpected_exception_with_200(
     handler = load(verb, BASIC)
 
     def failing(*_: object) -> None:
-        raise RuntimeError("nobody foresaw this")
+        raise RuntimeError("unexpected")
 
     monkeypatch.setattr(handler.__globals__["cache"], "current", failing)
     answer = call(handler, REQUESTS[verb], verb)

@@ -102,7 +102,7 @@ def test_fact_15a_preempted_pod_keeps_its_amount_and_its_nominated_node_is_resol
     answer = found.ask("filter", cache_mode(NODE_NAMES, urgent)).json
     assert answer["FailedNodes"] == {"a": NO_LICENCE}
     assert answer["FailedAndUnresolvableNodes"] == {"b": NO_LICENCE, "c": NO_LICENCE}
-    # Nobody else has to go meanwhile.
+    # Meanwhile no other pod is evicted.
     assert found.ask("preempt", victims_by_uid({"b": ["uid-other"]}, pod=urgent)).json["NodeNameToMetaVictims"] == {}
 
 

@@ -225,7 +225,7 @@ def test_fact_15a_evicts_no_further_pod_while_cache_shows_terminating_victims() 
     reply = preempt(request, *WAITING, pod)
     assert victims(reply) == {}
     assert "room for the pod is coming on its nominated node" in reply.detail
-    # Once they are gone for the cache, too, or where they are in nobody's way, it is as ever.
+    # Once the cache does not have them either, or if they need no room, the answer is as usual.
     others = node_with("m"), placed("b", cpu="4", node="m")
     assert victims(preempt(request, node_with("n"), placed("a", cpu="4"), *others, pod)) == {"m": ["uid-b"]}
     assert victims(preempt(request, node_with("n"), placed("x", 100, "4"), *others)) == {"m": ["uid-b"]}
@@ -248,7 +248,7 @@ def test_fact_15a_evicts_no_pod_when_cache_lacks_the_nomination() -> None:
         pytest.param(
             urgent(**NOMINATED),
             [node_with("n"), placed("a", cpu="4"), node_with("m"), placed("b", cpu="4", node="m")],
-            id="nobody is leaving",
+            id="no pod terminates",
         ),
     ],
 )

@@ -251,7 +251,7 @@ def test_fact_10_repeated_filter_gives_same_answer_and_writes_nothing() -> None:
 
 
 def test_fact_20_and_35_routes_equal_verbs_of_scheduler_configuration() -> None:
-    """A misspelt one is a 404 on each call, which for prioritize nobody notices."""
+    """A misspelt one is a 404 on each call. For prioritize, kube-scheduler ignores the 404."""
     assert set(read_template_api().routes) == {*(f"POST /scheduler/{verb}" for verb in VERBS), "GET /healthz"}
 
 

@@ -82,6 +82,6 @@ func (o etcdOptions) config() (*embed.Config, error) {
 	config.AdvertisePeerUrls = []url.URL{*peerURL}
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	config.LogLevel = "warn"
-	config.UnsafeNoFsync = true // nobody needs the data after a crash
+	config.UnsafeNoFsync = true // the data is not needed after a crash
 	return config, nil
 }

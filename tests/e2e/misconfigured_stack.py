@@ -197,8 +197,8 @@ def _watcher_stopped(setup: StackSetUp) -> Iterator[Options]:
             client.update_item(
                 TableName=table,
                 Key=HEAD_KEY,
-                UpdateExpression="SET holderIdentity = :nobody, leaseDurationSeconds = :one ADD resourceVersion :one",
-                ExpressionAttributeValues={":nobody": {"S": ""}, ":one": {"N": "1"}},
+                UpdateExpression="SET holderIdentity = :holder, leaseDurationSeconds = :one ADD resourceVersion :one",
+                ExpressionAttributeValues={":holder": {"S": ""}, ":one": {"N": "1"}},
             )
     finally:
         setup.enable(True)

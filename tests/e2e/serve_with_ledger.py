@@ -1,6 +1,6 @@
 """`python -m tests.e2e.serve_with_ledger FILE serve …`: the berth command, and in FILE what its embedded ledger has.
 
-The table is in the memory of that process, so nobody else can look into it.
+The table is in the memory of that process, so no other process can read it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _write(file: Path) -> None:
 
 
 class _Watched(EmbeddedDynamoDB):
-    """Written from the moment when there is a table: before, boto3 would ask somebody else."""
+    """Written from the moment when there is a table: before, boto3 would call another endpoint."""
 
     def install(self) -> None:
         super().install()

@@ -32,7 +32,7 @@ def api(control_plane: ControlPlane) -> ApiServer:
 
 def test_touch_invalidates_earlier_bindings(api: ApiServer, cluster: Cluster) -> None:
     node = cluster.create_node("node")
-    created = cluster.create_pod("touched", scheduler="nobody")
+    created = cluster.create_pod("touched", scheduler="absent")
     key = PodKey(created.namespace, created.name, created.uid)
     pods, binder = KubernetesReservedPods(api, time.time), KubernetesBinder(api)
 
@@ -57,7 +57,7 @@ def test_touch_invalidates_earlier_bindings(api: ApiServer, cluster: Cluster) ->
 
 
 def test_touch_creates_no_pod(api: ApiServer) -> None:
-    pods, key = KubernetesReservedPods(api, time.time), PodKey("default", "nobody", "uid")
+    pods, key = KubernetesReservedPods(api, time.time), PodKey("default", "absent", "uid")
     assert pods.find(key) == PodNotFound()
     assert pods.touch(key, "1") == PodNotFound()
     assert pods.find(key) == PodNotFound()

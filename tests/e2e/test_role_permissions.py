@@ -41,7 +41,7 @@ TABLES = {
         {"N": "0"},
         (HEAD, STANDBY, CONFIGURATION, "log#of-another", "snapshot#of-another#0", "other"),
     ),
-    "LedgerTable": (LEDGER, {"S": "nobody"}, (OPEN, MARKER, "node#nobody", "other")),
+    "LedgerTable": (LEDGER, {"S": "absent"}, (OPEN, MARKER, "node#absent", "other")),
 }
 ACTIONS = ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")
 SECRETS = {"watcher-kubeconfig": WATCHER_SECRET, "binder-kubeconfig": BINDER_SECRET}

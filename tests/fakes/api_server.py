@@ -73,7 +73,7 @@ class Fault:
 class History:
     """What has become of a resource's objects: the events, of which the first has resourceVersion 1.
 
-    A test changes the objects as it likes; here they are compared whenever somebody asks.
+    A test changes the objects as it likes; here they are compared at each request.
     """
 
     def __init__(self) -> None:

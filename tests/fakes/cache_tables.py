@@ -57,21 +57,21 @@ class InterruptedCacheTable(CountingCacheTable):
 
     def _called(self, method: str) -> None:
         super()._called(method)
-        happening = self.before.get(method)
-        if happening is not None:
-            happening()
+        action = self.before.get(method)
+        if action is not None:
+            action()
 
 
 class Once:
-    """A happening that happens the first time only."""
+    """An action that is carried out at the first call only."""
 
-    def __init__(self, happening: Callable[[], object]) -> None:
-        self._happening: Callable[[], object] | None = happening
+    def __init__(self, action: Callable[[], object]) -> None:
+        self._action: Callable[[], object] | None = action
 
     def __call__(self) -> None:
-        happening, self._happening = self._happening, None
-        if happening is not None:
-            happening()
+        action, self._action = self._action, None
+        if action is not None:
+            action()
 
 
 def outage() -> None:

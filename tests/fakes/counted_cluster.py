@@ -70,7 +70,7 @@ class CountedCluster(PodBinder, ReservedPods):
         return key
 
     def place(self, name: str, node: str) -> None:
-        """Somebody else binds it."""
+        """Another component binds it."""
         self._change(name).node = node
 
     def finish(self, name: str) -> None:

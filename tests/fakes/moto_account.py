@@ -16,7 +16,7 @@ _DESCRIPTIONS = botocore.loaders.create_loader()
 
 
 def moto_session(*services: str) -> boto3.Session:
-    """A session whose clients of these services talk to moto, and to nobody else. Not `mock_aws`, which would empty the
+    """A session whose clients of these services talk only to moto. Not `mock_aws`, which would empty the
     store that other tests have."""
     moto: Any = BotocoreStubber()
     moto.enabled = True

@@ -297,7 +297,7 @@ def test_reports_invalid_port(dump: Path) -> None:
 
 
 def test_reports_foreign_host_address(dump: Path) -> None:
-    line = refused("--cluster", str(dump), "--host", "192.0.2.1")  # for documentation: nobody has it
+    line = refused("--cluster", str(dump), "--host", "192.0.2.1")  # reserved for documentation
     assert line.startswith("Error: 192.0.2.1:8080 cannot be listened on (")
     assert line.endswith("choose another with --host")
 

@@ -57,7 +57,7 @@ class Responder:
                 stdin.write(line + b"\n")
             stdin.flush()
         except BrokenPipeError:
-            pass  # whoever reads the answers sees that the program has ended
+            pass  # the reader of the answers detects the end of the program
 
     def _read(self, index: int) -> Answer:
         stdout = self._process.stdout

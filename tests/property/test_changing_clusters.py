@@ -1,4 +1,4 @@
-"""A cluster brought on by its changes is judged as if it had been read anew, whatever is remembered of it."""
+"""A cluster updated by changes gets the same verdicts as one that is read anew, whatever is cached."""
 
 from __future__ import annotations
 

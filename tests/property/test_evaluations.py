@@ -1,4 +1,4 @@
-"""What is remembered is what would be found anew, whatever has changed meanwhile and whoever asks."""
+"""Cached results equal newly computed ones, after any changes and for any caller."""
 
 from __future__ import annotations
 

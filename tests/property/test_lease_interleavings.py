@@ -119,7 +119,7 @@ class World:
         who, seconds = action.who, action.seconds
         if who == busy and action.kind in ("step", "flush", "release"):
             return
-        happenings: dict[str, Callable[[], object]] = {
+        calls: dict[str, Callable[[], object]] = {
             "step": lambda: self._step(who),
             "everybody steps": lambda: self._round(everybody),
             "others step": lambda: self._round([other for other in everybody if not self._believes(other)]),
@@ -132,7 +132,7 @@ class World:
             "deliver": self.contenders[who].faults.deliver,
             "release": self.contenders[who].release,
         }
-        happenings[action.kind]()
+        calls[action.kind]()
 
     def _believes(self, who: int) -> bool:
         return self.contenders[who].fence() is not None

@@ -123,7 +123,7 @@ def read(pod: Mapping[str, object]) -> Pod:
 
 
 def shares_a_port(pods: list[Pod]) -> bool:
-    """kube-scheduler counts a port once, whoever holds it: what then fits does not fit when counted anew."""
+    """kube-scheduler counts a port once for all pods that use it, so a pod that fits may not fit when counted anew."""
     taken = [port for pod in pods for port in pod.spec.host_ports]
     return len(taken) != len(set(taken))
 

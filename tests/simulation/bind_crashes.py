@@ -113,7 +113,7 @@ PRIORS = (
 )
 
 AFTERWARDS: Mapping[str, tuple[Event, ...]] = {
-    "nobody asks again": (),
+    "no retry": (),
     "it is asked again": (_again,),
     "it expires, then it is asked again": (_expired, _again),
     "it is asked again elsewhere": (_again_elsewhere,),
@@ -166,7 +166,7 @@ class Case:
 
 def calls_of(asked: str, prior: Prior, event: str = "nothing", event_at: int = 0) -> int:
     """How many calls such a bind makes where no fault cuts it short."""
-    return len(Case(asked, prior, None, 0, event, event_at, "nobody asks again", 0).run())
+    return len(Case(asked, prior, None, 0, event, event_at, "no retry", 0).run())
 
 
 def cases(*, all_afterwards: bool) -> Iterator[Case]:

@@ -79,9 +79,9 @@ class Wire:
         """One call."""
         index = len(self.calls)
         self.calls.append(name)
-        happening = self.before.get(index)
-        if happening is not None:
-            happening()
+        action = self.before.get(index)
+        if action is not None:
+            action()
         match self.faults.get(index):
             case None:
                 return effect()
@@ -244,7 +244,7 @@ class BindWorld:
         return outcome
 
     def expire(self, least_age: float = EXPIRY_SECONDS) -> None:
-        """The watcher looks after the open reservations and the entries that are old enough."""
+        """The watcher reviews the open reservations and the entries that are old enough."""
         expiry = Expiry(self.table, self.pods, EPOCH)
         found = {(each.pod.uid, each.node, each.attempt): each for each in self.table.open_reservations()}
         for ledger in self.table.nodes():

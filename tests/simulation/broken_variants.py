@@ -1,4 +1,4 @@
-"""The protocol with one rule left out. Each loses data, or lets two write at once, or lets nobody read any more; the
+"""The protocol with one rule left out. Each loses data, or lets two write at once, or makes the cache unreadable; the
 simulation must notice. spec/fails has most of them too.
 """
 
@@ -127,7 +127,7 @@ def take_over_in_the_same_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def publication_without_the_fence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The head is written whoever holds the lease."""
+    """The head is written without regard to the lease."""
 
     def publish(item: InMemoryItem, fence: Fence, put: Mapping[str, object], *, renew_time: float, nonce: str) -> None:
         renewed = {**put, "renewTime": micro_time(renew_time), "nonce": nonce}
@@ -139,7 +139,7 @@ def publication_without_the_fence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def publication_without_the_resource_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The head is written by whoever holds the lease, but a late copy may arrive after a newer publication."""
+    """The head is written by the holder of the lease, but a late copy may arrive after a newer publication."""
 
     def publish(item: InMemoryItem, fence: Fence, put: Mapping[str, object], *, renew_time: float, nonce: str) -> None:
         held = {
@@ -197,7 +197,7 @@ def head_before_its_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def log_item_without_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever writes a log item replaces what stands there."""
+    """A write of a log item replaces the existing item."""
 
     def put_log(self: InMemoryCacheTable, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         self._log[uid, item.version] = (item, nonce)
@@ -207,7 +207,7 @@ def log_item_without_the_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def changes_cut_anew_after_a_lost_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A version's bytes are not settled: a late attempt replaces what its own writer has published meanwhile."""
+    """A version's bytes are not final: a late attempt replaces what its own writer has published meanwhile."""
     flush = Writer.flush
 
     def put_log(self: InMemoryCacheTable, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:

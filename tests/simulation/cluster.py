@@ -77,7 +77,7 @@ class ApiServer:
         return next(state for at, state in reversed(self.past[resource]) if at <= version)
 
     def compact(self) -> None:
-        """Forget the history: watches from before are told that they expired."""
+        """Forget the history: earlier watches expire."""
         self.compacted = self.version
         for history in self.history.values():
             history.clear()
@@ -104,8 +104,8 @@ class ApiServer:
 
     def _happened(self, resource: str, event: Added | Modified | Deleted) -> None:
         self.version += 1
-        told = type(event)(event.object, str(self.version))
-        self.history[resource].append(_Happened(self.version, told))
+        versioned = type(event)(event.object, str(self.version))
+        self.history[resource].append(_Happened(self.version, versioned))
         self.past[resource].append((self.version, self.listed(resource)))
         self._tell()
 
@@ -141,7 +141,7 @@ class _Watch(ClusterWatch):
         self._progress = Progress(RESOURCES, positions)
         self._at = {name: int(positions[name].resource_version) if name in positions else None for name in RESOURCES}
         self._ends_at = dict.fromkeys(RESOURCES, world.now + WATCH_SECONDS)
-        self._told_down = False
+        self._outage_reported = False
 
     @property
     def positions(self) -> Mapping[str, Position]:
@@ -168,11 +168,11 @@ class _Watch(ClusterWatch):
     def _received(self) -> list[ResourceEvent]:
         now = EPOCH + self._world.now
         if self._server.down:
-            told, self._told_down = self._told_down, True
+            reported, self._outage_reported = self._outage_reported, True
             # A watch that broke starts anew.
             self._ends_at = dict.fromkeys(RESOURCES, self._world.now + RETRY_SECONDS + WATCH_SECONDS)
-            return [] if told else [ResourceEvent(resource, now, Interrupted("down")) for resource in RESOURCES]
-        self._told_down = False
+            return [] if reported else [ResourceEvent(resource, now, Interrupted("down")) for resource in RESOURCES]
+        self._outage_reported = False
         return [ResourceEvent(resource, now, event) for resource in RESOURCES for event in self._events(resource)]
 
     def _events(self, resource: str) -> list[Event]:

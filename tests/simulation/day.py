@@ -115,7 +115,7 @@ class Day(Witness):
         for at in self._plan.crashes:
             self._world.after(at, self._crash_the_leader)
         self._world.run(self._plan.duration)
-        assert self._crashed_at is None, "nobody has published since the last crash"
+        assert self._crashed_at is None, "nothing was published since the last crash"
         self._look(self._table.head())
         return self.ages
 

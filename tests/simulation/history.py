@@ -1,7 +1,7 @@
 """One history: watchers that come and go, readers, a cluster that changes, and faults, all drawn from a seed.
 
 Every write is held against the invariants when it is carried out, every answer when a reader gets it; at the end there
-is quiet, and everybody must have come to the same state.
+is quiet, and all readers must have the same state.
 """
 
 from __future__ import annotations
@@ -325,7 +325,7 @@ class History:
     def _converged(self) -> None:
         for number in range(self.plan.readers):
             state = self.truth.last_seen(number)
-            assert state == self.server.objects, f"reader {number} has not come to the state of the cluster"
+            assert state == self.server.objects, f"reader {number} does not have the state of the cluster"
         self.world.start("cold-reader", self._read_from_nothing)
         self.world.run(self.world.now + 10.0)
         assert self.truth.last_seen(-1) == self.server.objects, "a cold reader does not find the state of the cluster"

@@ -74,7 +74,7 @@ def another_attempt_between_touch_and_release() -> None:
 
 
 def deposed_watcher_adopts_who_is_gone() -> None:
-    """It has a pod on its list that somebody else had brought, and stands still until that pod is gone."""
+    """Its list has a pod of another component, and it pauses until that pod is deleted."""
     harness = _watching()
     deposed = harness.lead()
     harness.run(deposed, 1)
@@ -87,7 +87,7 @@ def deposed_watcher_adopts_who_is_gone() -> None:
     harness.run(successor, 0.5)
     harness.run(deposed, 0.2)  # before it reads the marker again, which would tell it
     harness.run(successor, EXPIRY)
-    assert not harness.states(), "what nobody has is held"
+    assert not harness.states(), "amounts without a pod are reserved"
 
 
 def head_item_is_lost_at_a_high_epoch() -> None:
@@ -115,7 +115,7 @@ def head_item_is_lost_at_a_high_epoch() -> None:
 
 
 def end_before_the_visit() -> None:
-    """The pod is published on its node, and gone before the watcher has come to the node."""
+    """The pod is published on its node, and deleted before the watcher reconciles the node."""
     harness = _watching()
     leader = harness.lead()
     harness.run(leader, 1)
@@ -128,7 +128,7 @@ def end_before_the_visit() -> None:
     harness.cluster.delete("a")
     harness.publish(leader)
     harness.run(leader, EXPIRY + 10)
-    assert not harness.states(), "what nobody has is held"
+    assert not harness.states(), "amounts without a pod are reserved"
     assert harness.table.open_reservations() == []
 
 

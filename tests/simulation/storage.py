@@ -19,7 +19,7 @@ GARBAGE = b"not what a writer wrote"
 
 
 class Witness(ABC):
-    """Who is told of every write that was carried out, at that moment."""
+    """Called for every write when it is carried out."""
 
     @abstractmethod
     def head_written(self) -> None:
@@ -91,7 +91,7 @@ class RecordedTable(InMemoryCacheTable):
         return next(iter(self.log(uid, version - 1, version)), None)
 
     def spoil(self, random: Random) -> None:
-        """Somebody overwrites an item with what no writer writes, or deletes it; of what is published, or was."""
+        """Overwrite an item of a current or former publication with malformed data, or delete it."""
         head = self.head()
         if head is None or head.pointer is None:
             return

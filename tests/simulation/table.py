@@ -58,7 +58,7 @@ class Network:
         return answer
 
     def write(self, call: Callable[[], T], latest: float = math.inf, late: float = 0.0) -> T:
-        """A write: whether it was carried out is not always told. `latest`: how late it may be, in seconds; `late`:
+        """A write: the response may be lost. `latest`: how late it may be, in seconds; `late`:
         how likely that is, beyond what it is for all."""
         self._world.pause(CALL_SECONDS)
         chance = self._world.random.random()
@@ -105,7 +105,7 @@ class Network:
 
 
 def _carry_out(call: Callable[[], object]) -> None:
-    with suppress(StaleFence):  # nobody is there to be told
+    with suppress(StaleFence):  # no caller waits for the result
         call()
 
 

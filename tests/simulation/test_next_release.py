@@ -1,4 +1,4 @@
-"""A release is tried beside this one and rolled back, watchers and readers one after the other: nobody is misled."""
+"""The next release runs beside this one and is rolled back, watchers and readers one by one: none reads wrong data."""
 
 from __future__ import annotations
 

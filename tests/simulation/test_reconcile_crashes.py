@@ -153,7 +153,7 @@ def _dies_at(boundary: int, situation: Callable[[ReconcilerHarness], None]) -> b
     successor = harness.lead()
     _works(harness, successor)
     if NODE not in harness.cluster.nodes:
-        # Its ledger may have been left behind, and nobody asks for it; it must be right when the node is back.
+        # Its ledger may be outdated, and no bind uses it; it must be correct when the node is back.
         harness.node(UNITS)
         _works(harness, successor)
 

@@ -124,7 +124,7 @@ class World:
         while queue and queue[0][0] <= until:
             due, _, _, do = heapq.heappop(queue)
             self._at_once = self._at_once + 1 if due == self.now else 0
-            assert self._at_once < MOST_AT_ONCE, "somebody goes on and on without letting time pass"
+            assert self._at_once < MOST_AT_ONCE, "a process loops without letting time pass"
             self.now = due
             self.steps += 1
             do()

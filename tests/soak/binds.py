@@ -87,7 +87,7 @@ class Soak:
             table.create(new_ledger(node, CAPACITY, {}, EPOCH))
 
     def run(self) -> None:
-        """Raises AssertionError where something does not hold, whoever meets it."""
+        """Raises AssertionError if a rule does not hold, in any thread."""
         with ThreadPoolExecutor(self._workers + 2) as threads:
             watcher = threads.submit(self._watch)
             reader = threads.submit(self._read)
@@ -131,7 +131,7 @@ class Soak:
                     self.tally.succeeded.add(uid)
                 self._tell(name)
                 return True
-        # Of a bind that died nobody knows whether it came to something.
+        # The result of a crashed bind is unknown.
         self._end(name, uid)
         return False
 
@@ -173,7 +173,7 @@ class Soak:
         try:
             self._follow()
         finally:
-            # What went wrong here is told when all have ended.
+            # Errors are reported when all threads have ended.
             self._caught_up.set()
 
     def _follow(self) -> None:
@@ -195,7 +195,7 @@ class Soak:
             self._reconcile(node)
 
     def expire(self, least_age: float) -> None:
-        """What is old enough, and what nobody traces."""
+        """Reservations that are old enough, and those without a trace."""
         expiry = Expiry(self.table, self.pods, EPOCH)
         for reservation in (*self.table.open_reservations(), *(self._untraced() if not least_age else ())):
             if time.time() - reservation.since >= least_age:

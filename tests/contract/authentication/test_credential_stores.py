@@ -177,10 +177,10 @@ def failing(code: str) -> ClientError:
 )
 def test_names_cause_without_quoting_the_secret(answers: dict[str, object], message: str) -> None:
     record = SecretsManagerPasswords(ScriptedSecrets(**answers), "s", lambda: 1_000_001.0)  # type: ignore[arg-type]
-    with pytest.raises(CredentialStoreUnavailable, match=message) as told:
+    with pytest.raises(CredentialStoreUnavailable, match=message) as raised:
         record.read()
-    assert "hunter2" not in str(told.value)
-    assert told.value.__cause__ is None
+    assert "hunter2" not in str(raised.value)
+    assert raised.value.__cause__ is None
 
 
 def test_ignores_previous_version_when_malformed() -> None:

@@ -133,7 +133,7 @@ def watch(setting: Setting) -> Iterator[ClusterWatch]:
 
 
 def follow(watch: ClusterWatch, state: ObservedState, until: Callable[[], bool]) -> None:
-    """Take what comes, as a leader does, until it has come to this."""
+    """Take events, as a leader does, until this one arrives."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not until():
         assert time.monotonic() < deadline, "it did not come"

@@ -101,7 +101,7 @@ def test_data_age_is_that_of_oldest_resource(server: DrivenApiServer, watches: W
 def test_does_not_count_events_before_they_are_taken(
     server: DrivenApiServer, watches: Watches, clock: HandDrivenClock
 ) -> None:
-    """It has not been published: a successor must be told of it again."""
+    """It has not been published, so a successor must get it again."""
     consumer, start = Consumer(watches), clock.now
     server.next(NODES.path).page(version="5")
     server.next(PODS.path).page(version="5")
@@ -233,7 +233,7 @@ def test_closed_client_makes_no_new_connection(server: DrivenApiServer, api: Api
 
 
 def test_closed_client_does_not_try_to_connect(server: DrivenApiServer, api: ApiServer) -> None:
-    """Nobody is there: to find that out can take seconds, which a stop would have to wait for."""
+    """No server listens. A connection attempt can take seconds, and a stop would have to wait for it."""
     server.stop()
     with pytest.raises(ApiServerUnreachable, match="cannot be reached"):
         api.request("GET", "/version", timeout=PATIENCE_SECONDS)

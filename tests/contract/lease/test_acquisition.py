@@ -350,7 +350,7 @@ class TestItem:
 
 
 class TestLostAnswers:
-    """A claim is committed and its response lost. An identity is one candidacy's, so the next read settles it."""
+    """A claim is committed and its response lost. Identities are unique, so the next read shows the result."""
 
     @pytest.mark.parametrize("fault", [Fault.LOST, Fault.DELAYED], ids=["committed at once", "committed later"])
     @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.unit.lease.stores import LeaseStore
 
 
 def takes_over(store: LeaseStore, identity: str) -> Contender:
-    """A successor that has waited out whoever led."""
+    """A successor that has waited until the lease expired."""
     successor = Contender(store, identity)
     successor.step()
     successor.clock.advance(15)

@@ -68,7 +68,7 @@ class TestUpstreamRelease:
         ],
     )
     def test_releases_on_cancel_while_renewal_fails(self, store: LeaseStore, faults: list[Fault | None]) -> None:
-        """The fast path fails, and then the update or the get of the slow path; meanwhile it is told to stop."""
+        """The fast path fails, and then the update or the get of the slow path; meanwhile it is stopped."""
         baz = Contender(store, "baz")
         waits: list[float] = []
 

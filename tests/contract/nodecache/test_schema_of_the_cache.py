@@ -60,7 +60,7 @@ BUDGET = {
 
 
 class _Held(Leadership):
-    """The lease, for as long as nobody else takes it."""
+    """The lease, until another candidate takes it."""
 
     def __init__(self, fence: Fence) -> None:
         self._fence = fence
@@ -73,7 +73,7 @@ class _Held(Leadership):
         return self._fence
 
     def refused(self, fence: Fence) -> None:
-        raise AssertionError("nobody else leads")
+        raise AssertionError("no other candidate leads")
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def test_ignores_additions_of_next_release(cache_of: Filled, dynamodb: DynamoDBC
 
 
 def test_watcher_continues_after_next_release_and_writes_its_own_schema(cache_of: Filled) -> None:
-    """What the next release left on the head is nobody's from then on: its own readers see it by the number."""
+    """The next release's additions to the head are invalid from then on: its readers see it by the schema version."""
     cache = cache_of(later(recorded(LATEST, "cache"), oldest_reader=SCHEMA_VERSION))
     before, objects, reader = cache.head().pointer, cache.objects(), cold(cache)
     reader.at(cache.head())
@@ -273,8 +273,8 @@ def test_names_incompatible_schema_without_reading_it(unreadable: Cache) -> None
         unreadable.snapshot()
     configurations = Configurations(DynamoDBConfigurationStore(unreadable.client, unreadable.name), BerthConfiguration)
     clock = EnvironmentClock(AT)
-    outcome, told = health(unreadable.table, configurations, clock, StalenessReason(clock))
-    assert (outcome, told["reason"]) == (HealthOutcome.UNAVAILABLE, FUTURE_SCHEMA)
+    outcome, details = health(unreadable.table, configurations, clock, StalenessReason(clock))
+    assert (outcome, details["reason"]) == (HealthOutcome.UNAVAILABLE, FUTURE_SCHEMA)
 
 
 def test_watcher_publishes_anew_after_incompatible_release(unreadable: Cache) -> None:

@@ -1,4 +1,4 @@
-"""Arguments of plugins. Few and fixed, because whoever answers builds a profile for each."""
+"""Arguments of plugins. Few and fixed, because each program builds a profile for each of them."""
 
 from __future__ import annotations
 

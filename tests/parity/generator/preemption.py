@@ -94,7 +94,7 @@ def _vary(draw: Draw, pod: Object, copies: list[Object]) -> None:
 
 
 def _make_victim(draw: Draw, victim: Object, pod: Object) -> None:
-    """Of the pod, or of somebody else; the condition is there a moment before the deletion."""
+    """Of the pod, or of another component; the condition is there a moment before the deletion."""
     if "deletionTimestamp" not in victim["metadata"]:
         terminate(draw, victim["metadata"], victim["status"], by_scheduler=0.9)
     match draw.weighted({"": 8, "not deleted": 1, "not lower": 1}):

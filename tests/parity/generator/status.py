@@ -24,7 +24,7 @@ def running(draw: Draw, features: frozenset[Feature], spec: dict[str, Any]) -> d
 
 
 def terminate(draw: Draw, metadata: dict[str, Any], status: dict[str, Any], *, by_scheduler: float) -> None:
-    """Mark a pod as being deleted, by the scheduler's preemption or by somebody else."""
+    """Mark a pod as being deleted, by the scheduler's preemption or by another component."""
     metadata["deletionTimestamp"] = DELETION
     metadata["deletionGracePeriodSeconds"] = 30
     if draw.chance(by_scheduler):

@@ -101,7 +101,7 @@ func decodeLoosely(raw []byte, object any) error {
 	return kjson.UnmarshalCaseSensitivePreserveInts(raw, object)
 }
 
-// decodeStrictly refuses what an API server can be told to refuse: unknown and duplicate fields.
+// decodeStrictly refuses what an API server refuses with strict validation: unknown and duplicate fields.
 func decodeStrictly(raw []byte, object any) error {
 	strictErrors, err := kjson.UnmarshalStrict(raw, object)
 	if err != nil {

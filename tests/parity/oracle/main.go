@@ -107,7 +107,7 @@ func write(out io.Writer, inOrder <-chan chan []byte) error {
 			return err
 		}
 		if len(inOrder) > 0 {
-			continue // whoever asks one question at a time waits for this answer
+			continue // a caller with one question at a time waits for this answer
 		}
 		if err := buffered.Flush(); err != nil {
 			return err

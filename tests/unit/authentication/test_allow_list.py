@@ -23,7 +23,7 @@ NOON = 1_764_590_400.0  # 2025-12-01T12:00:00Z
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        pytest.param("", AllowList(), id="an empty text allows nobody"),
+        pytest.param("", AllowList(), id="an empty text allows no certificate"),
         pytest.param("# Nobody may call yet\n\n", AllowList(), id="comments and empty lines"),
         pytest.param(A, AllowList({SERIAL: None}), id="a serial"),
         pytest.param("00:5E:ED:5E:ED:5E:ED:5E:1F", AllowList({SERIAL: None}), id="as openssl prints it"),
@@ -72,7 +72,7 @@ def test_reads_text(text: str, wanted: AllowList) -> None:
         pytest.param(set(), NOON, AllowListStatus.NOT_LISTED, id="no serial at all"),
     ],
 )
-def test_tells_status_of_serial(serials: set[int], now: float, listing: AllowListStatus) -> None:
+def test_returns_status_of_serial(serials: set[int], now: float, listing: AllowListStatus) -> None:
     assert AllowList({1: None, 2: NOON}).status(serials, now) is listing
 
 

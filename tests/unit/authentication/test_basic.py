@@ -98,7 +98,7 @@ def test_checks_header(value: str, passwords: Passwords, outcome: AuthorizerOutc
 
 
 def test_rejects_empty_digest_when_there_is_no_previous_password() -> None:
-    """Without a previous password its place is taken by bytes that nobody can present."""
+    """Without a previous password, random bytes take its place."""
     assert check(header("", ""), Passwords(CURRENT, None, NOW + 1), NOW) is AuthorizerOutcome.WRONG_CREDENTIALS
 
 

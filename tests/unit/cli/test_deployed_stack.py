@@ -17,7 +17,7 @@ ABSENT = ClientError(
     ("error", "remedy"),
     [
         pytest.param(ABSENT, "does not exist; are name and region right?", id="CloudFormation has answered"),
-        pytest.param(NoRegionError(), "are AWS credentials and region set?", id="nobody was asked"),
+        pytest.param(NoRegionError(), "are AWS credentials and region set?", id="no call was made"),
     ],
 )
 def test_error_remedy_depends_on_source_of_error(

@@ -1,4 +1,4 @@
-"""What is kept of each resource, and that Berth's own rejections are told from others'.
+"""The fields that are kept of each resource, and how Berth's rejections are distinguished from others'.
 
 A test here that has to be changed for more to be kept, or for another shape, is the time to raise FORM.
 """

@@ -138,7 +138,7 @@ def test_logs_no_credential(
 
 
 class Failing(Authorizer):
-    """An error that nobody foresaw, and that quotes what it should not."""
+    """An unexpected error that quotes a secret."""
 
     def decide(self, event: Mapping[str, object]) -> Decision:
         raise ValueError("hunter2")

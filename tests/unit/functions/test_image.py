@@ -35,7 +35,7 @@ KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
 EXCEPTIONS = {
     "dateutil time.localtime": "which zone the machine is in: UTC everywhere",
     "logging time.time": "for relativeCreated, which no line of ours has",
-    "multiprocessing posix.urandom": "a key for processes that nobody starts",
+    "multiprocessing posix.urandom": "a key for child processes, which are never started",
     "platform posix.uname": "for the user agent",
     "random Random.seed": "botocore spreads its retries by it, the first ones alike in all environments",
 }
@@ -127,5 +127,5 @@ later = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1
 credentials._time_fetcher = lambda: later
 print(credentials.refresh_needed())
 """
-    told = run("-c", program, AWS_CONTAINER_CREDENTIALS_FULL_URI=credentials_endpoint)
-    assert told == ["RefreshableCredentials False", "True"]
+    output = run("-c", program, AWS_CONTAINER_CREDENTIALS_FULL_URI=credentials_endpoint)
+    assert output == ["RefreshableCredentials False", "True"]

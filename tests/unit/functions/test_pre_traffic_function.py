@@ -1,4 +1,4 @@
-"""The pre-traffic hook: every verb's new version is asked, and CodeDeploy is told whether all of them can decide."""
+"""The pre-traffic hook: it calls every verb's new version, and reports to CodeDeploy whether all of them can decide."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Handler = Callable[..., Any]
 VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
 VERSIONS = {verb: f"arn:aws:lambda:us-east-1:123456789012:function:{verb}:7" for verb in VERBS}
 EVENT = {"DeploymentId": "d-ABC", "LifecycleEventHookExecutionId": "exec-1"}
-TOLD = {"deploymentId": "d-ABC", "lifecycleEventHookExecutionId": "exec-1"}
+HOOK_EVENT = {"deploymentId": "d-ABC", "lifecycleEventHookExecutionId": "exec-1"}
 STALE = '{"nodeCache": {"maxStaleness": 0.001}}'
 
 
@@ -58,9 +58,9 @@ def handlers(load_function: Load, cluster_dump: str) -> dict[str, Handler]:
 
 
 def handled(published: Published, codedeploy: tuple[Any, Stubber], status: str) -> dict[str, Any]:
-    """The hook's answer; CodeDeploy expects to be told this status, once."""
+    """The hook's answer; CodeDeploy expects this status once."""
     client, stubber = codedeploy
-    stubber.add_response("put_lifecycle_event_hook_execution_status", {}, {**TOLD, "status": status})
+    stubber.add_response("put_lifecycle_event_hook_execution_status", {}, {**HOOK_EVENT, "status": status})
     report = PreTrafficHook(VERSIONS, published, client).handle(EVENT)
     stubber.assert_no_pending_responses()
     return dict(report)
@@ -93,9 +93,9 @@ def test_asks_bind_without_pod_so_that_nothing_is_bound(
             "prioritize",
             {"BERTH_CONFIGURATION": STALE, "BERTH_AUTHENTICATION": "basic"},
             "failed without saying why",
-            id="a failure that is not told, behind basic",
+            id="a failure with status 200, behind basic",
         ),
-        pytest.param("prioritize", {"BERTH_CONFIGURATION": STALE}, "status 500", id="a failure told by status"),
+        pytest.param("prioritize", {"BERTH_CONFIGURATION": STALE}, "status 500", id="a failure by status"),
         pytest.param("preempt", {"BERTH_CONFIGURATION": STALE}, "status 500", id="preempt's, too"),
         pytest.param("bind", {"BERTH_KUBECONFIG": "/absent"}, "/absent", id="no cluster to bind in"),
     ],
@@ -109,9 +109,9 @@ def test_rejects_and_names_version_that_cannot_decide(
     defect: str,
 ) -> None:
     published = Published({**handlers, verb: load_function(verb, variables)})
-    [told] = handled(published, codedeploy, "Failed")["defects"]
-    assert told.startswith(f"{verb}: ")
-    assert defect in told
+    [found] = handled(published, codedeploy, "Failed")["defects"]
+    assert found.startswith(f"{verb}: ")
+    assert defect in found
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The watcher's function: what it answers to whoever invokes it, and what it logs."""
+"""The watcher's function: its answers and its log."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_reports_missing_table_as_outcome(load_function: Load, tmp_path: Path) -
 def test_reports_unreadable_nodes(
     load_function: Load, table: DynamoDBCacheTable, tmp_path: Path, log_lines: LogLines
 ) -> None:
-    """Nobody would miss them otherwise: a node without a name is in no answer."""
+    """Otherwise they would be lost silently: a node without a name is in no answer."""
     path = dump(tmp_path, {"name": "n1"}, {"labels": {}}, {"name": ""})
     handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
     assert handler(EVENT, LocalLambdaContext(SECONDS))["nodes"] == 1

@@ -18,7 +18,7 @@ STEP = 1.0
 
 
 class Contender:
-    """One candidacy in an environment of its own. `events`: what it was called back with, in order."""
+    """One candidate in an environment of its own. `events`: its callbacks, in order."""
 
     def __init__(
         self,

@@ -155,19 +155,19 @@ class _OnTheWire(LeaseLock):
         self._faults = faults
 
     def get(self) -> Lease | Unavailable | None:
-        with self._happening():
+        with self._active_faults():
             return self._lock.get()
 
     def create(self, spec: LeaseSpec) -> Outcome:
-        with self._happening():
+        with self._active_faults():
             return self._lock.create(spec)
 
     def update(self, seen: Lease, spec: LeaseSpec) -> Outcome:
-        with self._happening():
+        with self._active_faults():
             return self._lock.update(seen, spec)
 
     @contextmanager
-    def _happening(self) -> Iterator[None]:
+    def _active_faults(self) -> Iterator[None]:
         token = _FAULTS.set(self._faults)
         yield
         _FAULTS.reset(token)

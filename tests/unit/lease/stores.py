@@ -50,21 +50,21 @@ class ObservedLock(LeaseLock):
 
     def __init__(self, lock: LeaseLock, faults: Faults) -> None:
         self._lock = lock
-        self._happenings: list[tuple[str, Callable[[], object]]] = []
+        self._actions: list[tuple[str, Callable[[], object]]] = []
         self.faults = faults
         self.calls: list[str] = []
 
-    def before_next(self, call: str, happening: Callable[[], object]) -> None:
+    def before_next(self, call: str, action: Callable[[], object]) -> None:
         """Once, before the next call of this name reaches the store."""
-        self._happenings.append((f"before {call}", happening))
+        self._actions.append((f"before {call}", action))
 
-    def after_next(self, call: str, happening: Callable[[], object]) -> None:
+    def after_next(self, call: str, action: Callable[[], object]) -> None:
         """Once, after the next call of this name has reached the store and before it returns."""
-        self._happenings.append((f"after {call}", happening))
+        self._actions.append((f"after {call}", action))
 
     def forget(self) -> None:
         """What was to happen at calls that were not made."""
-        self._happenings.clear()
+        self._actions.clear()
 
     def get(self) -> Lease | Unavailable | None:
         return self._noted("get", self._lock.get)
@@ -83,10 +83,10 @@ class ObservedLock(LeaseLock):
         return answer
 
     def _happen(self, when: str) -> None:
-        due = [happening for planned, happening in self._happenings if planned == when]
-        self._happenings = [planned for planned in self._happenings if planned[0] != when]
-        for happening in due:
-            happening()
+        due = [action for planned, action in self._actions if planned == when]
+        self._actions = [planned for planned in self._actions if planned[0] != when]
+        for action in due:
+            action()
 
 
 class LeaseStore(ABC):

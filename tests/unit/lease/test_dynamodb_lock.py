@@ -57,7 +57,7 @@ def values(resource_version: int, uid: str, nonce: str) -> dict[str, dict[str, s
 
 @pytest.fixture(scope="module")
 def client() -> DynamoDBClient:
-    """A client that finds nobody at its endpoint."""
+    """A client whose endpoint has no server."""
     return client_of(lambda _: None, "http://127.0.0.1:9")
 
 
@@ -158,7 +158,7 @@ def test_renewal_with_publication_is_conditional_on_whole_fence() -> None:
         ("TransactionConflictException", "a transaction holds the head item; nothing of Berth makes one"),
         ("UnrecognizedClientException", "the AWS credentials are not valid"),
         ("ExpiredTokenException", "the AWS credentials have expired"),
-        ("InternalServerError", "An error occurred (InternalServerError) when calling the {} operation: told"),
+        ("InternalServerError", "An error occurred (InternalServerError) when calling the {} operation: broken"),
     ],
 )
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_renewal_with_publication_is_conditional_on_whole_fence() -> None:
 def test_error_names_cause_and_remedy(
     lock: LeaseLock, dynamodb: Stubber, operation: str, call: Callable[[LeaseLock], object], code: str, reason: str
 ) -> None:
-    dynamodb.add_client_error("get_item" if operation == "GetItem" else "update_item", code, "told")
+    dynamodb.add_client_error("get_item" if operation == "GetItem" else "update_item", code, "broken")
     assert call(lock) == Unavailable(f"node cache table table: {reason.format(operation)} ({code})")
 
 

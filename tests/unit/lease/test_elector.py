@@ -76,7 +76,7 @@ def test_step_before_its_time_calls_nothing(store: InMemoryStore) -> None:
 
 
 def test_step_that_is_early_by_rounding_is_on_time(store: InMemoryStore) -> None:
-    """The sum of a large time and a small one is not exact: the caller did wait as long as it was told to."""
+    """The sum of a large time and a small one is not exact: the caller waited for the requested time."""
     store.put(stored_lease("alpha"))
     beta = Contender(store, "beta", random=lambda: 0.1)
     beta.clock.advance(beta.elector.step().again_in - 1e-6)

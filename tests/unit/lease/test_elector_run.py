@@ -21,7 +21,7 @@ def store() -> InMemoryStore:
 
 
 def waiting(contender: Contender, stop_after: int) -> Callable[[float], bool]:
-    """Waits as long as it is told to, and stops after so many waits."""
+    """Waits for the requested time, and stops after so many waits."""
     waits: list[float] = []
 
     def wait(seconds: float) -> bool:

@@ -203,10 +203,10 @@ def _raises() -> None:
 @pytest.mark.parametrize("method", ["log", "chunks"])
 def test_reports_failure_during_read_and_reads_again_at_next_call(method: str) -> None:
     verbs = Verbs([labelled("n1", "10")])
-    happening: Callable[[], object] = _raises
+    action: Callable[[], object] = _raises
     if method == "chunks":
         verbs.cluster.compact()
-    verbs.table.before[method] = happening
+    verbs.table.before[method] = action
     assert unavailable(verbs).reason == OUTAGE
     del verbs.table.before[method]
     assert list(snapshot_of(verbs).nodes) == ["n1"]

@@ -1,6 +1,6 @@
 """A process that is restored from an image of it (SnapStart), or thawed, much later: it looks before it answers.
 
-The wall clock is right again; the monotonic one may have stood still, gone on, or be another machine's.
+The wall clock is right again; the monotonic one may have paused, continued, or be another machine's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a function is told by its environment; an error names the variable."""
+"""The settings of a function from its environment; an error names the variable."""
 
 from __future__ import annotations
 

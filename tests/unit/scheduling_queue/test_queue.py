@@ -46,9 +46,9 @@ def test_merges_requests_during_a_call_into_one_with_the_newest() -> None:
 
 
 def test_reports_failed_wake_up_and_retries_at_next_call() -> None:
-    recording, told = RecordingQueue(), list[str]()
+    recording, warnings = RecordingQueue(), list[str]()
     recording.outage = "forbidden"
-    queue = BackgroundQueue(recording, told.append)
+    queue = BackgroundQueue(recording, warnings.append)
     queue.wake(["a"])
     queue.close()
-    assert told == ["waiting pods were not woken: forbidden"]
+    assert warnings == ["waiting pods were not woken: forbidden"]

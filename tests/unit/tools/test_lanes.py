@@ -43,7 +43,7 @@ def test_a_change_stops_at_the_first_failure_and_nightly_goes_on(
     assert [(step.command, step.result) for step in ended] == wanted
 
 
-def test_each_lane_has_its_own_variables_and_leaves_out_what_is_not_its_own(tmp_path: Path) -> None:
+def test_each_lane_has_only_its_own_variables(tmp_path: Path) -> None:
     steps = (Step("parity", change="N=1 LEAST=2", nightly="N=9"), Step("soak", change=None))
     assert [step.figure for step in run(Lane.CHANGE, steps, tmp_path, Interrupts(), make=MAKE)] == [
         "parity N=1 LEAST=2"

@@ -1,4 +1,4 @@
-"""What is told of a request that brought no answer."""
+"""Error texts of requests without an answer."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Dumped:
         os.utime(self.path, ns=(before + 1_000, before + 1_000))
 
     def take(self) -> list[Event]:
-        """What is there to be told."""
+        """The pending events."""
         return [received.event for received in self.watch.take(0)]
 
 

@@ -104,7 +104,7 @@ class Run:
             RESUMED,
             [(0, Expired()), (0, listed("3", "a")), (10, Ended())],
             [],
-            id="a version that the server has not come to is not resumed",
+            id="a version that the server has not reached is not resumed",
         ),
         pytest.param(
             [Reached("7"), Watch("7", [EXPIRED]), List(listed("90", "a")), Watch("90", [added("91")])],

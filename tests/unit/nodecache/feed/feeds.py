@@ -1,4 +1,4 @@
-"""A feed in memory: leases are taken by whoever asks, and requests fail where a test says so."""
+"""A feed in memory: every candidate gets the lease, and requests fail where a test says so."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Store(InMemoryCacheTable):
         return head.pointer
 
     def point(self, **changed: object) -> Head:
-        """Write into the pointer, whoever leads."""
+        """Write into the pointer without regard to the lease."""
         pointer = replace(self.pointer, **changed)  # type: ignore[arg-type]
         self.item.update(lambda item: True, {"pointer": pointer})
         return Head(self.uid, pointer)
@@ -89,7 +89,7 @@ class FailingTable(CountingCacheTable):
         self._fail("publish", lambda: self._store.publish(pointer, fence, renew_time, nonce))
 
     def arrive(self) -> None:
-        """What was late arrives. Nobody is there to be told what becomes of it."""
+        """Late requests arrive. No caller waits for their result."""
         late, self._late = self._late, []
         for call in late:
             with suppress(StaleFence):
@@ -111,7 +111,7 @@ class FailingTable(CountingCacheTable):
 
 
 class HeldLease(Leadership):
-    """A lease that was taken from whoever had it. `step` is the elector's: it reads the record, and renews."""
+    """A lease that was taken from its holder. `step` is the elector's: it reads the record, and renews."""
 
     def __init__(self, store: Store, holder: str) -> None:
         self._lock = InMemoryLeaseLock(store.item, new_id)

@@ -54,8 +54,8 @@ class Running:
             once=once,
         )
 
-    def at(self, seconds: float, happening: Callable[[], object]) -> None:
-        self._at.append((self.clock.monotonic() + seconds, happening))
+    def at(self, seconds: float, action: Callable[[], object]) -> None:
+        self._at.append((self.clock.monotonic() + seconds, action))
 
     def run(self) -> RunResult:
         return self.watcher.run()
@@ -69,8 +69,8 @@ class Running:
         assert self._asked < 1000, "the watcher works without waiting"
         now = self.clock.monotonic()
         due, self._at = [each for each in self._at if each[0] <= now], [each for each in self._at if each[0] > now]
-        for _, happening in due:
-            happening()
+        for _, action in due:
+            action()
         return self.stops
 
 

@@ -210,7 +210,7 @@ STEPS = st.sampled_from(["flush", "flush", "heartbeat", "compact", "replace", "r
 
 
 class Announcing:
-    """A leader that hands over a change now and then, and looks at what is visible when it is told of it."""
+    """A leader that hands over a change now and then, and reads what is visible in its callback."""
 
     def __init__(self) -> None:
         self.store = Store()
@@ -316,7 +316,7 @@ def test_snapshot_is_due_long_before_its_chunks_expire(store: Store, leader: Wri
 
 
 def test_log_items_expire_with_second_next_snapshot(store: Store, leader: Writing) -> None:
-    """Until then they bring on a reader that has come to the last one."""
+    """Until then they update a reader that has the last snapshot."""
     for version in (2, 3):
         leader.flush(node(f"n{version}"))
         before = store.pointer.snapshot

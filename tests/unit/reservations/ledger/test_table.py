@@ -12,7 +12,7 @@ CALL_SECONDS = 0.5
 
 
 class Calls:
-    """Fails as often as it is told to, then returns its number of calls."""
+    """Fails the given number of times, then returns its number of calls."""
 
     def __init__(self, failures: int) -> None:
         self._failures = failures

@@ -129,7 +129,7 @@ def test_deletes_open_reservation_without_entry_and_touches_no_pod(harness: Reco
     assert harness.cluster.pods["a"].version == version
 
 
-@pytest.mark.parametrize("owner", ["nobody", "another attempt"])
+@pytest.mark.parametrize("owner", ["no attempt", "another attempt"])
 def test_releases_no_entry_when_another_attempt_owns_it(harness: ReconcilerHarness, owner: str) -> None:
     key = harness.cluster.create_pod("a")
     if owner == "another attempt":

@@ -61,8 +61,8 @@ def test_emits_age_of_oldest_publication(
 
 
 def test_counts_reservation_events_by_type_only(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
-    for happening in (ReservationEventType.CONFIRMED, ReservationEventType.OWED, ReservationEventType.CONFIRMED):
-        watcher.happened(ReservationEvent(happening, "n1", "ml/train-0"))
+    for event_type in (ReservationEventType.CONFIRMED, ReservationEventType.OWED, ReservationEventType.CONFIRMED):
+        watcher.happened(ReservationEvent(event_type, "n1", "ml/train-0"))
     watcher.close()
     lines = printed(metrics)
     assert Counter({line["happening"]: line["Reservations"][0] for line in lines}) == {"confirmed": 2, "owed": 1}

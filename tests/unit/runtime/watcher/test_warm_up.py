@@ -26,18 +26,18 @@ class Functions:
         self.invoked.append((FunctionName, InvocationType, Payload))
 
 
-def warm_up(functions: Any, names: list[str], clock: HandDrivenClock, told: list[str]) -> WarmUp:
-    return WarmUp(lambda: functions, names, clock, told.append)
+def warm_up(functions: Any, names: list[str], clock: HandDrivenClock, warnings: list[str]) -> WarmUp:
+    return WarmUp(lambda: functions, names, clock, warnings.append)
 
 
 def test_sends_each_function_an_event_without_waiting_for_answers() -> None:
-    functions, told = Functions(), list[str]()
-    events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), told)
+    functions, warnings = Functions(), list[str]()
+    events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), warnings)
     events.published()
     events.close()
     payload = b'{"source":"berth.warm-up"}'
     assert functions.invoked == [("filter:live", "Event", payload), ("preempt:live", "Event", payload)]
-    assert told == []
+    assert warnings == []
 
 
 def test_sends_at_most_once_a_minute() -> None:
@@ -51,13 +51,13 @@ def test_sends_at_most_once_a_minute() -> None:
 
 
 def test_sends_to_other_functions_when_one_fails() -> None:
-    functions, told = Functions("filter:live"), list[str]()
-    events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), told)
+    functions, warnings = Functions("filter:live"), list[str]()
+    events = warm_up(functions, ["filter:live", "preempt:live"], HandDrivenClock(), warnings)
     events.published()
     events.close()
     assert [name for name, _, _ in functions.invoked] == ["preempt:live"]
-    assert len(told) == 1
-    assert told[0].startswith("filter:live was not warmed up: ")
+    assert len(warnings) == 1
+    assert warnings[0].startswith("filter:live was not warmed up: ")
 
 
 def test_sends_nothing_without_functions() -> None:

@@ -1,4 +1,4 @@
-"""A watcher notices that another configuration was applied, whoever of its parts asks first."""
+"""A watcher detects that another configuration was applied, whichever part of it checks first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The BerthConfiguration document: what it says, and what a wrong one is told."""
+"""The BerthConfiguration document: its fields, and the errors for an invalid one."""
 
 from __future__ import annotations
 

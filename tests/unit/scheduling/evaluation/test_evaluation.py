@@ -1,4 +1,4 @@
-"""Verdicts are remembered per pod shape, carried over where a node did not change, and bounded."""
+"""Verdicts are cached per pod shape, carried over where a node did not change, and bounded."""
 
 from __future__ import annotations
 

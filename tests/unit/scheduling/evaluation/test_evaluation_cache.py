@@ -1,4 +1,4 @@
-"""Who asks for a shape for the first time holds up nobody but those who ask for the same."""
+"""The first call of a shape blocks only calls of the same shape."""
 
 from __future__ import annotations
 

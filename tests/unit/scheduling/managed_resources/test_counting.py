@@ -44,7 +44,7 @@ def node_of(labels: Mapping[str, str], annotations: Mapping[str, str], allocatab
 @pytest.mark.parametrize(
     ("resource", "capacity"),
     [
-        pytest.param({"name": LICENCE}, {LICENCE: 5}, id="allocatable of the same name, unless told otherwise"),
+        pytest.param({"name": LICENCE}, {LICENCE: 5}, id="allocatable of the same name by default"),
         pytest.param({"name": LICENCE, "capacity": {"allocatable": "example.com/seats"}}, {LICENCE: 7}, id="another's"),
         pytest.param({"name": LICENCE, "capacity": {"nodeLabel": "seats"}}, {LICENCE: 3}, id="a label"),
         pytest.param({"name": LICENCE, "capacity": {"nodeAnnotation": "seats"}}, {LICENCE: 4}, id="an annotation"),
@@ -57,7 +57,7 @@ def node_of(labels: Mapping[str, str], annotations: Mapping[str, str], allocatab
         pytest.param(
             {"name": MEMORY, "devices": {"count": {"allocatable": LICENCE}, "size": {"nodeLabel": "absent"}}},
             {},
-            id="devices of which nobody says the size",
+            id="devices of unknown size",
         ),
     ],
 )
@@ -219,7 +219,7 @@ CAPACITY = {LICENCE: 4, **pools(8000, 16000)}
         pytest.param(
             asking(node="n", annotations=on_device(7), gpumem="3000"), {f"{MEMORY}#7": 3000}, id="of one that has gone"
         ),
-        pytest.param(asking(node="n", gpumem="3000", licence="1"), None, id="without annotation: nobody said which"),
+        pytest.param(asking(node="n", gpumem="3000", licence="1"), None, id="without annotation: unknown device"),
         pytest.param(
             asking(node="n", annotations=on_device(7), percentage="33"), None, id="per cent of one that is gone"
         ),

@@ -67,7 +67,7 @@ def namespace(name: str, **labels: str) -> Object:
             {"a": SUCCESS, "b": NOT_NEAR, "c": NOT_NEAR, "d": NOT_NEAR},
             id="a node",
         ),
-        pytest.param(near(term()), [], dict.fromkeys("abcd", NOT_NEAR), id="nobody is there"),
+        pytest.param(near(term()), [], dict.fromkeys("abcd", NOT_NEAR), id="no other pod"),
         pytest.param(near(term()), [placed("o", "d")], dict.fromkeys("abcd", NOT_NEAR), id="on a node without a zone"),
         pytest.param(
             near(term(), term(key=HOST)),
@@ -115,7 +115,7 @@ def namespace(name: str, **labels: str) -> Object:
             None,
             [placed("o", "a", affinity=away(term(DB)))],
             dict.fromkeys("abcd", SUCCESS),
-            id="others that want to be away from somebody else",
+            id="pods with anti-affinity to another pod",
         ),
         pytest.param(
             None,
@@ -138,7 +138,7 @@ def test_filters_by_pod_affinity(affinity: Object | None, others: list[Object], 
 @pytest.mark.parametrize(
     ("affinity", "others", "wanted"),
     [
-        pytest.param(near(term(WEB)), [], SUCCESS, id="nobody is there and it matches its own term"),
+        pytest.param(near(term(WEB)), [], SUCCESS, id="no other pod, and it matches its own term"),
         pytest.param(near(term(WEB)), [placed("o", "c", "web")], NOT_NEAR, id="but not if one is elsewhere"),
         pytest.param(near(term(WEB), term(DB)), [], NOT_NEAR, id="it must match all its terms"),
         pytest.param(near(term(WEB, "absent")), [], NOT_NEAR, id="and the node have the topology"),
@@ -156,7 +156,7 @@ NOT_BLUE = {"matchExpressions": [{"key": "team", "operator": "NotIn", "values": 
 @pytest.mark.parametrize(
     ("fields", "wanted"),
     [
-        pytest.param({}, SUCCESS, id="the pod's own namespace unless told"),
+        pytest.param({}, SUCCESS, id="the pod's own namespace by default"),
         pytest.param({"namespaces": ["other"]}, TOO_NEAR, id="by name"),
         pytest.param({"namespaces": ["default"]}, SUCCESS, id="by another name"),
         pytest.param({"namespaceSelector": RED}, TOO_NEAR, id="by the namespace's labels"),
@@ -175,7 +175,7 @@ def test_selects_namespaces_of_own_terms(fields: Object, wanted: Status) -> None
 @pytest.mark.parametrize(
     ("fields", "wanted"),
     [
-        pytest.param({}, SUCCESS, id="the other pod's own namespace unless told"),
+        pytest.param({}, SUCCESS, id="the other pod's own namespace by default"),
         pytest.param({"namespaces": ["default"]}, BARRED, id="by name"),
         pytest.param({"namespaceSelector": RED}, BARRED, id="by the labels of the pod's namespace"),
         pytest.param({"namespaceSelector": {"matchLabels": {"team": "blue"}}}, SUCCESS, id="by other labels"),
@@ -272,7 +272,7 @@ AVOID = preferring("podAntiAffinity", (10, term(key=HOST)))
             {"a": 100, "b": 28, "c": 0},
             id="each term by its weight, rounded down",
         ),
-        pytest.param(PREFER, [], {"a": 0, "b": 0, "c": 0}, id="nobody is there"),
+        pytest.param(PREFER, [], {"a": 0, "b": 0, "c": 0}, id="no other pod"),
         pytest.param(
             preferring("podAffinity", (10, term({}))), [placed("o", "a")], {"a": 100, "b": 100, "c": 0}, id="a zone"
         ),
@@ -298,7 +298,7 @@ AVOID = preferring("podAntiAffinity", (10, term(key=HOST)))
             None,
             [placed("o", "a", affinity=near(term(DB, HOST)))],
             {"a": 0, "b": 0, "c": 0},
-            id="others that had to be near somebody else",
+            id="pods with affinity to another pod",
         ),
     ],
 )

@@ -79,7 +79,7 @@ NODE = counted_node_object("n", "4", "8000,16000")
                 asking_object("c", "n", percentage="100"),
             ),
             (UNSCHEDULABLE, (NO_LICENCE, NO_MEMORY)),
-            id="all that is short is told",
+            id="every shortage is named",
         ),
         pytest.param(
             asking_object(licence="1", gpumem="17000"),
@@ -91,7 +91,7 @@ NODE = counted_node_object("n", "4", "8000,16000")
             asking_object(licence="1"),
             (asking_object("a", "n", licence="3"), asking_object("b", "n", licence="3")),
             (UNSCHEDULABLE, (NO_LICENCE,)),
-            id="more than there is is used: somebody else bound pods there",
+            id="usage above capacity: another component bound pods there",
         ),
         pytest.param(
             asking_object(licence="9" * 18),

@@ -1,4 +1,4 @@
-"""Plugins that count over all nodes are told which nodes pods moved on, and count these again."""
+"""Plugins that count over all nodes get the nodes with moved pods, and count these again."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_filters_by_skew(asking: Object, others: list[Object], wanted: tuple[Sta
 @pytest.mark.parametrize(
     ("min_domains", "wanted"),
     [
-        pytest.param(None, SUCCESS, id="1 unless told"),
+        pytest.param(None, SUCCESS, id="1 by default"),
         pytest.param(2, SUCCESS, id="as many as there are"),
         pytest.param(3, SKEWED, id="fewer than that: the least counts 0"),
     ],
@@ -129,7 +129,7 @@ TAINTED = node_with("t", {ZONE: "3"}, taints=[{"key": "k", "effect": "NoSchedule
     [
         # Zone 2 has no pods. Where it counts, zone 1 with one pod is ahead.
         pytest.param({}, {}, SKEWED, id="node affinity: none"),
-        pytest.param({}, {"nodeSelector": {"kubernetes.io/hostname": "a"}}, SUCCESS, id="honoured unless told"),
+        pytest.param({}, {"nodeSelector": {"kubernetes.io/hostname": "a"}}, SUCCESS, id="honoured by default"),
         pytest.param(
             {"nodeAffinityPolicy": "Honor"}, {"nodeSelector": {"kubernetes.io/hostname": "a"}}, SUCCESS, id="honoured"
         ),
@@ -146,7 +146,7 @@ def test_applies_node_affinity_policy(fields: Object, spec: Object, wanted: Stat
     ("fields", "spec", "wanted"),
     [
         # The tainted node is a zone without pods.
-        pytest.param({}, {}, SKEWED, id="ignored unless told"),
+        pytest.param({}, {}, SKEWED, id="ignored by default"),
         pytest.param({"nodeTaintsPolicy": "Ignore"}, {}, SKEWED, id="ignored"),
         pytest.param({"nodeTaintsPolicy": "Honor"}, {}, SUCCESS, id="honoured"),
         pytest.param(

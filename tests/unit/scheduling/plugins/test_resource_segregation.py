@@ -174,7 +174,7 @@ BOTH = {"resources": [GPU, FPGA]}
         pytest.param({}, {GPU: "1"}, {GPU: "0"}, MISSING, id="for either kind of pod"),
         pytest.param({}, {GPU: "8"}, {GPU: "1"}, SUCCESS, id="how many there are is the scheduler's business"),
         pytest.param({"resources": ["hugepages-2Mi"]}, {}, {"hugepages-2Mi": "1Gi"}, RESERVED, id="huge pages"),
-        pytest.param({"mode": "preferred"}, {}, {GPU: "1"}, SUCCESS, id="preferred keeps nobody out"),
+        pytest.param({"mode": "preferred"}, {}, {GPU: "1"}, SUCCESS, id="preferred rejects no pod"),
         pytest.param({"mode": "preferred"}, {GPU: "1"}, {}, MISSING, id="but it creates no GPU either"),
     ],
 )

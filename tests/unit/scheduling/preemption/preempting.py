@@ -56,7 +56,7 @@ def snapshot(*objects: Mapping[str, object]) -> Snapshot:
 
 
 def urgent(cpu: str = "4", **fields: Any) -> Object:
-    """The pod to place, of priority 100. It asks for a whole node unless told."""
+    """The pod to place, of priority 100. It requests a whole node by default."""
     return pod_with("urgent", requests={"cpu": cpu}, **{"priority": 100, **fields})
 
 
@@ -72,7 +72,7 @@ def placed(  # a pod has that many sides
     conditions: Sequence[Mapping[str, str]] = (),
     **spec: Any,
 ) -> Object:
-    """A pod on the node `n`, unless told."""
+    """A pod on the node `n` by default."""
     metadata = {"deletionTimestamp": SECOND} if terminating else {}
     status: Object = {"phase": "Running", "conditions": [dict(condition) for condition in conditions]}
     if start is not None:

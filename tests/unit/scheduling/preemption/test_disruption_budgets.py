@@ -90,7 +90,7 @@ def test_does_not_count_violation_of_reprieved_pod() -> None:
 
 
 def test_pods_of_highest_priority_use_allowed_disruptions() -> None:
-    """`low` violates, is reprieved first and stays; whoever is in its way is allowed to go."""
+    """`low` violates, is reprieved first and stays; pods in its way may be evicted."""
     pods = placed("high", 2, "2", labels=DB), placed("low", 1, "2", labels=DB)
     cluster = NODE, *pods, budget(1, app("db"))
     assert victims(urgent("2"), *cluster) == ["high"]

@@ -56,7 +56,7 @@ def leaving(priority: int | None = 0, *conditions: Object, terminating: bool = T
             urgent(**NOMINATED),
             [NODE, V, leaving(0, {**PREEMPTED, "reason": "EvictionByEvictionAPI"})],
             None,
-            id="somebody else deletes it",
+            id="another component deletes it",
         ),
         pytest.param(
             urgent(**NOMINATED),

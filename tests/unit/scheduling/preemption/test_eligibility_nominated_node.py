@@ -27,12 +27,14 @@ def leaving(cpu: str = "4", priority: int = 0, reason: str = "PreemptionBySchedu
     [
         pytest.param(urgent(**NOMINATED), [NODE, leaving()], {"n"}, id="its victims leave, then it fits"),
         pytest.param(urgent(), [NODE, leaving()], set(), id="it is not nominated"),
-        pytest.param(urgent(**NOMINATED), [NODE, placed("a", cpu="4")], set(), id="nobody leaves"),
+        pytest.param(urgent(**NOMINATED), [NODE, placed("a", cpu="4")], set(), id="no pod terminates"),
         pytest.param(urgent(**NOMINATED), [NODE, leaving(terminating=False)], set(), id="not yet"),
         pytest.param(
             urgent(**NOMINATED), [NODE, leaving(reason="EvictionByEvictionAPI")], set(), id="for another reason"
         ),
-        pytest.param(urgent(**NOMINATED), [NODE, leaving(priority=100)], set(), id="somebody else's victim leaves"),
+        pytest.param(
+            urgent(**NOMINATED), [NODE, leaving(priority=100)], set(), id="a victim of another pod terminates"
+        ),
         pytest.param(
             urgent(**NOMINATED), [NODE, leaving("2"), placed("a", cpu="2")], set(), id="that will not be enough"
         ),

@@ -83,10 +83,10 @@ DB, WEB = {"app": "db"}, {"app": "web"}
             ["a", "b"],
             id="more than the policy needs: none is reprieved, the scheduler's own plugins want them gone",
         ),
-        pytest.param(urgent("4"), ["a"], [placed("a"), placed("b", 100)], None, id="nobody of lower priority is left"),
+        pytest.param(urgent("4"), ["a"], [placed("a"), placed("b", 100)], None, id="no pod of lower priority is left"),
         pytest.param(urgent("4"), ["a"], [placed("a", 100, "4")], None, id="a victim of equal priority"),
         pytest.param(urgent("1"), ["a", "b"], [placed("a"), placed("b", 101)], None, id="one of higher priority"),
-        pytest.param(urgent("5"), ["a"], [placed("a", cpu="4")], None, id="the node is too small, whoever leaves"),
+        pytest.param(urgent("5"), ["a"], [placed("a", cpu="4")], None, id="the node is too small without any pod"),
         pytest.param(
             urgent("1", nodeSelector={"disk": "ssd"}),
             ["a"],
@@ -106,7 +106,7 @@ DB, WEB = {"app": "db"}, {"app": "web"}
         pytest.param(urgent("1"), [], [placed("a", cpu="4")], ["a"], id="no victim proposed, but the policy needs one"),
         pytest.param(urgent("1"), [], [placed("a")], None, id="no victim needed: an empty list is no answer"),
         pytest.param(
-            urgent("1", preemptionPolicy="Never"), ["a"], [placed("a", cpu="4")], None, id="the pod evicts nobody"
+            urgent("1", preemptionPolicy="Never"), ["a"], [placed("a", cpu="4")], None, id="the pod evicts no pod"
         ),
         pytest.param(
             urgent("1", namespace="kube-system", nodeSelector={"disk": "ssd"}),

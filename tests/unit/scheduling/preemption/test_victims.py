@@ -147,7 +147,7 @@ def test_sorts_victims_by_importance_despite_violations() -> None:
 @pytest.mark.parametrize(
     ("nominated", "wanted"),
     [
-        pytest.param({}, ["low"], id="nobody is nominated"),
+        pytest.param({}, ["low"], id="no pod is nominated"),
         pytest.param({"priority": 200}, ["high", "low"], id="one of higher priority needs its room"),
         pytest.param({"priority": 100}, ["high", "low"], id="so does one of equal priority"),
         pytest.param({"priority": 99}, ["low"], id="one of lower priority does not"),

@@ -47,7 +47,7 @@ def cluster(pods: Iterable[Pod] = (), licences: int = 4) -> Snapshot:
 @pytest.mark.parametrize(
     ("pods", "open_reservations", "feasible"),
     [
-        pytest.param([], [], ["n1", "n2"], id="nobody"),
+        pytest.param([], [], ["n1", "n2"], id="no pod"),
         pytest.param([], [assumed()], ["n2"], id="a pod that the cache has never seen"),
         pytest.param([asking("a", licence="2")], [assumed()], ["n2"], id="a pod that is pending in the cache"),
         pytest.param([asking("a", "n1", licence="2")], [assumed()], ["n2"], id="one that is there: counted once"),

@@ -27,8 +27,7 @@ Serve = Callable[[Pair, Path | None], str]
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
-    """Starts a server with this certificate; with a client CA it lets nobody else in. Any server will do: it is TLS
-    that is looked at."""
+    """Starts a server with this certificate; with a client CA it accepts only its clients. Only its TLS counts."""
     with ExitStack() as running:
 
         def start(pair: Pair, client_ca: Path | None) -> str:

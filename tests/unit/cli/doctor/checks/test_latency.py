@@ -48,7 +48,7 @@ def test_skips_latency_without_responses() -> None:
     ("timeout", "of_stack", "message"),
     [
         pytest.param(1.5, None, "bind cannot respond in time", id="less than bind needs"),
-        pytest.param(3.0, 5.0, "runs for up to 4 s", id="less than the stack was told"),
+        pytest.param(3.0, 5.0, "runs for up to 4 s", id="less than the value of the stack"),
     ],
 )
 def test_fails_if_bind_cannot_respond_in_time(timeout: float, of_stack: float | None, message: str) -> None:

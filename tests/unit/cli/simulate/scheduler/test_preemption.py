@@ -180,7 +180,7 @@ LICENCES = {
             "pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": []}}],
         }
     },
-    # What the scheduler is told by `ignoredByScheduler`.
+    # As `ignoredByScheduler` configures the scheduler.
     "pluginConfig": [{"name": "NodeResourcesFit", "args": {"ignoredResources": [LICENCE]}}],
 }
 

@@ -67,7 +67,7 @@ def test_selects_again_above_the_next_higher_priority(first: int) -> None:
     assert names(preemptors.cached(read(urgent("2", priority=60)), local)) == ["fifty"]
 
 
-def test_remembers_victims_within_the_range_of_priorities(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_caches_victims_within_range_of_priorities(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
 
     def counted(evaluation: Evaluation, pod: Pod, *rest: object) -> Victims | None:
