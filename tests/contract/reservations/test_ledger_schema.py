@@ -164,7 +164,7 @@ def test_rebuilds_items_when_oldest_reader_is_later(unreadable: list[Item], ledg
     leader = harness.lead()
     harness.run(leader, 10)
     assert ReservationEventType.TABLE_UNAVAILABLE in harness.happened()
-    assert table.put_marker(Marker(MarkerState.REBUILDING, 4, AT, "operator"), MARKER)
+    assert table.put_marker(Marker(MarkerState.REBUILDING, 5, AT, "operator"), table.marker())
     for _ in range(6):
         harness.run(leader, 10)
         harness.publish(leader)

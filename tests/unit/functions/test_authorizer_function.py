@@ -21,6 +21,7 @@ from tests.fakes.log_lines import LogLines
 from tests.fakes.moto_account import moto_session
 
 Load = Callable[..., Callable[..., Any]]
+LISTED, OTHER = "1f00000000000001", "2a00000000000002"
 BASIC = {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": "the-password"}
 SECRET = '{"username": "berth", "password": "hunter2"}'
 
@@ -44,7 +45,7 @@ def secret(account: boto3.Session) -> Iterator[str]:
 @pytest.fixture
 def by_file(load_function: Load, tmp_path: Path) -> Callable[..., Any]:
     path = tmp_path / "allow-list"
-    path.write_text("1f # scheduler\n")
+    path.write_text(f"{LISTED} # scheduler\n")
     return load_function("authorizer", {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(path)})
 
 
@@ -87,17 +88,17 @@ def test_authorizes_basic_credentials_by_secret(load_function: Load, secret: str
 
 
 def test_authorizes_certificates_by_parameter(load_function: Load, account: boto3.Session) -> None:
-    account.client("ssm").put_parameter(Name="the-allow-list", Value="1f", Type="String", Overwrite=True)
+    account.client("ssm").put_parameter(Name="the-allow-list", Value=LISTED, Type="String", Overwrite=True)
     handler = load_function(
         "authorizer", {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "the-allow-list"}
     )
-    assert handler(valid("1f"), None) == {"isAuthorized": True}
-    assert handler(valid("2a"), None) == {"isAuthorized": False}
+    assert handler(valid(LISTED), None) == {"isAuthorized": True}
+    assert handler(valid(OTHER), None) == {"isAuthorized": False}
 
 
 def test_authorizes_certificates_by_file(by_file: Callable[..., Any]) -> None:
-    assert by_file(valid("1f"), None) == {"isAuthorized": True}
-    assert by_file(valid("2a"), None) == {"isAuthorized": False}
+    assert by_file(valid(LISTED), None) == {"isAuthorized": True}
+    assert by_file(valid(OTHER), None) == {"isAuthorized": False}
 
 
 def test_denies_and_counts_every_call_without_secret(
@@ -112,11 +113,11 @@ def test_denies_and_counts_every_call_without_secret(
 
 
 def test_logs_outcome_and_certificate_serial(by_file: Callable[..., Any], log_lines: LogLines) -> None:
-    by_file(valid("1f"), None)
-    by_file(valid("2a"), None)
+    by_file(valid(LISTED), None)
+    by_file(valid(OTHER), None)
     assert [(line["level"], line["outcome"], line["detail"]) for line in log_lines.all()] == [
-        ("INFO", "allowed", "certificate 1f"),
-        ("WARNING", "denied-not-listed", "certificate 2a"),
+        ("INFO", "allowed", f"certificate {LISTED}"),
+        ("WARNING", "denied-not-listed", f"certificate {OTHER}"),
     ]
 
 
