@@ -41,14 +41,14 @@ NODE_NAME = ADMISSION / "node-name.yaml"
 POLICIES = [*sorted(set(ADMISSION.glob("*.yaml")) - {NODE_NAME}), NODE_NAME]
 IN_FORCE_SECONDS = 20
 CONFIRMED_SECONDS = 15
-# A new table waits until the API server has told of pods, in an idle cluster once a minute.
+# A new table waits until the API server has reported pods, in an idle cluster once a minute.
 LEDGERS_SECONDS = 180
 
 LICENCE, MEMORY, PERCENT = "example.com/licence", "example.com/gpu-memory", "example.com/gpu-memory-percentage"
 DEVICE, SEATS, TOUCHED = annotation_of(MEMORY), "example.com/seats", "berth.dev/touched-at"
 OTHER_NAMESPACE = "other"
 
-# Whoever may do everything by RBAC, so that only the policies can refuse.
+# A user who may do everything by RBAC, so that only the policies can refuse.
 ALL_RIGHTS = "system:masters"
 USER = Impersonated("alice", (ALL_RIGHTS,))
 KUBELET = Impersonated("system:node:node", ("system:nodes", ALL_RIGHTS))
@@ -88,7 +88,7 @@ def _pods(namespace: str = "default") -> str:
 def _pod(name: str, *, annotations: Mapping[str, str] | None = None, **spec: Any) -> JsonObject:
     return {
         "metadata": {"name": name, "annotations": dict(annotations or {})},
-        "spec": {"containers": [{"name": "app", "image": "app"}], "schedulerName": "nobody", **spec},
+        "spec": {"containers": [{"name": "app", "image": "app"}], "schedulerName": "absent", **spec},
     }
 
 
@@ -317,7 +317,7 @@ def test_berth_counts_binds_and_confirms_its_pods_with_all_policies_in_force(
             assert cluster.object(pod)["metadata"]["annotations"][DEVICE] == "0"
         # A caller with a client credential reaches no pod of another scheduler or namespace.
         others = [
-            (cluster.create_pod("other", scheduler="nobody", extended={MEMORY: "1"}), REASON_SCHEDULER),
+            (cluster.create_pod("other", scheduler="absent", extended={MEMORY: "1"}), REASON_SCHEDULER),
             (cluster.create_pod("agent", namespace="kube-system", scheduler="default-scheduler"), REASON_NAMESPACE),
         ]
         for pod, reason in others:
@@ -340,7 +340,7 @@ def test_berth_counts_binds_and_confirms_its_pods_with_all_policies_in_force(
 def test_the_watcher_touches_a_pending_pod_with_all_policies_in_force(
     control_plane: ControlPlane, cluster: Cluster
 ) -> None:
-    pod = cluster.create_pod("stale", scheduler="nobody")
+    pod = cluster.create_pod("stale", scheduler="absent")
     credentials = kubeconfig.from_file(control_plane.kubeconfig(identities(control_plane).watcher))
     pods = KubernetesReservedPods(ApiServer(credentials, time.time), time.time)
     key = PodKey(pod.namespace, pod.name, pod.uid)

@@ -34,7 +34,7 @@ def bind(*steps: Step, seconds: float = 4.0) -> tuple[Reply, ScriptedBinder, Han
     return reply, binder, clock
 
 
-def test_fact_22_success_is_an_empty_error_after_the_api_server_took_the_binding() -> None:
+def test_fact_22_answers_empty_error_after_successful_binding() -> None:
     reply, binder, _ = bind(created())
     assert (reply.body, reply.status, reply.outcome) == (b'{"Error":""}', 200, BindOutcome.BOUND)
     assert [(b.namespace, b.pod_name, b.pod_uid, b.node) for b in binder.bindings] == [
@@ -107,9 +107,7 @@ def test_fact_22_success_is_an_empty_error_after_the_api_server_took_the_binding
         ),
     ],
 )
-def test_fact_22_what_left_the_pod_off_the_node_is_an_error_with_the_reason(
-    steps: list[Step], outcome: BindOutcome, error: str
-) -> None:
+def test_fact_22_failed_binding_is_error_with_reason(steps: list[Step], outcome: BindOutcome, error: str) -> None:
     reply, _, _ = bind(*steps)
     assert reply.status == 200
     assert reply.outcome is outcome
@@ -125,18 +123,18 @@ def test_fact_22_what_left_the_pod_off_the_node_is_an_error_with_the_reason(
         pytest.param([lost(), pod_on(""), lost(), pod_on("n10")], id="the second answer was lost, too"),
     ],
 )
-def test_fact_23_the_same_uid_on_the_same_node_is_success(steps: list[Step]) -> None:
+def test_fact_23_same_uid_on_same_node_is_success(steps: list[Step]) -> None:
     reply, _, _ = bind(*steps)
     assert (reply.body, reply.outcome) == (b'{"Error":""}', BindOutcome.ALREADY_BOUND)
 
 
-def test_fact_23_a_binding_is_repeated_once_and_only_after_the_pod_was_seen_unbound() -> None:
+def test_fact_23_repeats_binding_once_after_reading_unbound_pod() -> None:
     reply, binder, _ = bind(lost(), pod_on(""), created())
     assert (reply.body, reply.outcome) == (b'{"Error":""}', BindOutcome.BOUND)
     assert len(binder.bindings) == 2
 
 
-def test_fact_23_a_binding_is_not_repeated_when_the_pod_could_not_be_read() -> None:
+def test_fact_23_does_not_repeat_binding_when_pod_is_unreadable() -> None:
     reply, binder, _ = bind(lost("the connection broke"), pod_unread("the API server did not answer in time"))
     assert reply.outcome is BindOutcome.UNANSWERED
     assert reply.body.decode() == body_of(
@@ -145,14 +143,14 @@ def test_fact_23_a_binding_is_not_repeated_when_the_pod_could_not_be_read() -> N
     assert len(binder.bindings) == 1
 
 
-def test_fact_23_two_lost_answers_end_in_an_error_and_no_third_attempt() -> None:
+def test_fact_23_two_lost_responses_end_in_error() -> None:
     reply, binder, _ = bind(lost(), pod_on(""), lost("the connection broke"), pod_on(""))
     assert reply.outcome is BindOutcome.UNANSWERED
     assert reply.body.decode() == body_of({"Error": "the API server did not confirm the binding: the connection broke"})
     assert len(binder.bindings) == 2
 
 
-def test_fact_23_an_unanswered_binding_leaves_time_to_read_the_pod() -> None:
+def test_fact_23_unanswered_binding_leaves_time_to_read_pod() -> None:
     _, binder, clock = bind(lost(seconds=2.0), pod_on("n10"), seconds=4.0)
     assert binder.timeouts == [2.0, 2.0]
     assert clock() <= 4.0
@@ -166,13 +164,13 @@ def test_fact_23_an_unanswered_binding_leaves_time_to_read_the_pod() -> None:
         pytest.param([lost(seconds=2.0), pod_on(""), lost(seconds=1.0), pod_unread(seconds=1.0)], id="twice"),
     ],
 )
-def test_fact_23_the_whole_bind_ends_by_its_deadline(steps: list[Step]) -> None:
+def test_fact_23_bind_ends_by_its_deadline(steps: list[Step]) -> None:
     reply, _, clock = bind(*steps, seconds=4.0)
     assert reply.outcome is BindOutcome.UNANSWERED
     assert clock() <= 4.0
 
 
-def test_fact_23_the_api_server_is_never_asked_with_no_time_left() -> None:
+def test_fact_23_makes_no_call_without_time_left() -> None:
     """A socket may take longer than its time limit: it is set per read. What follows must not get a limit of zero."""
     clock = HandDrivenClock(0)
     binder = ScriptedBinder(lost(seconds=5.0), pod_on("n10"), clock=clock)
@@ -181,7 +179,7 @@ def test_fact_23_the_api_server_is_never_asked_with_no_time_left() -> None:
     assert all(timeout > 0 for timeout in binder.timeouts)
 
 
-def test_fact_23_nothing_is_asked_when_the_time_is_over_before() -> None:
+def test_fact_23_makes_no_call_after_deadline() -> None:
     reply, binder, _ = bind(seconds=0)
     assert reply.outcome is BindOutcome.UNANSWERED
     assert binder.bindings == []
@@ -205,7 +203,7 @@ def load_bind(
     )
 
 
-def test_fact_22_the_function_creates_the_binding_with_the_pods_uid(
+def test_fact_22_function_creates_binding_with_uid(
     kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
 ) -> None:
     assert call(load_bind("5"), body_of(binding()), "bind").text == '{"Error":""}'
@@ -224,7 +222,7 @@ def test_fact_22_the_function_creates_the_binding_with_the_pods_uid(
     ]
 
 
-def test_fact_23_a_repeated_bind_succeeds_and_binds_nothing_anew(
+def test_fact_23_repeated_bind_succeeds_without_second_binding(
     kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
 ) -> None:
     handler = load_bind("5")
@@ -244,7 +242,7 @@ def test_fact_23_a_repeated_bind_succeeds_and_binds_nothing_anew(
         pytest.param(Fault("POST", 504, "Timeout: request did not complete"), id="504"),
     ],
 )
-def test_fact_23_a_lost_response_still_ends_with_the_pod_on_its_node(
+def test_fact_23_pod_is_bound_despite_lost_response(
     kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]], fault: Fault
 ) -> None:
     kubernetes.faults.append(fault)
@@ -252,7 +250,7 @@ def test_fact_23_a_lost_response_still_ends_with_the_pod_on_its_node(
     assert kubernetes.node_of("train-0") == "n10"
 
 
-def test_fact_23_a_pod_that_was_replaced_is_left_alone(
+def test_fact_23_does_not_bind_recreated_pod(
     kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
 ) -> None:
     kubernetes.add_pod("train-0", "uid-of-another")
@@ -262,7 +260,7 @@ def test_fact_23_a_pod_that_was_replaced_is_left_alone(
     assert kubernetes.node_of("train-0") == ""
 
 
-def test_fact_23_an_api_server_that_does_not_answer_ends_a_second_before_http_timeout(
+def test_fact_23_silent_api_server_ends_bind_a_second_before_http_timeout(
     kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]]
 ) -> None:
     released = Event()
@@ -295,7 +293,7 @@ ML = {"namespaces": ["ml", "web"]}
             [pod_on("n20")],
             BindOutcome.NOT_COVERED,
             REASON_SCHEDULER,
-            id="where another scheduler's pod is, is not told",
+            id="does not reveal the node of another scheduler's pod",
         ),
         pytest.param(
             OURS,

@@ -29,9 +29,7 @@ def feed(dynamodb: DynamoDBClient) -> Iterator[Feed]:
         pytest.param((*RESOURCES, *SPREADING), HEAD_BYTES_SPREADING, id="and what PodTopologySpread scores"),
     ],
 )
-def test_the_head_is_as_large_as_the_model_says_and_below_two_kilobytes(
-    feed: Feed, resources: tuple[str, ...], modelled: int
-) -> None:
+def test_head_has_modelled_size_below_two_kilobytes(feed: Feed, resources: tuple[str, ...], modelled: int) -> None:
     feed.resources = resources
     DynamoDBConfigurationStore(feed.client, TABLE).apply('{"profile": "full"}')
     feed.flush(*sample(13))
@@ -41,7 +39,7 @@ def test_the_head_is_as_large_as_the_model_says_and_below_two_kilobytes(
 
 
 @pytest.mark.parametrize("changes", [1, 13, 50, 250])
-def test_a_flush_writes_what_the_model_says(feed: Feed, changes: int) -> None:
+def test_flush_writes_modelled_bytes(feed: Feed, changes: int) -> None:
     feed.flush()
     meter = Meter(feed.client)
     feed.flush(*sample(changes))
@@ -50,7 +48,7 @@ def test_a_flush_writes_what_the_model_says(feed: Feed, changes: int) -> None:
 
 
 @pytest.mark.parametrize("changes", [1, 13, 50, 250])
-def test_a_flush_costs_at_most_two_units_more_than_its_bytes(feed: Feed, changes: int) -> None:
+def test_flush_costs_at_most_two_units_more_than_its_bytes(feed: Feed, changes: int) -> None:
     feed.flush()
     meter = Meter(feed.client)
     feed.flush(*sample(changes))
@@ -61,7 +59,7 @@ def test_a_flush_costs_at_most_two_units_more_than_its_bytes(feed: Feed, changes
     assert written <= 2 + write_units(head.pointer.log_bytes) + 1
 
 
-def test_a_warm_call_costs_one_read_unit(feed: Feed) -> None:
+def test_warm_call_costs_one_read_unit(feed: Feed) -> None:
     feed.flush(*sample(13))
     feed.catch_up()
     meter = Meter(feed.client)
@@ -70,9 +68,7 @@ def test_a_warm_call_costs_one_read_unit(feed: Feed) -> None:
 
 
 @pytest.mark.parametrize("changes", [1, 50, 250])
-def test_a_warm_call_after_changes_costs_one_unit_for_the_head_and_one_for_four_kilobytes(
-    feed: Feed, changes: int
-) -> None:
+def test_warm_call_after_changes_costs_one_unit_for_head_and_one_per_four_kilobytes(feed: Feed, changes: int) -> None:
     feed.flush(*sample(10))
     feed.catch_up()
     before = feed.table.head()
@@ -90,7 +86,7 @@ def test_a_warm_call_after_changes_costs_one_unit_for_the_head_and_one_for_four_
     assert meter.reads[LOG] <= read_units(packed + LOG_ITEM_KEYS)
 
 
-def test_twice_the_changes_do_not_cost_twice_as_much() -> None:
+def test_cost_grows_less_than_changes() -> None:
     """They share items, and what the pods of a controller have in common is packed once."""
     one, two = units(Load(5_000, 25, 12)), units(Load(5_000, 50, 24))
     assert one.log_writes < two.log_writes < 2 * one.log_writes

@@ -82,11 +82,13 @@ def both(resource: str) -> list[Finding]:
         ),
     ],
 )
-def test_judge(exceptions: list[PolicyException], findings: list[Finding], expected: list[str]) -> None:
+def test_compares_findings_with_exceptions(
+    exceptions: list[PolicyException], findings: list[Finding], expected: list[str]
+) -> None:
     assert list(unexpected(scan(*exceptions), findings)) == expected
 
 
 @pytest.mark.parametrize("reason", ["", "n/a", "accepted"])
-def test_an_exception_has_a_reason(reason: str) -> None:
+def test_requires_reason_for_exception(reason: str) -> None:
     with pytest.raises(ValidationError, match="reason"):
         PolicyException(check=KEY, resources=("Table",), reason=reason)

@@ -40,7 +40,7 @@ SKIPPED = {"name": "unheard-of", "skip_reason": "not found"}
         ),
     ],
 )
-def test_judge(packages: list[dict[str, Any]], expected: Audit) -> None:
+def test_judges_packages_by_vulnerabilities(packages: list[dict[str, Any]], expected: Audit) -> None:
     assert judge({"dependencies": packages}) == expected
 
 
@@ -53,6 +53,6 @@ def test_judge(packages: list[dict[str, Any]], expected: Audit) -> None:
         pytest.param(Outcome.NOT_AUDITED, 0, 1, id="an unreachable service fails unless offline is allowed"),
     ],
 )
-def test_exit_status(outcome: Outcome, offline_ok: int, status: int) -> None:
+def test_exit_status_depends_on_outcome(outcome: Outcome, offline_ok: int, status: int) -> None:
     audit = Audit(outcome)
     assert (audit.exit_status(offline_ok=True), audit.exit_status(offline_ok=False)) == (offline_ok, status)

@@ -23,7 +23,7 @@ def test_every_step_is_a_documented_target() -> None:
     assert {step.target for step in STEPS} <= targets
 
 
-def test_nightly_does_all_that_a_change_does_at_least_as_large() -> None:
+def test_nightly_contains_every_step_of_a_change_at_least_as_large() -> None:
     larger = {"simulation": "soak", "e2e-core": "e2e", "sam-local-core": "sam-local"}
     nightly = {step.target for step in STEPS if step.nightly is not None}
     assert {larger.get(step.target, step.target) for step in STEPS if step.change is not None} <= nightly
@@ -36,7 +36,7 @@ def test_nightly_does_all_that_a_change_does_at_least_as_large() -> None:
         (Lane.NIGHTLY, [("good", Result.PASSED), ("bad", Result.FAILED), ("good", Result.PASSED)]),
     ],
 )
-def test_a_change_stops_at_the_first_failure_and_nightly_goes_on(
+def test_change_lane_stops_at_first_failure_and_nightly_continues(
     tmp_path: Path, lane: Lane, wanted: list[tuple[str, Result]]
 ) -> None:
     ended = run(lane, (GOOD, BAD, GOOD), tmp_path, Interrupts(), make=MAKE)
@@ -54,7 +54,7 @@ def test_each_lane_has_only_its_own_variables(tmp_path: Path) -> None:
     ]
 
 
-def test_nightly_shows_the_end_of_what_failed_and_keeps_all_of_it(
+def test_nightly_prints_end_of_failed_output_and_keeps_all_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(Lane.NIGHTLY, (GOOD, BAD), tmp_path, Interrupts(), make=MAKE)
@@ -78,11 +78,11 @@ def test_nightly_shows_the_end_of_what_failed_and_keeps_all_of_it(
         pytest.param(Step("demo"), "", "", id="no output"),
     ],
 )
-def test_the_figure_of_a_step(step: Step, output: str, wanted: str) -> None:
+def test_reads_figure_of_step(step: Step, output: str, wanted: str) -> None:
     assert figure(step, output) == wanted
 
 
-def test_the_table_has_a_line_for_each_step_and_a_sum() -> None:
+def test_table_has_line_for_each_step_and_sum() -> None:
     ended = [Ended("lint", Result.PASSED, 20.4, "800 files"), Ended("parity N=1", Result.FAILED, 3.0, "")]
     assert table(ended).splitlines() == [
         "lint        passed           20 s  800 files",
@@ -92,7 +92,7 @@ def test_the_table_has_a_line_for_each_step_and_a_sum() -> None:
     ]
 
 
-def test_an_interrupt_that_comes_between_two_steps_ends_the_next_one(tmp_path: Path) -> None:
+def test_interrupt_between_two_steps_ends_next_step(tmp_path: Path) -> None:
     interrupts = Interrupts()
     interrupts.handle()
     try:
@@ -105,7 +105,7 @@ def test_an_interrupt_that_comes_between_two_steps_ends_the_next_one(tmp_path: P
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_the_step_and_prints_the_table_of_what_has_run(tmp_path: Path, sent: signal.Signals) -> None:
+def test_interrupt_ends_step_and_prints_table(tmp_path: Path, sent: signal.Signals) -> None:
     started = tmp_path / "started"
     program = (
         "import sys, tools.lanes as lanes\n"

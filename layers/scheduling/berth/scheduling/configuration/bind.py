@@ -1,4 +1,4 @@
-"""`bind` of the configuration: which pods the verb bind binds, whoever calls it."""
+"""`bind` of the configuration: which pods the verb bind binds, for every caller."""
 
 from __future__ import annotations
 
