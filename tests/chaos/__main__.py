@@ -26,7 +26,7 @@ INTERRUPTED = 130
 
 
 def main() -> int:
-    """Exit status 1 where a check does not hold, 130 after Ctrl-C; each round is told as it ends."""
+    """Exit status 1 where a check does not hold, 130 after Ctrl-C; each round is printed when it ends."""
     chosen = _arguments()
     for missing, target in ((COMMAND, "make tools"), (BINARY, "make e2e")):
         if not missing.exists():
@@ -55,7 +55,7 @@ def main() -> int:
 def _interrupt(*_: object) -> None:
     """Once: a second Ctrl-C must not cut short the end of what was started.
 
-    SIGTERM comes here, too; and a shell lets its background jobs ignore Ctrl-C unless somebody asks for it.
+    SIGTERM comes here, too; and a shell lets its background jobs ignore Ctrl-C by default.
     """
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
@@ -125,7 +125,7 @@ def _play_on(
 def _line(done: Round) -> str:
     recovery = "not recovered" if done.recovery is None else f"recovered in {done.recovery:.1f} s"
     head = f"round {done.number} seed {done.seed} {done.fault}: {done.figures}; {recovery}; {done.verdict}"
-    return "\n".join([head, *(f"    {each.check}: {each.told}" for each in done.findings)])
+    return "\n".join([head, *(f"    {each.check}: {each.message}" for each in done.findings)])
 
 
 def _progress(text: str) -> None:
@@ -151,7 +151,7 @@ def _document(done: Round) -> dict[str, object]:
         "checked": list(CheckKind),
         "recoverySeconds": done.recovery,
         "verdict": done.verdict,
-        "findings": [{"check": each.check, "told": each.told} for each in done.findings],
+        "findings": [{"check": each.check, "message": each.message} for each in done.findings],
     }
 
 

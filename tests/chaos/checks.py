@@ -25,7 +25,7 @@ from tests.chaos.cluster_model import CAPACITY, NODES, PodOnAccount, held, overc
 from tests.chaos.set_up import SetUp
 from tests.e2e.doctor import Diagnosis, doctor_in_process
 
-MOST_TOLD = 3
+MOST_SHOWN = 3
 
 
 class CheckKind(StrEnum):
@@ -44,7 +44,7 @@ class Finding:
     """Why a check does not hold."""
 
     check: CheckKind
-    told: str
+    message: str
 
 
 class _Objects(View[dict[Key, Object]]):
@@ -86,19 +86,19 @@ class Checks:
             for each in self._set_up.api.get("/api/v1/pods")["items"]
             if each["metadata"]["name"] != "pulse"
         ]
-        found = [Finding(CheckKind.PLACED, told) for told in unplaced(pods)]
+        found = [Finding(CheckKind.PLACED, message) for message in unplaced(pods)]
         found += [
-            Finding(CheckKind.NOT_OVERCOMMITTED, f"{node}: {told}")
+            Finding(CheckKind.NOT_OVERCOMMITTED, f"{node}: {message}")
             for node, on in held(pods).items()
-            if (told := overcommitted(on))
+            if (message := overcommitted(on))
         ]
-        found += [Finding(CheckKind.CACHE, told) for told in self._cache()]
-        found += [Finding(CheckKind.LEDGER, told) for told in self._ledger(pods)]
+        found += [Finding(CheckKind.CACHE, message) for message in self._cache()]
+        found += [Finding(CheckKind.LEDGER, message) for message in self._ledger(pods)]
         return found
 
     def witnessed(self) -> list[Finding]:
         """What must never have happened, even for a moment, since the last call."""
-        return [Finding(CheckKind.NOT_OVERCOMMITTED, told) for told in self._set_up.witness.violations()]
+        return [Finding(CheckKind.NOT_OVERCOMMITTED, message) for message in self._set_up.witness.violations()]
 
     def doctor(self) -> Diagnosis:
         """What `berth doctor` says of the first scheduler and its Berth."""
@@ -163,15 +163,15 @@ def unplaced(pods: Sequence[PodOnAccount]) -> list[str]:
 
 def differences(what: str, truth: Mapping[str, object], found: Mapping[str, object]) -> list[str]:
     """Object by object."""
-    told = []
+    lines = []
     for key in sorted({*truth, *found}):
         if key not in found:
-            told.append(f"{what} {key} is missing")
+            lines.append(f"{what} {key} is missing")
         elif key not in truth:
-            told.append(f"{what} {key} is not in the cluster")
+            lines.append(f"{what} {key} is not in the cluster")
         elif truth[key] != found[key]:
-            told.append(f"{what} {key}: there is {found[key]}, not {truth[key]}")
-    return told
+            lines.append(f"{what} {key}: there is {found[key]}, not {truth[key]}")
+    return lines
 
 
 def expected_ledger(pods: Sequence[PodOnAccount], nodes: Iterable[str]) -> Mapping[str, object]:
@@ -216,14 +216,14 @@ def _json(found: object) -> object:
 
 def shortened(findings: Sequence[Finding]) -> list[Finding]:
     """A few of each check, and how many more there are."""
-    told: list[Finding] = []
+    shown: list[Finding] = []
     counts = Counter(each.check for each in findings)
     for check, count in counts.items():
-        some = [each for each in findings if each.check is check][:MOST_TOLD]
-        told += some
-        if count > MOST_TOLD:
-            told.append(Finding(check, f"and {count - MOST_TOLD} more"))
-    return told
+        some = [each for each in findings if each.check is check][:MOST_SHOWN]
+        shown += some
+        if count > MOST_SHOWN:
+            shown.append(Finding(check, f"and {count - MOST_SHOWN} more"))
+    return shown
 
 
 def names(diagnosis: Diagnosis, expected: frozenset[CheckName]) -> bool:

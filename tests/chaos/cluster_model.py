@@ -101,7 +101,7 @@ class PodOnAccount:
 
     @property
     def shares(self) -> Mapping[str, int]:
-        """By pool, what it holds where it is. Of a device that it does not name it holds something that is nobody's."""
+        """By pool, the amounts that it holds on its node. An unnamed device gives a key of no pool."""
         return {
             f"{MEMORY}#{self.device}" if resource == MEMORY else resource: amount
             for resource, amount in self.request.items()

@@ -125,7 +125,7 @@ def _all_killed(set_up: SetUp) -> Iterator[None]:
 
 
 def server_frozen(process: str) -> Callable[[SetUp], AbstractContextManager[None]]:
-    """A process of the control plane stands still: nobody is refused, and nobody is answered."""
+    """A process of the control plane pauses: it neither refuses nor answers."""
     return lambda set_up: standing_still(lambda what: set_up.control_plane.send(process, what))
 
 
@@ -163,7 +163,7 @@ def _watches_expire(set_up: SetUp) -> AbstractContextManager[None]:
 
 @contextmanager
 def _answers_are_lost(set_up: SetUp) -> Iterator[None]:
-    """Everything is done, and of much of it nobody hears."""
+    """Every request is carried out, and many responses are lost."""
     with (
         set_up.api_proxy.failing(RATE, (Cut.AFTER,), set_up.random),
         set_up.tables_proxy.failing(RATE, (Cut.AFTER,), set_up.random),
@@ -229,7 +229,7 @@ def _nodes_come_and_go(set_up: SetUp) -> Iterator[None]:
         _collect_pods_of(set_up, name)
     yield
     for name in chosen:
-        # Bound after the node was gone, by somebody who did not know it yet.
+        # Bound after the node was deleted, by a component that had not seen the deletion.
         _collect_pods_of(set_up, name)
         set_up.api.create("/api/v1/nodes", node(name))
 

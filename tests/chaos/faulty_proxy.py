@@ -245,4 +245,4 @@ class _Handler(BaseHTTPRequestHandler):
             super().finish()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class's name)
-        """Faults are counted, not told."""
+        """Faults are counted, not logged."""

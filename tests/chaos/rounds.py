@@ -25,8 +25,8 @@ NOTICED_SECONDS = 2.0
 POLL_SECONDS = 0.5
 DOCTOR_SECONDS = 15.0
 
-# How long calls take on a shared machine is nobody's fault here; and a killed scheduler that is started again does not
-# wait for the lease of the dead one.
+# Slow calls on a shared machine are no finding here; and a killed scheduler that is started again does not wait for the
+# lease of the dead one.
 ANYWAY = frozenset({CheckName.HTTP_TIMEOUT, CheckName.LEADER_ELECTION})
 
 
@@ -106,7 +106,7 @@ class _Recovery:
 def _recovery(checks: Checks, ended: float, seconds: float) -> _Recovery:
     last = "nothing"
     while left := checks.state():
-        last = f"{left[-1].check}: {left[-1].told}"
+        last = f"{left[-1].check}: {left[-1].message}"
         if time.monotonic() - ended > seconds:
             return _Recovery(None, left, last)
         time.sleep(POLL_SECONDS)
@@ -125,11 +125,11 @@ def _truth_of_doctor(checks: Checks, *, sound: bool) -> list[Finding]:
     """Green where all holds, and only there. What it looks at may be a moment behind."""
     until = time.monotonic() + DOCTOR_SECONDS
     while True:
-        bad = {name: told for name, told in checks.doctor().bad.items() if name not in ANYWAY}
+        bad = {name: message for name, message in checks.doctor().bad.items() if name not in ANYWAY}
         if bool(bad) is not sound or time.monotonic() > until:
             break
         time.sleep(POLL_SECONDS)
     if bool(bad) is not sound:
         return []
-    told = f"all holds, and it says: {bad}" if bad else "it says that all is sound"
-    return [Finding(CheckKind.DOCTOR, told)]
+    message = f"all holds, and it says: {bad}" if bad else "it says that all is sound"
+    return [Finding(CheckKind.DOCTOR, message)]

@@ -59,7 +59,7 @@ class Workload:
         }
         self._api.create(f"{policy}/poddisruptionbudgets", budget)
         self._api.create(f"{priority}/priorityclasses", {"metadata": {"name": "pulse"}, "value": 0})
-        self._api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", pod("pulse", {}, "nobody"))
+        self._api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", pod("pulse", {}, "absent"))
         self._pulsing = (
             f"/api/v1/nodes/{NODES[0]}",
             f"/api/v1/namespaces/{NAMESPACE}",
@@ -93,7 +93,7 @@ class Workload:
             self._create(SCHEDULERS[number % 2])
 
     def forget(self, name: str) -> None:
-        """Somebody else deletes it."""
+        """Another component deletes it."""
         with suppress(ValueError):
             self._pods.remove(name)
 

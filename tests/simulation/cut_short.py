@@ -13,7 +13,7 @@ from itertools import islice
 
 from tests.simulation.bind_crashes import cases
 
-MOST_TOLD = 10
+MOST_SHOWN = 10
 
 
 def broken(part: int, of: int, *, all_afterwards: bool) -> tuple[int, list[str]]:
@@ -40,7 +40,7 @@ def main() -> int:
         results = list(processes.map(run, range(chosen.jobs)))
     found = list(_told(results))
     count = sum(each for each, _ in results)
-    print(*found[:MOST_TOLD], sep="\n", end="\n" if found else "")
+    print(*found[:MOST_SHOWN], sep="\n", end="\n" if found else "")
     print(f"{count} binds cut short, {time.monotonic() - started:.0f} s, {len(found)} broken")
     return 1 if found else 0
 

@@ -111,7 +111,7 @@ def head_item_is_lost_at_a_high_epoch() -> None:
         harness.run(leader, EXPIRY)
         marker = harness.table.marker()
         epoch = 0 if marker is None else marker.epoch + 1
-    assert not harness.states(), "what nobody has is held"
+    assert not harness.states(), "amounts without a pod are reserved"
 
 
 def end_before_the_visit() -> None:

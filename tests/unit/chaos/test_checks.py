@@ -23,7 +23,7 @@ FULL = [
 
 
 @pytest.mark.parametrize(
-    ("pods", "told"),
+    ("pods", "messages"),
     [
         ([pod("waits", slot=1)], ["default/waits waits, and fits on node-0: it has no reason"]),
         ([*FULL, pod("waits", slot=1, message=f"0/5 nodes are available: 5 Insufficient {SLOT}.")], []),
@@ -36,12 +36,12 @@ FULL = [
         (FULL, []),
     ],
 )
-def test_names_pods_that_wait_without_a_true_reason(pods: list[PodOnAccount], told: list[str]) -> None:
-    assert unplaced(pods) == told
+def test_names_pods_that_wait_without_a_true_reason(pods: list[PodOnAccount], messages: list[str]) -> None:
+    assert unplaced(pods) == messages
 
 
 @pytest.mark.parametrize(
-    ("pods", "told"),
+    ("pods", "messages"),
     [
         ([pod("a", node="node-0", slot=8)], ""),
         ([pod("a", node="node-0", slot=5), pod("b", node="node-0", slot=4)], f"9 of 8 {SLOT}"),
@@ -53,8 +53,8 @@ def test_names_pods_that_wait_without_a_true_reason(pods: list[PodOnAccount], to
         ([pod("a", node="node-0", memory=100)], f"100 {MEMORY} of no device"),
     ],
 )
-def test_names_what_is_held_beyond_the_capacity(pods: list[PodOnAccount], told: str) -> None:
-    assert overcommitted(held(pods)["node-0"]) == told
+def test_names_what_is_held_beyond_the_capacity(pods: list[PodOnAccount], messages: str) -> None:
+    assert overcommitted(held(pods)["node-0"]) == messages
 
 
 def ledger(avail: int, *entries: Entry) -> NodeLedger:
@@ -70,7 +70,7 @@ ON_NODE = [pod("a", node="node-0", slot=2)]
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "messages"),
     [
         (ledger(6, entry("a")), []),
         (ledger(6, entry("a", EntryState.RESERVED)), [f"on node-0: default/a: there is 2 {SLOT}, reserved"]),
@@ -78,7 +78,7 @@ ON_NODE = [pod("a", node="node-0", slot=2)]
         (ledger(8), ["on node-0: default/a is missing", "there is 8 left of 8"]),
     ],
 )
-def test_names_where_the_ledger_differs_from_the_cluster(found: NodeLedger, told: list[str]) -> None:
+def test_names_where_the_ledger_differs_from_the_cluster(found: NodeLedger, messages: list[str]) -> None:
     differing = differences("on", expected_ledger(ON_NODE, ["node-0"]), recorded_ledger([found]))
-    assert len(differing) == len(told)
-    assert all(expected in line for expected, line in zip(told, differing, strict=True)), differing
+    assert len(differing) == len(messages)
+    assert all(expected in line for expected, line in zip(messages, differing, strict=True)), differing

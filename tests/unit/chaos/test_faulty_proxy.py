@@ -1,4 +1,4 @@
-"""The proxy passes on what it does not fail, and fails what it is told to."""
+"""The proxy passes on what it does not fail, and fails the planned calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which faults come in which order, and what is told of a round."""
+"""The order of the faults, and the text of a round."""
 
 from __future__ import annotations
 

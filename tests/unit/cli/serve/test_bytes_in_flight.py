@@ -10,7 +10,7 @@ MOST = 100
 
 
 class Request:
-    """A share, and whether it was told to end."""
+    """A share, and whether its end was requested."""
 
     def __init__(self, bytes_in_flight: BytesInFlight) -> None:
         self.share = Share(bytes_in_flight)
