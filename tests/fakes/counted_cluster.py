@@ -19,6 +19,7 @@ from berth.reservations.reconciler.reserved_pods import (
 )
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.managed_resources.device_annotation import annotation_of
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_object
@@ -27,6 +28,15 @@ T = TypeVar("T")
 
 SLOT = "example.com/slot"
 COUNTING = Counting((ManagedResource(name=SLOT),))
+
+REQUEST = "example.com/slots"
+BY_ANNOTATION = Counting((ManagedResource.model_validate({"name": SLOT, "requests": {"podAnnotation": REQUEST}}),))
+"""Slots that pods request by an annotation."""
+
+_SIZES = "sizes"
+BY_DEVICE = Counting((ManagedResource.model_validate({"name": SLOT, "devices": {"sizes": {"nodeLabel": _SIZES}}}),))
+"""Slots of two devices. Each has as many as the node."""
+DEVICE = annotation_of(SLOT)
 NAMESPACE = "ml"
 
 
@@ -60,18 +70,30 @@ class CountedCluster(PodBinder, ReservedPods):
         self._uids = count(1)
         self._shown_nodes: dict[str, NodeInfo] = {}
         self._shown_pods: dict[str, Pod] = {}
+        self._hidden: set[str] = set()
 
     # ------------------------------------------------------------------------------------------- what happens there
 
     def create_pod(self, name: str, units: int = 1) -> PodKey:
         """One that asks for so many slots. The same name again is another pod."""
         key = PodKey(NAMESPACE, name, f"uid-{name}-{next(self._uids)}")
-        self.pods[name] = _Pod(key, units, next(self._versions))
+        self.pods[name] = _Pod(key, units, next(self._versions), annotations={REQUEST: str(units)})
         return key
 
     def place(self, name: str, node: str) -> None:
         """Another component binds it."""
         self._change(name).node = node
+
+    def annotate(self, name: str, key: str, value: str | None) -> None:
+        """Its owner changes an annotation; None removes it."""
+        annotations = self._change(name).annotations
+        annotations.pop(key, None)
+        if value is not None:
+            annotations[key] = value
+
+    def hide(self, name: str) -> None:
+        """It becomes too large for the cache: whoever leads by now knows it, and a new leader does not."""
+        self._hidden.add(self.pods[name].key.uid)
 
     def finish(self, name: str) -> None:
         """It has ended; its object is still there."""
@@ -101,7 +123,10 @@ class CountedCluster(PodBinder, ReservedPods):
 
     def published(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
         """All of it, for a new leader."""
-        return dict(self._shown_nodes), dict(self._shown_pods)
+        pods: dict[str, Pod | None] = {
+            key: pod for key, pod in self._shown_pods.items() if pod.finished or pod.uid not in self._hidden
+        }
+        return dict(self._shown_nodes), pods
 
     # ------------------------------------------------------------------------------------------------------- the ports
 
@@ -145,7 +170,7 @@ class CountedCluster(PodBinder, ReservedPods):
 
 def _node(node: tuple[str, int]) -> tuple[str, NodeInfo]:
     name, units = node
-    found = read_node(node_with(name, allocatable={SLOT: str(units)}))
+    found = read_node(node_with(name, allocatable={SLOT: str(units)}, labels={_SIZES: f"{units}_{units}"}))
     assert isinstance(found, NodeInfo)
     return name, found
 

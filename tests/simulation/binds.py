@@ -263,7 +263,9 @@ class BindWorld:
         annotations = {"example.com/gpus": "8000,8000"}
         nodes = {name: NodeInfo(name, {}, allocatable={LICENCE: 4}, annotations=annotations) for name in NODES}
         published.update(nodes, pods)
-        reconciliation = NodeReconciliation(self.table, published, EPOCH, self.clock, lambda event: None, lambda: True)
+        reconciliation = NodeReconciliation(
+            self.table, self.pods, published, EPOCH, self.clock, lambda event: None, lambda: True
+        )
         for node in NODES:
             reconciliation.reconcile(node)
 

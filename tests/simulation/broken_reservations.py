@@ -68,7 +68,7 @@ def confirmed_without_a_look_at_what_is_published(monkeypatch: pytest.MonkeyPatc
 
 def reserved_counts_as_over_when_no_pod_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bind that is under way is taken for a pod that has ended."""
-    monkeypatch.setattr(NodeReconciliation, "_is_over", lambda self, entry: True)
+    monkeypatch.setattr(NodeReconciliation, "_is_over", lambda self, node, entry: True)
 
 
 def watchers_of_one_epoch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,6 +123,18 @@ def rebuilt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Rebuild, "_read_open_reservations", now)
 
 
+def the_annotation_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod holds what its annotations say now."""
+    monkeypatch.setattr(
+        PublishedPods, "_held", lambda self, pod, entry, capacity: self._counting.shares(pod, capacity) if pod else {}
+    )
+
+
+def absence_releases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound pod that is not published there counts as ended."""
+    monkeypatch.setattr(NodeReconciliation, "_has_ended_at_api_server", lambda self, node, entry: True)
+
+
 BROKEN: dict[str, Break] = {
     each.__name__: each
     for each in (
@@ -137,5 +149,7 @@ BROKEN: dict[str, Break] = {
         closed_before_it_is_confirmed,
         rebuilt_without_touching_anybody,
         rebuilt_at_once,
+        the_annotation_decides,
+        absence_releases,
     )
 }

@@ -16,7 +16,8 @@ from berth.reservations.reconciler.reserved_pods import (
     PodUnknown,
     ReservedPods,
 )
-from tests.fakes.counted_cluster import NAMESPACE
+from berth.scheduling.managed_resources.counting import Counting
+from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT
 from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 EXPIRY = 30.0
@@ -69,8 +70,8 @@ def another_attempt_between_touch_and_release() -> None:
     leader = harness.lead(pods=TakenOver())
     _reserved(harness)
     harness.run(leader, EXPIRY + 5)
-    [binding] = bindings
-    _arrives(harness, binding)
+    assert bindings, "nobody has looked at the old reservation"
+    _arrives(harness, bindings[0])
 
 
 def deposed_watcher_adopts_who_is_gone() -> None:
@@ -132,6 +133,53 @@ def end_before_the_visit() -> None:
     assert harness.table.open_reservations() == []
 
 
+def end_of_an_unbound_pod_before_the_visit() -> None:
+    """The pod is published as finished without a node, and gone before the watcher has come to the node."""
+    harness = _watching()
+    leader = harness.lead()
+    harness.run(leader, 1)
+    _reserved(harness)
+    harness.cluster.finish("a")
+    harness.publish(leader)
+    harness.clock.advance(3)
+    leader.work()  # it looks at what is open
+    harness.cluster.delete("a")
+    harness.publish(leader)
+    harness.run(leader, EXPIRY + 10)
+    assert not harness.states(), "what nobody has is held"
+    assert harness.table.open_reservations() == []
+
+
+def owner_changes_the_request() -> None:
+    """Its pod runs, and holds what it held."""
+    for value in (None, "1"):
+        harness = _watching(BY_ANNOTATION)
+        leader = harness.lead()
+        harness.run(leader, 1)
+        _arrives(harness, _reserved(harness))
+        harness.publish(leader)
+        harness.run(leader, 1)
+        harness.cluster.annotate("a", REQUEST, value)
+        harness.publish(leader)
+        harness.run(leader, 1)
+        harness.run(harness.lead(), EXPIRY)
+        assert harness.ledger().allocated(SLOT) == 2, "what a running pod holds can be had by another"
+
+
+def hand_over_without_the_pod() -> None:
+    """Its object is too large for the cache: a new leader does not find it there."""
+    harness = _watching()
+    leader = harness.lead()
+    harness.run(leader, 1)
+    binding = _reserved(harness)
+    _arrives(harness, binding)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    harness.cluster.hide("a")
+    harness.run(harness.lead(), EXPIRY)
+    assert binding.pod_uid in harness.ledger().entries, "what a running pod holds can be had by another"
+
+
 def late_binding_after_a_rebuild() -> None:
     """It was sent before the rebuild began, and arrives after its end."""
     harness = _watching()
@@ -147,8 +195,8 @@ def late_binding_after_a_rebuild() -> None:
     _arrives(harness, binding)
 
 
-def _watching() -> ReconcilerHarness:
-    harness = ReconcilerHarness()
+def _watching(counting: Counting = COUNTING) -> ReconcilerHarness:
+    harness = ReconcilerHarness(counting=counting)
     harness.node(8)
     harness.publish()
     harness.run(harness.lead(), 1)
@@ -181,5 +229,8 @@ SCENARIOS = (
     deposed_watcher_adopts_who_is_gone,
     head_item_is_lost_at_a_high_epoch,
     end_before_the_visit,
+    end_of_an_unbound_pod_before_the_visit,
+    owner_changes_the_request,
+    hand_over_without_the_pod,
     late_binding_after_a_rebuild,
 )

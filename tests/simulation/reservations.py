@@ -3,6 +3,9 @@
 At every call of the table or of the API server the seed decides who goes on, and whether a watcher dies there. Bindings
 may arrive long after their sender gave up. Pods end, come again under their names, and are bound by others; capacity
 changes; watchers are replaced, and the old ones go on for a while as if nothing had happened.
+
+In half of the histories pods request by an annotation, and their owners change and remove it at any time after the
+Binding. Pods become too large for the cache, so that a new watcher does not find them there.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from berth.reservations.reconciler.reserved_pods import (
 )
 from berth.scheduling.objects import NodeInfo, Pod
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
-from tests.fakes.counted_cluster import COUNTING, NAMESPACE, CountedCluster
+from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, CountedCluster
 from tests.simulation.world import EPOCH, Actor, World
 from tests.unit.reservations.reconciler.reconciler_harness import check
 
@@ -149,6 +152,7 @@ class ReservationsHistory:
 
     def __init__(self, seed: int) -> None:
         self.world = World(seed)
+        self._counting = BY_ANNOTATION if seed % 2 else COUNTING
         self.cluster = CountedCluster()
         self.table = InMemoryLedgerTable()
         self.bound = 0
@@ -210,7 +214,7 @@ class ReservationsHistory:
     def _binds(self) -> None:
         random = self.world.random
         counted = CountedResources(
-            COUNTING,
+            self._counting,
             LedgerReservations(InterruptedTable(self.table, self.between), self._new_id, self._wall, call_seconds=0.1),
         )
         while not self._ends:
@@ -235,7 +239,7 @@ class ReservationsHistory:
         reconciler = Reconciler(
             InterruptedTable(self.table, self.between),
             InterruptedPods(self.cluster, self.between),
-            COUNTING,
+            self._counting,
             self._epoch,
             HTTP_TIMEOUT,
             wall=self._wall,
@@ -294,8 +298,17 @@ class ReservationsHistory:
             self.table.put_marker(
                 Marker(MarkerState.REBUILDING, self._epoch, self._wall(), self._new_id()), self.table.marker()
             )
+        elif pod.key.uid in self._berths:
+            self._owner_acts(name, chance)
         self._check()
         self.world.after(random.uniform(0.1, 2.0), self._something_happens)
+
+    def _owner_acts(self, name: str, chance: float) -> None:
+        """The owner of a pod that Berth bound makes it too large, or changes or removes its request."""
+        if chance < 0.65:
+            self.cluster.hide(name)
+        elif chance < 0.8:
+            self.cluster.annotate(name, REQUEST, self.world.random.choice((None, "1", "100", "-")))
 
     # -------------------------------------------------------------------------------------------------- what must hold
 

@@ -10,6 +10,7 @@ from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState
 from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.reservations.reconciler.reserved_pods import ReservedPods
+from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.counted_cluster import COUNTING, SLOT, CountedCluster
@@ -21,7 +22,7 @@ NODE = "node-a"
 class ReconcilerHarness:
     """Steps in the watcher's words. One after the other may lead; each begins with what is published."""
 
-    def __init__(self, *, ready: bool = True, table: LedgerTable | None = None) -> None:
+    def __init__(self, *, ready: bool = True, table: LedgerTable | None = None, counting: Counting = COUNTING) -> None:
         self.clock = HandDrivenClock()
         self.cluster = CountedCluster()
         self.table = table or InMemoryLedgerTable()
@@ -30,6 +31,7 @@ class ReconcilerHarness:
         self.attempts = count(1)
         self._ids = count(1)
         self._epoch = 0
+        self._counting = counting
         if ready:
             self.table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
 
@@ -41,13 +43,13 @@ class ReconcilerHarness:
         reconciler = Reconciler(
             table or self.table,
             pods or self.cluster,
-            COUNTING,
+            self._counting,
             self._epoch,
             HTTP_TIMEOUT,
             wall=self.clock,
             monotonic=self.clock,
             new_id=lambda: f"id-{next(self._ids)}",
-            report=self.events.append,
+            report=self._record,
             on_capacity_released=self._count_release,
         )
         reconciler.update(*self.cluster.published(), self.clock.now)
@@ -92,6 +94,9 @@ class ReconcilerHarness:
         """What was reported since the last call."""
         found, self.events = [event.type for event in self.events], []
         return found
+
+    def _record(self, event: ReservationEvent) -> None:
+        self.events.append(event)
 
     def _count_release(self) -> None:
         self.capacity_releases += 1

@@ -139,22 +139,11 @@ def test_releases_no_entry_when_another_attempt_owns_it(harness: ReconcilerHarne
     harness.table.put_open(earlier)
     before = harness.ledger()
 
-    result = Expiry(harness.table, harness.cluster, before.epoch).release(earlier)
+    result = Expiry(harness.table, harness.cluster, before.epoch).expire(earlier)
 
     assert result == ExpiryResult(ExpiryOutcome.NO_ENTRY)
     assert harness.ledger() == before
     assert harness.table.open_reservations() == kept
-
-
-def test_releases_entry_of_its_attempt_without_reading_the_pod(harness: ReconcilerHarness) -> None:
-    entry = harness.reserve(harness.cluster.create_pod("a"))
-    reservation = OpenReservation(entry.pod, NODE, entry.attempt, entry.shares, entry.since)
-
-    result = Expiry(harness.table, _Silent(), harness.ledger().epoch).release(reservation)
-
-    assert result == ExpiryResult(ExpiryOutcome.RELEASED)
-    assert not harness.states()
-    assert harness.table.open_reservations() == []
 
 
 class _Forwarding(ReservedPods):

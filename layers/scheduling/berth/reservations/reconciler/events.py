@@ -13,7 +13,8 @@ _NO_AMOUNTS: Mapping[str, int] = MappingProxyType({})
 class ReservationEventType(StrEnum):
     """What happened. The values are stored as a metric dimension.
 
-    CONFIRMED: the reserved pod is on the node. CORRECTED: the pod holds other amounts than its entry. ADOPTED: another
+    CONFIRMED: the reserved pod is on the node. CORRECTED: its share of a device changed with the size of the device.
+    DIVERGED: annotations of a bound pod claim other amounts or devices than its entry, which stays. ADOPTED: another
     scheduler bound the pod, or the pod was there before the ledger. RELEASED: the pod has ended, or is on another node.
     EXPIRED: its bind never completed. POSTPONED: a reservation is old, but cannot be released yet; detail says why.
     CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed. OWED: the pods of a node hold more
@@ -23,6 +24,7 @@ class ReservationEventType(StrEnum):
 
     CONFIRMED = "confirmed"
     CORRECTED = "corrected"
+    DIVERGED = "diverged"
     ADOPTED = "adopted"
     RELEASED = "released"
     EXPIRED = "expired"
@@ -43,6 +45,7 @@ WARNING_EVENTS = frozenset(
     {
         ReservationEventType.EXPIRED,
         ReservationEventType.OWED,
+        ReservationEventType.DIVERGED,
         ReservationEventType.REBUILDING,
         ReservationEventType.READY,
         ReservationEventType.OUTRANKED,

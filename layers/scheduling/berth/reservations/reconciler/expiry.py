@@ -95,13 +95,6 @@ class Expiry:
             case _:
                 return self._release(reservation, entry)
 
-    def release(self, reservation: OpenReservation) -> ExpiryResult:
-        """Release without asking the API server: the pod is published on the node, and requests nothing counted."""
-        entry = self._entry(reservation)
-        if entry is None or entry.attempt != reservation.attempt:
-            return self._delete_open(reservation, ExpiryOutcome.NO_ENTRY)
-        return self._release(reservation, entry)
-
     def close(self, reservation: OpenReservation) -> None:
         """Delete the open reservation, unless its entry is still RESERVED.
 

@@ -5,6 +5,9 @@ written the item. A late write of a slow watcher does no harm where the publishe
 its node, an ended pod never returns). The capacity, and that a pod is on the node, do not stay true. So each watcher
 claims the item first, by writing its epoch, and then reads it: no earlier watcher can change it any more.
 
+A bound entry is released only on proof that its pod has ended. What is published may lack a running pod. So without a
+published end the pod is read from the API server, once in a leadership.
+
 Not guaranteed: that one call completes. After NodeResult.must_retry, call `reconcile` again.
 """
 
@@ -13,12 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger
+from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, Shares
 from berth.reservations.ledger.ledger import Ledger, LedgerOutcome, LedgerResult, new_ledger
 from berth.reservations.ledger.node_write import NodeWrite
 from berth.reservations.ledger.table import LedgerTable, NotWritten, Written
 from berth.reservations.reconciler.events import Report, ReservationEvent, ReservationEventType
-from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.reservations.reconciler.published_pods import Presence, PublishedPods
+from berth.reservations.reconciler.reserved_pods import PodFound, PodUnknown, ReservedPods
 
 
 class StaleEpoch(Exception):
@@ -36,12 +40,14 @@ class StaleEpoch(Exception):
 class NodeResult:
     """reserved: entries whose pod is not published on a node yet. needs_rebuild: the ledger has no `avail`.
 
-    must_retry: other writes came first at every try, or something changed meanwhile.
+    must_retry: other writes came first at every try, or something changed meanwhile. unanswered: why the API server
+    could not say whether a pod has ended; its entry stays, and the node has to be reconciled again.
     """
 
     reserved: tuple[Entry, ...] = ()
     needs_rebuild: bool = False
     must_retry: bool = False
+    unanswered: str = ""
 
 
 class NodeReconciliation:
@@ -50,6 +56,7 @@ class NodeReconciliation:
     def __init__(
         self,
         table: LedgerTable,
+        pods: ReservedPods,
         published: PublishedPods,
         epoch: int,
         wall: Callable[[], float],
@@ -62,15 +69,20 @@ class NodeReconciliation:
         """
         self._table = table
         self._ledger = Ledger(table)
+        self._pods = pods
         self._published = published
         self._epoch = epoch
         self._wall = wall
         self._report = report
         self._is_table_ready = is_table_ready
         self._claimed: set[str] = set()
+        self._unanswered = ""
+        self._reported: dict[str, Mapping[str, Shares]] = {}
+        """By node and UID, the divergences that were reported."""
 
     def reconcile(self, node: str) -> NodeResult:
         """Read the node's ledger and write the differences."""
+        self._unanswered = ""
         found = self._table.node(node) if node in self._claimed else self._claim(node)
         if found is None:
             self._claimed.discard(node)
@@ -81,16 +93,29 @@ class NodeReconciliation:
             return NodeResult(needs_rebuild=True)
         return self._update(found)
 
-    def rebuild(self, node: str) -> None:
-        """Make the ledger from the published pods, in place of one that is being rebuilt, or of none."""
-        ledger = self._published_ledger(node)
+    def rebuild(self, node: str) -> bool:
+        """Make the ledger from the published pods, in place of one that is being rebuilt, or of none.
+
+        Entries that are not lost, of pods that are on the node, are kept. False: the API server could not say whether a
+        pod is; nothing was written.
+        """
+        self._unanswered = ""
+        found = self._table.node(node)
+        for uid, entry in (found.entries if found is not None else {}).items():
+            if self._published.presence(uid, node) is Presence.UNKNOWN:
+                # A reserved pod, too: no Binding can follow any more, but one may have succeeded.
+                self._has_ended_at_api_server(node, entry)
+        if self._unanswered:
+            return False
+        ledger = self._published_ledger(node, found)
         written = self._table.finish_rebuild(ledger)
         if isinstance(written, NotWritten):
             if written.ledger is not None and written.ledger.epoch > self._epoch:
                 raise StaleEpoch(node, written.ledger.epoch)
-            return
+            return True
         self._report_node(ReservationEventType.REBUILT, node, ledger.capacity)
-        self._report_overcommitment(None, ledger)
+        self._settle(None, ledger)
+        return True
 
     def _claim(self, node: str) -> NodeLedger | None:
         written = self._table.write(node, NodeWrite(epoch=self._epoch))
@@ -103,15 +128,15 @@ class NodeReconciliation:
             return NodeResult()
         if not self._is_table_ready():
             return NodeResult(must_retry=True)
-        ledger = self._published_ledger(node)
+        ledger = self._published_ledger(node, None)
         if isinstance(self._table.create(ledger), NotWritten):
             return NodeResult(must_retry=True)
         self._report_node(ReservationEventType.CREATED, node, ledger.capacity)
-        self._report_overcommitment(None, ledger)
+        self._settle(None, ledger)
         return NodeResult()
 
-    def _published_ledger(self, node: str) -> NodeLedger:
-        entries = self._published.entries(node, None, self._wall())
+    def _published_ledger(self, node: str, known: NodeLedger | None) -> NodeLedger:
+        entries = self._published.entries(node, known, self._wall())
         return new_ledger(node, self._published.capacity(node), entries, self._epoch)
 
     def _update(self, before: NodeLedger) -> NodeResult:
@@ -119,7 +144,7 @@ class NodeReconciliation:
         wanted = self._published.entries(before.node, before, self._wall())
         ledger: NodeLedger | None = before
         for uid, entry in before.entries.items():
-            if ledger is not None and uid not in wanted and self._is_over(entry):
+            if ledger is not None and uid not in wanted and self._is_over(before.node, entry):
                 ledger = self._release(ledger, entry)
         for entry in wanted.values():
             if ledger is not None and not _is_bound_with(ledger.entries.get(entry.pod.uid), entry):
@@ -128,18 +153,42 @@ class NodeReconciliation:
             ledger = self._resize(ledger)
         if ledger is None:
             return NodeResult(must_retry=True)
-        self._report_overcommitment(before, ledger)
+        self._settle(before, ledger)
         if not ledger.capacity and not ledger.entries:
             return self._delete(ledger.node)
-        return NodeResult(tuple(each for each in ledger.entries.values() if each.state is EntryState.RESERVED))
+        reserved = tuple(each for each in ledger.entries.values() if each.state is EntryState.RESERVED)
+        return NodeResult(reserved, unanswered=self._unanswered)
 
-    def _is_over(self, entry: Entry) -> bool:
-        """The entry's pod is not published on the node.
+    def _settle(self, before: NodeLedger | None, ledger: NodeLedger) -> None:
+        """The ledger is as it must be: report what is wrong with it, and forget the pods that have ended."""
+        self._report_overcommitment(before, ledger)
+        self._report_divergences(ledger)
+        self._published.forget_ended(ledger.node, ledger.entries.keys())
 
-        A bound pod has ended then, or requests nothing counted any more. A reserved pod may not be published yet: its
-        entry is over only if the pod has ended or is on another node.
+    def _is_over(self, node: str, entry: Entry) -> bool:
+        """Whether the entry's pod has ended or is on another node; only on proof.
+
+        A reserved pod may not be published yet, or not be bound; Expiry decides then.
         """
-        return entry.state is EntryState.BOUND or self._published.is_bound_or_finished(entry.pod.uid)
+        presence = self._published.presence(entry.pod.uid, node)
+        if presence is Presence.UNKNOWN and entry.state is EntryState.BOUND:
+            return self._has_ended_at_api_server(node, entry)
+        return presence is Presence.GONE
+
+    def _has_ended_at_api_server(self, node: str, entry: Entry) -> bool:
+        if self._unanswered:
+            # One timeout is enough: the node is reconciled again.
+            return False
+        match self._pods.find(entry.pod):
+            case PodUnknown(cause=cause):
+                self._unanswered = cause
+                return False
+            case PodFound() as found if found.uid == entry.pod.uid and not found.finished:
+                if found.node == node:
+                    self._published.keep(entry.pod, node)
+                return found.node not in ("", node)
+            case _:
+                return True
 
     def _release(self, ledger: NodeLedger, entry: Entry) -> NodeLedger | None:
         result = self._ledger.release(ledger.node, entry, epoch=self._epoch, ledger=ledger)
@@ -185,6 +234,20 @@ class NodeReconciliation:
         if result.outcome is LedgerOutcome.STALE_EPOCH:
             raise stale_epoch(result)
         return result.ledger if result.done else None
+
+    def _report_divergences(self, ledger: NodeLedger) -> None:
+        """Once for each pod and claim."""
+        found = self._published.divergences(ledger)
+        reported = self._reported.pop(ledger.node, {})
+        if found:
+            self._reported[ledger.node] = found
+        for uid, claimed in found.items():
+            if reported.get(uid) != claimed:
+                entry = ledger.entries[uid]
+                text = ", ".join(f"{pool} {amount}" for pool, amount in sorted(claimed.items())) or "nothing"
+                event = ReservationEventType.DIVERGED
+                pod = f"{entry.pod.namespace}/{entry.pod.name}"
+                self._report(ReservationEvent(event, ledger.node, pod, entry.shares, f"the pod now claims {text}"))
 
     def _report_node(self, event: ReservationEventType, node: str, amounts: Mapping[str, int]) -> None:
         self._report(ReservationEvent(event, node, amounts=amounts))

@@ -1,13 +1,17 @@
-"""Which pods are on which node, as published in the node cache. The reconciler brings the ledger to this state.
+"""Which pods are on which node, as published in the node cache, and what their entries in the ledger must be.
 
-Only published state counts. A leader may have observed more than it has published, and its successor does not know
-that: it would release the entries of pods that are not on the node in what it loaded.
+A pod's annotations can be changed by its owner at any time. So they count once, when a pod without an entry is seen.
+From then on the ledger's entry decides, until the pod has ended.
+
+A pod that is not published may still run: its object may be too large for the cache. So absence proves nothing; see
+`Presence`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from enum import Enum
 from types import MappingProxyType
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKey, Shares
@@ -16,6 +20,18 @@ from berth.scheduling.objects import NodeInfo, Pod
 
 NO_CAPACITY: Mapping[str, int] = MappingProxyType({})
 _NO_PODS: Mapping[str, Pod] = MappingProxyType({})
+
+
+class Presence(Enum):
+    """What the published state proves of a pod and a node.
+
+    HERE: the pod is on the node. GONE: it was deleted, has finished, or is on another node. UNKNOWN: it is not
+    published as bound or as ended; it may run there nevertheless.
+    """
+
+    HERE = "here"
+    GONE = "gone"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +48,8 @@ class _TrackedPod:
 
 
 class PublishedPods:
-    """For one thread. It keeps the nodes with counted resources, the pods that request them, and finished pods.
+    """For one thread. It keeps the nodes with counted resources, finished pods, and the pods that request such
+    resources, did so before, or were found with an entry (`keep`).
 
     It keeps nothing of other pods.
     """
@@ -41,9 +58,11 @@ class PublishedPods:
         self._counting = counting
         self._capacity: dict[str, Mapping[str, int]] = {}
         self._pods_by_node: dict[str, dict[str, Pod]] = {}
-        """By node, then by UID."""
+        """By node, then by UID. Without the pods that only the API server showed."""
         self._by_key: dict[str, _TrackedPod] = {}
         self._by_uid: dict[str, _TrackedPod] = {}
+        self._ended: dict[str, set[str]] = {}
+        """By node, the UIDs of pods that were there and have ended, until the ledger says so too."""
 
     @property
     def nodes(self) -> Set[str]:
@@ -64,30 +83,94 @@ class PublishedPods:
         pod = self._by_uid.get(uid)
         return pod is not None and not pod.is_unbound
 
+    def presence(self, uid: str, node: str) -> Presence:
+        """Whether the pod is on the node."""
+        pod = self._by_uid.get(uid)
+        if pod is not None and not pod.is_unbound:
+            return Presence.HERE if pod.node == node else Presence.GONE
+        return Presence.GONE if uid in self._ended.get(node, ()) else Presence.UNKNOWN
+
     def entries(self, node: str, ledger: NodeLedger | None, now: float) -> Mapping[str, Entry]:
         """What the pods on the node hold, by UID. now: `since` of new entries, seconds since the epoch.
 
-        A pod without a device annotation keeps the devices of its entry in `ledger`, or gets those with the most room.
+        A pod with an entry in `ledger` keeps its amounts and devices. The others are charged by their annotations, as
+        `Counting.charged` says: first the pods whose devices have room, so that no other pod is charged for these.
         """
         pods, capacity = self._pods_by_node.get(node, _NO_PODS), self.capacity(node)
-        held: dict[str, Shares] = {}
-        without_device: list[Pod] = []
-        for uid, pod in pods.items():
-            shares = self._counting.shares(pod, capacity)
-            known = ledger.entries.get(uid) if ledger is not None else None
-            if shares is not None:
-                held[uid] = shares
-            elif known is not None:
-                held[uid] = known.shares
-            else:
-                without_device.append(pod)
-        for pod in sorted(without_device, key=lambda each: (each.start_time or 0, each.uid)):
-            held[pod.uid] = self._counting.adopted(pod, capacity, left(capacity, _total(held)))
-        return {
-            uid: Entry(PodKey(pods[uid].namespace, pods[uid].name, uid), EntryState.BOUND, "", shares, now)
-            for uid, shares in held.items()
-            if shares
+        found = {
+            uid: replace(entry, state=EntryState.BOUND, shares=self._held(pods.get(uid), entry, capacity))
+            for uid, entry in (ledger.entries if ledger is not None else {}).items()
+            if self.presence(uid, node) is Presence.HERE
         }
+        used = _total(entry.shares for entry in found.values())
+        for uid, shares in self._first_seen([pod for uid, pod in pods.items() if uid not in found], capacity, used):
+            found[uid] = Entry(PodKey(pods[uid].namespace, pods[uid].name, uid), EntryState.BOUND, "", shares, now)
+        return {uid: entry for uid, entry in found.items() if entry.shares}
+
+    def divergences(self, ledger: NodeLedger) -> Mapping[str, Shares]:
+        """The bound pods of the node whose annotations or requests claim other amounts or devices than their entries.
+
+        By UID, what they claim; empty where they claim nothing, or no device.
+        """
+        pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
+        found: dict[str, Shares] = {}
+        for uid, entry in ledger.entries.items():
+            pod = pods.get(uid)
+            if pod is None or entry.state is not EntryState.BOUND:
+                continue
+            claimed = self._counting.shares(pod, capacity)
+            if claimed is None:
+                # Of a pod that others bound, nobody ever named a device.
+                if entry.attempt and not self._counting.names_devices(pod):
+                    found[uid] = {}
+            elif dict(claimed) != dict(entry.shares):
+                found[uid] = claimed
+        return found
+
+    def keep(self, pod: PodKey, node: str) -> None:
+        """The API server shows the pod on this node: follow it until it ends.
+
+        It is not published there: its object is too large, or it requests nothing counted any more.
+        """
+        key = f"{pod.namespace}/{pod.name}"
+        known = self._by_key.get(key)
+        if known is None or (known.key.uid == pod.uid and known.is_unbound):
+            self._by_key[key] = self._by_uid[pod.uid] = _TrackedPod(pod, node, finished=False)
+
+    def forget_ended(self, node: str, uids: Set[str]) -> None:
+        """The ledger of the node has entries of these pods only: that others have ended is not needed any more."""
+        ended = self._ended.get(node, set()) & uids
+        if ended:
+            self._ended[node] = ended
+        else:
+            self._ended.pop(node, None)
+
+    def _held(self, pod: Pod | None, entry: Entry, capacity: Mapping[str, int]) -> Shares:
+        if pod is None:
+            return entry.shares
+        is_new = entry.state is EntryState.RESERVED
+        shares = self._counting.confirmed(pod, entry.shares) if is_new else entry.shares
+        return self._counting.resized(pod, shares, capacity)
+
+    def _first_seen(
+        self, pods: Sequence[Pod], capacity: Mapping[str, int], used: dict[str, int]
+    ) -> Iterator[tuple[str, Shares]]:
+        """What pods without an entry are charged, by UID. used: what is charged already; it grows."""
+        later: list[Pod] = []
+        for pod in sorted(pods, key=lambda each: (each.start_time or 0, each.uid)):
+            if self._counting.has_room_as_annotated(pod, capacity, left(capacity, used)):
+                yield pod.uid, self._charge(pod, capacity, used)
+            else:
+                later.append(pod)
+        # Those that name a device in vain come last: they are charged to the device that is fullest then.
+        for pod in sorted(later, key=self._counting.names_devices):
+            yield pod.uid, self._charge(pod, capacity, used)
+
+    def _charge(self, pod: Pod, capacity: Mapping[str, int], used: dict[str, int]) -> Shares:
+        shares = self._counting.charged(pod, capacity, left(capacity, used))
+        for pool, amount in shares.items():
+            used[pool] = used.get(pool, 0) + amount
+        return shares
 
     def update(self, nodes: Mapping[str, NodeInfo | None], pods: Mapping[str, Pod | None]) -> Set[str]:
         """Apply a publication, by key; None for a deleted object. Returns the nodes whose ledger may have to change."""
@@ -127,6 +210,10 @@ class PublishedPods:
         pod_key = PodKey(pod.namespace, pod.name, pod.uid or key)
         if pod.finished:
             return _TrackedPod(pod_key, "", finished=True)
+        before = self._by_key.get(key)
+        if before is not None and before.key == pod_key and not before.finished:
+            # It has an entry, perhaps: what its annotations request now does not matter. A pod never leaves its node.
+            return _TrackedPod(pod_key, before.node or pod.node_name, finished=False)
         if not self._counting.demands(pod):
             return None
         return _TrackedPod(pod_key, pod.node_name, finished=False)
@@ -136,16 +223,17 @@ class PublishedPods:
         del self._by_key[key], self._by_uid[uid]
         if not pod.node:
             return set()
-        on_node = self._pods_by_node[pod.node]
-        del on_node[uid]
+        self._ended.setdefault(pod.node, set()).add(uid)
+        on_node = self._pods_by_node.get(pod.node, {})
+        on_node.pop(uid, None)
         if not on_node:
-            del self._pods_by_node[pod.node]
+            self._pods_by_node.pop(pod.node, None)
         return {pod.node}
 
 
-def _total(held: Mapping[str, Shares]) -> Mapping[str, int]:
+def _total(held: Iterable[Shares]) -> dict[str, int]:
     total: dict[str, int] = {}
-    for shares in held.values():
+    for shares in held:
         for pool, amount in shares.items():
             total[pool] = total.get(pool, 0) + amount
     return total

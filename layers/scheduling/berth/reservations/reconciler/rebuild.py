@@ -8,7 +8,8 @@ A lost table has forgotten the binds that were under way. So the order of the st
 4. Invalidate the Bindings of every pod that may have been reserved for (see expiry): the pods of the open reservations
    and of the old reserved entries. If all ledgers are rebuilt, also every unbound pod that requests a counted resource:
    a lost table has no trace of its binds.
-5. Write the entries of the pods that are published on the node, with `avail`: now binds can reserve again.
+5. Write the entries of the pods that are published on the node, with `avail`: now binds can reserve again. Bound
+   entries that the item still has are kept. Only where they are lost, the pods' annotations decide.
 
 Guarantees: no Binding that was sent before the rebuild succeeds after it without an entry in the new ledger. A rebuild
 that is interrupted begins again with the next watcher; the table's marker says `rebuilding` until the end.
@@ -204,7 +205,8 @@ class Rebuild:
             rebuild.unconfirmed.pop()
         if rebuild.observed_after >= self._observed_at:
             return True  # a pod was bound here meanwhile: it has to be published first
-        self._reconciliation.rebuild(node)
+        if not self._reconciliation.rebuild(node):
+            return False
         self._rebuilt.add(node)
         del self._waiting[node]
         return True

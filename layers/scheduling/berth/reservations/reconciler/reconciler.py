@@ -79,7 +79,9 @@ class Reconciler:
         self._report = report
         self._on_capacity_released = on_capacity_released
         self._intervals = intervals or Intervals()
-        self._nodes = NodeReconciliation(table, self._published, epoch, wall, self._report_change, self._is_table_ready)
+        self._nodes = NodeReconciliation(
+            table, pods, self._published, epoch, wall, self._report_change, self._is_table_ready
+        )
         self._expiry = Expiry(table, pods, epoch)
         self._rebuild = Rebuild(
             table,
@@ -190,9 +192,12 @@ class Reconciler:
                 self._open.add_entry(node, entry)
             if result.needs_rebuild:
                 self._rebuild.add(node)
-            if result.must_retry:
+            if result.must_retry or result.unanswered:
                 # Behind the others, so that one node does not delay them.
                 self._to_sweep.append(node)
+            if result.unanswered:
+                self._sweep_at = self._monotonic() + self._intervals.retry
+                self._report(ReservationEvent(ReservationEventType.CLUSTER_UNAVAILABLE, node, detail=result.unanswered))
         self._changed_nodes.pop(node, None)
 
     def _poll(self) -> None:
@@ -214,12 +219,13 @@ class Reconciler:
     def _expire(self, reservation: OpenReservation) -> None:
         if self._rebuild.includes(reservation.node):
             return
-        if self._open.was_on_node_before(reservation, self._observed_at):
-            # The pod is published on the node by now. PublishedPods does not have it: it requests nothing counted.
-            result = self._expiry.release(reservation)
-        else:
-            result = self._expiry.expire(reservation)
+        result = self._expiry.expire(reservation)
         if result.outcome is ExpiryOutcome.ON_NODE:
+            if self._open.was_on_node_before(reservation, self._observed_at):
+                # The pod is published by now, but PublishedPods does not have it: it requests nothing counted any more.
+                # The next poll finds it, and the reservation is confirmed.
+                self._published.keep(reservation.pod, reservation.node)
+                return
             self._open.mark_on_node(reservation)
         if result.outcome.is_final:
             self._open.remove(reservation)

@@ -151,6 +151,72 @@ class Counting:
                 found[pool] = amount
         return found
 
+    def has_room_as_annotated(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> bool:
+        """Whether the pod's annotations name its devices, each of which the node has, with room for the pod."""
+        shares = self.shares(pod, capacity)
+        return shares is not None and all(
+            amount <= free.get(pool, 0) for pool, amount in shares.items() if device_of(pool) is not None
+        )
+
+    def names_devices(self, pod: Pod) -> bool:
+        """Whether the pod's annotations name a device for each of its demands that is of one."""
+        return all(
+            index_in(pod.annotations.get(annotation_of(demand.resource))) is not None
+            for demand in self._demands_of_placed(pod)
+            if self._has_devices(demand.resource)
+        )
+
+    def charged(self, pod: Pod, capacity: Mapping[str, int], free: Mapping[str, int]) -> Shares:
+        """The amounts to charge for a pod that nobody reserved for, whatever device its annotations name.
+
+        A named device that the node does not have, or without enough room, is not charged as named: the fullest device
+        is. A forged number thus blocks no device that has room. Without a named device, that with the most room is
+        charged. Nothing is charged of a resource of which the node has no device at all.
+        """
+        found: dict[str, int] = {}
+        for demand in self._demands_of_placed(pod):
+            pool = self._charged_pool(pod, demand, capacity, free)
+            if pool is not None and (amount := demand.of(capacity.get(pool, 0))):
+                found[pool] = amount
+        return found
+
+    def _charged_pool(
+        self, pod: Pod, demand: Demand, capacity: Mapping[str, int], free: Mapping[str, int]
+    ) -> str | None:
+        if not self._has_devices(demand.resource):
+            return demand.resource
+        pools = self.pools(demand.resource, capacity)
+        index = index_in(pod.annotations.get(annotation_of(demand.resource)))
+        if index is None:
+            return max(pools, key=lambda each: free.get(each, 0), default=None)
+        named = pool_of(demand.resource, index)
+        if named in pools and demand.of(capacity[named]) <= free.get(named, 0):
+            return named
+        return min(pools, key=lambda each: free.get(each, 0), default=None)
+
+    def confirmed(self, pod: Pod, reserved: Shares) -> Shares:
+        """What a pod holds of its reservation once it is bound: of each resource one device.
+
+        Two attempts may have reserved two devices, and one Binding succeeded. The annotation of that Binding says which
+        one. If it names neither, both stay reserved.
+        """
+        unused = set()
+        for resource in self._resources:
+            own = {pool for pool in reserved if (device_of(pool) or ("", 0))[0] == resource}
+            index = index_in(pod.annotations.get(annotation_of(resource))) if len(own) > 1 else None
+            if index is not None and pool_of(resource, index) in own:
+                unused |= own - {pool_of(resource, index)}
+        return {pool: amount for pool, amount in reserved.items() if pool not in unused} if unused else reserved
+
+    def resized(self, pod: Pod, held: Shares, capacity: Mapping[str, int]) -> Shares:
+        """The same devices after a change of the capacity: a percentage is of the device's present size."""
+        found = dict(held)
+        for demand in self._demands_of_placed(pod):
+            if demand.percent:
+                own = [pool for pool in held if (device_of(pool) or ("", 0))[0] == demand.resource]
+                found |= {pool: amount for pool in own if (amount := demand.of(capacity.get(pool, 0)))}
+        return found
+
     def used(self, pods: Iterable[Pod], capacity: Mapping[str, int]) -> Mapping[str, int]:
         """The amounts that the pods of a node hold together, by pool."""
         used: dict[str, int] = {}
