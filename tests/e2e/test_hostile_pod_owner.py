@@ -1,0 +1,91 @@
+"""The owner of a running pod changes the annotation of its device: what the pod holds is given to no other pod."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .cluster import Cluster
+from .control_plane import ControlPlane, RunScheduler
+from .identities import counted_resources, serve
+from .kubernetes_api import KubernetesApi
+from .scheduler_configuration import filter_prioritize_bind
+from .serve_with_ledger import ledger_in
+
+MEMORY = "example.com/gpumem"
+ANNOTATION = "berth.dev/example.com.gpumem"
+SIZES = "example.com/gpumem-sizes"
+DEVICES = {f"{MEMORY}#0": 8000, f"{MEMORY}#1": 8000}
+
+CONFIGURATION = f"""\
+apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+profile: managed-resources
+managedResources:
+  - name: {MEMORY}
+    devices:
+      sizes: {{nodeLabel: {SIZES}}}
+"""
+
+LEDGER_SECONDS = 180
+BIND_SECONDS = 60
+STABLE_SECONDS = 20
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _rights(control_plane: ControlPlane) -> Iterator[None]:
+    with counted_resources(control_plane):
+        yield
+
+
+def test_changed_device_annotation_of_running_pod_frees_no_device(
+    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    api = KubernetesApi(control_plane.credentials())
+    file = tmp_path / "ledger.json"
+    command = (sys.executable, "-m", "tests.e2e.serve_with_ledger", file)
+    with serve(control_plane, tmp_path, document=CONFIGURATION, command=command) as berth:
+        node = cluster.create_node("gpus", labels={SIZES: "8000_8000"})
+
+        def ledger() -> dict[str, Any]:
+            found: dict[str, Any] = ledger_in(file).get(node, {"capacity": {}, "avail": {}, "entries": {}})
+            return found
+
+        _wait_until("the node has a ledger", lambda: ledger()["capacity"] == DEVICES, LEDGER_SECONDS)
+        configuration = filter_prioritize_bind(berth.url_prefix)
+        run_scheduler(replace(configuration, preempt_verb=None, managed_resources=(MEMORY,)))
+        pods = {name: cluster.create_pod(name, cpu="1m", extended={MEMORY: "6000"}) for name in ("a", "b")}
+        _wait_until(
+            "the ledger has confirmed both pods",
+            lambda: [entry["state"] for entry in ledger()["entries"].values()] == ["bound", "bound"],
+            BIND_SECONDS,
+        )
+        before = ledger()
+        assert before["avail"] == {f"{MEMORY}#0": 2000, f"{MEMORY}#1": 2000}
+
+        api.patch(pods["a"].path, {"metadata": {"annotations": {ANNOTATION: "200"}}})
+        third = cluster.create_pod("third", cpu="1m", extended={MEMORY: "6000"})
+        until = time.monotonic() + STABLE_SECONDS
+        while time.monotonic() < until:
+            assert not cluster.state(third).node, "the device of a running pod was given to another pod"
+            time.sleep(0.5)
+        after = ledger()["entries"]
+        assert {pod: entry for pod, entry in after.items() if entry["state"] == "bound"} == before["entries"]
+
+        device = cluster.object(pods["b"])["metadata"]["annotations"][ANNOTATION]
+        cluster.end_containers(pods["b"])
+        assert cluster.wait_until_assigned(third) == node
+        assert cluster.object(third)["metadata"]["annotations"][ANNOTATION] == device
+
+
+def _wait_until(what: str, holds: Callable[[], bool], seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until, f"not within {seconds} s: {what}"
+        time.sleep(0.2)
