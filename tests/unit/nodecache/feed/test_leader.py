@@ -6,9 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.changes import Change, Key, Object, OmissionReason
 from berth.nodecache.feed.cluster import Bookmark, ClusterUnavailable, Deleted, Ended, Failed, Interrupted, Modified
 from berth.nodecache.feed.leader import Leader, Publication, PublishIntervals
+from berth.nodecache.feed.reduced_pod import LEFT_OUT
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.writer import Retention
 from tests.unit.lease.clocks import AT, EnvironmentClock
@@ -182,6 +183,14 @@ def test_resumes_predecessors_watches_and_writes_no_snapshot() -> None:
     leading.leader.work(STEP)
     leading.work(0.5)
     assert leading.table.calls == ["put_log", "publish"]
+
+
+def test_names_reduced_pods_of_its_predecessor() -> None:
+    store = Leading().listed("n1").store
+    key = ("pods", "ml/large")
+    reduced = {"metadata": {"name": "large", "namespace": "ml"}, LEFT_OUT: ["metadata.labels"]}
+    leading = Leading(store, objects={("nodes", "n1"): {"metadata": {"name": "n1"}}, key: reduced})
+    assert leading.leader.omissions == {key: OmissionReason.REDUCED}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import orjson
 
+from berth.nodecache.feed.reduced_pod import LEFT_OUT, reduced_pods
+
 MAX_ITEM_BYTES = 350_000
 """A DynamoDB item holds 400 KB; the rest is for its keys."""
 
@@ -42,16 +44,18 @@ class CorruptItem(Exception):
 
 
 class OmissionReason(StrEnum):
-    """Why an object cannot be stored."""
+    """Why an object cannot be stored, or not as a whole. REDUCED: a pod, published without some of its fields."""
 
     TOO_LARGE = "too large for an item"
+    REDUCED = "too large for an item, published without some of its fields"
     NOT_JSON = "not to be written as JSON"
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """`items`: in the order in which they are stored. `omissions`: objects that fit into no item. They are published
-    as deleted, because readers must not continue with an older state of them."""
+    """`items`: in the order in which they are stored. `omissions`: objects that fit into no item. Pods are published
+    without some of their fields (see reduced_pod). Others are published as deleted, because readers must not continue
+    with an older state of them."""
 
     items: Sequence[bytes]
     omissions: Mapping[Key, OmissionReason]
@@ -88,8 +92,23 @@ def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
     if data is None:
         return _gone(change, OmissionReason.NOT_JSON, omissions)
     if len(data) + len(b"[]") > MAX_RAW_BYTES:
-        return _gone(change, OmissionReason.TOO_LARGE, omissions)
+        return _reduced(change, omissions)
+    if change.object is not None and LEFT_OUT in change.object:
+        # An earlier leader reduced it.
+        omissions[change.resource, change.key] = OmissionReason.REDUCED
     return _Row(change, data)
+
+
+def _reduced(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
+    """A pod without some of its fields, or a deletion."""
+    pods = reduced_pods(change.object) if change.resource == "pods" and change.object is not None else ()
+    for pod in pods:
+        reduced = change._replace(object=pod)
+        data = orjson.dumps(tuple(reduced))
+        if len(data) + len(b"[]") <= MAX_RAW_BYTES and len(_item((data,))) <= MAX_ITEM_BYTES:
+            omissions[change.resource, change.key] = OmissionReason.REDUCED
+            return _Row(reduced, data)
+    return _gone(change, OmissionReason.TOO_LARGE, omissions)
 
 
 def _gone(change: Change, cause: OmissionReason, omissions: dict[Key, OmissionReason]) -> _Row | None:
@@ -109,14 +128,18 @@ def _dumped(change: Change) -> bytes | None:
 
 
 def _compressed(rows: list[_Row], omissions: dict[Key, OmissionReason]) -> list[bytes]:
-    item = zlib.compress(b"[" + b",".join(row.data for row in rows) + b"]", _FASTEST)
+    item = _item(row.data for row in rows)
     if len(item) <= MAX_ITEM_BYTES:
         return [item]
     if len(rows) > 1:
         middle = len(rows) // 2
         return _compressed(rows[:middle], omissions) + _compressed(rows[middle:], omissions)
-    gone = _gone(rows[0].change, OmissionReason.TOO_LARGE, omissions)
-    return [] if gone is None else _compressed([gone], omissions)
+    row = _reduced(rows[0].change, omissions)
+    return [] if row is None else _compressed([row], omissions)
+
+
+def _item(rows: Iterable[bytes]) -> bytes:
+    return zlib.compress(b"[" + b",".join(rows) + b"]", _FASTEST)
 
 
 def unpack(items: Iterable[bytes]) -> Iterable[Change]:

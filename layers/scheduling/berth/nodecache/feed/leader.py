@@ -32,6 +32,7 @@ from berth.nodecache.feed.cluster import (
 )
 from berth.nodecache.feed.head import Observation, Pointer
 from berth.nodecache.feed.observed_state import ObservedState
+from berth.nodecache.feed.reduced_pod import LEFT_OUT
 from berth.nodecache.feed.table import CacheTable
 from berth.nodecache.feed.writer import Leadership, Retention, Writer
 
@@ -97,6 +98,9 @@ class Leader:
         self._state = ObservedState(objects or {} if self._continues else {})
         self._watch = cluster.watch(positions)
         self._writer = Writer(table, leadership, pointer, epoch, clock, new_id, self._announce, retention)
+        self._writer.omissions |= {
+            key: OmissionReason.REDUCED for key, obj in self._state.objects.items() if LEFT_OUT in obj
+        }
         self._clock = clock
         self._intervals = intervals
         self._epoch = epoch
@@ -108,7 +112,7 @@ class Leader:
 
     @property
     def omissions(self) -> Mapping[Key, OmissionReason]:
-        """Objects that no item can hold. Readers see them as deleted."""
+        """Objects that no item can hold. Readers see them as deleted, and pods without some of their fields."""
         return self._writer.omissions
 
     @property

@@ -48,8 +48,8 @@ class WatcherOutcome(StrEnum):
 class RunResult:
     """The result of one run. `reason`: of the failure that ended it, or of the last one that it survived.
 
-    Objects that are not published: `oversized` and `unencodable` ones, the first ten of which `omissions` names with
-    their reason. `events_without_name`: watch events whose object has no name.
+    Objects that are not published, or not as a whole: `oversized` and `unencodable` ones, the first ten of which
+    `omissions` names with their reason. `events_without_name`: watch events whose object has no name.
     """
 
     outcome: WatcherOutcome
@@ -208,7 +208,7 @@ class Watcher:
             publications=leader.publications,
             objects=len(leader.objects),
             nodes=sum(resource == "nodes" for resource, _ in leader.objects),
-            oversized=sum(cause is OmissionReason.TOO_LARGE for cause in omissions.values()),
+            oversized=sum(cause is not OmissionReason.NOT_JSON for cause in omissions.values()),
             reason=reason or self._survived_failure or leader.interrupted,
             unencodable=sum(cause is OmissionReason.NOT_JSON for cause in omissions.values()),
             events_without_name=leader.events_without_name,

@@ -116,7 +116,7 @@ class Writer:
         """
         self.pointer = pointer
         self.omissions: dict[Key, OmissionReason] = {}
-        """Objects that no item can hold. Readers see them as deleted."""
+        """Objects that no item can hold. Readers see them as deleted, and pods without some of their fields."""
         self._table = table
         self._leadership = leadership
         self._epoch = epoch

@@ -250,10 +250,13 @@ def compact_pod(obj: Object, annotations: Container[str] = ()) -> Object:
     As text it is one object for all pods that have it in common, and is found again without being decoded. Raises
     JSONEncodeError where there are keys or values that JSON has not.
     """
-    shared = orjson.dumps(shared_fields(obj, placed=is_placed(obj)), option=orjson.OPT_SORT_KEYS)
-    return without_empty_parts(individual_fields(obj, annotations), obj) | {
-        SHARED: intern(shared.translate(_EXCHANGED).decode())
-    }
+    shared = encode_shared_fields(shared_fields(obj, placed=is_placed(obj)))
+    return without_empty_parts(individual_fields(obj, annotations), obj) | {SHARED: shared}
+
+
+def encode_shared_fields(shared: Object) -> str:
+    """The text under SHARED. Raises JSONEncodeError."""
+    return intern(orjson.dumps(shared, option=orjson.OPT_SORT_KEYS).translate(_EXCHANGED).decode())
 
 
 def decode_shared_fields(source: str) -> object:
