@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from berth.scheduling.fields.reading import (
     Object,
@@ -12,7 +13,8 @@ from berth.scheduling.fields.reading import (
     read_string,
     read_strings,
 )
-from berth.scheduling.fields.selectors import Invalid, Labels, Operator, Requirement, requirement
+from berth.scheduling.fields.requirement_index import RequirementIndex, WeightSum
+from berth.scheduling.fields.selectors import FEW, Invalid, Labels, Operator, Requirement, requirement
 
 NODE_NAME = "metadata.name"
 
@@ -51,6 +53,40 @@ class NodeSelectorTerm:
         )
 
 
+class TermIndex:
+    """Many terms, matched at once."""
+
+    __slots__ = ("_index",)
+
+    def __init__(self, terms: Sequence[NodeSelectorTerm]) -> None:
+        self._index = RequirementIndex(map(_with_name, terms))
+
+    def matching(self, labels: Labels, node_name: str) -> int:
+        """A bit for each term that matches, in their order."""
+        return self._index.matching({**labels, _NAME: node_name})
+
+
+_NAME = "name of the node"
+"""In place of a label key, which has no spaces."""
+
+
+def _with_name(term: NodeSelectorTerm) -> list[Requirement] | None:
+    """What the term requires of the node's labels, with its name as one more; None where it matches nothing."""
+    if term.invalid:
+        return None
+    found = list(term.expressions)
+    for each in term.fields:
+        if each.field == NODE_NAME:
+            found.append(Requirement(_NAME, Operator.NOT_IN if each.negated else Operator.IN, frozenset((each.value,))))
+        elif not each.matches(""):
+            return None
+    return found
+
+
+def _is_long(terms: Sequence[NodeSelectorTerm]) -> bool:
+    return len(terms) > FEW or sum(len(term.expressions) for term in terms) > FEW
+
+
 @dataclass(frozen=True, slots=True)
 class NodeSelector:
     """Terms, ORed; empty ones are left out, and without any term it matches nothing.
@@ -60,9 +96,16 @@ class NodeSelector:
 
     terms: tuple[NodeSelectorTerm, ...]
     node_names: frozenset[str] | None = None
+    _index: TermIndex | None = field(init=False, default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if _is_long(self.terms):
+            object.__setattr__(self, "_index", TermIndex(tuple(dict.fromkeys(self.terms))))
 
     def matches(self, labels: Labels, node_name: str) -> bool:
         """Whether one term does."""
+        if self._index is not None:
+            return bool(self._index.matching(labels, node_name))
         return any(term.matches(labels, node_name) for term in self.terms)
 
 
@@ -85,6 +128,15 @@ class NodeAffinity:
 NO_NODE_AFFINITY = NodeAffinity()
 
 
+def weights_of(preferred: tuple[PreferredTerm, ...]) -> Callable[[Labels, str], int]:
+    """A function of a node's labels and name: the weights of the terms that match, added up."""
+    terms = [each.term for each in preferred]
+    if not _is_long(terms):
+        return lambda labels, name: sum(each.weight for each in preferred if each.term.matches(labels, name))
+    index, weights = TermIndex(terms), WeightSum([each.weight for each in preferred])
+    return lambda labels, name: weights.of(index.matching(labels, name))
+
+
 def read_node_affinity(value: object, path: str) -> NodeAffinity:
     """A v1.NodeAffinity. Raises Malformed."""
     obj = read_object(value, path)
@@ -103,10 +155,9 @@ def _read_node_selector(value: object, path: str) -> NodeSelector:
         read_node_selector_term(item, f"{path}.nodeSelectorTerms[]")
         for item in read_object_list(read_object(value, path).get("nodeSelectorTerms"), f"{path}.nodeSelectorTerms")
     ]
-    names: frozenset[str] | None = frozenset() if terms else None
-    for term in terms:
-        # A term that names no node leaves all of them open, and terms are alternatives; an empty term does, too.
-        names = None if names is None or term is None or term.node_names is None else names | term.node_names
+    # A term that names no node leaves all of them open, and terms are alternatives; an empty term does, too.
+    named = [term.node_names for term in terms if term is not None and term.node_names is not None]
+    names = frozenset().union(*named) if terms and len(named) == len(terms) else None
     return NodeSelector(tuple(term for term in terms if term is not None), names)
 
 

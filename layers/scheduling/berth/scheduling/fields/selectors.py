@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
@@ -72,12 +72,62 @@ class Requirement:
         assert_never(self.operator)
 
 
+FEW = 16
+"""Up to so many requirements, matching one after the other is faster than any index."""
+
+
+class MergedRequirements:
+    """Many requirements, ANDed. The cost of matching them follows the labels, and not their number."""
+
+    __slots__ = ("_by_key", "_needed")
+
+    def __init__(self, requirements: Iterable[Requirement]) -> None:
+        by_key: dict[str, list[Requirement]] = {}
+        for each in requirements:
+            by_key.setdefault(each.key, []).append(each)
+        self._by_key = {key: _merged(key, found) for key, found in by_key.items()}
+        self._needed = frozenset(key for key, found in self._by_key.items() if not all(map(_allows_absence, found)))
+
+    def match(self, labels: Labels) -> bool:
+        """Whether all requirements match. Those that the label may be absent for are only asked where it is there."""
+        if not labels.keys() >= self._needed:
+            return False
+        return all(each.matches(labels) for key in self._by_key.keys() & labels.keys() for each in self._by_key[key])
+
+
+def _allows_absence(requirement: Requirement) -> bool:
+    return requirement.operator in (Operator.NOT_IN, Operator.DOES_NOT_EXIST)
+
+
+def _merged(key: str, requirements: list[Requirement]) -> list[Requirement]:
+    """The same in at most one requirement of each operator."""
+    found: dict[Operator, Requirement] = {}
+    allowed = [each.values for each in requirements if each.operator is Operator.IN]
+    denied = [each.values for each in requirements if each.operator is Operator.NOT_IN]
+    for each in requirements:
+        before = found.setdefault(each.operator, each)
+        if (each.operator is Operator.GT and each.bound > before.bound) or (
+            each.operator is Operator.LT and each.bound < before.bound
+        ):
+            found[each.operator] = each
+    if len(allowed) > 1:
+        found[Operator.IN] = Requirement(key, Operator.IN, frozenset.intersection(*allowed))
+    if len(denied) > 1:
+        found[Operator.NOT_IN] = Requirement(key, Operator.NOT_IN, frozenset().union(*denied))
+    return list(found.values())
+
+
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
     """Requirements, ANDed. Without any it matches everything, unless it is `nothing`: an absent selector."""
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
+    _merged: MergedRequirements | None = field(init=False, default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.requirements) > FEW:
+            object.__setattr__(self, "_merged", MergedRequirements(self.requirements))
 
     @property
     def everything(self) -> bool:
@@ -86,6 +136,8 @@ class LabelSelector:
 
     def matches(self, labels: Labels) -> bool:
         """Whether all requirements do."""
+        if self._merged is not None:
+            return not self.nothing and self._merged.match(labels)
         return not self.nothing and all(requirement.matches(labels) for requirement in self.requirements)
 
     def narrowed(self, requirements: tuple[Requirement, ...]) -> LabelSelector:

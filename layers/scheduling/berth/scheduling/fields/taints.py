@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from berth.scheduling.fields.reading import read_object_list, read_string
@@ -49,6 +49,28 @@ class Toleration:
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     """Whether one of them tolerates it."""
     return any(toleration.tolerates(taint) for toleration in tolerations)
+
+
+class TolerationIndex:
+    """The tolerations of a pod, found by what they tolerate: the cost does not depend on how many there are."""
+
+    __slots__ = ("_equal", "_exists")
+
+    def __init__(self, tolerations: Sequence[Toleration]) -> None:
+        self._exists = {(each.key, each.effect) for each in tolerations if each.operator == "Exists"}
+        self._equal = {(each.key, each.effect, each.value) for each in tolerations if each.operator in ("", "Equal")}
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether one of them tolerates it."""
+        for key in (taint.key, ""):
+            for effect in (taint.effect, ""):
+                if (key, effect) in self._exists or (key, effect, taint.value) in self._equal:
+                    return True
+        return False
+
+    def repelled_by(self, taints: Iterable[Taint]) -> bool:
+        """Whether one of the taints keeps the pod off."""
+        return any(taint.forbids and not self.tolerates(taint) for taint in taints)
 
 
 def read_taints(value: object) -> tuple[Taint, ...]:

@@ -22,18 +22,19 @@ _MIN_BYTES = 23 * _MEBIBYTE
 _MAX_BYTES_PER_CONTAINER = 1000 * _MEBIBYTE
 
 
-Sizes = tuple[int | None, ...]
-"""The sizes of the pod's images on a node; None for a missing image. Nodes with equal sizes have one score."""
+Sizes = frozenset[tuple[str, int]]
+"""The pod's images that are on a node, with their sizes. Nodes with equal ones have one score."""
 
 
 @dataclass(frozen=True, slots=True)
 class _State(ClusterScore):
-    """spread: the number of nodes that have an image, for each of the pod's images.
+    """times: how often the pod has each of its images. spread: how many nodes have it.
 
     sizes: the distinct sizes of nodes. by_node: the index of each node's sizes.
     """
 
     images: Images
+    times: Mapping[str, int]
     spread: Mapping[str, int]
     nodes: int
     sizes: DistinctValues[Sizes]
@@ -47,14 +48,11 @@ class _State(ClusterScore):
         return list(pick(scores, numbers))
 
     def _number(self, node: NodeInfo) -> int:
-        return self.sizes.index_of(tuple(map(node.images.get, self.images.names)))
+        images = node.images
+        return self.sizes.index_of(frozenset((name, images[name]) for name in self.times.keys() & images.keys()))
 
     def _score(self, sizes: Sizes) -> int:
-        present = sum(
-            int(float(size) * (self.spread[name] / self.nodes))
-            for name, size in zip(self.images.names, sizes, strict=True)
-            if size is not None
-        )
+        present = sum(int(float(size) * (self.spread[name] / self.nodes)) * self.times[name] for name, size in sizes)
         most = _MAX_BYTES_PER_CONTAINER * self.images.containers
         # A pod of no container, which no API server takes, would divide by less than nothing.
         clipped = min(max(present, _MIN_BYTES), max(most, _MIN_BYTES))
@@ -64,13 +62,12 @@ class _State(ClusterScore):
         spread = Counter(self.spread)
         for name in delta.reset:
             before, after = delta.before[name], snapshot.nodes.get(name)
-            for image in self.spread:
-                spread[image] += (after is not None and image in after.images) - (
-                    before is not None and image in before.images
-                )
+            for node, sign in ((before, -1), (after, 1)):
+                for image in () if node is None else self.times.keys() & node.images.keys():
+                    spread[image] += sign
         reset = [snapshot.positions[name] for name in delta.reset]
         by_node = self.by_node.carried_over(snapshot.positions.size, reset)
-        return _State(self.images, spread, len(snapshot.nodes), self.sizes, by_node)
+        return _State(self.images, self.times, spread, len(snapshot.nodes), self.sizes, by_node)
 
 
 class ImageLocality(ClusterScorePlugin):
@@ -85,8 +82,10 @@ class ImageLocality(ClusterScorePlugin):
         return pod.spec.images
 
     def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore:
-        names = dict.fromkeys(pod.spec.images.names)
-        spread = {name: sum(name in node.images for node in snapshot.nodes.values()) for name in names}
+        times = Counter(pod.spec.images.names)
+        spread: Counter[str] = Counter()
+        for node in snapshot.nodes.values():
+            spread.update(times.keys() & node.images.keys())
         return _State(
-            pod.spec.images, spread, len(snapshot.nodes), DistinctValues(), NodeValues(snapshot.positions.size)
+            pod.spec.images, times, spread, len(snapshot.nodes), DistinctValues(), NodeValues(snapshot.positions.size)
         )

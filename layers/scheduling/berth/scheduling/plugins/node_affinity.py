@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
 from berth.scheduling.fields import node_affinity as affinity
-from berth.scheduling.fields.node_affinity import NO_NODE_AFFINITY, NodeSelector, PreferredTerm
+from berth.scheduling.fields.node_affinity import NO_NODE_AFFINITY, NodeSelector, weights_of
 from berth.scheduling.fields.reading import Malformed
 from berth.scheduling.fields.selectors import Invalid, Labels
 from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
@@ -72,7 +72,7 @@ class Required:
         return self.terms is None or self.terms.matches(node.labels, node.name)
 
 
-Preferred = tuple[PreferredTerm, ...]
+Preferred = Callable[[Labels, str], int]
 
 
 class NodeAffinity(FilterPlugin[Required], ScorePlugin[Preferred]):
@@ -109,11 +109,11 @@ class NodeAffinity(FilterPlugin[Required], ScorePlugin[Preferred]):
         if isinstance(preferred, Invalid):
             return _INVALID
         terms = self._added_preferred + preferred
-        return PluginState(terms) if terms else None
+        return PluginState(weights_of(terms)) if terms else None
 
     def score(self, state: Preferred, node: NodeInfo) -> int:
         """The weights of the terms that match, added up."""
-        return sum(each.weight for each in state if each.term.matches(node.labels, node.name))
+        return state(node.labels, node.name)
 
     def normalize(self, scores: list[int]) -> list[int]:
         return default_normalize_score(scores)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from berth.scheduling.fields.containers import ALL_ADDRESSES, HostPort
 from berth.scheduling.framework.plugin import FilterPlugin, PluginState
 from berth.scheduling.framework.status import SUCCESS, Status, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.plugins.shapes import small
 
 NAME = "NodePorts"
 
@@ -17,10 +18,26 @@ REASON = "node(s) didn't have free ports for the requested pod ports"
 
 _TAKEN = unschedulable(NAME, REASON)
 
-HostPorts = tuple[HostPort, ...]
+
+class WantedPorts:
+    """The ports that the pod wants, found by the ports of a node."""
+
+    __slots__ = ("_by_number", "_of_all_addresses", "_ports")
+
+    def __init__(self, ports: Iterable[HostPort]) -> None:
+        self._ports = frozenset(ports)
+        self._by_number = {(port.protocol, port.port) for port in self._ports}
+        self._of_all_addresses = {(port.protocol, port.port) for port in self._ports if port.ip == ALL_ADDRESSES}
+
+    def conflict_with(self, used: HostPort) -> bool:
+        """All addresses conflict with any; an address conflicts with itself and with all."""
+        number = (used.protocol, used.port)
+        return (
+            number in (self._by_number if used.ip == ALL_ADDRESSES else self._of_all_addresses) or used in self._ports
+        )
 
 
-class NodePorts(FilterPlugin[HostPorts]):
+class NodePorts(FilterPlugin[WantedPorts]):
     """As in kube-scheduler. The state: the ports that the pod wants."""
 
     name = NAME
@@ -29,18 +46,11 @@ class NodePorts(FilterPlugin[HostPorts]):
         """There is nothing to choose."""
 
     def shape(self, pod: Pod) -> Hashable:
-        return pod.spec.host_ports
+        return small(pod.spec.host_ports, pod)
 
-    def pre_filter(self, pod: Pod) -> PluginState[HostPorts] | None:
-        return PluginState(pod.spec.host_ports) if pod.spec.host_ports else None
+    def pre_filter(self, pod: Pod) -> PluginState[WantedPorts] | None:
+        return PluginState(WantedPorts(pod.spec.host_ports)) if pod.spec.host_ports else None
 
-    def filter(self, state: HostPorts, node: NodeInfo) -> Status:
+    def filter(self, state: WantedPorts, node: NodeInfo) -> Status:
         used = node.usage.host_ports
-        return _TAKEN if used and any(_conflicts(port, used) for port in state) else SUCCESS
-
-
-def _conflicts(wanted: HostPort, used: frozenset[HostPort]) -> bool:
-    """All addresses conflict with any; an address conflicts with itself and with all."""
-    if wanted.ip == ALL_ADDRESSES:
-        return any(port.port == wanted.port and port.protocol == wanted.protocol for port in used)
-    return wanted in used or wanted._replace(ip=ALL_ADDRESSES) in used
+        return _TAKEN if used and any(map(state.conflict_with, used)) else SUCCESS

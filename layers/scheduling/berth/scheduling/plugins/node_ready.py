@@ -13,6 +13,7 @@ from berth.scheduling.framework.plugin import FilterPlugin, PluginState
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.plugins.shapes import tolerations_shape
 
 NAME = "NodeReady"
 
@@ -40,7 +41,7 @@ class NodeReady(FilterPlugin[frozenset[str]]):
         """There is nothing to choose."""
 
     def shape(self, pod: Pod) -> Hashable:
-        return pod.spec.tolerations
+        return tolerations_shape(pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[frozenset[str]]:
         accepted = {value for value, taint in _TAINTS.items() if tolerated(taint, pod.spec.tolerations)}

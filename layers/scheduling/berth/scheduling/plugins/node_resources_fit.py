@@ -27,6 +27,7 @@ from berth.scheduling.plugins.resource_allocation import (
     scored_resources,
     shares,
 )
+from berth.scheduling.plugins.shapes import small
 
 NAME = "NodeResourcesFit"
 
@@ -34,6 +35,11 @@ NAME = "NodeResourcesFit"
 REASON_TOO_MANY_PODS = "Too many pods"
 # Given for each resource of which less is left than the pod asks for; unresolvable if the node never had enough.
 REASON_INSUFFICIENT = "Insufficient {}"
+# Given in place of more names than an answer about thousands of nodes can hold.
+REASON_INSUFFICIENT_OTHERS = "Insufficient other resources"
+
+MAX_NAMES = 1000
+"""Characters of resource names in one reason."""
 
 
 class ScoringStrategyType(StrEnum):
@@ -109,6 +115,16 @@ class NodeResourcesFitArgs(Args):
 
 
 @dataclass(frozen=True, slots=True)
+class Shortage:
+    """What decides about a status: of the resources that the node has those that suffice and those that do not."""
+
+    enough: frozenset[str]
+    short: frozenset[str]
+    never: bool
+    too_many_pods: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RequestedAmounts:
     """The pod's requests that the filter checks, in the order of the reasons.
 
@@ -116,7 +132,13 @@ class RequestedAmounts:
     """
 
     amounts: tuple[tuple[str, int], ...]
-    statuses: dict[tuple[tuple[str, ...], bool], Status] = field(default_factory=dict, compare=False)
+    statuses: dict[Shortage, Status] = field(default_factory=dict, compare=False)
+    by_name: Mapping[str, int] = field(init=False, compare=False)
+    positive: frozenset[str] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by_name", dict(self.amounts))
+        object.__setattr__(self, "positive", frozenset(name for name, amount in self.amounts if amount > 0))
 
 
 class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredResource, ...]]):
@@ -137,7 +159,8 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
 
     def shape(self, pod: Pod) -> Hashable:
         requests = pod.spec.requests
-        return tuple(requests.asked.items()), tuple(requests.scored.items())
+        # Few pods have so many requests; the spec is their key, which takes no time to compare.
+        return small(tuple(requests.asked.items()), pod), small(tuple(requests.scored.items()), pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[RequestedAmounts]:
         return PluginState(RequestedAmounts(_in_order(pod.spec.requests.asked, self._is_ignored)))
@@ -170,14 +193,27 @@ def _in_order(amounts: Mapping[str, int], ignored: Callable[[str], bool]) -> tup
 
 def _rejected(state: RequestedAmounts, node: NodeInfo) -> Status:
     """The status with every resource that is short."""
-    short = [name for name, amount in state.amounts if amount > node.free.get(name, 0)]
-    never = any(amount > node.allocatable.get(name, 0) for name, amount in state.amounts if name in short)
-    reasons = [REASON_INSUFFICIENT.format(name) for name in short]
-    if len(node.pods) >= node.allowed_pods:
-        reasons.insert(0, REASON_TOO_MANY_PODS)
-    key = (tuple(reasons), never)
-    status = state.statuses.get(key)
-    if status is None:
-        code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if never else Code.UNSCHEDULABLE
-        status = state.statuses[key] = Status(code, key[0], NAME)
+    amounts, free, allocatable = state.by_name, node.free, node.allocatable
+    # Only what the node has, so that a pod with very many resources costs no more.
+    known = amounts.keys() & (free.keys() | allocatable.keys())
+    enough = frozenset(name for name in known if amounts[name] <= free.get(name, 0))
+    short = frozenset(known - enough)
+    never = any(amounts[name] > allocatable.get(name, 0) for name in short) or not known >= state.positive
+    key = Shortage(enough, short, never, len(node.pods) >= node.allowed_pods)
+    return state.statuses.get(key) or _remembered(state, key)
+
+
+def _remembered(state: RequestedAmounts, key: Shortage) -> Status:
+    reasons = [REASON_TOO_MANY_PODS] if key.too_many_pods else []
+    length = 0
+    for name, _ in state.amounts:
+        if name not in key.short and (name in key.enough or name not in state.positive):
+            continue
+        length += len(name)
+        if length > MAX_NAMES:
+            reasons.append(REASON_INSUFFICIENT_OTHERS)
+            break
+        reasons.append(REASON_INSUFFICIENT.format(name))
+    code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if key.never else Code.UNSCHEDULABLE
+    status = state.statuses[key] = Status(code, tuple(reasons), NAME)
     return status

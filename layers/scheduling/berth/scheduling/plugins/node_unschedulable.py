@@ -9,6 +9,7 @@ from berth.scheduling.framework.plugin import FilterPlugin, PluginState
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.plugins.shapes import tolerations_shape
 
 NAME = "NodeUnschedulable"
 
@@ -29,7 +30,7 @@ class NodeUnschedulable(FilterPlugin[None]):
         """There is nothing to choose."""
 
     def shape(self, pod: Pod) -> Hashable:
-        return pod.spec.tolerations
+        return tolerations_shape(pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[None] | None:
         return None if tolerated(_TAINT, pod.spec.tolerations) else PluginState(None)

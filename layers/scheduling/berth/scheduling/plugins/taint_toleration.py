@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.fields.taints import PREFER_NO_SCHEDULE, Toleration, tolerated
+from berth.scheduling.fields.taints import PREFER_NO_SCHEDULE, TolerationIndex
 from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
 from berth.scheduling.framework.score_scaling import default_normalize_score
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.plugins.shapes import tolerations_shape
 
 NAME = "TaintToleration"
 
@@ -18,10 +19,8 @@ REASON = "node(s) had untolerated taint(s)"
 
 _UNTOLERATED = unresolvable(NAME, REASON)
 
-Tolerations = tuple[Toleration, ...]
 
-
-class TaintToleration(FilterPlugin[Tolerations], ScorePlugin[Tolerations]):
+class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex]):
     """As in kube-scheduler. The state: the tolerations that the question is about."""
 
     name = NAME
@@ -32,28 +31,25 @@ class TaintToleration(FilterPlugin[Tolerations], ScorePlugin[Tolerations]):
         """There is nothing to choose."""
 
     def shape(self, pod: Pod) -> Hashable:
-        return pod.spec.tolerations
+        return tolerations_shape(pod)
 
-    def pre_filter(self, pod: Pod) -> PluginState[Tolerations]:
-        return PluginState(pod.spec.tolerations)
+    def pre_filter(self, pod: Pod) -> PluginState[TolerationIndex]:
+        return PluginState(TolerationIndex(pod.spec.tolerations))
 
-    def filter(self, state: Tolerations, node: NodeInfo) -> Status:
-        for taint in node.taints:
-            if taint.forbids and not tolerated(taint, state):
-                return _UNTOLERATED
-        return SUCCESS
+    def filter(self, state: TolerationIndex, node: NodeInfo) -> Status:
+        return _UNTOLERATED if node.taints and state.repelled_by(node.taints) else SUCCESS
 
-    def pre_score(self, pod: Pod) -> PluginState[Tolerations]:
+    def pre_score(self, pod: Pod) -> PluginState[TolerationIndex]:
         """Only tolerations of the effect that advises; an empty effect stands for any."""
         return PluginState(
-            tuple(each for each in pod.spec.tolerations if each.effect in ("", PREFER_NO_SCHEDULE)),
+            TolerationIndex([each for each in pod.spec.tolerations if each.effect in ("", PREFER_NO_SCHEDULE)]),
         )
 
-    def score(self, state: Tolerations, node: NodeInfo) -> int:
+    def score(self, state: TolerationIndex, node: NodeInfo) -> int:
         """How many of the taints that advise against the node are not tolerated: fewer is better."""
         if not node.taints:
             return 0
-        return sum(taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, state) for taint in node.taints)
+        return sum(taint.effect == PREFER_NO_SCHEDULE and not state.tolerates(taint) for taint in node.taints)
 
     def normalize(self, scores: list[int]) -> list[int]:
         return default_normalize_score(scores, reverse=True)

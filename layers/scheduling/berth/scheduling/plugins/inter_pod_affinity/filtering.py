@@ -63,7 +63,7 @@ class State(ClusterFilter):
 
     @property
     def skips(self) -> bool:
-        return not self.terms.affinity and not self.terms.anti_affinity and not self.existing_anti_affinity
+        return not self.terms.affinity and not self.terms.anti_affinity_keys and not self.existing_anti_affinity
 
     def filter(self, node: NodeInfo) -> Status:
         labels = node.labels
@@ -80,8 +80,8 @@ class State(ClusterFilter):
         return SUCCESS
 
     def _filter_assumed(self, labels: Labels) -> Status:
-        for term in self.terms.anti_affinity:
-            key = term.topology_key
+        keys = self.terms.anti_affinity_keys
+        for key in keys if len(keys) <= len(labels) else labels.keys() & keys.keys():
             if key in labels and _number(self.anti_affinity, self.extra_anti_affinity, key, labels[key]) > 0:
                 return _ANTI_AFFINITY
         for key in (*self.existing_anti_affinity, *(key for key, _ in self.extra_existing_anti_affinity)):
@@ -94,11 +94,11 @@ class State(ClusterFilter):
 
     def _is_affinity(self, labels: Labels) -> bool:
         present = True
-        for term in self.terms.affinity:
-            value = labels.get(term.topology_key)
+        for key in self.terms.affinity_keys:
+            value = labels.get(key)
             if value is None:
                 return False
-            present = present and _number(self.affinity, self.extra_affinity, term.topology_key, value) > 0
+            present = present and _number(self.affinity, self.extra_affinity, key, value) > 0
         # The first pod of a group: no other pod matches, and the pod matches its own terms.
         return present or (self.terms.matches_itself and self._is_first())
 
@@ -136,7 +136,7 @@ class State(ClusterFilter):
         self, terms: Terms, names: Collection[str], delta: SnapshotDelta, snapshot: Snapshot
     ) -> tuple[Pairs, Pairs, Pairs]:
         affinity, anti_affinity, existing_anti_affinity = sum_pairs(()), sum_pairs(()), sum_pairs(())
-        own = bool(terms.affinity or terms.anti_affinity)
+        own = bool(terms.affinity or terms.anti_affinity_keys)
         for name in names:
             before, after = delta.before[name], snapshot.nodes.get(name)
             # Most pods have no anti-affinity. Then both nodes share one object of these counts.
@@ -151,7 +151,7 @@ class State(ClusterFilter):
                     continue
                 for counts, pairs in (
                     (affinity, terms.affinity_pairs(node) if terms.affinity else ()),
-                    (anti_affinity, terms.anti_affinity_pairs(node) if terms.anti_affinity else ()),
+                    (anti_affinity, terms.anti_affinity_pairs(node) if terms.anti_affinity_keys else ()),
                     (existing_anti_affinity, terms.existing_anti_affinity_pairs(node) if barred else ()),
                 ):
                     for key, value, number in pairs:

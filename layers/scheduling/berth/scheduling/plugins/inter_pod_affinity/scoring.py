@@ -6,11 +6,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from berth.scheduling.fields.selectors import Labels
+from berth.scheduling.fields.selectors import FEW, Labels
 from berth.scheduling.framework.plugin import ClusterScore
 from berth.scheduling.framework.score_scaling import min_max_normalize
 from berth.scheduling.objects import NodeInfo, Pod, PodSpec
-from berth.scheduling.plugins.inter_pod_affinity.terms import NO_LABELS, affected_nodes, resolve_term
+from berth.scheduling.plugins.inter_pod_affinity.many_terms import NO_LABELS, ManyTerms
+from berth.scheduling.plugins.inter_pod_affinity.terms import affected_nodes, resolve_term
 from berth.scheduling.plugins.pod_counts import TopologyCounts
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.indexes import PodIndex
@@ -26,9 +27,14 @@ class Preferences:
         self.pod, self.hard_weight = pod, hard_weight
         self.namespaces = snapshot.namespaces
         self._namespace_labels: Labels = snapshot.namespaces.get(pod.namespace, NO_LABELS)
+        preferred = pod.spec.pod_affinity.preferred
+        self._many: ManyTerms | None = None
+        if len(preferred) > FEW:
+            weights = [each.weight for each in preferred]
+            self._many, preferred = ManyTerms([each.term for each in preferred], snapshot.namespaces, weights), ()
         self._own = [
             (each.weight, term.topology_key, term.counter())
-            for each in pod.spec.pod_affinity.preferred
+            for each in preferred
             for term in (resolve_term(each.term, snapshot.namespaces),)
         ]
         self._others: dict[PodSpec, tuple[tuple[str, int], ...]] = {}
@@ -36,20 +42,24 @@ class Preferences:
     @property
     def is_oversized(self) -> bool:
         """Whether it has classified so many labels that it should be made anew."""
+        if self._many is not None and self._many.is_oversized:
+            return True
         return any(counter.is_oversized for _, _, counter in self._own)
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
         """The nodes of a delta that may count otherwise after it."""
-        return affected_nodes([counter for _, _, counter in self._own], self._weights_of, delta)
+        return affected_nodes([counter for _, _, counter in self._own], self._weights_of, delta, self._many)
 
     def match_any_pod(self, pod_index: PodIndex) -> bool:
         """Whether a pod in the index may count. Then every matching label set is classified."""
         matched = [counter.matches_one_of(pod_index) for _, _, counter in self._own]
-        return any(matched) or any(self._weights_of(spec) for spec in pod_index.specs)
+        return self._many is not None or any(matched) or any(self._weights_of(spec) for spec in pod_index.specs)
 
     def pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
         """What the pods on the node add to the score of every node of that topology. classified: see PodCounter."""
         labels = node.labels
+        if self._many is not None:
+            yield from self._many.pairs(node)
         for weight, key, counter in self._own:
             if key in labels:
                 number = counter.count(node.usage, classified=classified)

@@ -7,18 +7,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from berth.scheduling.fields.pod_affinity import PodAffinityTerm
-from berth.scheduling.fields.selectors import Labels, LabelSelector
+from berth.scheduling.fields.selectors import FEW, NOTHING, Labels, LabelSelector
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
+from berth.scheduling.plugins.inter_pod_affinity.many_terms import NO_LABELS, ManyTerms
 from berth.scheduling.plugins.pod_counts import PodCounter, TopologyCounts, pod_counter
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 
-NO_LABELS: Labels = {}
-
 Pairs = dict[tuple[str, str], int]
 """A topology key and a value of it, to a number of pods."""
 
-NOTHING: tuple[Pairs, Pairs, Pairs] = ({}, {}, {})
+NO_PAIRS: tuple[Pairs, Pairs, Pairs] = ({}, {}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,12 @@ class IncomingPodTerm:
 def _counter_of_all(terms: tuple[IncomingPodTerm, ...]) -> PodCounter:
     if len(terms) == 1:
         return terms[0].counter()
-    anywhere = not terms or any(term.any_namespace for term in terms)
-    namespaces = None if anywhere else frozenset().union(*(term.namespaces for term in terms))
-    return PodCounter(lambda label_set: all(term.matches(label_set) for term in terms), namespaces)
+    restricted = [term.namespaces for term in terms if not term.any_namespace]
+    namespaces = frozenset.intersection(*restricted) if restricted else None
+    selectors = dict.fromkeys(term.selector for term in terms)
+    if any(selector.nothing for selector in selectors):
+        return pod_counter(namespaces, NOTHING)
+    return pod_counter(namespaces, LabelSelector(tuple(each for found in selectors for each in found.requirements)))
 
 
 def resolve_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> IncomingPodTerm:
@@ -63,13 +65,18 @@ def resolve_term(term: PodAffinityTerm, namespaces: Mapping[str, Labels]) -> Inc
 
 
 def affected_nodes(
-    counters: Collection[PodCounter], counts: Callable[[PodSpec], object], delta: SnapshotDelta
+    counters: Collection[PodCounter],
+    counts: Callable[[PodSpec], object],
+    delta: SnapshotDelta,
+    many: ManyTerms | None = None,
 ) -> Collection[str]:
     """The nodes of a delta that were reset, or on which a matching pod moved."""
     names: list[Collection[str]] = []
     for pod_moves in delta.pod_moves:
         for counter in counters:
             names += [pod_moves.by_label_set[found] for found in counter.matching(pod_moves.by_label_set)]
+        if many is not None:
+            names += [nodes for label_set, nodes in pod_moves.by_label_set.items() if many.matches(label_set)]
         names += [nodes for spec, nodes in pod_moves.by_spec.items() if counts(spec)]
     return delta.reset.union(*names)
 
@@ -88,7 +95,13 @@ class Terms:
         self.namespaces = snapshot.namespaces
         self.namespace_labels: Labels = snapshot.namespaces.get(pod.namespace, NO_LABELS)
         self.affinity = tuple(resolve_term(term, snapshot.namespaces) for term in affinity.required)
-        self.anti_affinity = tuple(resolve_term(term, snapshot.namespaces) for term in affinity.anti_required)
+        self.affinity_keys = dict.fromkeys(term.topology_key for term in self.affinity)
+        anti_required = tuple(dict.fromkeys(affinity.anti_required))
+        self.anti_affinity_keys = dict.fromkeys(term.topology_key for term in anti_required)
+        self._many = ManyTerms(anti_required, snapshot.namespaces) if len(anti_required) > FEW else None
+        self.anti_affinity: tuple[IncomingPodTerm, ...] = ()
+        if self._many is None:
+            self.anti_affinity = tuple(resolve_term(term, snapshot.namespaces) for term in anti_required)
         self.matches_itself = bool(self.affinity) and all(term.matches(pod.label_set) for term in self.affinity)
         self._affinity_counter = _counter_of_all(self.affinity)
         self._anti_affinity_counters = tuple(term.counter() for term in self.anti_affinity)
@@ -97,14 +110,17 @@ class Terms:
     @property
     def is_oversized(self) -> bool:
         """Whether it has classified so many labels that it should be made anew."""
-        return any(counter.is_oversized for counter in (self._affinity_counter, *self._anti_affinity_counters))
+        return any(
+            counter is not None and counter.is_oversized
+            for counter in (self._affinity_counter, self._many, *self._anti_affinity_counters)
+        )
 
     def affected_nodes(self, delta: SnapshotDelta) -> Collection[str]:
         """The nodes of a delta that may count otherwise after it."""
         counters = (
             (self._affinity_counter, *self._anti_affinity_counters) if self.affinity else self._anti_affinity_counters
         )
-        return affected_nodes(counters, self._keys_of, delta)
+        return affected_nodes(counters, self._keys_of, delta, self._many)
 
     def over(self, snapshot: Snapshot) -> tuple[TopologyCounts[str], TopologyCounts[str], TopologyCounts[str]]:
         """The three counts over all nodes. Nodes are looked at only where some pod in the cluster matters."""
@@ -115,7 +131,7 @@ class Terms:
             for node in nodes:
                 affinity += self.affinity_pairs(node, classified=True)
         anti_affinity: list[tuple[str, str, int]] = []
-        if any(some_anti_affinity):
+        if any(some_anti_affinity) or self._many is not None:
             for node in nodes:
                 anti_affinity += self.anti_affinity_pairs(node, classified=True)
         existing_anti_affinity: list[tuple[str, str, int]] = []
@@ -128,15 +144,17 @@ class Terms:
     def affinity_pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
         """How many pods on the node match all terms of the affinity, for each term. classified: see PodCounter."""
         number = self._affinity_counter.count(node.usage, classified=classified) if self.affinity else 0
-        return _pairs(self.affinity, node, number) if number else ()
+        return _pairs(self.affinity_keys, node, number) if number else ()
 
     def anti_affinity_pairs(self, node: NodeInfo, *, classified: bool = False) -> Iterable[tuple[str, str, int]]:
         """How many pods on the node match a term of the anti-affinity, each by itself."""
+        if self._many is not None:
+            return self._many.pairs(node)
         pairs: list[tuple[str, str, int]] = []
         for term, counter in zip(self.anti_affinity, self._anti_affinity_counters, strict=True):
             number = counter.count(node.usage, classified=classified)
             if number:
-                pairs += _pairs((term,), node, number)
+                pairs += _pairs((term.topology_key,), node, number)
         return pairs
 
     def existing_anti_affinity_pairs(self, node: NodeInfo) -> Iterable[tuple[str, str, int]]:
@@ -150,19 +168,26 @@ class Terms:
 
     def of_one(self, pod: Pod, node: NodeInfo) -> tuple[Pairs, Pairs, Pairs]:
         """What one pod adds to the three counts on that node."""
-        affinity = self.affinity if self.affinity and self._affinity_counter.matches(pod.label_set) else ()
-        anti_affinity = [
-            term
-            for term, counter in zip(self.anti_affinity, self._anti_affinity_counters, strict=True)
-            if counter.matches(pod.label_set)
-        ]
+        affinity = self.affinity_keys if self.affinity and self._affinity_counter.matches(pod.label_set) else ()
+        if self._many is not None:
+            anti_affinity = self._many.pairs_of_one(pod.label_set, node)
+        else:
+            anti_affinity = _pairs(
+                [
+                    term.topology_key
+                    for term, counter in zip(self.anti_affinity, self._anti_affinity_counters, strict=True)
+                    if counter.matches(pod.label_set)
+                ],
+                node,
+                1,
+            )
         keys = self._keys_of(pod.spec) if pod.spec.pod_affinity.anti_required else ()
         if not affinity and not anti_affinity and not keys:
-            return NOTHING  # most pods: preemption asks this of every one of a node's
+            return NO_PAIRS  # most pods: preemption asks this of every one of a node's
         existing_anti_affinity = [(key, node.labels[key], 1) for key in keys if key in node.labels]
         return (
             sum_pairs(_pairs(affinity, node, 1)),
-            sum_pairs(_pairs(anti_affinity, node, 1)),
+            sum_pairs(anti_affinity),
             sum_pairs(existing_anti_affinity),
         )
 
@@ -174,9 +199,10 @@ class Terms:
         return keys
 
 
-def _pairs(terms: Iterable[IncomingPodTerm], node: NodeInfo, number: int) -> list[tuple[str, str, int]]:
+def _pairs(keys: Collection[str], node: NodeInfo, number: int) -> list[tuple[str, str, int]]:
     labels = node.labels
-    return [(key, labels[key], number) for term in terms if (key := term.topology_key) in labels]
+    found = keys if len(keys) <= len(labels) else [key for key in labels if key in keys]
+    return [(key, labels[key], number) for key in found if key in labels]
 
 
 def sum_pairs(pairs: Iterable[tuple[str, str, int]]) -> Pairs:

@@ -72,7 +72,7 @@ class State(ClusterFilter):
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
         spread = self.spread.at(snapshot)
-        if spread.constraints != self.spread.constraints:
+        if spread.constraints != self.spread.constraints or spread.counts_nodes is not self.spread.counts_nodes:
             return State.of(spread, snapshot), None
         names = spread.affected_nodes(delta, snapshot)
         if not names:

@@ -100,7 +100,7 @@ class State(ClusterScore):
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> State:
         spread = self.spread.at(snapshot)
-        if spread.constraints != self.spread.constraints:
+        if spread.constraints != self.spread.constraints or spread.counts_nodes is not self.spread.counts_nodes:
             return State.of(spread, snapshot)
         names = spread.affected_nodes(delta, snapshot)
         by_node = self.by_node.carried_over(snapshot.positions.size, [snapshot.positions[name] for name in names])

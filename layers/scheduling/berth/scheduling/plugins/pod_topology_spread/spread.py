@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from berth.scheduling.fields.selectors import Invalid
-from berth.scheduling.fields.taints import tolerated
+from berth.scheduling.fields.taints import TolerationIndex
 from berth.scheduling.fields.topology_spread import UnsatisfiableConstraintAction
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod
 from berth.scheduling.objects.workloads import Workloads
@@ -30,6 +30,8 @@ class Spread:
         self._rules, self._workloads = rules, workloads
         self.requires_all = bool(pod.spec.topology_spread) or not rules.system_defaults
         self._required = required_of(pod)
+        self.counts_nodes = True
+        self._tolerations = TolerationIndex(pod.spec.tolerations)
         self._keys = frozenset(each.topology_key for each in constraints)
         self._counters = [pod_counter(frozenset((pod.namespace,)), each.selector) for each in constraints]
         alike = len({id(counter) for counter in self._counters}) == 1 and not constraints[0].selector.everything
@@ -45,9 +47,13 @@ class Spread:
         ]
 
     def at(self, snapshot: Snapshot) -> Spread:
-        """The spread for a later snapshot: itself, unless the pod's workloads changed or a counter is oversized."""
+        """The spread for a later snapshot: itself, unless the pod's workloads changed or a counter is oversized.
+
+        Another one, too, where it counted no node and now may.
+        """
         defaulted = not self.pod.spec.topology_spread and snapshot.workloads is not self._workloads
-        if not defaulted and not any(counter.is_oversized for counter in self._counters):
+        begins = not self.counts_nodes and self._is_possible(snapshot)
+        if not defaulted and not begins and not any(counter.is_oversized for counter in self._counters):
             return self
         again = spread_of(self.pod, self._rules, snapshot)
         if isinstance(again, Invalid):
@@ -85,9 +91,14 @@ class Spread:
         return found
 
     def classify(self, snapshot: Snapshot) -> None:
-        """Match the pods of a whole snapshot at once."""
-        for counter in self._counters:
+        """Match the pods of a whole snapshot at once. Not where no node counts: a pod may have 8,000 constraints."""
+        self.counts_nodes = self._is_possible(snapshot)
+        for counter in self._counters if self.counts_nodes else ():
             counter.matches_one_of(snapshot.pod_index)
+
+    def _is_possible(self, snapshot: Snapshot) -> bool:
+        """Whether some node has all topology keys, where it must have them."""
+        return not self.requires_all or any(map(self.covers, snapshot.nodes.values()))
 
     def count(self, index: int, node: NodeInfo, *, classified: bool = False) -> int:
         """How many pods on the node count: not those that are being deleted. A selector `{}` counts nothing."""
@@ -119,6 +130,8 @@ class Spread:
         """The nodes of a delta whose counts may change. It classifies the label sets of added pods."""
         if not self.constraints:
             return ()
+        if not self.counts_nodes:
+            return delta.reset
         for node in [snapshot.nodes[name] for name in delta.reset if name in snapshot.nodes]:
             for counter in self._counters:
                 counter.classify(node.usage.label_sets)
@@ -140,4 +153,4 @@ class Spread:
         return self._shared.count_running(before.usage) == self._shared.count_running(after.usage)
 
     def _is_repelled_by(self, node: NodeInfo) -> bool:
-        return any(taint.forbids and not tolerated(taint, self.pod.spec.tolerations) for taint in node.taints)
+        return self._tolerations.repelled_by(node.taints)

@@ -1,0 +1,242 @@
+"""Many conjunctions of requirements, matched against labels at once.
+
+A pod may have 18,000 node affinity terms. The cost of matching them follows the labels that they are matched against,
+and not their number: each conjunction is a bit, and each label of a node clears the bits that it contradicts. Bits are
+integers of Python, so that one operation is one on all conjunctions.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from berth.scheduling.fields.selectors import Labels, Operator, Requirement, read_integer
+
+_LONG = 64
+"""A list of bits that is longer is turned into an integer once. There are few such lists in a pod."""
+
+_MAX_KEY_SETS = 256
+_BLOCK = 256
+
+_Bits = Sequence[int]
+_NONE: _Bits = ()
+
+
+class RequirementIndex:
+    """Which of these conjunctions match labels. Threads may share it."""
+
+    __slots__ = ("_all", "_by_key", "_by_keys_present", "_indexes", "_needed", "_size")
+
+    def __init__(self, conjunctions: Iterable[Iterable[Requirement] | None]) -> None:
+        """None stands for a conjunction that matches nothing."""
+        by_key: dict[str, list[tuple[int, Requirement]]] = {}
+        needed: list[int] = []
+        never = []
+        for bit, conjunction in enumerate(conjunctions):
+            keys = set()
+            if conjunction is None:
+                never.append(bit)
+            for each in conjunction or ():
+                by_key.setdefault(each.key, []).append((bit, each))
+                if each.operator not in (Operator.NOT_IN, Operator.DOES_NOT_EXIST):
+                    keys.add(each.key)
+            needed.append(len(keys))
+        self._by_key, self._size = by_key, len(needed)
+        self._all = ((1 << len(needed)) - 1) & ~as_bits(never, len(needed))
+        # The number of labels that a conjunction needs, in binary: an integer of bits for each digit.
+        self._needed = [
+            as_bits([bit for bit, number in enumerate(needed) if number >> digit & 1], self._size)
+            for digit in range(max(needed, default=0).bit_length())
+        ]
+        self._indexes: dict[str, _KeyIndex] = {}
+        self._by_keys_present: dict[frozenset[str], int] = {}
+
+    def matching(self, labels: Labels) -> int:
+        """A bit for each conjunction that matches, in their order."""
+        present = frozenset(self._by_key.keys() & labels.keys())
+        found = self._by_keys_present.get(present)
+        if found is None:
+            found = self._with_needed_keys(present)
+            if len(self._by_keys_present) < _MAX_KEY_SETS:
+                self._by_keys_present[present] = found
+        for key in present:
+            if not found:
+                break
+            found &= self._of_key(key).matching(labels[key])
+        return found
+
+    def _with_needed_keys(self, present: Iterable[str]) -> int:
+        """The conjunctions that need no other keys than these."""
+        counts: list[int] = []
+        for key in present:
+            carry = self._of_key(key).needing
+            for digit, count in enumerate(counts):
+                counts[digit], carry = count ^ carry, count & carry
+            if carry:
+                counts.append(carry)
+        differing = 0
+        for digit in range(max(len(counts), len(self._needed))):
+            count = counts[digit] if digit < len(counts) else 0
+            differing |= count ^ (self._needed[digit] if digit < len(self._needed) else 0)
+        return self._all & ~differing
+
+    def _of_key(self, key: str) -> _KeyIndex:
+        found = self._indexes.get(key)
+        if found is None:
+            found = self._indexes[key] = _KeyIndex(self._by_key[key], self._size)
+        return found
+
+
+@dataclass(slots=True)
+class _Merged:
+    """What one conjunction requires of one label. allowed: None for any value."""
+
+    allowed: frozenset[str] | None = None
+    denied: set[str] = field(default_factory=set)
+    absent: bool = False
+    needed: bool = False
+    above: int | None = None
+    below: int | None = None
+
+    def add(self, each: Requirement) -> None:
+        """Require this, too."""
+        self.needed = self.needed or each.operator not in (Operator.NOT_IN, Operator.DOES_NOT_EXIST)
+        match each.operator:
+            case Operator.IN:
+                self.allowed = each.values if self.allowed is None else self.allowed & each.values
+            case Operator.NOT_IN:
+                self.denied |= each.values
+            case Operator.DOES_NOT_EXIST:
+                self.absent = True
+            case Operator.GT:
+                self.above = each.bound if self.above is None else max(self.above, each.bound)
+            case Operator.LT:
+                self.below = each.bound if self.below is None else min(self.below, each.bound)
+            case Operator.EXISTS:
+                pass
+
+    def values(self) -> Iterable[str]:
+        """The allowed values that the other requirements leave."""
+        left = (self.allowed or frozenset()) - self.denied
+        if self.above is None and self.below is None:
+            return left
+        return [value for value in left if self._is_within(value)]
+
+    def _is_within(self, value: str) -> bool:
+        number = read_integer(value)
+        return (
+            number is not None
+            and (self.above is None or number > self.above)
+            and (self.below is None or number < self.below)
+        )
+
+
+class _KeyIndex:
+    """The conjunctions that match a value of one label, as far as that label is concerned."""
+
+    __slots__ = ("_above", "_allowed", "_below", "_bounded", "_denied", "_long", "_otherwise", "_size", "needing")
+
+    def __init__(self, requirements: Iterable[tuple[int, Requirement]], size: int) -> None:
+        merged: dict[int, _Merged] = {}
+        for bit, each in requirements:
+            merged.setdefault(bit, _Merged()).add(each)
+        self._size = size
+        self._allowed: dict[str, list[int]] = {}
+        self._denied: dict[str, list[int]] = {}
+        above, below, excluded = [], [], []
+        for bit, one in merged.items():
+            if one.absent or one.allowed is not None:
+                excluded.append(bit)
+                for value in () if one.absent else one.values():
+                    self._allowed.setdefault(value, []).append(bit)
+                continue
+            for value in one.denied:
+                self._denied.setdefault(value, []).append(bit)
+            if one.above is not None:
+                above.append((one.above, bit))
+            if one.below is not None:
+                below.append((one.below, bit))
+        self._above, self._below = _Bounds(above, size), _Bounds(below, size)
+        self._bounded = as_bits([bit for _, bit in (*above, *below)], size)
+        self._otherwise = (1 << size) - 1 & ~as_bits(excluded, size)
+        self._long: dict[int, int] = {}
+        self.needing = as_bits([bit for bit, one in merged.items() if one.needed], size)
+        """The conjunctions that the label must be there for."""
+
+    def matching(self, value: str) -> int:
+        """A bit for each conjunction that this value does not contradict."""
+        found = self._otherwise & ~self._integer(self._denied.get(value, _NONE))
+        if self._bounded:
+            number = read_integer(value)
+            if number is None:
+                found &= ~self._bounded
+            else:
+                found &= ~(self._above.at_least(number) | self._below.at_most(number))
+        return found | self._integer(self._allowed.get(value, _NONE))
+
+    def _integer(self, bits: _Bits) -> int:
+        if len(bits) <= _LONG:
+            return as_bits(bits, self._size)
+        found = self._long.get(id(bits))
+        if found is None:
+            found = self._long[id(bits)] = as_bits(bits, self._size)
+        return found
+
+
+class _Bounds:
+    """Conjunctions in the order of their bounds, and for every so many of them the bits of all before."""
+
+    __slots__ = ("_bits", "_bounds", "_size", "_sums")
+
+    def __init__(self, bounds: list[tuple[int, int]], size: int) -> None:
+        bounds.sort()
+        self._bounds = [bound for bound, _ in bounds]
+        self._bits = [bit for _, bit in bounds]
+        self._size = size
+        self._sums = [0]
+        for start in range(0, len(bounds), _BLOCK):
+            self._sums.append(self._sums[-1] | as_bits(self._bits[start : start + _BLOCK], size))
+
+    def at_least(self, number: int) -> int:
+        """Those whose bound is the number or greater."""
+        return self._sums[-1] & ~self._before(bisect_left(self._bounds, number))
+
+    def at_most(self, number: int) -> int:
+        """Those whose bound is the number or smaller."""
+        return self._before(bisect_right(self._bounds, number))
+
+    def _before(self, end: int) -> int:
+        block = end // _BLOCK
+        return self._sums[block] | as_bits(self._bits[block * _BLOCK : end], self._size)
+
+
+def as_bits(bits: _Bits, size: int) -> int:
+    """The integer with these bits set."""
+    if len(bits) == 0:
+        return 0
+    if len(bits) == 1:
+        return 1 << bits[0]
+    found = bytearray((size >> 3) + 1)
+    for bit in bits:
+        found[bit >> 3] |= 1 << (bit & 7)
+    return int.from_bytes(found, "little")
+
+
+class WeightSum:
+    """The sum of the weights of some of many things, given as bits."""
+
+    __slots__ = ("_digits",)
+
+    def __init__(self, weights: Sequence[int]) -> None:
+        digits: list[tuple[int, int]] = []
+        for sign in (1, -1):
+            amounts = [max(0, sign * weight) for weight in weights]
+            for digit in range(max(amounts, default=0).bit_length()):
+                having = [bit for bit, amount in enumerate(amounts) if amount >> digit & 1]
+                digits.append((sign * (1 << digit), as_bits(having, len(weights))))
+        self._digits = digits
+
+    def of(self, bits: int) -> int:
+        """The sum."""
+        return sum(value * (bits & having).bit_count() for value, having in self._digits)
