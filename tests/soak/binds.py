@@ -81,7 +81,7 @@ class Soak:
         self._published = PublishedPods(COUNTING)
         self._published.update(known, {})
         self._reconcile = NodeReconciliation(
-            table, self._published, EPOCH, time.time, lambda event: None, lambda: True
+            table, self.pods, self._published, EPOCH, time.time, lambda event: None, lambda: True
         ).reconcile
         for node in self._nodes:
             table.create(new_ledger(node, CAPACITY, {}, EPOCH))
