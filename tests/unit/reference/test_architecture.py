@@ -24,6 +24,7 @@ ROOTS = (
     LAYER / "reservations/reconciler",
     LAYER / "runtime/http",
     PROJECT / "cli",
+    PROJECT / "tests/chaos",
 )
 
 
