@@ -38,12 +38,20 @@ def pod_object(
     metadata: dict[str, object] = {"name": name, "namespace": namespace, "uid": uid or f"uid-{name}"}
     if controller_kind:
         metadata["ownerReferences"] = [
-            {"kind": controller_kind, "name": "owner", "uid": "uid-owner", "controller": True}
+            {
+                "apiVersion": "apps/v1",
+                "kind": controller_kind,
+                "name": "owner",
+                "uid": "uid-owner",
+                "controller": True,
+            }
         ]
     spec: dict[str, object] = {
         "schedulerName": "berth",
         "containers": [{"name": "main", "resources": {"requests": dict(requests or {})}}],
     }
+    if controller_kind == "DaemonSet":
+        spec |= daemon_set_fields("node-1")
     if init_requests is not None:
         spec["initContainers"] = [{"name": "init", "resources": {"requests": dict(init_requests)}}]
     if priority is not None:
@@ -54,6 +62,21 @@ def pod_object(
     if nominated_node:
         status["nominatedNodeName"] = nominated_node
     return {"metadata": metadata, "spec": spec, "status": status}
+
+
+def daemon_set_fields(node_name: str) -> dict[str, Any]:
+    """What the DaemonSet controller sets in the spec of its pod for that node."""
+    taints = ["not-ready:NoExecute", "unreachable:NoExecute"]
+    taints += [f"{name}:NoSchedule" for name in ("disk-pressure", "memory-pressure", "pid-pressure", "unschedulable")]
+    fields = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node_name]}]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [fields]}}
+    return {
+        "affinity": {"nodeAffinity": required},
+        "tolerations": [
+            {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect}
+            for key, _, effect in (taint.partition(":") for taint in taints)
+        ],
+    }
 
 
 def pod_with(

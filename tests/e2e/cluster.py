@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tests.builders.pods import daemon_set_fields
+
 from .kubernetes_api import JsonObject, KubernetesApi
 
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -114,12 +116,16 @@ class Cluster:
         priority_class: str | None = None,
         scheduler: str = DEFAULT_SCHEDULER,
         daemon_set: str | None = None,
+        daemon_set_node: str = "",
         node: str | None = None,
         extended: Mapping[str, str] | None = None,
         labels: Mapping[str, str] | None = None,
         apart_from: Mapping[str, str] | None = None,
     ) -> Pod:
-        """Create a pod, pending or already on `node`. `apart_from`: labels of pods for anti-affinity."""
+        """Create a pod, pending or already on `node`. `apart_from`: labels of pods for anti-affinity.
+
+        daemon_set, daemon_set_node: as its controller makes the pod for that node.
+        """
         # The API server requires a limit for an extended resource; the request equals it.
         resources = {"requests": {"cpu": cpu}, "limits": dict(extended or {})}
         spec: JsonObject = {
@@ -136,6 +142,7 @@ class Cluster:
         metadata: JsonObject = {"name": name, "labels": dict(labels or {})}
         if daemon_set is not None:
             metadata["ownerReferences"] = [_controlled_by_daemon_set(daemon_set)]
+            spec |= daemon_set_fields(daemon_set_node)
         path = f"/api/v1/namespaces/{namespace}/pods"
         created = self._api.create(path, {"metadata": metadata, "spec": spec})
         return Pod(namespace, name, created["metadata"]["uid"])
@@ -238,5 +245,5 @@ def _pod_state(pod: JsonObject, *, exists: bool = True) -> PodState:
 
 
 def _controlled_by_daemon_set(name: str) -> JsonObject:
-    # The DaemonSet need not exist: an extender recognizes its pods by this reference.
+    # The DaemonSet need not exist: an extender sees the pod alone.
     return {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": name, "uid": name, "controller": True}

@@ -94,7 +94,7 @@ def test_places_exempt_pods_on_reserved_nodes(
 
     # Too large for the nodes without GPUs.
     agents = [
-        cluster.create_pod("log-agent", cpu="4", daemon_set="log-agent"),
+        cluster.create_pod("log-agent", cpu="4", daemon_set="log-agent", daemon_set_node=min(gpu_nodes)),
         cluster.create_pod("dns", cpu="4", namespace="kube-system"),
         cluster.create_pod("critical", cpu="4", namespace="kube-system", priority_class="system-cluster-critical"),
     ]

@@ -13,7 +13,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Status, unresolvable
-from berth.scheduling.objects import Pod
+from berth.scheduling.objects import Pod, daemon_set_pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.demo.cluster_dump import write_dump
 from berth_cli.demo.extender_client import ExtenderClient, Manifest
@@ -47,6 +47,10 @@ DAEMON_POD: Object = {
     },
     "spec": {
         "containers": [{"name": "log-agent"}],
+        # As the DaemonSet controller makes it: for one node, and tolerating what may happen to a node.
+        "tolerations": [
+            {"key": taint.key, "operator": "Exists", "effect": taint.effect} for taint in daemon_set_pod.TOLERATED
+        ],
         "affinity": {
             "nodeAffinity": {
                 "requiredDuringSchedulingIgnoredDuringExecution": {

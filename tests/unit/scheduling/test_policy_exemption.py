@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from typing import Any
+
 import pytest
 
-from berth.scheduling.objects import Pod
+from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.policy import Exemption
-from tests.builders.pods import pod
+from tests.builders.pods import pod, pod_object
 
 NONE = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
 
@@ -41,3 +44,45 @@ def test_uses_namespaces_of_configuration() -> None:
     exemption = Exemption(namespaces=frozenset({"infra"}))
     assert exemption.covers(pod(namespace="infra")) is True
     assert exemption.covers(pod(namespace="kube-system")) is False
+
+
+def without(change: str) -> dict[str, Any]:
+    """A pod of a DaemonSet that lacks one thing that the DaemonSet controller sets."""
+    obj: dict[str, Any] = deepcopy(pod_object(controller_kind="DaemonSet"))
+    owner, spec = obj["metadata"]["ownerReferences"][0], obj["spec"]
+    required = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    term = required["nodeSelectorTerms"][0]
+    match change:
+        case "API group":
+            owner["apiVersion"] = "example.com/v1"
+        case "version":
+            del owner["apiVersion"]
+        case "control":
+            owner["controller"] = False
+        case "affinity":
+            del spec["affinity"]
+        case "one name":
+            required["nodeSelectorTerms"].append(deepcopy(term))
+            term["matchFields"][0]["values"] = ["node-2"]
+        case "name":
+            required["nodeSelectorTerms"] = [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}]
+        case "toleration":
+            del spec["tolerations"][-1]
+        case _:
+            raise AssertionError(change)
+    return obj
+
+
+@pytest.mark.parametrize("missing", ["API group", "version", "control", "affinity", "one name", "name", "toleration"])
+def test_does_not_exempt_a_pod_that_the_daemon_set_controller_did_not_make(missing: str) -> None:
+    found = read_pod(without(missing))
+    assert isinstance(found, Pod)
+    assert Exemption().covers(found) is False
+
+
+def test_exempts_a_pod_of_a_daemon_set_that_tolerates_everything() -> None:
+    obj: dict[str, Any] = deepcopy(pod_object(controller_kind="DaemonSet"))
+    obj["spec"]["tolerations"] = [{"operator": "Exists"}]
+    found = read_pod(obj)
+    assert isinstance(found, Pod)
+    assert Exemption().covers(found) is True

@@ -17,6 +17,7 @@ from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import Code, Status
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.daemon_set_pod import is_daemon_set_pod
 from berth.scheduling.preemption.eligibility import fits_without_preempted
 from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, Proposal, review_victims
 from berth.scheduling.preemption.victims import best_candidates
@@ -30,7 +31,8 @@ SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 class Exemption(BaseModel):
     """Which pods pass every node of the request, whatever the profile says.
 
-    daemonSets: those that a DaemonSet controls. systemCritical: those of a priority of 2,000,000,000 or more.
+    daemonSets: those that the DaemonSet controller made, as far as a pod can tell (see `is_daemon_set_pod`).
+    systemCritical: those of a priority of 2,000,000,000 or more.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
@@ -44,7 +46,7 @@ class Exemption(BaseModel):
         spec = pod.spec
         return (
             pod.label_set.namespace in self.namespaces
-            or (self.daemon_sets and spec.controller is not None and spec.controller.kind == "DaemonSet")
+            or (self.daemon_sets and is_daemon_set_pod(pod))
             or (self.system_critical and (spec.priority or 0) >= SYSTEM_CRITICAL_PRIORITY)
         )
 
