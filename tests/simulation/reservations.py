@@ -295,13 +295,17 @@ class ReservationsHistory:
         elif chance < 0.56:
             self._lead()
         elif chance < 0.57:
-            self.table.put_marker(
-                Marker(MarkerState.REBUILDING, self._epoch, self._wall(), self._new_id()), self.table.marker()
-            )
+            self._operator_requests_rebuild()
         elif pod.key.uid in self._berths:
             self._owner_acts(name, chance)
         self._check()
         self.world.after(random.uniform(0.1, 2.0), self._something_happens)
+
+    def _operator_requests_rebuild(self) -> None:
+        """With the epoch that the marker has, as the command does it: a leader's own epoch would depose that leader."""
+        seen = self.table.marker()
+        epoch = 0 if seen is None else seen.epoch
+        self.table.put_marker(Marker(MarkerState.REBUILDING, epoch, self._wall(), self._new_id()), seen)
 
     def _owner_acts(self, name: str, chance: float) -> None:
         """The owner of a pod that Berth bound makes it too large, or changes or removes its request."""
