@@ -44,10 +44,12 @@ def on_resources(action: str, *resources: object) -> Grant:
     return Grant(frozenset({action}), str(resources[0] if len(resources) == 1 else list(resources)))
 
 
+READ_WHETHER_LEDGER_COUNTS = on_table(LEDGER, "GetItem", MARKER, CONFIGURATION)
 READ_CACHE_AND_OPEN_BINDS = [
     on_table(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
     on_table(CACHE, "Query", LOG),
     on_table(LEDGER, "Query", OPEN),
+    READ_WHETHER_LEDGER_COUNTS,
 ]
 WARM_UP_TARGETS = (
     "FilterFunction",
@@ -65,22 +67,23 @@ GRANTS: Mapping[str, list[Grant]] = {
     "BindFunction": [
         on_table(CACHE, "GetItem", HEAD, CONFIGURATION),
         on_table(LEDGER, "GetItem UpdateItem", NODE),
+        READ_WHETHER_LEDGER_COUNTS,
         on_table(LEDGER, "PutItem DeleteItem", OPEN),
         on_resources("secretsmanager:GetSecretValue", BINDER_SECRET),
     ],
     "WatcherFunction": [
         on_table(CACHE, "GetItem", HEAD, STANDBY, CONFIGURATION, SNAPSHOT),
         on_table(CACHE, "Query", LOG),
-        on_table(CACHE, "PutItem", LOG, SNAPSHOT),
+        on_table(CACHE, "PutItem", LOG, SNAPSHOT, CONFIGURATION),
         on_table(CACHE, "UpdateItem", HEAD, STANDBY),
-        on_table(LEDGER, "GetItem PutItem", MARKER, NODE),
+        on_table(LEDGER, "GetItem PutItem", MARKER, CONFIGURATION, NODE),
         on_table(LEDGER, "UpdateItem", NODE),
         on_table(LEDGER, "Query", OPEN),
         on_table(LEDGER, "DeleteItem", OPEN, NODE),
         on_resources("lambda:InvokeFunction", *({"Ref": f"{name}Aliaslive"} for name in WARM_UP_TARGETS)),
         on_resources("secretsmanager:GetSecretValue", WATCHER_SECRET),
     ],
-    "HealthzFunction": [on_table(CACHE, "GetItem", HEAD, CONFIGURATION)],
+    "HealthzFunction": [on_table(CACHE, "GetItem", HEAD, CONFIGURATION), READ_WHETHER_LEDGER_COUNTS],
     "AuthorizerFunction": [on_resources("secretsmanager:GetSecretValue", {"Fn::GetAtt": "PasswordSecret.Id"})],
 }
 """For a stack with kubeconfig secrets, basic authentication, and DynamoDB's own encryption key."""

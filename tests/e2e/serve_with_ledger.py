@@ -58,9 +58,10 @@ def _write(file: Path) -> None:
 class _Watched(EmbeddedDynamoDB):
     """Written from the moment when there is a table: before, boto3 would call another endpoint."""
 
-    def install(self) -> None:
-        super().install()
+    def install(self) -> bool:
+        is_new = super().install()
         Thread(target=_write, args=(FILE,), daemon=True).start()
+        return is_new
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.entry import EntryState
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.serve import local_stack
-from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB
+from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB, mark_ledger_ready
 from berth_cli.serve.functions import load_handler
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
@@ -82,7 +82,7 @@ def stack(tmp_path: Path) -> Iterator[LocalStack]:
     EmbeddedDynamoDB().install()
     # All tests of a process share the tables: items of other tests are removed and restored.
     other_items = {table: _remove_items(table) for table in (CACHE_TABLE, LEDGER_TABLE)}
-    EmbeddedDynamoDB._mark_ready()
+    mark_ledger_ready()
     try:
         stack = LocalStack(tmp_path / "cluster.yaml")
         yield stack

@@ -12,13 +12,16 @@ from berth_cli.stack_options import require_stack_or_table, table_options
 
 if TYPE_CHECKING:
     from berth.configuration.store import ConfigurationStore
+    from berth.reservations.ledger.table import LedgerTable
 
 OUTPUT = "CacheTableName"
+LEDGER_OUTPUT = "LedgerTableName"
 
 
 EPILOG = """\b
 Examples:
   berth config apply berth.yaml --stack berth-production
+  berth config apply berth.yaml --stack berth-production --stop-counting
   cat berth.yaml | berth config apply - --table berth-cache-1A2B3C
 """
 
@@ -26,16 +29,29 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
 @table_options(OUTPUT, "cache")
-def apply(file: Path, stack: str | None, table: str | None, region: str | None) -> None:
+@click.option("--ledger-table", default="", help="Name of the ledger table, with --table.")
+@click.option(
+    "--stop-counting", is_flag=True, help="The document counts nothing, although the ledger has counted resources."
+)
+def apply(
+    file: Path, stack: str | None, table: str | None, region: str | None, ledger_table: str, stop_counting: bool
+) -> None:
     """Apply the BerthConfiguration in FILE to a running stack without a deployment.
 
     `-` reads standard input. The document is validated first. The verbs use it from their next call, the watcher
-    within 15 seconds. Exit status: 0 applied, 1 invalid document or unavailable stack or table, 2 usage error.
+    within 15 seconds. A document that counts nothing needs --stop-counting once the ledger has counted.
+
+    Exit status: 0 applied, 1 invalid document or unavailable stack or table, 2 usage error.
     """
     require_stack_or_table(stack, table)
+    if ledger_table and stack is not None:
+        raise click.UsageError("--ledger-table is for --table: the stack's output names its ledger table")
     configuration = load_configuration(file, None)
     for doubt in configuration.warnings:
         click.echo(f"{display_name(file)}: warning: {doubt}", err=True)
+    counts = configuration.policy().counting.counts
+    if counts and stop_counting:
+        raise click.ClickException(f"{display_name(file)} counts resources: --stop-counting is for one without them")
     # Imported here: the AWS SDK takes longer to import than the validation takes.
     import boto3
     from botocore.exceptions import BotoCoreError
@@ -43,15 +59,34 @@ def apply(file: Path, stack: str | None, table: str | None, region: str | None) 
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
     from berth.configuration.store import hash_of
     from berth.nodecache.feed.table import TableUnavailable
+    from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
     from berth_cli.deployed_stack import StackUnavailable, describe
 
     document = configuration.model_dump_json(by_alias=True, exclude_unset=True)
     try:
-        name = table or describe(stack or "", region).output(OUTPUT)
-        store: ConfigurationStore = DynamoDBConfigurationStore(boto3.client("dynamodb", region_name=region), name)
-        store.apply(document)
+        deployed = None if stack is None else describe(stack, region)
+        name = table or ("" if deployed is None else deployed.output(OUTPUT))
+        ledger_name = ledger_table if deployed is None else deployed.outputs.get(LEDGER_OUTPUT, "")
+        client = boto3.client("dynamodb", region_name=region)
+        store: ConfigurationStore = DynamoDBConfigurationStore(client, name, ledger_name)
+        ledger = DynamoDBLedgerTable(client, ledger_name) if ledger_name else None
+        if counts:
+            store.apply(document)
+        else:
+            store.apply(document, stops_counting=stop_counting or _needs_no_stop(ledger, store))
     except (TableUnavailable, StackUnavailable) as error:
         raise click.ClickException(str(error)) from error
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
     click.echo(f"{display_name(file)} is applied to {name}: profile {configuration.profile}, hash {hash_of(document)}")
+
+
+def _needs_no_stop(ledger: LedgerTable | None, store: ConfigurationStore) -> bool:
+    """Whether counting was stopped before. Raises ClickException where the ledger still counts."""
+    if ledger is None or ledger.marker() is None:
+        return False
+    if store.counting_is_stopped():
+        return True
+    raise click.ClickException(
+        "the document counts nothing, but the ledger counts resources: add managedResources, or give --stop-counting"
+    )

@@ -35,8 +35,8 @@ class EmbeddedDynamoDB:
         self._lock = Lock()
         self._cleanup = CacheCleanup(CACHE_TABLE)
 
-    def install(self) -> None:
-        """Point boto3's default session at this store and create the tables of template.yaml."""
+    def install(self) -> bool:
+        """Point boto3's default session at this store and create the tables of template.yaml. Whether they are new."""
         stop_instance_tracking()
         # Credentials are set on the session, not in the environment: a kubeconfig may call `aws eks get-token` with
         # the user's environment. AWS_PROFILE is ignored.
@@ -51,7 +51,8 @@ class EmbeddedDynamoDB:
             self._create_table(CACHE_TABLE, "N")
         with suppress(boto3.client("dynamodb").exceptions.ResourceInUseException):
             self._create_table(LEDGER_TABLE, "S")
-            self._mark_ready()
+            return True
+        return False
 
     @staticmethod
     def _create_table(name: str, sort_key: Literal["N", "S"]) -> None:
@@ -65,14 +66,14 @@ class EmbeddedDynamoDB:
             ],
         )
 
-    @staticmethod
-    def _mark_ready() -> None:
-        """Mark the ledger ready: no bind can have started before this process, so there is nothing to rebuild."""
-        ledger = DynamoDBLedgerTable(boto3.client("dynamodb"), LEDGER_TABLE)
-        ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "embedded"), None)
-
     def _answer(self, **event: Any) -> Any:
         with self._lock:
             answer = self._moto(**event)
             self._cleanup.run(dynamodb_backends[ACCOUNT][REGION])
             return answer
+
+
+def mark_ledger_ready() -> None:
+    """Mark the ledger ready: no bind can have started before this process, so there is nothing to rebuild."""
+    ledger = DynamoDBLedgerTable(boto3.client("dynamodb"), LEDGER_TABLE)
+    ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "embedded"), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB
+from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB, mark_ledger_ready
 from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.request_check import RequestCheck
@@ -52,7 +52,9 @@ def start(
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: enables the
     authorizer; without it callers are not authenticated. `check`: the gateway's, with host names of its own.
     """
-    EmbeddedDynamoDB().install()
+    is_new = EmbeddedDynamoDB().install()
+    if is_new and configuration.policy().counting.counts:
+        mark_ledger_ready()
     set_environment(
         {
             "BERTH_CACHE_TABLE": CACHE_TABLE,

@@ -63,3 +63,8 @@ class TableErrors:
 def cache_table_errors(table: str) -> TableErrors:
     """The errors of the node cache's table, which holds the applied configuration too."""
     return TableErrors("node cache", table, "BERTH_CACHE_TABLE")
+
+
+def ledger_table_errors(table: str) -> TableErrors:
+    """The errors of the ledger's table."""
+    return TableErrors("ledger", table, "BERTH_LEDGER_TABLE")

@@ -11,9 +11,11 @@ import boto3
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.configuration.counting_loss import COUNTING_LOST
 from berth.extender.bind import REASON_SCHEDULER
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.ledger import new_ledger
+from berth.reservations.ledger.table import Marker, MarkerState
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
@@ -109,6 +111,19 @@ def test_makes_one_get_and_one_binding_when_schedulers_are_limited(
     assert call(handler, body_of(binding("train-1", uid="uid-train-1")), "bind").error == ""
     assert operations == []
     assert [request.method for request in kubernetes.requests] == ["GET", "POST"]
+
+
+def test_sends_no_binding_while_the_configuration_is_lost(
+    load_function: Callable[..., Callable[..., Any]],
+    kubernetes: KubernetesOnLoopback,
+    ledger: DynamoDBLedgerTable,
+    tmp_path: Path,
+) -> None:
+    ledger.put_marker(Marker(MarkerState.READY, 1, 0.0, "nonce"), None)
+    handler = load(load_function, kubernetes, ledger, tmp_path, "{}")
+    kubernetes.requests.clear()
+    assert call(handler, body_of(binding("train-0", uid="uid-train-0")), "bind").error == COUNTING_LOST
+    assert kubernetes.requests == []
 
 
 def test_makes_one_binding_when_nothing_is_counted(

@@ -5,19 +5,20 @@ from __future__ import annotations
 import pytest
 
 from berth import __version__
+from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
 from berth.configuration.store import Configurations
 from berth.nodecache.health import HealthOutcome, health
 from berth.nodecache.staleness import StalenessReason
+from berth.reservations.ledger.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.nodes import labelled
 from tests.fakes.cache_tables import outage
 from tests.fakes.verbs import Verbs
 
 
-def health_of(verbs: Verbs) -> tuple[HealthOutcome, dict[str, object]]:
-    return health(
-        verbs.table, Configurations(verbs.store, BerthConfiguration), verbs.clock, StalenessReason(verbs.clock)
-    )
+def health_of(verbs: Verbs, loss: CountingLossCheck | None = None) -> tuple[HealthOutcome, dict[str, object]]:
+    configurations = Configurations(verbs.store, BerthConfiguration)
+    return health(verbs.table, configurations, verbs.clock, StalenessReason(verbs.clock), loss)
 
 
 def test_published_cache_is_ok_with_its_age() -> None:
@@ -73,6 +74,27 @@ def test_configuration_that_verbs_cannot_read_is_unavailable() -> None:
     outcome, found = health_of(verbs)
     assert outcome is HealthOutcome.UNAVAILABLE
     assert found["reason"] == "the applied configuration: kind: Input should be 'BerthConfiguration'"
+
+
+@pytest.mark.parametrize(
+    ("document", "outcome"),
+    [
+        pytest.param('{"profile": "full"}', HealthOutcome.COUNTING_LOST, id="nothing is counted"),
+        pytest.param('{"managedResources": [{"name": "example.com/slot"}]}', HealthOutcome.OK, id="it counts, too"),
+    ],
+)
+def test_a_configuration_that_counts_nothing_is_a_failure_while_the_ledger_counts(
+    document: str, outcome: HealthOutcome
+) -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    verbs.store.apply(document)
+    marker = Marker(MarkerState.READY, 1, 0.0, "nonce")
+    loss = CountingLossCheck(lambda: marker, verbs.store.counting_is_stopped, verbs.clock)
+    found, report = health(
+        verbs.table, Configurations(verbs.store, BerthConfiguration), verbs.clock, StalenessReason(verbs.clock), loss
+    )
+    assert (found, report["status"]) == (outcome, outcome)
+    assert report.get("reason", COUNTING_LOST) == COUNTING_LOST
 
 
 @pytest.mark.parametrize("outcome", HealthOutcome)

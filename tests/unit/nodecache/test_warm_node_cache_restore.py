@@ -10,6 +10,7 @@ import time
 import pytest
 
 from berth.configuration.counting import CountingConfiguration
+from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
@@ -55,7 +56,12 @@ class Image:
         self.cache = WarmNodeCache(self.table, reader, configurations, self.clock, pytest.fail)
         reservations = LedgerReservations(InMemoryLedgerTable(), lambda: "id", time.time, call_seconds=1)
         self.counted = CountingConfiguration(
-            self.table.configuration_hash, configurations, reservations, self.clock, pytest.fail
+            self.table.configuration_hash,
+            configurations,
+            reservations,
+            self.clock,
+            pytest.fail,
+            CountingLossCheck(lambda: None, lambda: False, self.clock),
         )
         assert isinstance(self.cache.current().cluster, Snapshot)
         self.counted.current()

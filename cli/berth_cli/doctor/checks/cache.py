@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import orjson
 
+from berth.nodecache.health import HealthOutcome
 from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 
@@ -17,6 +18,9 @@ AWS_MAX_SKEW_SECONDS = 300.0
 """AWS rejects requests whose signature time differs by more."""
 
 WATCHER_LOG_REMEDY = "see the watcher's log; docs/reference/events-and-reasons.md lists the reasons"
+
+
+COUNTING_REMEDY = "nothing is bound until then; docs/concepts/ledger.md: When the configuration is lost"
 
 
 def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
@@ -33,6 +37,9 @@ def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
             f"/healthz: status {answer.status}, not a response of Berth",
             f"check whether {endpoint.address} is Berth",
         )
+        return
+    if content.get("status") == HealthOutcome.COUNTING_LOST:
+        yield failed(CheckName.MANAGED_RESOURCES, str(content.get("reason", "")), COUNTING_REMEDY)
         return
     yield _freshness(content)
     if "heartbeatAgeSeconds" in content:

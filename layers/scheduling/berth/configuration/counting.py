@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.bind import BindRules, CountedResources
@@ -24,6 +25,7 @@ class CountingConfiguration:
         reservations: Reservations,
         clock: Clock,
         warn: Callable[[str], None],
+        loss: CountingLossCheck,
     ) -> None:
         """read_hash: of the applied configuration, from the head. warn: called with failures that the call survived."""
         self._read_hash = read_hash
@@ -31,13 +33,15 @@ class CountingConfiguration:
         self._reservations = reservations
         self._clock = clock
         self._warn = warn
+        self._loss = loss
         self._last: tuple[BindRules, Instant] | None = None
 
     def current(self) -> BindRules:
         """The rules in force. While the table is unavailable, those of the last known configuration.
 
-        Raises TableUnavailable and ConfigurationInvalid where none is known yet: a bind that does not count could
-        assign a resource twice.
+        Raises CountingLost where nothing is counted although the ledger counts, and TableUnavailable and
+        ConfigurationInvalid where no configuration is known yet: a bind that does not count could assign a resource
+        twice.
         """
         now, last = self._clock.now(), self._last
         if last is not None and now.longest_since(last[1]) < REFRESH_SECONDS:
@@ -55,5 +59,7 @@ class CountingConfiguration:
     def _read(self) -> BindRules:
         configured = self._configurations.at(self._read_hash())
         counting = configured.policy.counting
-        counted = CountedResources(counting, self._reservations) if counting.counts else None
-        return BindRules(counted, configured.bind)
+        if counting.counts:
+            return BindRules(CountedResources(counting, self._reservations), configured.bind)
+        self._loss.raise_if_lost()
+        return BindRules(None, configured.bind)

@@ -1,22 +1,27 @@
-"""The applied configuration in the cache table: the item `configuration`, and its hash on the head."""
+"""The applied configuration in DynamoDB: an item `configuration` in two tables, and its hash on the head.
+
+The functions read the cache table's copy. The ledger's copy is there because the cache table may be emptied at any
+time, and the configuration says what the ledger counts.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
+from berth.configuration.document_copy import CACHE_KEY, LEDGER_KEY, AppliedDocument, DocumentCopy
 from berth.configuration.store import ConfigurationStore, hash_of
-from berth.dynamodb_errors import cache_table_errors
+from berth.dynamodb_errors import CONDITION_FAILED, TableUnavailable, cache_table_errors, ledger_table_errors
 from berth.lease.dynamodb_item import HEAD_KEY
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
-_CONDITION_FAILED = "ConditionalCheckFailedException"
-
-KEY: dict[str, UniversalAttributeValueTypeDef] = {"pk": {"S": "configuration"}, "sk": {"N": "0"}}
+KEY = CACHE_KEY
+ATTEMPTS = 3
+"""How often `apply` begins again when somebody else applies a document at the same time."""
 
 
 class DynamoDBConfigurationStore(ConfigurationStore):
@@ -26,36 +31,86 @@ class DynamoDBConfigurationStore(ConfigurationStore):
     fence, and a publication leaves it alone.
     """
 
-    def __init__(self, client: DynamoDBClient, table_name: str) -> None:
+    def __init__(self, client: DynamoDBClient, table_name: str, ledger_table_name: str = "") -> None:
+        """ledger_table_name: empty where there is no ledger; the cache table then has the only copy."""
         self._client = client
         self._table = table_name
+        self._cache = DocumentCopy(client, CACHE_KEY, cache_table_errors(table_name))
+        self._ledger = (
+            DocumentCopy(client, LEDGER_KEY, ledger_table_errors(ledger_table_name)) if ledger_table_name else None
+        )
 
     def read(self) -> str | None:
-        with cache_table_errors(self._table).errors():
-            answer = self._client.get_item(TableName=self._table, Key=KEY, ConsistentRead=True)
-        return answer.get("Item", {}).get("document", {}).get("S")
+        found = self._cache.read()
+        return None if found is None else found.document
 
-    def apply(self, document: str) -> None:
-        with cache_table_errors(self._table).errors():
-            self._client.put_item(TableName=self._table, Item=KEY | {"document": {"S": document}})
-            self._point(hash_of(document), "attribute_not_exists(configurationHash) OR configurationHash <> :hash")
+    def counting_is_stopped(self) -> bool:
+        found = (self._ledger or self._cache).read()
+        return found is not None and found.stops_counting
 
-    def restore(self) -> None:
-        document = self.read()
-        if document is not None:
-            with cache_table_errors(self._table).errors():
-                self._point(hash_of(document), "attribute_not_exists(configurationHash)")
+    def apply(self, document: str, *, stops_counting: bool = False) -> None:
+        if self._ledger is None:
+            self._cache.put(AppliedDocument(document, stops_counting=stops_counting))
+        else:
+            self._apply_to_both(AppliedDocument(document, stops_counting=stops_counting), self._ledger)
+        self._point(document, "attribute_not_exists(configurationHash) OR configurationHash <> :hash")
 
-    def _point(self, configuration_hash: str, condition: str) -> None:
-        """Let the head point there if the condition holds; otherwise it need not."""
+    def restore(self) -> str:
+        done = ""
         try:
-            self._client.update_item(
-                TableName=self._table,
-                Key=HEAD_KEY,
-                UpdateExpression="SET configurationHash = :hash",
-                ConditionExpression=condition,
-                ExpressionAttributeValues={":hash": {"S": configuration_hash}},
-            )
-        except ClientError as error:
-            if error.response["Error"]["Code"] != _CONDITION_FAILED:
-                raise
+            done = "" if self._ledger is None else self._repair(self._ledger)
+        finally:
+            # Also where the ledger's table is unavailable.
+            document = self.read()
+            if document is not None:
+                condition = "attribute_not_exists(configurationHash)"
+                self._point(document, f"{condition} OR configurationHash <> :hash" if done else condition)
+        return done
+
+    def _apply_to_both(self, applied: AppliedDocument, ledger: DocumentCopy) -> None:
+        for _ in range(ATTEMPTS):
+            kept, cached = ledger.read(), self._cache.read()
+            numbered = replace(applied, sequence=_sequence(kept, cached) + 1)
+            if ledger.replace(numbered, kept) and self._cache.replace(numbered, cached):
+                return
+        raise TableUnavailable("another configuration is being applied at the same time; apply this one again")
+
+    def _repair(self, ledger: DocumentCopy) -> str:
+        """Let both tables have the document that was applied last. What was done, for the log; empty: nothing."""
+        kept, cached = ledger.read(), self._cache.read()
+        if kept is None and cached is None:
+            return ""
+        if cached is None or (kept is not None and kept.sequence > cached.sequence > 0):
+            assert kept is not None
+            what = "the cache table had none" if cached is None else "the cache table's was applied before it"
+            return f"the ledger's copy is in force: {what}" if self._cache.replace(kept, cached) else ""
+        if kept is not None and (kept.sequence == cached.sequence or kept.document == cached.document):
+            return ""
+        # A document without a sequence was applied by an earlier release, after any that has one.
+        newest = cached if cached.sequence else replace(cached, sequence=_sequence(kept, cached) + 1)
+        if not ledger.replace(newest, kept):
+            return ""
+        if newest != cached:
+            self._cache.replace(newest, cached)
+        what = "the ledger's table had none" if kept is None else "the ledger's was applied before it"
+        return f"the cache table's copy is in force: {what}"
+
+    def _point(self, document: str, condition: str) -> None:
+        """Let the head point there if the condition holds; otherwise it need not."""
+        with cache_table_errors(self._table).errors():
+            try:
+                self._client.update_item(
+                    TableName=self._table,
+                    Key=HEAD_KEY,
+                    UpdateExpression="SET configurationHash = :hash",
+                    ConditionExpression=condition,
+                    ExpressionAttributeValues={":hash": {"S": hash_of(document)}},
+                )
+            except ClientError as error:
+                if error.response["Error"]["Code"] != CONDITION_FAILED:
+                    raise
+
+
+def _sequence(*copies: AppliedDocument | None) -> int:
+    """The highest sequence of these copies."""
+    return max((copy.sequence for copy in copies if copy is not None), default=0)

@@ -28,12 +28,22 @@ class ConfigurationStore(ABC):
         """The applied BerthConfiguration as JSON (a consistent read); None where none was applied."""
 
     @abstractmethod
-    def apply(self, document: str) -> None:
-        """Store the document, then let the head point to it. Readers of older releases may read it at any time."""
+    def counting_is_stopped(self) -> bool:
+        """Whether the document was applied to stop counting (a consistent read)."""
 
     @abstractmethod
-    def restore(self) -> None:
-        """Let a new head item point to the applied document again, if there is one."""
+    def apply(self, document: str, *, stops_counting: bool = False) -> None:
+        """Store the document, then let the head point to it. Readers of older releases may read it at any time.
+
+        stops_counting: the document is to count nothing, although the ledger counted before.
+        """
+
+    @abstractmethod
+    def restore(self) -> str:
+        """After a loss: let each table have the document that was applied last, and the head point to it.
+
+        Returns what was repaired, for the log; empty where both had it.
+        """
 
 
 class ConfigurationInvalid(Exception):

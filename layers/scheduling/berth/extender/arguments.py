@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from berth.extender.outcomes import Failure, FailureOutcome, bad_request
+from berth.extender.outcomes import Failure, bad_request
 from berth.extender.ports import NodeCache
 from berth.extender.wire import decode_object, folded
 from berth.scheduling.configuration.node_cache import WhenStale
@@ -88,7 +88,7 @@ def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | 
     exempt = context.policy.exempts(pod)
     if exempt or cluster.when_stale is WhenStale.PASS:
         return Passthrough(pod, list(dict.fromkeys(names)), cluster.reason, exempt)
-    return Failure(FailureOutcome.CACHE_UNAVAILABLE, cluster.reason)
+    return Failure(cluster.outcome, cluster.reason)
 
 
 def _no_candidates(pod: Pod, cache: NodeCache, items: Mapping[str, object] | None) -> Candidates:
@@ -139,4 +139,4 @@ def _with_cached_pods(nodes: Iterable[NodeInfo], pod: Pod, cache: NodeCache) -> 
     if cluster.when_stale is WhenStale.PASS:
         # bind counts all the same.
         return context.policy, Snapshot.of(nodes)
-    return context.policy, Failure(FailureOutcome.CACHE_UNAVAILABLE, cluster.reason)
+    return context.policy, Failure(cluster.outcome, cluster.reason)

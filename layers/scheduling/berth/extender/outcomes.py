@@ -54,11 +54,15 @@ class PreemptOutcome(StrEnum):
 
 
 class FailureOutcome(StrEnum):
-    """Outcomes of any verb that are not decisions."""
+    """Outcomes of any verb that are not decisions.
+
+    COUNTING_LOST: the configuration in force counts nothing, although the ledger counts.
+    """
 
     BAD_REQUEST = "failure-bad-request"
     CACHE_UNAVAILABLE = "failure-cache-unavailable"
     CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
+    COUNTING_LOST = "failure-counting-lost"
     INTERNAL = "failure-internal"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from berth.extender.outcomes import BindResult
+from berth.extender.outcomes import BindResult, FailureOutcome
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
@@ -23,6 +23,7 @@ class CacheUnavailable:
 
     reason: str
     when_stale: WhenStale = WhenStale.FAIL
+    outcome: FailureOutcome = FailureOutcome.CACHE_UNAVAILABLE
 
 
 @dataclass(frozen=True, slots=True)

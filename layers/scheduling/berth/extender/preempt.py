@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from berth.extender.outcomes import Failure, FailureOutcome, PreemptOutcome
+from berth.extender.outcomes import Failure, PreemptOutcome
 from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.extender.preemption_arguments import PreemptionArguments, read_preemption_arguments
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
@@ -51,7 +51,7 @@ def _without_cache(
     if cache.when_stale is WhenStale.PASS:
         found = review_victims(None, arguments.pod, arguments.proposals, {})
         return _reply(arguments, found, PreemptOutcome.PASSED, cache.reason)
-    return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, cache.reason, arguments.pod_name))
+    return failed(Failure(cache.outcome, cache.reason, arguments.pod_name))
 
 
 def _reply(arguments: PreemptionArguments, found: PreemptResult, outcome: PreemptOutcome, why: str = "") -> Reply:

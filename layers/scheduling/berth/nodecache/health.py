@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.lease.clock import Clock
 from berth.nodecache.feed.head import FUTURE_SCHEMA
@@ -13,22 +14,39 @@ from berth.nodecache.staleness import StalenessReason
 
 
 class HealthOutcome(StrEnum):
-    """The result of a health check. STALE: the data is older than maxStaleness; verbs do as `whenStale` says."""
+    """The result of a health check.
+
+    STALE: the data is older than maxStaleness; verbs do as `whenStale` says. COUNTING_LOST: the verbs refuse, because
+    the configuration in force counts nothing although the ledger counts.
+    """
 
     OK = "ok"
     STALE = "failure-cache-stale"
     UNAVAILABLE = "failure-cache-unavailable"
+    COUNTING_LOST = "failure-counting-lost"
 
 
 def health(
-    table: CacheTable, configurations: Configurations, clock: Clock, staleness: StalenessReason
+    table: CacheTable,
+    configurations: Configurations,
+    clock: Clock,
+    staleness: StalenessReason,
+    loss: CountingLossCheck | None = None,
 ) -> tuple[HealthOutcome, dict[str, object]]:
-    """One read of the head. Ages are in seconds. `staleness`: the same object for all checks of a process."""
+    """One read of the head. Ages are in seconds. `staleness`: the same object for all checks of a process.
+
+    loss: asked where nothing is counted, if there is a ledger.
+    """
     try:
         head = table.head()
-        rules = configurations.at("" if head is None else head.configuration_hash).node_cache
+        configured = configurations.at("" if head is None else head.configuration_hash)
+        if loss is not None and not configured.policy.counting.counts:
+            loss.raise_if_lost()
+    except CountingLost as error:
+        return HealthOutcome.COUNTING_LOST, {"status": HealthOutcome.COUNTING_LOST, "reason": str(error)}
     except (TableUnavailable, ConfigurationInvalid) as error:
         return _unavailable(str(error))
+    rules = configured.node_cache
     if head is None or head.pointer is None:
         return _unavailable(NOTHING_PUBLISHED)
     pointer = head.pointer

@@ -8,6 +8,8 @@ Guarantees:
   reservation: by the open reservation or by the cache. Reservations are read before the head, and a reservation is
   closed only after its pod was published.
 
+- Nothing is decided by a configuration that counts nothing while the ledger counts (CountingLossCheck).
+
 Not guaranteed:
 - That a verb sees binds of the last moment, where the head is read eventually consistent or at intervals. The ledger
   then refuses the bind itself.
@@ -18,7 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
+from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.lease.clock import Clock, Instant
 from berth.nodecache.feed.head import FUTURE_SCHEMA, Head
@@ -70,9 +74,11 @@ class WarmNodeCache(NodeCache):
         warn: Callable[[str], None],
         ledger: LedgerTable | None = None,
         on_read: Callable[[Freshness], None] = _do_nothing,
+        loss: CountingLossCheck | None = None,
     ) -> None:
         """`warn`: called with failures that the call survived. `ledger`: the table of reservations, if there is one.
-        `on_read`: called by every call that reads the published state; it must not raise."""
+        `on_read`: called by every call that reads the published state; it must not raise. `loss`: asked where nothing
+        is counted, if there is a ledger."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
@@ -81,6 +87,7 @@ class WarmNodeCache(NodeCache):
         self._ledger = ledger
         self._on_read = on_read
         self._staleness = StalenessReason(clock)
+        self._loss = loss
         self._last_read: HeadRead | None = None
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
 
@@ -92,7 +99,14 @@ class WarmNodeCache(NodeCache):
                 # A new configuration counts resources: the reservations must be read before the head.
                 read = self._read_tables(reservations=True)
                 configured = self._configured(read)
-            return DecisionContext(configured.policy, self._cluster(read, configured))
+            cluster = self._cluster(read, configured)
+            if isinstance(cluster, Snapshot) and not configured.policy.counting.counts:
+                self._check_counting_loss()
+            return DecisionContext(configured.policy, cluster)
+        except CountingLost as error:
+            return DecisionContext(
+                configured.policy, CacheUnavailable(str(error), outcome=FailureOutcome.COUNTING_LOST)
+            )
         except (TableUnavailable, ConfigurationInvalid) as error:
             configured = self._configurations.last
             return DecisionContext(configured.policy, CacheUnavailable(str(error), configured.node_cache.when_stale))
@@ -111,6 +125,16 @@ class WarmNodeCache(NodeCache):
 
     def _configured(self, read: HeadRead) -> Configured:
         return self._configurations.at("" if read.head is None else read.head.configuration_hash)
+
+    def _check_counting_loss(self) -> None:
+        """Raises CountingLost."""
+        if self._loss is None:
+            return
+        try:
+            self._loss.raise_if_lost()
+        except TableUnavailable as error:
+            # Filter may then pass a node that bind refuses: bind asks itself.
+            self._warn(f"{error}; whether resources should be counted is unknown")
 
     def _counts(self, configured: Configured) -> bool:
         return self._ledger is not None and configured.policy.counting.counts

@@ -12,8 +12,9 @@ import boto3
 from botocore.config import Config
 
 from berth.configuration.counting import CountingConfiguration
+from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import Configurations
+from berth.configuration.store import Configurations, ConfigurationStore
 from berth.lease.clock import SystemClock
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader
@@ -45,7 +46,12 @@ def counting_configuration(settings: BindSettings) -> CountingConfiguration | No
     table = DynamoDBLedgerTable(boto3.client("dynamodb", config=calls), settings.ledger_table)
     reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
     return CountingConfiguration(
-        adapters.table.configuration_hash, adapters.configurations, reservations, SystemClock(), log.warning
+        adapters.table.configuration_hash,
+        adapters.configurations,
+        reservations,
+        SystemClock(),
+        log.warning,
+        _counting_loss_check(table, adapters.store),
     )
 
 
@@ -57,20 +63,30 @@ log = logging.getLogger("berth")
 
 @dataclass(frozen=True, slots=True)
 class CacheAdapters:
-    """The adapters of the cache table: head, log and snapshots, and the applied configuration."""
+    """The adapters of the cache table: head, log and snapshots, and the applied configuration.
+
+    loss: None where there is no ledger.
+    """
 
     client: DynamoDBClient
     table: DynamoDBCacheTable
     store: DynamoDBConfigurationStore
     configurations: Configurations
+    loss: CountingLossCheck | None = None
 
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
     """All of one client; `calls`: how long each may take."""
     client = boto3.client("dynamodb", config=calls)
-    store = DynamoDBConfigurationStore(client, settings.cache_table)
+    store = DynamoDBConfigurationStore(client, settings.cache_table, settings.ledger_table)
     table = DynamoDBCacheTable(client, settings.cache_table)
-    return CacheAdapters(client, table, store, Configurations(store, settings.deployed))
+    ledger = ledger_table(settings, client)
+    loss = None if ledger is None else _counting_loss_check(ledger, store)
+    return CacheAdapters(client, table, store, Configurations(store, settings.deployed), loss)
+
+
+def _counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
+    return CountingLossCheck(ledger.marker, store.counting_is_stopped, SystemClock())
 
 
 def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
@@ -79,7 +95,14 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
     reader = NodeCacheReader(adapters.table, SnapshotView(), time.sleep)
     ledger = ledger_table(settings, adapters.client)
     return WarmNodeCache(
-        adapters.table, reader, adapters.configurations, SystemClock(), log.warning, ledger, CacheMetrics(verb).record
+        adapters.table,
+        reader,
+        adapters.configurations,
+        SystemClock(),
+        log.warning,
+        ledger,
+        CacheMetrics(verb).record,
+        adapters.loss,
     )
 
 

@@ -109,7 +109,11 @@ class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
     def policy(self) -> PolicySettings:
         """Where the configuration in force is found."""
         return PolicySettings.from_environ(
-            {"BERTH_CACHE_TABLE": self.cache_table, "BERTH_CONFIGURATION": self.configuration}
+            {
+                "BERTH_CACHE_TABLE": self.cache_table,
+                "BERTH_LEDGER_TABLE": self.ledger_table,
+                "BERTH_CONFIGURATION": self.configuration,
+            }
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,14 @@ import pytest
 from click.testing import CliRunner, Result
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.table import Marker, MarkerState
 from berth_cli.main import main
 from berth_cli.serve.embedded_dynamodb import CACHE_TABLE
 from tests.builders.events import http_event
 from tests.builders.requests import body_of, cache_mode
+from tests.builders.tables import create_cache_table, create_ledger_table
 
 SEGREGATION = """\
 apiVersion: berth.dev/v1alpha1
@@ -88,3 +92,56 @@ def test_apply_requires_stack_or_table(document: Path, arguments: tuple[str, ...
     done = apply(str(document), *arguments)
     assert done.exit_code == 2
     assert "give either --stack NAME or --table NAME" in done.stderr
+
+
+COUNTS = "managedResources: [{name: example.com/slot}]\n"
+COUNTS_NOTHING = "profile: full\n"
+OWN_CACHE, OWN_LEDGER = "apply-cache", "apply-ledger"
+
+
+@pytest.fixture
+def counting(dynamodb: DynamoDBClient) -> Iterator[DynamoDBConfigurationStore]:
+    """A cache table and a ledger that counts; no document is applied yet."""
+    create_cache_table(dynamodb, OWN_CACHE)
+    create_ledger_table(dynamodb, OWN_LEDGER)
+    DynamoDBLedgerTable(dynamodb, OWN_LEDGER).put_marker(Marker(MarkerState.READY, 1, 0.0, "nonce"), None)
+    yield DynamoDBConfigurationStore(dynamodb, OWN_CACHE, OWN_LEDGER)
+    for name in (OWN_CACHE, OWN_LEDGER):
+        dynamodb.delete_table(TableName=name)
+
+
+def apply_to_both(document: str, *options: str) -> Result:
+    tables = ("--table", OWN_CACHE, "--ledger-table", OWN_LEDGER)
+    return CliRunner().invoke(main, ["config", "apply", "-", *tables, *options], input=document)
+
+
+def test_apply_refuses_to_stop_counting_by_accident(counting: DynamoDBConfigurationStore) -> None:
+    assert apply_to_both(COUNTS).exit_code == 0
+    in_force = counting.read()
+    done = apply_to_both(COUNTS_NOTHING)
+    assert done.exit_code == 1
+    assert "the document counts nothing, but the ledger counts resources" in done.stderr
+    assert counting.read() == in_force
+
+
+def test_apply_stops_counting_on_purpose_until_a_document_counts_again(counting: DynamoDBConfigurationStore) -> None:
+    assert apply_to_both(COUNTS_NOTHING, "--stop-counting").exit_code == 0
+    assert counting.counting_is_stopped()
+    assert apply_to_both("profile: label-priority\n").exit_code == 0
+    assert counting.counting_is_stopped()
+    assert apply_to_both(COUNTS).exit_code == 0
+    assert not counting.counting_is_stopped()
+    assert apply_to_both(COUNTS_NOTHING).exit_code == 1
+
+
+def test_apply_rejects_stop_counting_with_a_document_that_counts(counting: DynamoDBConfigurationStore) -> None:
+    done = apply_to_both(COUNTS, "--stop-counting")
+    assert done.exit_code == 1
+    assert "standard input counts resources" in done.stderr
+    assert counting.read() is None
+
+
+def test_apply_rejects_ledger_table_with_stack(document: Path) -> None:
+    done = apply(str(document), "--stack", "a", "--ledger-table", "b")
+    assert done.exit_code == 2
+    assert "--ledger-table is for --table" in done.stderr

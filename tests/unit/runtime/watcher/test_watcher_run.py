@@ -8,14 +8,17 @@ from collections.abc import Iterator
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import Configurations
+from berth.configuration.store import Configurations, hash_of
 from berth.extender.ports import PodBinder
+from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
 from berth.nodecache.feed.cluster import Added, Cluster
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import WatcherOutcome
+from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.runtime.adapters import CacheAdapters
 from berth.runtime.cluster import Connection
@@ -27,6 +30,7 @@ from berth.runtime.watcher.watcher_run import (
     Invocation,
     TimeLimit,
     WatcherRun,
+    restore_configuration,
 )
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
@@ -38,8 +42,10 @@ from tests.fakes.clock import HandDrivenClock
 from tests.fakes.cluster import RecordingQueue
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
+from tests.unit.reservations.ledger.ledger_tables import new_table
 
 TABLE = "watcher-run"
+DOCUMENT = '{"profile": "resource-segregation"}'
 
 
 class LimitedRun:
@@ -171,11 +177,39 @@ def test_warns_when_counted_resources_are_not_reconciled(
     assert warning in caplog.text
 
 
+def test_restores_the_configuration_of_an_emptied_cache_table_from_the_ledger(
+    adapters: CacheAdapters, dynamodb: DynamoDBClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    ledger = new_table(dynamodb)
+    store = DynamoDBConfigurationStore(dynamodb, TABLE, ledger)
+    store.apply(DOCUMENT)
+    for item in dynamodb.scan(TableName=TABLE)["Items"]:
+        dynamodb.delete_item(TableName=TABLE, Key={"pk": item["pk"], "sk": item["sk"]})
+    with caplog.at_level(logging.WARNING, logger="berth"):
+        restore_configuration(CacheAdapters(dynamodb, adapters.table, store, adapters.configurations))
+    assert adapters.table.configuration_hash() == hash_of(DOCUMENT)
+    assert store.read() == DOCUMENT
+    assert "the applied configuration was restored: the ledger's copy is in force" in caplog.text
+    dynamodb.delete_table(TableName=ledger)
+
+
+def test_warns_where_nothing_is_counted_although_the_ledger_counts(
+    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
+) -> None:
+    marker = Marker(MarkerState.READY, 1, 0.0, "nonce")
+    loss = CountingLossCheck(lambda: marker, lambda: False, SystemClock())
+    lost = CacheAdapters(adapters.client, adapters.table, adapters.store, adapters.configurations, loss)
+    with caplog.at_level(logging.WARNING, logger="berth"):
+        run = WatcherRun(invocation(), lost, ScriptedConnection("n1"))
+        run.execute(adapters.configurations.at(""), lambda: False)
+    assert COUNTING_LOST in caplog.text
+
+
 def test_logs_failure_to_restore_configuration_and_keeps_leading(
     adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Unavailable(DynamoDBConfigurationStore):
-        def restore(self) -> None:
+        def restore(self) -> str:
             raise TableUnavailable("throttled")
 
     broken = CacheAdapters(

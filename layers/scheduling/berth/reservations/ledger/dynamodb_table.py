@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb_errors import TableErrors, TableUnavailable
+from berth.dynamodb_errors import TableUnavailable, ledger_table_errors
 from berth.reservations.ledger.dynamodb_item import (
     MARKER_KEY,
     NODE_PREFIX,
@@ -56,7 +56,7 @@ class DynamoDBLedgerTable(LedgerTable):
     def __init__(self, client: DynamoDBClient, table_name: str) -> None:
         self._client = client
         self._table = table_name
-        self._table_errors = TableErrors("ledger", table_name, "BERTH_LEDGER_TABLE")
+        self._table_errors = ledger_table_errors(table_name)
 
     def node(self, name: str) -> NodeLedger | None:
         with self._table_errors.errors():

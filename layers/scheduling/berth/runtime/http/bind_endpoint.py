@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from berth.configuration.counting import CountingConfiguration
+from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import ConfigurationInvalid
 from berth.extender.bind import NO_RULES, Deadline, answer_bind, failed
 from berth.extender.outcomes import Failure, FailureOutcome
@@ -40,6 +41,8 @@ class BindHandler:
             binder = connect(self._settings).binder
         except ClusterUnavailable as error:
             return failed(Failure(FailureOutcome.CLUSTER_UNAVAILABLE, str(error)))
+        except CountingLost as error:
+            return failed(Failure(FailureOutcome.COUNTING_LOST, str(error)))
         except (TableUnavailable, ConfigurationInvalid) as error:
             reason = f"Berth does not know which resources are counted: {error}"
             return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, reason))

@@ -27,7 +27,9 @@ class HealthEndpoint:
         """The answer as of now."""
         with self._telemetry.traced():
             started = time.perf_counter()
-            outcome, report = health(self._cache.table, self._cache.configurations, self._clock, self._staleness)
+            outcome, report = health(
+                self._cache.table, self._cache.configurations, self._clock, self._staleness, self._cache.loss
+            )
             is_ok = outcome is HealthOutcome.OK
             self._telemetry.ended(
                 outcome,

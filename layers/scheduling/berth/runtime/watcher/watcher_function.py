@@ -17,7 +17,7 @@ from berth.runtime.adapters import cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.telemetry import Telemetry
-from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun
+from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun, restore_configuration
 
 CONFIGURATION_SECONDS = 15.0
 """How often a watcher checks whether another configuration was applied."""
@@ -69,6 +69,7 @@ def watch(invocation: Invocation) -> RunResult:
     try:
         connection = connect(invocation.settings)
         while True:
+            restore_configuration(adapters)
             applied = _AppliedConfiguration(adapters.table, adapters.configurations)
             run = WatcherRun(invocation, adapters, connection)
             result = run.execute(applied.configured, applied.is_outdated)

@@ -19,6 +19,7 @@ from uuid import uuid4
 import boto3
 
 from berth.cluster.field_projection import rejected_by_berth
+from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import Configured
 from berth.lease.clock import SystemClock
 from berth.lease.config import Handover, LeaderElectionConfig
@@ -145,6 +146,7 @@ class WatcherRun:
         """None where nothing is counted, or where this run cannot reconcile; then it logs why."""
         counting = configured.policy.counting
         if not counting.counts:
+            self._warn_if_counting_is_lost()
             return None
         if self._mode is WatcherMode.PERIODIC:
             if self._settings.mode is WatcherMode.PERIODIC:
@@ -192,6 +194,14 @@ class WatcherRun:
             return 0
         return 0 if marker is None else marker.epoch + 1
 
+    def _warn_if_counting_is_lost(self) -> None:
+        if self._adapters.loss is None:
+            return
+        try:
+            self._adapters.loss.raise_if_lost()
+        except (CountingLost, TableUnavailable) as error:
+            log.warning(str(error))
+
     def _horizon(self) -> float:
         is_standby = self._settings.standby and self._standby.acquire(self._limit.sleep, self._limit.is_over)
         return math.inf if is_standby else HORIZON_SECONDS
@@ -204,10 +214,7 @@ class WatcherRun:
         log.info(str(record))
         self._metrics.became_leader()
         self._standby.release()
-        try:
-            self._adapters.store.restore()
-        except TableUnavailable as error:
-            log.warning(f"cannot tell whether a configuration was applied: {error}")
+        restore_configuration(self._adapters)
 
     def _elector(
         self,
@@ -226,6 +233,17 @@ class WatcherRun:
             handover,
             epoch_floor,
         )
+
+
+def restore_configuration(adapters: CacheAdapters) -> None:
+    """Bring back an applied configuration that one of the tables has lost. Failures are logged."""
+    try:
+        repaired = adapters.store.restore()
+    except TableUnavailable as error:
+        log.warning(f"cannot tell whether a configuration was applied: {error}")
+        return
+    if repaired:
+        log.warning(f"the applied configuration was restored: {repaired}")
 
 
 def log_reservation_event(event: ReservationEvent) -> None:

@@ -29,6 +29,10 @@ def test_passes_for_healthy_cache() -> None:
             "cache", FAILED, "the node cache is empty", id="Berth's own reason",
         ),
         pytest.param(
+            answered({"status": "failure-counting-lost", "reason": "counts none"}, 503),
+            "managedResources", FAILED, "counts none", id="a lost configuration",
+        ),
+        pytest.param(
             answered({**HEALTHY, "observedAgeSeconds": 200.0}, 503), "cache", FAILED, "200.0 s old", id="stale"
         ),
         pytest.param(answered({**HEALTHY, "observedAgeSeconds": 100.0}), "cache", WARNING, "100.0 s old", id="ageing"),

@@ -1,0 +1,116 @@
+"""One of the two copies of the applied document: an item `configuration` in the cache table and in the ledger's table.
+
+Releases that know no ledger copy write and read only `document` of the cache's item, and they read no item of this
+kind in the ledger's table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from berth.dynamodb_errors import TableErrors, TableUnavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
+
+    Item = Mapping[str, AttributeValueTypeDef]
+    Attributes = dict[str, UniversalAttributeValueTypeDef]
+
+SCHEMA_VERSION = 1
+"""The schema of a copy with a sequence. Every change of the item raises it."""
+
+OLDEST_READER = 1
+"""The oldest schema whose readers may use the copies that this release writes."""
+
+PARTITION = "configuration"
+CACHE_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"N": "0"}}
+LEDGER_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"S": "applied"}}
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedDocument:
+    """The document as JSON.
+
+    sequence: higher for each document that was applied. 0: a release that knows no ledger copy applied it.
+    stops_counting: whoever applied it said that nothing is to be counted any more.
+    """
+
+    document: str
+    sequence: int = 0
+    stops_counting: bool = False
+
+
+class DocumentCopy:
+    """Stateless; the client may be shared between threads. Every method may raise TableUnavailable."""
+
+    def __init__(self, client: DynamoDBClient, key: Attributes, errors: TableErrors) -> None:
+        self._client = client
+        self._key = key
+        self._errors = errors
+
+    def read(self) -> AppliedDocument | None:
+        """A consistent read; None: there is no copy."""
+        with self._errors.errors():
+            answer = self._client.get_item(TableName=self._errors.table, Key=self._key, ConsistentRead=True)
+        item: Item = answer.get("Item", {})
+        if "document" not in item:
+            return None
+        if int(item.get("oldestReader", {"N": "0"})["N"]) > SCHEMA_VERSION:
+            raise TableUnavailable(
+                f"{self._errors.purpose} table {self._errors.table}: a later release applied the configuration; apply "
+                "it again with this release"
+            )
+        return AppliedDocument(
+            item["document"]["S"],
+            int(item.get("sequence", {"N": "0"})["N"]),
+            item.get("stopsCounting", {}).get("BOOL", False),
+        )
+
+    def put(self, applied: AppliedDocument) -> None:
+        """Write the copy, whatever is there."""
+        with self._errors.errors():
+            self._client.put_item(TableName=self._errors.table, Item=self._item(applied))
+
+    def replace(self, applied: AppliedDocument, seen: AppliedDocument | None) -> bool:
+        """Write the copy unless another one than `seen`, by its sequence, has been written. False: it has."""
+        try:
+            self._client.put_item(
+                TableName=self._errors.table, Item=self._item(applied), **_condition_that_it_is_still(seen)
+            )
+        except ClientError as error:
+            self._errors.refused(error)
+            return False
+        except BotoCoreError as error:
+            raise self._errors.unavailable(error) from error
+        return True
+
+    def _item(self, applied: AppliedDocument) -> Attributes:
+        item = self._key | {"document": {"S": applied.document}}
+        if applied.sequence:
+            item |= {
+                "sequence": {"N": str(applied.sequence)},
+                "schema": {"N": str(SCHEMA_VERSION)},
+                "oldestReader": {"N": str(OLDEST_READER)},
+            }
+        return item | ({"stopsCounting": {"BOOL": True}} if applied.stops_counting else {})
+
+
+def _condition_that_it_is_still(seen: AppliedDocument | None) -> dict[str, Any]:
+    if seen is None:
+        return {"ConditionExpression": "attribute_not_exists(pk)"}
+    if seen.sequence:
+        return {
+            "ConditionExpression": "#sequence = :sequence",
+            "ExpressionAttributeNames": {"#sequence": "sequence"},
+            "ExpressionAttributeValues": {":sequence": {"N": str(seen.sequence)}},
+        }
+    return {
+        "ConditionExpression": "attribute_not_exists(#sequence) AND #document = :document",
+        "ExpressionAttributeNames": {"#sequence": "sequence", "#document": "document"},
+        "ExpressionAttributeValues": {":document": {"S": seen.document}},
+    }

@@ -1,0 +1,154 @@
+"""The two copies of the applied document in DynamoDB: which one is in force after a loss, and how the other follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.configuration.document_copy import CACHE_KEY, LEDGER_KEY
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import hash_of
+from berth.dynamodb_errors import TableUnavailable
+from berth.lease.dynamodb_item import HEAD_KEY
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.ledger import new_ledger
+from tests.builders.tables import create_cache_table, create_ledger_table
+
+CACHE, LEDGER = "copies-cache", "copies-ledger"
+FIRST, SECOND = '{"profile": "full"}', '{"profile": "label-priority"}'
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Both tables, and the store that keeps a copy in each."""
+
+    client: DynamoDBClient
+    store: DynamoDBConfigurationStore
+
+    def copies(self) -> tuple[str | None, str | None]:
+        """The cache's copy and the ledger's."""
+        return self._document(CACHE, CACHE_KEY), self._document(LEDGER, LEDGER_KEY)
+
+    def announced(self) -> str:
+        return DynamoDBCacheTable(self.client, CACHE).configuration_hash()
+
+    def lose(self, *items: tuple[str, Any]) -> None:
+        for table, key in items:
+            self.client.delete_item(TableName=table, Key=key)
+
+    def keep_item(self, table: str, key: Any) -> Any:
+        return self.client.get_item(TableName=table, Key=key)["Item"]
+
+    def _document(self, table: str, key: Any) -> str | None:
+        return self.client.get_item(TableName=table, Key=key).get("Item", {}).get("document", {}).get("S")
+
+
+@pytest.fixture
+def tables(dynamodb: DynamoDBClient) -> Iterator[Tables]:
+    create_cache_table(dynamodb, CACHE)
+    create_ledger_table(dynamodb, LEDGER)
+    yield Tables(dynamodb, DynamoDBConfigurationStore(dynamodb, CACHE, LEDGER))
+    for name in (CACHE, LEDGER):
+        dynamodb.delete_table(TableName=name)
+
+
+CACHE_COPY, LEDGER_COPY, HEAD = (CACHE, CACHE_KEY), (LEDGER, LEDGER_KEY), (CACHE, HEAD_KEY)
+
+
+def test_apply_writes_both_copies_and_the_head(tables: Tables) -> None:
+    for document in (FIRST, SECOND, SECOND):
+        tables.store.apply(document)
+        assert (*tables.copies(), tables.announced()) == (document, document, hash_of(document))
+
+
+@pytest.mark.parametrize(
+    ("lost", "repaired"),
+    [
+        pytest.param((), "", id="nothing"),
+        pytest.param((HEAD,), "", id="the head"),
+        pytest.param((CACHE_COPY,), "the ledger's copy is in force: the cache table had none", id="the cache's copy"),
+        pytest.param(
+            (CACHE_COPY, HEAD), "the ledger's copy is in force: the cache table had none", id="the cache table's items"
+        ),
+        pytest.param(
+            (LEDGER_COPY,), "the cache table's copy is in force: the ledger's table had none", id="the ledger's copy"
+        ),
+        pytest.param(
+            (LEDGER_COPY, HEAD),
+            "the cache table's copy is in force: the ledger's table had none",
+            id="the ledger's copy and the head",
+        ),
+    ],
+)
+def test_restore_brings_back_what_was_lost(tables: Tables, lost: tuple[tuple[str, Any], ...], repaired: str) -> None:
+    tables.store.apply(FIRST)
+    tables.store.apply(SECOND)
+    tables.lose(*lost)
+    assert tables.store.restore() == repaired
+    assert (*tables.copies(), tables.announced()) == (SECOND, SECOND, hash_of(SECOND))
+    assert tables.store.restore() == ""
+
+
+def test_restore_leaves_tables_without_a_document_as_they_are(tables: Tables) -> None:
+    assert tables.store.restore() == ""
+    assert (*tables.copies(), tables.announced()) == (None, None, "")
+
+
+@pytest.mark.parametrize("old", [CACHE_COPY, LEDGER_COPY], ids=["the cache's copy is old", "the ledger's copy is old"])
+def test_of_two_documents_the_one_applied_last_is_in_force(tables: Tables, old: tuple[str, Any]) -> None:
+    """An `apply` that was interrupted, or a table that was restored from a backup."""
+    tables.store.apply(FIRST)
+    item = tables.keep_item(*old)
+    tables.store.apply(SECOND)
+    tables.client.put_item(TableName=old[0], Item=item)
+    assert "copy is in force" in tables.store.restore()
+    assert (*tables.copies(), tables.announced()) == (SECOND, SECOND, hash_of(SECOND))
+
+
+def test_a_document_that_the_previous_release_applied_is_the_later_one(tables: Tables) -> None:
+    """It writes the cache's copy alone, without a sequence."""
+    tables.store.apply(FIRST)
+    DynamoDBConfigurationStore(tables.client, CACHE).apply(SECOND)
+    assert tables.store.restore() == "the cache table's copy is in force: the ledger's was applied before it"
+    assert (*tables.copies(), tables.announced()) == (SECOND, SECOND, hash_of(SECOND))
+    tables.store.apply(FIRST)
+    assert tables.copies() == (FIRST, FIRST)
+
+
+def test_the_first_start_after_an_upgrade_copies_the_document_into_the_ledger(tables: Tables) -> None:
+    DynamoDBConfigurationStore(tables.client, CACHE).apply(FIRST)
+    tables.store.restore()
+    assert tables.copies() == (FIRST, FIRST)
+
+
+def test_that_counting_was_stopped_is_in_both_copies(tables: Tables) -> None:
+    assert not tables.store.counting_is_stopped()
+    tables.store.apply(FIRST, stops_counting=True)
+    assert tables.store.counting_is_stopped()
+    tables.lose(LEDGER_COPY)
+    tables.store.restore()
+    assert tables.store.counting_is_stopped()
+    tables.store.apply(SECOND)
+    assert not tables.store.counting_is_stopped()
+
+
+def test_the_ledger_reads_its_own_items_beside_the_document(tables: Tables) -> None:
+    tables.store.apply(FIRST)
+    ledger = DynamoDBLedgerTable(tables.client, LEDGER)
+    ledger.create(new_ledger("n1", {"example.com/slot": 2}, {}, 1))
+    assert [each.node for each in ledger.nodes()] == ["n1"]
+    assert list(ledger.open_reservations()) == []
+    assert ledger.marker() is None
+
+
+def test_a_missing_ledger_table_is_reported_with_its_remedy(tables: Tables) -> None:
+    store = DynamoDBConfigurationStore(tables.client, CACHE, "absent")
+    for method in (store.counting_is_stopped, lambda: store.apply(FIRST), store.restore):
+        with pytest.raises(TableUnavailable, match="ledger table absent: the table does not exist"):
+            method()
+    assert tables.copies() == (None, None)

@@ -1,0 +1,89 @@
+"""What bind counts, and when it refuses to bind without counting."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import orjson
+import pytest
+
+from berth.configuration.counting import REFRESH_SECONDS, CountingConfiguration
+from berth.configuration.counting_loss import CountingLossCheck, CountingLost
+from berth.configuration.store import Configurations
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger.table import Marker, MarkerState
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.fakes.configuration_store import InMemoryConfigurationStore
+from tests.fakes.published import PublishedCluster
+from tests.unit.lease.clocks import EnvironmentClock
+
+SLOT = "example.com/slot"
+COUNTS: Mapping[str, object] = {"managedResources": [{"name": SLOT}]}
+COUNTS_NOTHING: Mapping[str, object] = {"profile": "full"}
+
+
+class Bind:
+    """A warm bind environment whose deployed configuration counts nothing, and a ledger that counts."""
+
+    def __init__(self) -> None:
+        self.clock = EnvironmentClock()
+        self.cluster = PublishedCluster()
+        self.store = InMemoryConfigurationStore(self.cluster.item)
+        self.ledger = InMemoryLedgerTable()
+        self.ledger.put_marker(Marker(MarkerState.READY, 1, 0.0, "nonce"), None)
+        self.counting = CountingConfiguration(
+            self.cluster.table.configuration_hash,
+            Configurations(self.store, BerthConfiguration),
+            LedgerReservations(self.ledger, lambda: "id", time.time, call_seconds=1),
+            self.clock,
+            pytest.fail,
+            CountingLossCheck(self.ledger.marker, self.store.counting_is_stopped, self.clock),
+        )
+
+    def apply(self, document: Mapping[str, object], *, stops_counting: bool = False) -> None:
+        self.store.apply(orjson.dumps(document).decode(), stops_counting=stops_counting)
+        self.clock.advance(REFRESH_SECONDS)
+
+    def lose_configuration(self) -> None:
+        self.cluster.item.delete()
+        self.clock.advance(REFRESH_SECONDS)
+
+
+def test_counts_by_the_applied_configuration() -> None:
+    bind = Bind()
+    bind.apply(COUNTS)
+    assert bind.counting.current().counted is not None
+
+
+def test_refuses_in_a_cold_environment_while_the_configuration_is_lost() -> None:
+    with pytest.raises(CountingLost):
+        Bind().counting.current()
+
+
+def test_refuses_in_a_warm_environment_once_the_configuration_is_lost() -> None:
+    bind = Bind()
+    bind.apply(COUNTS)
+    bind.counting.current()
+    bind.lose_configuration()
+    for _ in range(2):
+        with pytest.raises(CountingLost):
+            bind.counting.current()
+
+
+def test_refuses_a_document_that_counts_nothing_unless_it_stops_counting() -> None:
+    bind = Bind()
+    bind.apply(COUNTS_NOTHING)
+    with pytest.raises(CountingLost):
+        bind.counting.current()
+    bind.apply(COUNTS_NOTHING, stops_counting=True)
+    assert bind.counting.current().counted is None
+
+
+def test_counts_again_after_the_configuration_is_back() -> None:
+    bind = Bind()
+    with pytest.raises(CountingLost):
+        bind.counting.current()
+    bind.apply(COUNTS)
+    assert bind.counting.current().counted is not None

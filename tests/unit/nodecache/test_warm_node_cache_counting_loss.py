@@ -1,0 +1,96 @@
+"""filter, prioritize and preempt decide nothing by a configuration that counts nothing while the ledger counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
+from berth.configuration.store import Configurations
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.outcomes import FailureOutcome
+from berth.extender.ports import CacheUnavailable
+from berth.nodecache.feed.reader import NodeCacheReader
+from berth.nodecache.snapshot_view import SnapshotView
+from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.reservations.ledger.table import Marker, MarkerState
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.builders.nodes import node
+from tests.fakes.configuration_store import InMemoryConfigurationStore
+from tests.fakes.published import PublishedCluster
+
+COUNTS = '{"profile": "managed-resources", "managedResources": [{"name": "example.com/slot"}]}'
+MARKER = Marker(MarkerState.READY, 1, 0.0, "nonce")
+
+
+class Filter:
+    """A warm environment, and a ledger that has a marker unless a test takes it away."""
+
+    def __init__(self, *, has_marker: bool = True) -> None:
+        self.warnings: list[str] = []
+        self.marker_reads = 0
+        self.is_available = True
+        self.published = PublishedCluster()
+        self.store = InMemoryConfigurationStore(self.published.item)
+        self.ledger = InMemoryLedgerTable()
+        if has_marker:
+            self.ledger.put_marker(MARKER, None)
+        self.cache = WarmNodeCache(
+            self.published.table,
+            NodeCacheReader(self.published.table, SnapshotView(), lambda seconds: None),
+            Configurations(self.store, lambda: BerthConfiguration.model_validate({"nodeCache": {"whenStale": "pass"}})),
+            self.published.clock,
+            self.warnings.append,
+            self.ledger,
+            loss=CountingLossCheck(self.marker, self.store.counting_is_stopped, self.published.clock),
+        )
+        self.published.publish_nodes([node("node-a")])
+
+    def marker(self) -> Marker | None:
+        self.marker_reads += 1
+        if not self.is_available:
+            raise TableUnavailable("throttled")
+        return self.ledger.marker()
+
+
+def test_refuses_even_where_stale_data_passes() -> None:
+    assert Filter().cache.current().cluster == CacheUnavailable(
+        COUNTING_LOST, WhenStale.FAIL, FailureOutcome.COUNTING_LOST
+    )
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        pytest.param(Filter(has_marker=False), id="the ledger never counted"),
+        pytest.param(Filter(), id="counting was stopped"),
+    ],
+)
+def test_decides_by_a_configuration_that_counts_nothing(environment: Filter) -> None:
+    environment.store.apply('{"profile": "full"}', stops_counting=True)
+    for _ in range(3):
+        assert isinstance(environment.cache.current().cluster, Snapshot)
+    assert environment.marker_reads == 1
+
+
+def test_reads_no_marker_while_resources_are_counted() -> None:
+    environment = Filter()
+    environment.store.apply(COUNTS)
+    assert isinstance(environment.cache.current().cluster, Snapshot)
+    assert environment.marker_reads == 0
+
+
+def test_decides_again_once_the_configuration_is_back() -> None:
+    environment = Filter()
+    assert isinstance(environment.cache.current().cluster, CacheUnavailable)
+    environment.store.apply(COUNTS)
+    assert isinstance(environment.cache.current().cluster, Snapshot)
+
+
+def test_decides_with_a_warning_while_the_ledger_cannot_be_read() -> None:
+    environment = Filter()
+    environment.is_available = False
+    assert isinstance(environment.cache.current().cluster, Snapshot)
+    assert environment.warnings == ["throttled; whether resources should be counted is unknown"]
