@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from berth.configuration.counting_loss import COUNTING_LOST
 from berth.lease.dynamodb_item import HEAD_KEY
 
 from .berth_serve import COMMAND
-from .cluster import Cluster
+from .cluster import Cluster, Pod
 from .control_plane import ControlPlane, RunScheduler
 from .endpoint import Endpoint
 from .extender import ExtenderCache
@@ -65,19 +66,43 @@ def node(stack: DeployedStack, cluster: Cluster) -> str:
 
 
 def test_empty_cache_is_reported_and_filled_by_next_watcher(stack: DeployedStack, node: str) -> None:
-    client, table = stack.client("dynamodb"), stack.name("CacheTable")
-    items = client.scan(TableName=table, ProjectionExpression="pk, sk")["Items"]
-    deleted = time.monotonic()
-    for key in items:
-        client.delete_item(TableName=table, Key=key)
+    in_force = _configuration_hash(stack)
+    deleted = _empty_cache_table(stack)
 
     reported = (
         _until(lambda: EMPTY_CACHE in _error(stack, node), REPORT_SECONDS, "filter reports the empty cache") - deleted
     )
-    # The applied configuration is deleted too: the deployed one is used until the next apply.
     ExtenderCache(stack).wait_for_scores({node: 10})
+    # The applied configuration was deleted, too. The watcher has it from the ledger's table.
+    assert _configuration_hash(stack) == in_force != ""
     print(f"empty cache: reported after {reported:.1f} s, filled after {time.monotonic() - deleted:.1f} s")
     assert time.monotonic() - deleted < RECOVERY_SECONDS
+
+
+def test_emptied_cache_table_lets_no_pod_be_bound_without_counting(
+    stack: DeployedStack, node: str, cluster: Cluster
+) -> None:
+    """The node has two slots. kube-scheduler, which would count them itself, does not run: bind is called directly."""
+    pods = [cluster.create_pod(f"slot-{number}", extended={SLOT: "1"}) for number in range(4)]
+    _until(lambda: _bind_error(stack, pods[0], node) == "", REBUILD_SECONDS, "the ledger exists")
+    in_force = _configuration_hash(stack)
+    deleted = _empty_cache_table(stack)
+
+    errors: set[str] = set()
+
+    def is_bound_again() -> bool:
+        answers = [_bind_error(stack, pod, node) for pod in pods[1:]]
+        bound = [pod for pod in pods if cluster.state(pod).node == node]
+        assert len(bound) <= 2
+        errors.update(answers)
+        return "" in answers and COUNTING_LOST in errors
+
+    refused = _until(lambda: is_bound_again() or COUNTING_LOST in errors, REPORT_SECONDS, "bind refuses") - deleted
+    _until(is_bound_again, RECOVERY_SECONDS, "bind counts again")
+    print(f"lost configuration: refused after {refused:.1f} s, counted after {time.monotonic() - deleted:.1f} s")
+    assert _configuration_hash(stack) == in_force
+    assert {_bind_error(stack, pod, node) for pod in pods} == {"", f"Insufficient {SLOT}"}
+    assert sum(cluster.state(pod).node == node for pod in pods) == 2
 
 
 def test_missing_cache_table_is_reported_and_filled_after_creation(stack: DeployedStack, node: str) -> None:
@@ -145,6 +170,26 @@ def test_ledger_of_a_high_epoch_is_reconciled_after_loss_of_the_head(
     second = cluster.create_pod("second", extended={SLOT: "2"})
     _until(lambda: cluster.state(second).node == node, RECOVERY_SECONDS, "what the first pod had is given out again")
     print(f"lost head at epoch 4000: the next pod bound after {time.monotonic() - lost:.1f} s")
+
+
+def _empty_cache_table(stack: DeployedStack) -> float:
+    """The time of the loss."""
+    client, table = stack.client("dynamodb"), stack.name("CacheTable")
+    items = client.scan(TableName=table, ProjectionExpression="pk, sk")["Items"]
+    deleted = time.monotonic()
+    for key in items:
+        client.delete_item(TableName=table, Key=key)
+    return deleted
+
+
+def _configuration_hash(stack: DeployedStack) -> str:
+    health = Endpoint(stack.url_prefix.removesuffix("/scheduler")).get("healthz").json()
+    return str(health.get("configurationHash", ""))
+
+
+def _bind_error(stack: DeployedStack, pod: Pod, node: str) -> str:
+    arguments = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node}
+    return str(Endpoint(stack.url_prefix).post("bind", json.dumps(arguments).encode()).json()["Error"])
 
 
 def _create_table(stack: DeployedStack, name: str, sort_key: str) -> None:

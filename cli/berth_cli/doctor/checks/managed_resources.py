@@ -21,7 +21,12 @@ def check_managed_resources(side: SchedulerSide, managed: ManagedResources) -> I
     }
     # ignoredByScheduler of an extender overrides the ignored resources of the profiles (fact 46).
     by_profile = set() if any(listed.values()) else _ignored_by_profiles(side, managed)
-    found = [*_name_findings(listed), *_missing_findings(listed, managed, by_profile), *_gate_findings(side, managed)]
+    found = [
+        *_name_findings(listed),
+        *_missing_findings(listed, managed, by_profile),
+        *_uncounted_findings(side, managed),
+        *_gate_findings(side, managed),
+    ]
     if found:
         yield from found
     else:
@@ -58,6 +63,21 @@ def _missing_findings(listed: dict[str, bool], managed: ManagedResources, by_pro
     for name in sorted(listed.keys() - {each.name for each in managed.resources}):
         if listed[name]:
             yield failed(CHECK, f"{name} is ignored by the scheduler but not counted by Berth", REMEDY)
+
+
+def _uncounted_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:
+    """Resources that the profiles ignore, that Berth does not count, and that no other extender manages."""
+    entries = side.configuration.extenders
+    if any(each.ignored_by_scheduler for entry in entries for each in entry.managed_resources):
+        return  # the profiles' ignored resources have no effect (fact 46)
+    managed_names = {each.name for entry in entries for each in entry.managed_resources}
+    ignored = {name for profile in side.configuration.profiles for name in profile.ignored_names()}
+    for name in sorted(ignored - managed_names - {each.name for each in managed.resources}):
+        yield warning(
+            CHECK,
+            f"{name} is ignored by the scheduler's NodeResourcesFit, and neither Berth nor another extender counts it",
+            "remove it from ignoredResources, or add it to managedResources of Berth's configuration",
+        )
 
 
 def _gate_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[Finding]:

@@ -119,8 +119,15 @@ class Profile(BaseModel):
 
     def ignores(self, resource: str) -> bool:
         """Whether NodeResourcesFit ignores the resource; `ignoredByScheduler` of an extender overrides it (fact 46)."""
+        return any(args.ignore(resource) for args in self._node_resources_fit())
+
+    def ignored_names(self) -> frozenset[str]:
+        """The resources that NodeResourcesFit ignores by name."""
+        return frozenset(name for args in self._node_resources_fit() for name in args.resources)
+
+    def _node_resources_fit(self) -> list[NodeResourcesFitArgs]:
         found = [each.args for each in self.plugin_config if each.name == "NodeResourcesFit"]
-        return any(NodeResourcesFitArgs.model_validate(args).ignore(resource) for args in found)
+        return [NodeResourcesFitArgs.model_validate(args) for args in found]
 
 
 class LeaderElection(BaseModel):

@@ -98,7 +98,6 @@ def _ignoring(**args: object) -> dict[str, Any]:
     [
         pytest.param(_ignoring(ignoredResources=[LICENCE.name]), "", id="by its name"),
         pytest.param(_ignoring(ignoredResourceGroups=["example.com"]), "", id="by its domain"),
-        pytest.param(_ignoring(ignoredResources=["example.com/other"]), "not ignored", id="another one"),
         pytest.param(
             {"profiles": [*_ignoring(ignoredResources=[LICENCE.name])["profiles"], {"schedulerName": "b"}]},
             "not ignored",
@@ -110,6 +109,31 @@ def test_accepts_resources_ignored_by_profiles(changed: dict[str, Any], message:
     [finding] = check_managed_resources(side(document() | changed), ManagedResources((LICENCE,)))
     assert message in finding.message
     assert finding.result is (WARNING if message else OK)
+
+
+def test_warns_of_resources_that_profiles_ignore_and_nobody_counts() -> None:
+    found = document() | _ignoring(ignoredResources=[OTHER.name])
+    findings = list(check_managed_resources(side(found), ManagedResources((LICENCE,))))
+    assert [finding.result for finding in findings] == [WARNING, WARNING]
+    assert f"{LICENCE.name} is counted by Berth but not ignored" in findings[0].message
+    assert f"{OTHER.name} is ignored by the scheduler's NodeResourcesFit, and neither Berth" in findings[1].message
+
+
+@pytest.mark.parametrize(
+    "extender",
+    [
+        pytest.param({"managedResources": [{"name": OTHER.name}]}, id="another extender manages the resource"),
+        pytest.param(
+            {"managedResources": [{"name": LICENCE.name, "ignoredByScheduler": True}]},
+            id="an extender's ignoredByScheduler overrides the profiles",
+        ),
+    ],
+)
+def test_accepts_resources_that_profiles_ignore(extender: dict[str, Any]) -> None:
+    found = document() | _ignoring(ignoredResources=[OTHER.name])
+    other = {"urlPrefix": "https://other.example.com", "filterVerb": "filter", **extender}
+    found["extenders"] = [*found["extenders"], other]
+    assert [each.result for each in check_managed_resources(side(found), ManagedResources())] == [OK]
 
 
 def test_ignored_by_extender_overrides_profiles() -> None:
