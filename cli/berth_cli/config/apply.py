@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import click
 
@@ -71,6 +73,7 @@ def apply(
         store: ConfigurationStore = DynamoDBConfigurationStore(client, name, ledger_name)
         ledger = DynamoDBLedgerTable(client, ledger_name) if ledger_name else None
         if counts:
+            _request_rebuild_if_stopped(ledger, store)
             store.apply(document)
         else:
             store.apply(document, stops_counting=stop_counting or _needs_no_stop(ledger, store))
@@ -79,6 +82,18 @@ def apply(
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
     click.echo(f"{display_name(file)} is applied to {name}: profile {configuration.profile}, hash {hash_of(document)}")
+
+
+def _request_rebuild_if_stopped(ledger: LedgerTable | None, store: ConfigurationStore) -> None:
+    """While counting was stopped, pods were bound that the ledger does not have."""
+    from berth.reservations.ledger.table import Marker, MarkerState
+
+    seen = None if ledger is None else ledger.marker()
+    if ledger is not None and seen is not None and store.counting_is_stopped():
+        requested = Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
+        if not ledger.put_marker(requested, seen):
+            raise click.ClickException("the ledger changed at the same time; apply the document again")
+        click.echo("requested a rebuild of the ledger from the watcher: counting was stopped before")
 
 
 def _needs_no_stop(ledger: LedgerTable | None, store: ConfigurationStore) -> bool:

@@ -134,6 +134,22 @@ def test_apply_stops_counting_on_purpose_until_a_document_counts_again(counting:
     assert apply_to_both(COUNTS_NOTHING).exit_code == 1
 
 
+def test_apply_requests_a_rebuild_where_counting_was_stopped(
+    counting: DynamoDBConfigurationStore, dynamodb: DynamoDBClient
+) -> None:
+    ledger = DynamoDBLedgerTable(dynamodb, OWN_LEDGER)
+    apply_to_both(COUNTS)
+    before = ledger.marker()
+    assert before is not None
+    assert before.state is MarkerState.READY
+    apply_to_both(COUNTS_NOTHING, "--stop-counting")
+    assert ledger.marker() == before
+    assert "requested a rebuild" in apply_to_both(COUNTS).stdout
+    after = ledger.marker()
+    assert after is not None
+    assert (after.state, after.epoch) == (MarkerState.REBUILDING, before.epoch)
+
+
 def test_apply_rejects_stop_counting_with_a_document_that_counts(counting: DynamoDBConfigurationStore) -> None:
     done = apply_to_both(COUNTS, "--stop-counting")
     assert done.exit_code == 1
