@@ -83,11 +83,12 @@ def configuration_in_force(stack: DeployedStack) -> BerthConfiguration:
     from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
     from berth.configuration.store import ConfigurationInvalid, parsed
     from berth.nodecache.feed.table import TableUnavailable
-    from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, StackUnavailable
+    from berth_cli.deployed_stack import CACHE_TABLE_NAME, CLIENT_CONFIG, LEDGER_TABLE_NAME, StackUnavailable
 
     client = boto3.client("dynamodb", region_name=stack.region, config=CLIENT_CONFIG)
     try:
-        document = DynamoDBConfigurationStore(client, stack.output(CACHE_TABLE_NAME)).read()
+        ledger_table = stack.outputs.get(LEDGER_TABLE_NAME, "")
+        document = DynamoDBConfigurationStore(client, stack.output(CACHE_TABLE_NAME), ledger_table).read()
         if document is None:
             document = json.dumps({"profile": stack.parameters["Profile"]} if "Profile" in stack.parameters else {})
         return parsed(document, f"the configuration of the stack {stack.name}")

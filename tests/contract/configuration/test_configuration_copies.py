@@ -94,6 +94,12 @@ def test_restore_brings_back_what_was_lost(tables: Tables, lost: tuple[tuple[str
     assert tables.store.restore() == ""
 
 
+def test_reads_the_ledgers_copy_while_the_cache_has_none(tables: Tables) -> None:
+    tables.store.apply(FIRST)
+    tables.lose(CACHE_COPY)
+    assert tables.store.read() == FIRST
+
+
 def test_restore_leaves_tables_without_a_document_as_they_are(tables: Tables) -> None:
     assert tables.store.restore() == ""
     assert (*tables.copies(), tables.announced()) == (None, None, "")

@@ -42,6 +42,8 @@ class DynamoDBConfigurationStore(ConfigurationStore):
 
     def read(self) -> str | None:
         found = self._cache.read()
+        if found is None and self._ledger is not None:
+            found = self._ledger.read()
         return None if found is None else found.document
 
     def counting_is_stopped(self) -> bool:
@@ -61,10 +63,10 @@ class DynamoDBConfigurationStore(ConfigurationStore):
             done = "" if self._ledger is None else self._repair(self._ledger)
         finally:
             # Also where the ledger's table is unavailable.
-            document = self.read()
-            if document is not None:
+            cached = self._cache.read()
+            if cached is not None:
                 condition = "attribute_not_exists(configurationHash)"
-                self._point(document, f"{condition} OR configurationHash <> :hash" if done else condition)
+                self._point(cached.document, f"{condition} OR configurationHash <> :hash" if done else condition)
         return done
 
     def _apply_to_both(self, applied: AppliedDocument, ledger: DocumentCopy) -> None:
