@@ -34,7 +34,9 @@ BY_ANNOTATION = Counting((ManagedResource.model_validate({"name": SLOT, "request
 """Slots that pods request by an annotation."""
 
 _SIZES = "sizes"
-BY_DEVICE = Counting((ManagedResource.model_validate({"name": SLOT, "devices": {"sizes": {"nodeLabel": _SIZES}}}),))
+PERCENT = "example.com/slot-percentage"
+_DEVICES = {"sizes": {"nodeLabel": _SIZES}, "percentName": PERCENT}
+BY_DEVICE = Counting((ManagedResource.model_validate({"name": SLOT, "devices": _DEVICES}),))
 """Slots of two devices. Each has as many as the node."""
 DEVICE = annotation_of(SLOT)
 NAMESPACE = "ml"
@@ -48,11 +50,14 @@ class _Pod:
     node: str = ""
     finished: bool = False
     annotations: dict[str, str] = field(default_factory=dict)
+    by_percent: bool = False
 
     def content(self) -> dict[str, object]:
         found = pod_object(
             self.key.name, self.key.namespace, self.key.uid, node_name=self.node, requests={SLOT: str(self.units)}
         )
+        if self.by_percent:
+            found["spec"]["containers"][0]["resources"] = {"requests": {PERCENT: str(self.units)}}  # type: ignore[index]
         found["metadata"] |= {"resourceVersion": str(self.version), "annotations": dict(self.annotations)}  # type: ignore[operator]
         if self.finished:
             found["status"] = {"phase": "Succeeded"}
@@ -66,6 +71,8 @@ class CountedCluster(PodBinder, ReservedPods):
         self.nodes: dict[str, int] = {}
         self.pods: dict[str, _Pod] = {}
         self.bindings = 0
+        self.by_percent = False
+        """New pods ask for per cent of a device."""
         self._versions = count(1)
         self._uids = count(1)
         self._shown_nodes: dict[str, NodeInfo] = {}
@@ -77,7 +84,8 @@ class CountedCluster(PodBinder, ReservedPods):
     def create_pod(self, name: str, units: int = 1) -> PodKey:
         """One that asks for so many slots. The same name again is another pod."""
         key = PodKey(NAMESPACE, name, f"uid-{name}-{next(self._uids)}")
-        self.pods[name] = _Pod(key, units, next(self._versions), annotations={REQUEST: str(units)})
+        annotations = {REQUEST: str(units)}
+        self.pods[name] = _Pod(key, units, next(self._versions), annotations=annotations, by_percent=self.by_percent)
         return key
 
     def place(self, name: str, node: str) -> None:

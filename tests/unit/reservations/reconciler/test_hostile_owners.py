@@ -218,6 +218,34 @@ def test_confirms_the_device_of_the_binding_when_two_attempts_reserved_two() -> 
     assert harness.ledger().avail == {FIRST: 8, SECOND: 2}
 
 
+@pytest.mark.parametrize(
+    ("size", "held"),
+    [
+        pytest.param(16, 8, id="a larger device"),
+        pytest.param(4, 2, id="a smaller device"),
+        pytest.param(0, 4, id="no device"),
+    ],
+)
+def test_percentage_follows_size_of_its_own_device_only(size: int, held: int) -> None:
+    harness = _with_ledger(ReconcilerHarness(counting=BY_DEVICE), 8)
+    harness.cluster.by_percent = True
+    leader = harness.lead()
+    harness.run(leader, 1)
+    key = reserved(harness, "a", 50, {SECOND: 4})
+    harness.cluster.place("a", NODE)
+    harness.cluster.annotate("a", DEVICE, "0")
+    harness.publish(leader)
+    harness.run(leader, 1)
+    assert shares_of(harness, key) == {SECOND: 4}
+
+    harness.node(size)
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    assert shares_of(harness, key) == {SECOND: held}
+    assert ReservationEventType.DIVERGED in harness.happened()
+
+
 # ------------------------------------------------------------------------------------------------------------- absence
 def test_keeps_bound_entry_of_running_pod_that_new_leader_does_not_find(harness: ReconcilerHarness) -> None:
     leader = harness.lead()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import orjson
 
-from berth.nodecache.feed.reduced_pod import LEFT_OUT, reduced_pods
+from berth.nodecache.feed.reduced_pod import is_reduced, reduced_pods
 
 MAX_ITEM_BYTES = 350_000
 """A DynamoDB item holds 400 KB; the rest is for its keys."""
@@ -93,7 +93,7 @@ def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
         return _gone(change, OmissionReason.NOT_JSON, omissions)
     if len(data) + len(b"[]") > MAX_RAW_BYTES:
         return _reduced(change, omissions)
-    if change.object is not None and LEFT_OUT in change.object:
+    if change.object is not None and is_reduced(change.object):
         # An earlier leader reduced it.
         omissions[change.resource, change.key] = OmissionReason.REDUCED
     return _Row(change, data)

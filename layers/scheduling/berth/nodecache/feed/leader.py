@@ -32,7 +32,7 @@ from berth.nodecache.feed.cluster import (
 )
 from berth.nodecache.feed.head import Observation, Pointer
 from berth.nodecache.feed.observed_state import ObservedState
-from berth.nodecache.feed.reduced_pod import LEFT_OUT
+from berth.nodecache.feed.reduced_pod import is_reduced
 from berth.nodecache.feed.table import CacheTable
 from berth.nodecache.feed.writer import Leadership, Retention, Writer
 
@@ -99,7 +99,7 @@ class Leader:
         self._watch = cluster.watch(positions)
         self._writer = Writer(table, leadership, pointer, epoch, clock, new_id, self._announce, retention)
         self._writer.omissions |= {
-            key: OmissionReason.REDUCED for key, obj in self._state.objects.items() if LEFT_OUT in obj
+            key: OmissionReason.REDUCED for key, obj in self._state.objects.items() if is_reduced(obj)
         }
         self._clock = clock
         self._intervals = intervals

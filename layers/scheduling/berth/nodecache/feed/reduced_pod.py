@@ -23,6 +23,11 @@ _CONTAINER_FIELDS = ("name", "image", "ports")
 Object = Mapping[str, object]
 
 
+def is_reduced(obj: Object) -> bool:
+    """Whether this object of the cache is a reduced pod."""
+    return type(obj.get(LEFT_OUT)) is list
+
+
 def reduced_pods(pod: Object) -> Iterator[Object]:
     """The compact pod with less and less: without labels; without its rules for placement; without both; and also
     without the names, images and ports of its containers. Nothing where it is no compact pod.
