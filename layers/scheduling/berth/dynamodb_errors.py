@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 CONDITION_FAILED = "ConditionalCheckFailedException"
 
 # Other errors keep DynamoDB's own message.
-_REMEDIES = {
+_CAUSES = {
     "AccessDeniedException": "the function's role lacks a permission on the table",
     "ProvisionedThroughputExceededException": "the table is throttled",
     "ThrottlingException": "the table is throttled",
@@ -25,7 +25,7 @@ _REMEDIES = {
 
 
 class TableUnavailable(Exception):
-    """The table did not do what was asked. The message names cause and remedy; the store's own error is the cause."""
+    """The table did not do what was asked. The message names the table and why; `__cause__` is the store's error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,12 @@ class TableErrors:
             raise self.unavailable(error) from error
 
     def unavailable(self, error: ClientError | BotoCoreError) -> TableUnavailable:
-        """The error with its cause and remedy."""
+        """The error with the table and the cause."""
         code = error.response["Error"]["Code"] if isinstance(error, ClientError) else type(error).__name__
-        remedy = _REMEDIES.get(code, str(error))
+        cause = _CAUSES.get(code, str(error))
         if code == "ResourceNotFoundException":
-            remedy = f"the table does not exist; deploy the stack, or set {self.variable} to its table"
-        return TableUnavailable(f"{self.purpose} table {self.table}: {remedy} ({code})")
+            cause = f"the table does not exist; deploy the stack, or set {self.variable} to its table"
+        return TableUnavailable(f"{self.purpose} table {self.table}: {cause} ({code})")
 
     def refused(self, error: ClientError) -> Mapping[str, AttributeValueTypeDef] | None:
         """The item that did not meet the condition (ALL_OLD), None where there is none; raises any other error."""

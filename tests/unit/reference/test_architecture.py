@@ -1,4 +1,4 @@
-"""docs/continuing/architecture.md: every path that the page names is in the repository."""
+"""docs/contributing/architecture.md: every path that the page names is in the repository."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import PROJECT
 
-PAGE = PROJECT / "docs/continuing/architecture.md"
+PAGE = PROJECT / "docs/contributing/architecture.md"
 LAYER = PROJECT / "layers/scheduling/berth"
 ROOTS = (
     PROJECT,

@@ -1,9 +1,8 @@
-"""Berth's reasons for a rejection: they show whether the condition of a rejected pod may be Berth's.
+"""The reasons by which the watcher sees, in a pod's PodScheduled condition, that Berth may have rejected the pod.
 
-They are those of its own plugins, which a module states as its constants `REASON` and `REASON_…`, and those that Berth
-gives for a node whatever the plugins. Reasons of in-tree rules are kube-scheduler's words, too. They count where a
-profile filters by such a rule live: then a rejection on what the cache had not seen yet reads the same. Taking the
-scheduler's for ours costs a wake-up for nothing, once a second at the most; the other mistake costs the pod minutes.
+Plugins state them as their constants `REASON` and `REASON_…`; some are given for a node whatever the plugins. The
+reasons of an in-tree plugin are included if the profile filters by it, because kube-scheduler uses the same texts. A
+false match costs a wake-up, at most one a second. A miss leaves the pod pending for minutes.
 """
 
 from __future__ import annotations
