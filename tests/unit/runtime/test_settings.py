@@ -122,3 +122,13 @@ def test_starts_with_invalid_document_and_reports_it_on_use(document: str, field
 def test_lists_functions_to_warm_up() -> None:
     settings = WatcherSettings.from_environ(TABLE | DUMP | {"BERTH_WARM_UP_FUNCTIONS": "filter:live, preempt:live,"})
     assert settings.warm_up_functions == ("filter:live", "preempt:live")
+
+
+def test_verdicts_may_keep_an_eighth_of_the_functions_memory() -> None:
+    assert (
+        PolicySettings.from_environ(TABLE | {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "1024"}).remembered_bytes == 128 << 20
+    )
+
+
+def test_verdicts_may_keep_the_default_outside_lambda() -> None:
+    assert PolicySettings.from_environ(TABLE).remembered_bytes == 256 << 20

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration, validation_messages
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
+from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.policy import Policy
 
 
@@ -64,17 +65,23 @@ class Configured:
     bind: BindConfiguration
 
     @classmethod
-    def of(cls, configuration: BerthConfiguration) -> Configured:
+    def of(cls, configuration: BerthConfiguration, remembered_bytes: int = MAX_BYTES) -> Configured:
         """Build the policy."""
-        return cls(configuration.policy(), configuration.node_cache, configuration.bind)
+        return cls(configuration.policy(remembered_bytes), configuration.node_cache, configuration.bind)
 
 
 class Configurations:
     """For one warm environment. Safe to share between threads."""
 
-    def __init__(self, store: ConfigurationStore, deployed: Callable[[], BerthConfiguration]) -> None:
-        """`deployed`: called on first use; it may raise ConfigurationInvalid."""
+    def __init__(
+        self,
+        store: ConfigurationStore,
+        deployed: Callable[[], BerthConfiguration],
+        remembered_bytes: int = MAX_BYTES,
+    ) -> None:
+        """`deployed`: called on first use; it may raise ConfigurationInvalid. `remembered_bytes`: see Policy."""
         self._store = store
+        self._remembered_bytes = remembered_bytes
         self._deployed = deployed
         self._lock = Lock()
         self._known: tuple[str, Configured] | None = None
@@ -91,12 +98,12 @@ class Configurations:
             return known[1]
         with self._lock:
             if self._known is None or self._known[0] != configuration_hash:
-                self._known = configuration_hash, Configured.of(self._read(configuration_hash))
+                self._known = configuration_hash, Configured.of(self._read(configuration_hash), self._remembered_bytes)
             return self._known[1]
 
     @cached_property
     def _unconfigured(self) -> Configured:
-        return Configured.of(BerthConfiguration())
+        return Configured.of(BerthConfiguration(), self._remembered_bytes)
 
     def _read(self, configuration_hash: str) -> BerthConfiguration:
         if not configuration_hash:

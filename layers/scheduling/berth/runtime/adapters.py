@@ -82,7 +82,8 @@ def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdap
     table = DynamoDBCacheTable(client, settings.cache_table)
     ledger = ledger_table(settings, client)
     loss = None if ledger is None else _counting_loss_check(ledger, store)
-    return CacheAdapters(client, table, store, Configurations(store, settings.deployed), loss)
+    configurations = Configurations(store, settings.deployed, settings.remembered_bytes)
+    return CacheAdapters(client, table, store, configurations, loss)
 
 
 def _counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:

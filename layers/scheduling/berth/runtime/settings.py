@@ -15,6 +15,7 @@ from berth.authentication.outcomes import Authentication
 from berth.configuration.store import parsed
 from berth.runtime.environment import Settings, SettingsInvalid
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 
 __all__ = [
     "BindSettings",
@@ -46,8 +47,16 @@ class PolicySettings(CacheSettings, LedgerSettings):
     """The BerthConfiguration that counts until one is applied, as JSON. Validated when it is needed: a verb whose
     environment does not start could not tell the scheduler why."""
 
+    memory_size: int = Field(default=0, ge=0, alias="AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
+    """Of the function, in MB. 0: not a function of Lambda."""
+
     authentication: Authentication = Field(default=Authentication.MTLS, alias="BERTH_AUTHENTICATION")
     """How callers say who they are."""
+
+    @property
+    def remembered_bytes(self) -> int:
+        """How much memory verdicts may keep of pods: an eighth of the function's."""
+        return (self.memory_size << 20) // 8 if self.memory_size else MAX_BYTES
 
     @property
     def password_in_url(self) -> bool:

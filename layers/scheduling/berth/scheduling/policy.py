@@ -9,7 +9,7 @@ from enum import StrEnum
 from pydantic import BaseModel, ConfigDict, Field
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
+from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, EvaluationCache
 from berth.scheduling.evaluation.nominated_pods import nodes_with_assumed, nominated_verdicts
 from berth.scheduling.evaluation.verdicts import NONE_REJECTED, FilterResult, Rejected
 from berth.scheduling.framework.profile import Profile, Scale
@@ -116,15 +116,18 @@ class Policy:
         counting: Counting = NOTHING_COUNTED,
         preemption: PreemptionConfiguration = ALL_CANDIDATES,
         unresolvable: Unresolvable = Unresolvable.ALWAYS,
+        remembered_bytes: int = MAX_BYTES,
     ) -> None:
-        """counting: how resources are counted, for bind and the watcher; the profiles have it in their plugins."""
+        """counting: how resources are counted, for bind and the watcher; the profiles have it in their plugins.
+        remembered_bytes: how much memory verdicts may keep of pods.
+        """
         self.profile = profile
         self.counting = counting
         self._preemption, self._unresolvable = preemption, unresolvable
         self._profiles = profiles
         self._exemption = exemption
         self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in (profile, *profiles.values())}
-        self._evaluations = EvaluationCache()
+        self._evaluations = EvaluationCache(max_bytes=remembered_bytes)
 
     @property
     def all_profiles(self) -> tuple[Profile, ...]:

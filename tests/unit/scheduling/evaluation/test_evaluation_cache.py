@@ -8,15 +8,16 @@ from threading import Event
 
 import pytest
 
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import SUCCESS, Status
-from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node
-from tests.builders.pods import pod
+from tests.builders.pods import pod, pod_with
 
 
 class Passes(ClusterFilter):
@@ -87,3 +88,32 @@ def test_earlier_call_gets_its_own_snapshot_and_later_one_stays_cached() -> None
     brought_on = [evaluations.of(profile, pod(namespace="n"), each) for each in (earlier, later)][-1]
     assert evaluations.of(profile, pod(namespace="n"), earlier).snapshot is earlier
     assert evaluations.of(profile, pod(namespace="n"), later) is brought_on
+
+
+def hostile(number: int, tolerations: int) -> Pod:
+    found = read_pod(
+        pod_with(f"hostile-{number}", tolerations=[{"key": f"key-{number}-{index}"} for index in range(tolerations)])
+    )
+    assert isinstance(found, Pod)
+    return found
+
+
+def test_hostile_shapes_in_sequence_stay_within_the_bytes() -> None:
+    evaluations, snapshot = EvaluationCache(max_bytes=2_000_000), Snapshot.of([node("a")])
+    profile = BerthConfiguration().build_profile("full")
+    most = 0
+    for number in range(100):
+        evaluations.of(profile, hostile(number, 100), snapshot)
+        most = max(most, evaluations.size)
+    assert 1_000_000 < most <= 2_000_000
+
+
+def test_a_shape_that_is_too_large_is_not_remembered() -> None:
+    evaluations, snapshot = EvaluationCache(max_bytes=2_000_000), Snapshot.of([node("a")])
+    profile = BerthConfiguration().build_profile("full")
+    small = evaluations.of(profile, hostile(0, 1), snapshot)
+    before = evaluations.size
+    for number in range(1, 10):
+        evaluations.of(profile, hostile(number, 2_000), snapshot)
+    assert evaluations.size == before
+    assert evaluations.of(profile, hostile(0, 1), snapshot) is small

@@ -1,4 +1,4 @@
-"""The evaluations of a warm environment: a bounded number, the least recently used are dropped.
+"""The evaluations of a warm environment: a bounded number and size, the least recently used are dropped.
 
 Threads. The first call of a shape counts over the snapshot under a lock of that shape. Calls of other shapes go on;
 calls of the same shape wait and do not count again. The shared lock is held for a dictionary look-up only. An
@@ -23,6 +23,22 @@ MAX_VERDICTS = 500_000
 """Over all shapes."""
 
 MIN_SHAPES = 16
+
+MAX_BYTES = 256 << 20
+"""Of what is remembered for the contents of pods, where no other number is given."""
+
+_BYTES_PER_BYTE = 16
+"""What a byte of a pod takes in memory: as read, indexed, and as states of the plugins. An upper estimate."""
+
+_BYTES_PER_POD = 4096
+_LARGE = 4
+"""A shape that takes more than this part of a half of the bytes is not remembered."""
+
+
+def bytes_of(pod: Pod) -> int:
+    """About how much memory the contents of the pod take in an evaluation."""
+    labels = sum(len(key) + len(value) for key, value in pod.labels.items())
+    return _BYTES_PER_POD + _BYTES_PER_BYTE * (len(pod.spec.source) + labels)
 
 
 V = TypeVar("V", bound=DerivedFromSnapshot)
@@ -60,37 +76,50 @@ class _Entry(Generic[V]):
 
 
 class _LeastRecentlyUsed(Generic[V]):
-    """The entries that were used last."""
+    """The entries that were used last, of at most so many bytes."""
 
-    def __init__(self) -> None:
-        self._entries: OrderedDict[Hashable, _Entry[V]] = OrderedDict()
+    def __init__(self, max_bytes: int) -> None:
+        self._entries: OrderedDict[Hashable, tuple[_Entry[V], int]] = OrderedDict()
+        self._max_bytes, self.size = max_bytes, 0
         self._lock = Lock()
 
-    def entry(self, key: Hashable, limit: int) -> _Entry[V]:
-        """The entry of this key; a new one if there is none."""
+    def entry(self, key: Hashable, limit: int, size: int) -> _Entry[V]:
+        """The entry of this key; a new one if there is none. size: of a new one, in bytes."""
         with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                entry = self._entries[key] = _Entry()
-            self._entries.move_to_end(key)
-            while len(self._entries) > limit:
-                self._entries.popitem(last=False)
+            found = self._entries.get(key)
+            if found is not None:
+                self._entries.move_to_end(key)
+                return found[0]
+            entry: _Entry[V] = _Entry()
+            if size > self._max_bytes // _LARGE:
+                return entry
+            self._entries[key] = entry, size
+            self.size += size
+            while len(self._entries) > limit or self.size > self._max_bytes:
+                _, (_, freed) = self._entries.popitem(last=False)
+                self.size -= freed
         return entry
 
 
 class EvaluationCache:
-    """At most `max_shapes` evaluations. Threads may share it."""
+    """At most `max_shapes` evaluations, for contents of pods of at most `max_bytes`. Threads may share it."""
 
-    def __init__(self, max_shapes: int = MAX_SHAPES) -> None:
-        self._local: _LeastRecentlyUsed[LocalEvaluation] = _LeastRecentlyUsed()
-        self._by_shape: _LeastRecentlyUsed[Evaluation] = _LeastRecentlyUsed()
+    def __init__(self, max_shapes: int = MAX_SHAPES, max_bytes: int = MAX_BYTES) -> None:
+        self._local: _LeastRecentlyUsed[LocalEvaluation] = _LeastRecentlyUsed(max_bytes // 2)
+        self._by_shape: _LeastRecentlyUsed[Evaluation] = _LeastRecentlyUsed(max_bytes // 2)
         self._max_shapes = max_shapes
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the contents of the remembered pods take."""
+        return self._local.size + self._by_shape.size
 
     def of(self, profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:
         """The evaluation of this snapshot for pods shaped like this one."""
         limit = min(self._max_shapes, max(MIN_SHAPES, MAX_VERDICTS // snapshot.nodes.positions.size))
         local_shape, cluster_shape = profile.shapes(pod)
-        local_entry = self._local.entry((profile.name, local_shape), limit)
+        size = bytes_of(pod)
+        local_entry = self._local.entry((profile.name, local_shape), limit, size)
 
         def local() -> LocalEvaluation:
             return local_entry.at(
@@ -100,7 +129,7 @@ class EvaluationCache:
             )
 
         # The entry stands for its key, which takes longer to hash.
-        return self._by_shape.entry((local_entry, cluster_shape), limit).at(
+        return self._by_shape.entry((local_entry, cluster_shape), limit, size).at(
             snapshot,
             lambda: Evaluation.of(profile, pod, snapshot, local()),
             lambda found, delta: found.updated_to(snapshot, delta, local()),

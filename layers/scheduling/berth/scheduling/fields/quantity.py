@@ -129,7 +129,9 @@ def quantity(value: object) -> Quantity | Unparsable:
     if value is None:
         return ZERO
     if isinstance(value, str):
-        return _parsed(value.strip())
+        # A text that is too long is not remembered: a pod may have a thousand of a kilobyte.
+        text = value.strip()
+        return _parsed(text) if len(text) <= _MAX_LENGTH else Unparsable(text)
     if isinstance(value, float) or (isinstance(value, int) and not isinstance(value, bool) and fits(value)):
         return _parsed(str(value))
     return Unparsable(type(value).__name__)
