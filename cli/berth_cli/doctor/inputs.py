@@ -10,6 +10,7 @@ from berth.configuration.store import ConfigurationInvalid
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
 from berth_cli.deployed_stack import URL_PREFIX, DeployedStack, StackUnavailable, describe
+from berth_cli.doctor.access import configuration_source as scheduler_source
 from berth_cli.doctor.access.account import Account
 from berth_cli.doctor.access.aws_account import AWSAccount
 from berth_cli.doctor.access.cluster import ClusterAccess
@@ -25,7 +26,6 @@ from berth_cli.doctor.access.https_endpoint import HTTPSEndpoint
 from berth_cli.doctor.findings import CheckName, Finding, failed, skipped
 from berth_cli.doctor.identities import BINDER, WATCHER, access, identity
 from berth_cli.doctor.options import InputErrors, Options
-from berth_cli.doctor.scheduler import configuration_source as scheduler_source
 from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, scheduler_side, without_credentials
 from berth_cli.scheduler_config.address import parse_address, url_prefix
 from berth_cli.scheduler_config.basic_credentials import FROM_STACK, PasswordUnavailable, basic

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import StackUnavailable
+from berth_cli.doctor.access.configuration_source import ConfigurationNotFound
 from berth_cli.doctor.findings import CheckName, Finding, failed
 from berth_cli.doctor.scheduler.configuration import InvalidSchedulerConfiguration
-from berth_cli.doctor.scheduler.configuration_source import ConfigurationNotFound
 from berth_cli.scheduler_config.tls_config import TLSFiles
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from berth_cli.doctor.access.configuration_source import ConfigurationNotFound, from_cluster, from_file
 from berth_cli.doctor.scheduler.configuration import InvalidSchedulerConfiguration
-from berth_cli.doctor.scheduler.configuration_source import ConfigurationNotFound, from_cluster, from_file
 from tests.conftest import PROJECT
 from tests.fakes.doctor import ADDRESS, FakeAccess
 from tests.unit.cli.doctor.scheduler_documents import document
