@@ -14,10 +14,9 @@ from typing import Any
 
 import orjson
 
-from berth_cli.serve.bytes_in_flight import BytesInFlight, Share
 from berth_cli.serve.connection import abort_of
 from berth_cli.serve.functions import Handler
-from berth_cli.serve.limits import MAX_PAYLOAD_BYTES, Limits
+from berth_cli.serve.limits import MAX_PAYLOAD_BYTES, BytesInFlight, Limits, Share
 from berth_cli.serve.request_check import RequestCheck
 from berth_cli.serve.tls import client_certificate
 
