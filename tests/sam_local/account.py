@@ -18,7 +18,7 @@ from berth.lease.elector import LeaderElector
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.watcher import Watcher
 from tests.builders.event_fixtures import ALLOW_LIST, PASSWORD
-from tests.builders.tables import create_cache_table
+from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.deployment.emulator import Emulator
 
 from .api_server import DumpApiServer
@@ -35,8 +35,10 @@ def invocation_environment(
     name = uuid.uuid4().hex
     with DumpApiServer(dump, host) as api_server:
         _publish(emulator, dump, table_name=name)
+        create_ledger_table(emulator.client("dynamodb"), f"{name}-ledger")
         variables = {
             "BERTH_CACHE_TABLE": name,
+            "BERTH_LEDGER_TABLE": f"{name}-ledger",
             "BERTH_KUBECONFIG_SECRET": emulator.create_secret(name, api_server.kubeconfig()),
             # One list and one publication: the continuous mode would watch until the function's timeout.
             "BERTH_WATCHER_MODE": "periodic",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import ssl
+import tempfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
@@ -12,6 +15,7 @@ import yaml
 
 from berth.cluster.dump.dump_cluster import DumpCluster
 from berth.extender.ports import Assignment, Binding, Created, Refused, Unanswered
+from tests.builders.certificates import self_signed
 
 KINDS = {
     "nodes": "Node",
@@ -29,6 +33,12 @@ class DumpApiServer:
 
     def __init__(self, dump: Path, host: str) -> None:
         self._server = _Server(dump, host)
+        with tempfile.TemporaryDirectory() as directory:
+            certificate, key = self_signed(Path(directory), "dump", host=host)
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(certificate, key)
+            self._authority = base64.b64encode(certificate.read_bytes()).decode()
+        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
 
     def __enter__(self) -> Self:
@@ -46,7 +56,12 @@ class DumpApiServer:
         return {
             "apiVersion": "v1",
             "kind": "Config",
-            "clusters": [{"name": "dump", "cluster": {"server": f"http://{host!s}:{port}"}}],
+            "clusters": [
+                {
+                    "name": "dump",
+                    "cluster": {"server": f"https://{host!s}:{port}", "certificate-authority-data": self._authority},
+                }
+            ],
             "users": [{"name": "berth", "user": {"token": "dump"}}],
             "contexts": [{"name": "dump", "context": {"cluster": "dump", "user": "berth"}}],
             "current-context": "dump",
