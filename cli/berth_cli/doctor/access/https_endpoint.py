@@ -54,7 +54,7 @@ class HTTPSEndpoint(Endpoint):
         self._headers = {"Host": parts.netloc.rpartition("@")[2], "Content-Type": "application/json"}
         if parts.username is not None:
             pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            self._headers["Authorization"] = f"BasicCredentials {b64encode(pair.encode()).decode()}"
+            self._headers["Authorization"] = f"Basic {b64encode(pair.encode()).decode()}"
         self._pool = _pool(self._host, self._port, self._context, self._name)
 
     @property

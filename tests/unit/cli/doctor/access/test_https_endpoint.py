@@ -123,7 +123,7 @@ def test_calls_paths_with_credentials_of_address() -> None:
         ("POST", "/scheduler/filter"),
         ("GET", "/healthz"),
     ]
-    assert server.requests[0].headers["Authorization"] == "BasicCredentials " + b64encode(b"me:p@").decode()
+    assert server.requests[0].headers["Authorization"] == "Basic " + b64encode(b"me:p@").decode()
     assert "p@" not in asked.address
 
 
