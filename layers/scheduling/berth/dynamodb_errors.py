@@ -28,6 +28,10 @@ class TableUnavailable(Exception):
     """The table did not do what was asked. The message names the table and why; `__cause__` is the store's error."""
 
 
+class TableMissing(TableUnavailable):
+    """There is no such table."""
+
+
 @dataclass(frozen=True, slots=True)
 class TableErrors:
     """How a table is called in messages: what it is for, its name, and the variable that names it."""
@@ -50,6 +54,7 @@ class TableErrors:
         cause = _CAUSES.get(code, str(error))
         if code == "ResourceNotFoundException":
             cause = f"the table does not exist; deploy the stack, or set {self.variable} to its table"
+            return TableMissing(f"{self.purpose} table {self.table}: {cause} ({code})")
         return TableUnavailable(f"{self.purpose} table {self.table}: {cause} ({code})")
 
     def refused(self, error: ClientError) -> Mapping[str, AttributeValueTypeDef] | None:

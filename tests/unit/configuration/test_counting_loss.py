@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from botocore.exceptions import ClientError
 
 from berth.configuration.counting_loss import REFRESH_SECONDS, CountingLossCheck, CountingLost
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb_errors import TableErrors, TableMissing, TableUnavailable
 from berth.reservations.ledger.table import Marker, MarkerState
 from tests.unit.lease.clocks import EnvironmentClock
 
@@ -19,12 +20,15 @@ class Ledger:
         self.content = marker
         self.is_stopped = is_stopped
         self.is_available = True
+        self.exists = True
         self.reads: list[str] = []
         self.clock = EnvironmentClock()
         self.check = CountingLossCheck(self.marker, self.counting_is_stopped, self.clock)
 
     def marker(self) -> Marker | None:
         self.reads.append("marker")
+        if not self.exists:
+            raise TableMissing("no such table")
         if not self.is_available:
             raise TableUnavailable("throttled")
         return self.content
@@ -94,3 +98,26 @@ def test_raises_while_the_ledger_is_unavailable_and_no_result_is_known() -> None
     ledger.is_available = False
     with pytest.raises(TableUnavailable):
         ledger.check.raise_if_lost()
+
+
+def test_a_stack_that_counts_nothing_works_without_a_ledger_table() -> None:
+    ledger = Ledger()
+    ledger.exists = False
+    assert not ledger.is_lost()
+
+
+def test_counting_stays_lost_when_the_ledger_table_is_deleted_afterwards() -> None:
+    ledger = Ledger(MARKER)
+    assert ledger.is_lost()
+    ledger.exists = False
+    ledger.clock.advance(REFRESH_SECONDS)
+    assert ledger.is_lost()
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [("ResourceNotFoundException", TableMissing), ("ThrottlingException", TableUnavailable)],
+)
+def test_only_an_absent_table_is_missing(code: str, kind: type[TableUnavailable]) -> None:
+    error = ClientError({"Error": {"Code": code, "Message": ""}}, "GetItem")
+    assert type(TableErrors("ledger", "t", "V").unavailable(error)) is kind

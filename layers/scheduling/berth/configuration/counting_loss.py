@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from berth.dynamodb_errors import TableUnavailable
+from berth.dynamodb_errors import TableMissing, TableUnavailable
 from berth.lease.clock import Clock, Instant
 from berth.reservations.ledger.table import Marker
 
@@ -52,6 +52,9 @@ class CountingLossCheck:
     def _is_lost(self) -> bool:
         try:
             return self._marker() is not None and not self._counting_is_stopped()
+        except TableMissing:
+            # No table, no marker: a stack that counts nothing works without a ledger.
+            return self._last is not None and self._last[0]
         except TableUnavailable:
             if self._last is None:
                 raise
