@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +30,18 @@ settings.register_profile(
     "berth", deadline=None, max_examples=100, database=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("berth")
+
+
+def pytest_collection_finish() -> None:
+    """What tests have in common is read once: botocore's descriptions of services, megabytes of JSON for each session.
+
+    What collecting has made lasts until the end, and no garbage collection looks at it again.
+    """
+    sessions = sys.modules.get("botocore.session")
+    if sessions is not None:
+        sessions.create_loader = cache(sessions.create_loader)  # type: ignore[attr-defined]
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module")
