@@ -1,6 +1,7 @@
-"""The SAM transform of a template, JSON in and JSON out. Run by sam's own Python, which has the translator.
+"""The SAM transform of templates, one a line, JSON in and JSON out. Run by sam's own Python, which has the translator.
 
-It imports no module of the project, because sam's pinned dependencies conflict with the project's.
+It ends with its input. It imports no module of the project, because sam's pinned dependencies conflict with the
+project's.
 """
 
 from __future__ import annotations
@@ -20,5 +21,7 @@ class NoManagedPolicies:
 
 
 if __name__ == "__main__":
-    request = json.load(sys.stdin)
-    json.dump(transform(request["template"], request["parameters"], NoManagedPolicies()), sys.stdout)
+    for line in sys.stdin:
+        request = json.loads(line)
+        processed = transform(request["template"], request["parameters"], NoManagedPolicies())
+        print(json.dumps(processed), flush=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,11 @@ KUBECONFIGS = {
 """Parameters that name the stack's cluster."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """`!Ref x` is `{"Ref": x}`, `!GetAtt x` is `{"Fn::GetAtt": x}`."""
 
 
-def _intrinsic(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, object]:
+def _intrinsic(loader: _Loader, suffix: str, node: yaml.Node) -> dict[str, object]:
     name = suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}"
     if isinstance(node, yaml.ScalarNode):
         return {name: loader.construct_scalar(node)}
@@ -33,9 +35,15 @@ _Loader.add_multi_constructor("!", _intrinsic)
 
 
 def read_template() -> dict[str, Any]:
-    """The whole document."""
-    document: dict[str, Any] = yaml.load(TEMPLATE.read_text(), _Loader)
+    """The whole document, which the caller may change."""
+    document: dict[str, Any] = pickle.loads(_pickled())
     return document
+
+
+@cache
+def _pickled() -> bytes:
+    """Read once: many tests ask for the document, and some of them change it."""
+    return pickle.dumps(yaml.load(TEMPLATE.read_text(), _Loader))
 
 
 def of_type(template: dict[str, Any], resource_type: str) -> dict[str, dict[str, Any]]:

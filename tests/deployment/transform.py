@@ -38,13 +38,25 @@ def _transform(parameters: str) -> bytes:
         # `sam package` replaces these with the addresses of its uploads.
         for name in {"CodeUri", "ContentUri"} & resource.get("Properties", {}).keys():
             resource["Properties"][name] = "s3://bucket/key"
-    return subprocess.run(
+    translator = _translator()
+    assert translator.stdin is not None
+    assert translator.stdout is not None
+    translator.stdin.write(json.dumps({"template": template, "parameters": json.loads(parameters)}).encode() + b"\n")
+    translator.stdin.flush()
+    processed = translator.stdout.readline()
+    assert processed, f"the transform ended with {translator.wait()}; its stderr says why"
+    return processed
+
+
+@cache
+def _translator() -> subprocess.Popen[bytes]:
+    """The process that transforms, one for all templates: its imports take longer than a transform."""
+    return subprocess.Popen(
         [PYTHON, "-P", TRANSFORM],
-        input=json.dumps({"template": template, "parameters": json.loads(parameters)}).encode(),
-        check=True,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={"AWS_DEFAULT_REGION": REGION},
-    ).stdout
+    )
 
 
 def dependencies(resource: dict[str, Any]) -> set[str]:

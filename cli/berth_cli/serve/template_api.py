@@ -36,7 +36,11 @@ class Api:
     authorizer: FunctionSource | None = None
 
 
-class _CloudFormation(yaml.SafeLoader):
+# In C where PyYAML has it: ten times as fast, for a file that every start reads.
+_LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _CloudFormation(_LOADER):  # type: ignore[misc, valid-type]
     """Reads `!Sub x` and other short-form functions as x: only the names in them are needed."""
 
 
