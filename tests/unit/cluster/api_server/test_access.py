@@ -167,11 +167,11 @@ def test_applies_time_limit_to_both_attempts(server: DrivenApiServer, pool: Thre
 
     def slow() -> Configuration:
         configuration = source()
-        clock.advance(2.0)
+        clock.advance(PATIENCE_SECONDS)
         return configuration
 
     api = ApiServer(Access(slow), clock)
-    asking = pool.submit(lambda: api.request("GET", PATH, timeout=2.0))
+    asking = pool.submit(get(api))
     server.next(PATH).refuse(401, "Unauthorized")
     with pytest.raises(ApiServerUnreachable, match="did not answer in time"):
         asking.result(PATIENCE_SECONDS)
