@@ -1,4 +1,8 @@
-"""Writes per reservation with 16 concurrent binds on one node, on an emulator that serves them concurrently."""
+"""Writes per reservation with 16 concurrent binds on one node, on an emulator that serves them concurrently.
+
+What is asserted holds in every order of the calls. How many writes most reservations need depends on the order:
+tests/simulation/test_ledger_contention.py.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +27,7 @@ from tests.unit.reservations.ledger.ledger_tables import emulator_client, new_ta
 WORKERS = 16
 ROUNDS = 8
 NODE = "n1"
+DEVICES = 8
 
 
 def contend(
@@ -65,9 +70,10 @@ def test_reservation_without_devices_needs_one_write(endpoint_url: str, capacity
     assert {each.outcome for each, _ in results if isinstance(each, BindResult)} <= {BindOutcome.INSUFFICIENT}
 
 
-def test_reservation_with_devices_needs_at_most_three_writes(endpoint_url: str) -> None:
-    capacity = {f"{GPU_MEMORY}#{number}": 8000 for number in range(8)}
+def test_reservation_with_devices_loses_each_device_at_most_once(endpoint_url: str) -> None:
+    """A write fails only if the chosen device has become full since the last answer, and each becomes so once."""
+    capacity = {f"{GPU_MEMORY}#{number}": 8000 for number in range(DEVICES)}
     results = contend(endpoint_url, capacity, Demand(GPU_MEMORY, 4000))
     held = [writes for each, writes in results if isinstance(each, Reservation)]
     assert len(held) == WORKERS * ROUNDS
-    assert sum(writes <= 3 for writes in held) >= 0.95 * len(held), sorted(held)
+    assert max(held) <= DEVICES
