@@ -11,6 +11,8 @@ from tests.simulation.history import History, Plan
 HISTORIES = 60
 PER_TEST = 20
 UNTIL_CAUGHT = 150
+CAUGHT_LATE = {"old_head_accepted": 138}
+"""Seeds that are tried first, where a search from seed 0 takes long."""
 
 
 @pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
@@ -19,10 +21,11 @@ def test_readers_miss_nothing_and_deposed_leaders_publish_nothing(first: int) ->
         History(Plan.drawn(seed)).run()
 
 
-@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_catches_protocol_without_one_of_its_rules(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "broken"), BROKEN.items(), ids=BROKEN)
+def test_catches_protocol_without_one_of_its_rules(name: str, broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
-    assert any(_is_caught(seed) for seed in range(UNTIL_CAUGHT))
+    seeds = sorted(range(UNTIL_CAUGHT), key=lambda seed: seed != CAUGHT_LATE.get(name))
+    assert any(_is_caught(seed) for seed in seeds)
 
 
 def _is_caught(seed: int) -> bool:
