@@ -15,6 +15,8 @@ MEGABYTE = 1024 * 1024
 # Lambda unpacks a function and its layers into 250 MB. Byte-code takes about as much again as the sources.
 LIMIT = 120 * MEGABYTE
 
+pytestmark = pytest.mark.build
+
 DEFAULTS: Mapping[str, str] = {}
 X86 = {"BERTH_ARCHITECTURE": "x86_64", "BERTH_PYTHON_VERSION": "3.11"}
 
