@@ -21,6 +21,7 @@ def processed() -> dict[str, Any]:
     return transformed()
 
 
+@pytest.mark.scan
 def test_reports_weakened_resources(processed: dict[str, Any], tmp_path: Path) -> None:
     """After the transform, because SAM creates the functions' roles."""
     scan = read(DOCUMENT)
@@ -37,6 +38,7 @@ def test_reports_weakened_resources(processed: dict[str, Any], tmp_path: Path) -
     assert {line.split()[2].rstrip(":") for line in new} == {"FilterFunctionRole", "ApiStage", "LedgerTable"}
 
 
+@pytest.mark.scan
 def test_fails_on_an_unreadable_template(tmp_path: Path) -> None:
     with pytest.raises(checkov.ScannerFailed):
         checkov.scan({"hardened": {"Resources": "none"}}, tmp_path)
