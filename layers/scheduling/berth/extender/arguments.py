@@ -8,9 +8,10 @@ from typing import TypeGuard
 
 from berth.extender.outcomes import Failure, bad_request
 from berth.extender.ports import NodeCache
-from berth.extender.wire import decode_object, folded
+from berth.extender.scheduling_request import read_scheduling_request
+from berth.extender.wire import folded
 from berth.scheduling.configuration.node_cache import WhenStale
-from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node, read_pod
+from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -50,13 +51,11 @@ class Passthrough:
 
 def read_candidates(body: str | bytes, cache: NodeCache) -> Candidates | Passthrough | Failure:
     """Decode the request and bring the snapshot up to date; in full mode the request itself is the snapshot."""
-    arguments = decode_object(body)
-    if isinstance(arguments, Failure):
-        return arguments
-    pod = read_pod(arguments.get("pod"))
-    if isinstance(pod, Unreadable):
-        return bad_request(f"the request is not a scheduling request: {pod.cause}")
-    found = _read_names(arguments, pod, cache)
+    request = read_scheduling_request(body, "scheduling")
+    if isinstance(request, Failure):
+        return request
+    pod = request.pod
+    found = _read_names(request.fields, pod, cache)
     if isinstance(found, Failure):
         return replace(found, pod=f"{pod.namespace}/{pod.name}")
     return found

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from berth.extender.outcomes import Failure, bad_request
-from berth.extender.wire import decode_object, folded
+from berth.extender.scheduling_request import read_scheduling_request
+from berth.extender.wire import folded
 from berth.scheduling.objects import Pod, Unreadable, read_pod
 from berth.scheduling.preemption.victim_review import Proposal
 
@@ -41,13 +42,11 @@ class PreemptionArguments:
 
 def read_preemption_arguments(body: str | bytes) -> PreemptionArguments | Failure:
     """Decode the request."""
-    arguments = decode_object(body)
-    if isinstance(arguments, Failure):
-        return arguments
-    pod = read_pod(arguments.get("pod"))
-    if isinstance(pod, Unreadable):
-        return bad_request(f"the request is not a preemption request: {pod.cause}")
-    found = _read_candidates(pod, arguments)
+    request = read_scheduling_request(body, "preemption")
+    if isinstance(request, Failure):
+        return request
+    pod = request.pod
+    found = _read_candidates(pod, request.fields)
     return replace(found, pod=f"{pod.namespace}/{pod.name}") if isinstance(found, Failure) else found
 
 

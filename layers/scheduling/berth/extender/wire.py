@@ -16,7 +16,7 @@ def decode_object(body: str | bytes) -> dict[str, object] | Failure:
     """The body's outer object with its keys folded to lower case."""
     if not body:
         return bad_request("the request body is empty; expected a JSON object")
-    if _is_too_large(body):
+    if is_too_large(body):
         return bad_request(TOO_LARGE)
     try:
         decoded = orjson.loads(body)
@@ -27,8 +27,11 @@ def decode_object(body: str | bytes) -> dict[str, object] | Failure:
     return folded(decoded)
 
 
-def _is_too_large(body: str | bytes) -> bool:
-    """The limit is in bytes. Text is encoded only where its length does not decide: a character has 1 to 4 bytes."""
+def is_too_large(body: str | bytes) -> bool:
+    """Whether it is above the limit, in bytes.
+
+    Text is encoded only where its length does not decide: a character has 1 to 4 bytes.
+    """
     if isinstance(body, str) and MAX_BODY_BYTES // 4 < len(body) <= MAX_BODY_BYTES and not body.isascii():
         return len(body.encode(errors="surrogatepass")) > MAX_BODY_BYTES
     return len(body) > MAX_BODY_BYTES

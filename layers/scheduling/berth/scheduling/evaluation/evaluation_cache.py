@@ -30,6 +30,9 @@ MAX_BYTES = 256 << 20
 _BYTES_PER_BYTE = 16
 """What a byte of a pod takes in memory: as read, indexed, and as states of the plugins. An upper estimate."""
 
+_BYTES_PER_ENTRY = 250
+"""Of a label or an annotation: two strings, and their place in a dictionary."""
+
 _BYTES_PER_POD = 4096
 _LARGE = 4
 """A shape that takes more than this part of a half of the bytes is not remembered."""
@@ -37,8 +40,10 @@ _LARGE = 4
 
 def bytes_of(pod: Pod) -> int:
     """About how much memory the contents of the pod take in an evaluation."""
-    labels = sum(len(key) + len(value) for key, value in pod.labels.items())
-    return _BYTES_PER_POD + _BYTES_PER_BYTE * (len(pod.spec.source) + labels)
+    texts = sum(
+        len(key) + len(value) + _BYTES_PER_ENTRY for key, value in (*pod.labels.items(), *pod.annotations.items())
+    )
+    return _BYTES_PER_POD + _BYTES_PER_BYTE * len(pod.spec.source) + texts
 
 
 V = TypeVar("V", bound=DerivedFromSnapshot)
@@ -83,14 +88,15 @@ class _LeastRecentlyUsed(Generic[V]):
         self._max_bytes, self.size = max_bytes, 0
         self._lock = Lock()
 
-    def entry(self, key: Hashable, limit: int, size: int) -> _Entry[V]:
-        """The entry of this key; a new one if there is none. size: of a new one, in bytes."""
+    def entry(self, key: Hashable, limit: int, pod: Pod) -> _Entry[V]:
+        """The entry of this key; a new one if there is none, with the size of this pod."""
         with self._lock:
             found = self._entries.get(key)
             if found is not None:
                 self._entries.move_to_end(key)
                 return found[0]
             entry: _Entry[V] = _Entry()
+            size = bytes_of(pod)
             if size > self._max_bytes // _LARGE:
                 return entry
             self._entries[key] = entry, size
@@ -118,8 +124,7 @@ class EvaluationCache:
         """The evaluation of this snapshot for pods shaped like this one."""
         limit = min(self._max_shapes, max(MIN_SHAPES, MAX_VERDICTS // snapshot.nodes.positions.size))
         local_shape, cluster_shape = profile.shapes(pod)
-        size = bytes_of(pod)
-        local_entry = self._local.entry((profile.name, local_shape), limit, size)
+        local_entry = self._local.entry((profile.name, local_shape), limit, pod)
 
         def local() -> LocalEvaluation:
             return local_entry.at(
@@ -129,7 +134,7 @@ class EvaluationCache:
             )
 
         # The entry stands for its key, which takes longer to hash.
-        return self._by_shape.entry((local_entry, cluster_shape), limit, size).at(
+        return self._by_shape.entry((local_entry, cluster_shape), limit, pod).at(
             snapshot,
             lambda: Evaluation.of(profile, pod, snapshot, local()),
             lambda found, delta: found.updated_to(snapshot, delta, local()),

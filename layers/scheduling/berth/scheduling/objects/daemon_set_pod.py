@@ -6,8 +6,10 @@ exists. What the controller sets besides ties the pod to one node, and lets it s
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 from berth.scheduling.fields.taints import NO_EXECUTE, NO_SCHEDULE, Taint, TolerationIndex
-from berth.scheduling.objects.pod import Pod
+from berth.scheduling.objects.pod import Pod, PodSpec
 
 TOLERATED = (
     Taint("node.kubernetes.io/not-ready", "", NO_EXECUTE),
@@ -20,6 +22,10 @@ TOLERATED = (
 """What the DaemonSet controller makes every pod tolerate."""
 
 
+# A pod may have thousands of tolerations, and is asked about several times in each call.
+_KNOWN: WeakKeyDictionary[PodSpec, bool] = WeakKeyDictionary()
+
+
 def is_daemon_set_pod(pod: Pod) -> bool:
     """Whether the pod has what the DaemonSet controller gives each: the owner, one node, the tolerations.
 
@@ -30,5 +36,8 @@ def is_daemon_set_pod(pod: Pod) -> bool:
         return False
     if required is None or required.node_names is None or len(required.node_names) != 1:
         return False
-    tolerations = TolerationIndex(pod.spec.tolerations)
-    return all(map(tolerations.tolerates, TOLERATED))
+    found = _KNOWN.get(pod.spec)
+    if found is None:
+        tolerations = TolerationIndex(pod.spec.tolerations)
+        found = _KNOWN[pod.spec] = all(map(tolerations.tolerates, TOLERATED))
+    return found

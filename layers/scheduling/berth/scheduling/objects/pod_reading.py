@@ -96,7 +96,8 @@ def read_pod(obj: object) -> Pod | Unreadable:
     """
     try:
         whole, metadata, spec, status = _parts(obj)
-        return _pod(metadata, spec, status, _label_set(metadata), pod_spec(shared_fields(whole, placed=False)))
+        shared = pod_spec(shared_fields(whole, placed=False))
+        return pod_of(metadata, spec.get("nodeName"), status, labels_of(metadata), shared)
     except Malformed as error:
         return Unreadable(str(error))
 
@@ -136,7 +137,7 @@ class PodReader:
                 shared = self._specs.get(source) or self._read_shared(source)
             else:
                 shared = pod_spec(shared_fields(whole, placed=is_placed(whole)))
-            return _pod(metadata, spec, status, self._label_set(metadata), shared)
+            return pod_of(metadata, spec.get("nodeName"), status, self._label_set(metadata), shared)
         except Malformed as error:
             return Unreadable(str(error))
 
@@ -152,10 +153,10 @@ class PodReader:
         try:
             key = orjson.dumps((metadata.get("namespace"), metadata.get("labels")))
         except orjson.JSONEncodeError:
-            return _label_set(metadata)
+            return labels_of(metadata)
         found = self._label_sets.get(key)
         if found is None:
-            found = self._label_sets[in_little_room(key)] = _label_set(metadata)
+            found = self._label_sets[in_little_room(key)] = labels_of(metadata)
         return found
 
 
@@ -177,13 +178,14 @@ def _parts(obj: object) -> tuple[Object, Object, Object, Object]:
     return obj, read_object(metadata, "Pod.metadata"), read_object(spec, "Pod.spec"), read_object(status, "Pod.status")
 
 
-def _pod(metadata: Object, spec: Object, status: Object, labels: LabelSet, shared: PodSpec) -> Pod:
+def pod_of(metadata: Object, node_name: object, status: Object, labels: LabelSet, shared: PodSpec) -> Pod:
+    """The pod of these parts. Raises Malformed."""
     return Pod(
         name_or_empty(metadata.get("name")),
         name_or_empty(metadata.get("uid")),
         labels,
         shared,
-        intern(read_string(spec.get("nodeName"), "Pod.spec.nodeName")),
+        intern(read_string(node_name, "Pod.spec.nodeName")),
         name_or_empty(status.get("nominatedNodeName")),
         intern(name_or_empty(status.get("phase"))),
         _seconds(status.get("startTime")),
@@ -193,7 +195,8 @@ def _pod(metadata: Object, spec: Object, status: Object, labels: LabelSet, share
     )
 
 
-def _label_set(metadata: Object) -> LabelSet:
+def labels_of(metadata: Object) -> LabelSet:
+    """The labels of an object in its namespace. Raises Malformed."""
     labels = read_string_map(metadata.get("labels"), "Pod.metadata.labels")
     try:
         return label_set(name_or_empty(metadata.get("namespace")), labels)

@@ -178,7 +178,7 @@ def shared_fields(obj: Object, *, placed: bool) -> Object:
         kept["resources"] = project_requests(resources)
     if not placed and isinstance(volumes := spec.get("volumes"), list) and (images := _image_volumes(volumes)):
         kept["volumes"] = images
-    found: Object = {"metadata": select_fields(metadata, ("namespace",)) | _controller(metadata), "spec": kept}
+    found: Object = {"metadata": select_fields(metadata, ("namespace",)) | controller_fields(metadata), "spec": kept}
     resized = project_resize(spec, status)
     if resized:
         found["status"] = resized
@@ -232,7 +232,8 @@ def _image_volumes(volumes: list[object]) -> list[object]:
     return [volume for volume in volumes if isinstance(volume, dict) and volume.get("image") is not None]
 
 
-def _controller(metadata: Object) -> Object:
+def controller_fields(metadata: Object) -> Object:
+    """The owner that manages the object, under `ownerReferences`; nothing without one."""
     owner = controller_of(metadata.get("ownerReferences"))
     return {} if owner is None else {"ownerReferences": [select_fields(owner, _OWNER) | {"controller": True}]}
 

@@ -18,6 +18,7 @@ from berth.scheduling.plugins.resource_allocation import (
     scored_resources,
     shares,
 )
+from berth.scheduling.plugins.shapes import amounts_shape
 
 NAME = "NodeResourcesBalancedAllocation"
 
@@ -46,7 +47,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
         self._resources = args.resources or CPU_AND_MEMORY
 
     def shape(self, pod: Pod) -> Hashable:
-        return tuple(pod.spec.requests.placed.items())
+        return amounts_shape(pod.spec.requests.placed, pod)
 
     def pre_score(self, pod: Pod) -> PluginState[tuple[ScoredResource, ...]] | None:
         found = scored_resources(self._resources, pod.spec.requests.placed)

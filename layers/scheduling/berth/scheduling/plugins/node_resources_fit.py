@@ -27,7 +27,7 @@ from berth.scheduling.plugins.resource_allocation import (
     scored_resources,
     shares,
 )
-from berth.scheduling.plugins.shapes import small
+from berth.scheduling.plugins.shapes import amounts_shape
 
 NAME = "NodeResourcesFit"
 
@@ -159,8 +159,7 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
 
     def shape(self, pod: Pod) -> Hashable:
         requests = pod.spec.requests
-        # Few pods have so many requests; the spec is their key, which takes no time to compare.
-        return small(tuple(requests.asked.items()), pod), small(tuple(requests.scored.items()), pod)
+        return amounts_shape(requests.asked, pod), amounts_shape(requests.scored, pod)
 
     def pre_filter(self, pod: Pod) -> PluginState[RequestedAmounts]:
         return PluginState(RequestedAmounts(_in_order(pod.spec.requests.asked, self._is_ignored)))

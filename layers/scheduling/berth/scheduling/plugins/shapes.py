@@ -6,7 +6,7 @@ them. A pod with very many shares nothing: its spec stands for them, which is co
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping
 from typing import TypeVar
 
 from berth.scheduling.objects import Pod
@@ -19,6 +19,11 @@ C = TypeVar("C", bound=Collection[object])
 def small(part: C, pod: Pod) -> C | Hashable:
     """This part of the pod's spec; the spec itself where the part has many elements."""
     return part if len(part) <= FEW else pod.spec
+
+
+def amounts_shape(amounts: Mapping[str, int], pod: Pod) -> Hashable:
+    """Amounts of resources that the pod requests."""
+    return tuple(amounts.items()) if len(amounts) <= FEW else pod.spec
 
 
 def tolerations_shape(pod: Pod) -> Hashable:

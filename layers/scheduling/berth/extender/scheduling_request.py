@@ -1,0 +1,75 @@
+"""The part that the requests of filter, prioritize and preempt have in common: a JSON object with a pod in it.
+
+A large pod is not decoded again where its text is known. For that the request is cut into texts, at places that
+kube-scheduler's encoding has: Go writes a struct's fields in their order. Each text must be an object by itself, so the
+whole is what they make together. A request in another form is decoded as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+
+from berth.extender.outcomes import Failure, bad_request
+from berth.extender.wire import decode_object, folded, is_too_large
+from berth.scheduling.objects import Pod, Unreadable, read_pod
+from berth.scheduling.objects.pod_texts import SMALL, PodTexts, read_pod_texts
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingRequest:
+    """The pod, and the request's other fields by their names in lower case."""
+
+    pod: Pod
+    fields: dict[str, object]
+
+
+def read_scheduling_request(body: str | bytes, kind: str) -> SchedulingRequest | Failure:
+    """Decode the request. kind: what it is, for the message about one that is not."""
+    pod: Pod | Unreadable
+    found = _read_texts(body)
+    if found is None:
+        fields = decode_object(body)
+        if isinstance(fields, Failure):
+            return fields
+        pod = read_pod(fields.get("pod"))
+    else:
+        pod, fields = found
+    if isinstance(pod, Unreadable):
+        return bad_request(f"the request is not a {kind} request: {pod.cause}")
+    return SchedulingRequest(pod, fields)
+
+
+_POD = '{"Pod":{"metadata":'
+_SPEC = '},"spec":'
+_STATUS = '},"status":'
+_ENDS = ('}},"Nodes":null,"NodeNames":[', '}},"NodeNameToVictims":null,"NodeNameToMetaVictims":{')
+
+
+def _read_texts(body: str | bytes) -> tuple[Pod | Unreadable, dict[str, object]] | None:
+    """The pod and the other fields; None for a small pod, and for a request that is not in the expected form."""
+    if len(body) < SMALL or is_too_large(body):
+        return None
+    if isinstance(body, bytes):
+        try:
+            body = body.decode()
+        except UnicodeDecodeError:
+            return None
+    if not body.startswith(_POD) or any(body.find(end, 0, SMALL) >= 0 for end in _ENDS):
+        return None
+    end = max(map(body.rfind, _ENDS))
+    spec = body.find(_SPEC, 0, max(end, 0))
+    status = body.rfind(_STATUS, spec, max(end, 0))
+    if spec < 0 or status < 0:
+        return None
+    texts = PodTexts(
+        body[len(_POD) : spec + 1], body[spec + len(_SPEC) : status + 1], body[status + len(_STATUS) : end + 1]
+    )
+    try:
+        fields = folded(orjson.loads("{" + body[end + len("}},") :]))
+    except orjson.JSONDecodeError:
+        return None
+    # Of two pods the last one counts.
+    pod = None if "pod" in fields else read_pod_texts(texts)
+    return None if pod is None else (pod, fields)

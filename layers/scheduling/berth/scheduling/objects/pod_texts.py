@@ -1,0 +1,186 @@
+"""Reading a large pod from the texts of its parts. A part whose text was read before is not decoded again.
+
+A part is found by the SHA-256 of its text, which proves that it is the text that was decoded and checked. Specs and
+labels live as long as somebody uses them, such as the evaluation of their shape. So only hashes are kept here.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from threading import Lock
+from weakref import WeakValueDictionary
+
+import orjson
+
+from berth.scheduling.fields.reading import Malformed, Object, Unreadable, name_or_empty, read_object
+from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
+from berth.scheduling.objects.pod_reading import labels_of, pod_of, pod_spec
+from berth.scheduling.objects.projection import controller_fields, select_fields, shared_fields
+
+SMALL = 16_384
+"""In characters. A shorter text is decoded at once."""
+
+MOST_TEXTS = 10_000
+"""More hashes of one kind are not kept: pods that differ in what scheduling does not read share a spec."""
+
+MOST_ANNOTATIONS = 1_000
+MOST_METADATA = 64
+
+
+@dataclass(frozen=True, slots=True)
+class PodTexts:
+    """The JSON texts of a v1.Pod's parts. Each is an object."""
+
+    metadata: str
+    spec: str
+    status: str
+
+
+_Key = tuple[bytes, str, bytes]
+_SPECS: WeakValueDictionary[_Key, PodSpec] = WeakValueDictionary()
+_LABELS: WeakValueDictionary[tuple[bytes, str], LabelSet] = WeakValueDictionary()
+
+
+class _RecentMetadata:
+    """What was read of metadata after its labels: the most recent texts. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[bytes, Object] = OrderedDict()
+        self._lock = Lock()
+
+    def read(self, text: str) -> Object:
+        """The fields that are read of it. The rest of the text is checked and dropped."""
+        if len(text) < SMALL:
+            return _object(text)
+        key = _hash(text)
+        with self._lock:
+            found = self._found.get(key)
+        if found is None:
+            decoded = _object(text)
+            found = select_fields(decoded, _READ) | controller_fields(decoded)
+            annotations = found.get("annotations")
+            if not isinstance(annotations, dict) or len(annotations) <= MOST_ANNOTATIONS:
+                with self._lock:
+                    self._found[key] = found
+                    while len(self._found) > MOST_METADATA:
+                        self._found.popitem(last=False)
+        return found
+
+
+_READ = ("name", "namespace", "uid", "labels", "deletionTimestamp", "annotations")
+_METADATA = _RecentMetadata()
+
+
+def read_pod_texts(texts: PodTexts) -> Pod | Unreadable | None:
+    """Like `read_pod` of the object that these parts make; None where one of the texts is no object in JSON."""
+    try:
+        with _no_collection():
+            return _read(texts)
+    except orjson.JSONDecodeError:
+        return None
+    except Malformed as error:
+        return Unreadable(str(error))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Decoding makes a hundred thousand objects and no cycle. Collections would go over the whole snapshot each time:
+    they took nine tenths of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _read(texts: PodTexts) -> Pod | Unreadable:
+    metadata, labels = _metadata(texts.metadata)
+    status = _object(texts.status)
+    spec, node_name = _spec(metadata, texts.spec, status)
+    return pod_of(metadata, node_name, status, labels, spec)
+
+
+def _metadata(text: str) -> tuple[Object, LabelSet]:
+    """The metadata without its labels, and the labels."""
+    cut = _LabelsCut.of(text)
+    if cut is None:
+        found = _object(text)
+        return found, labels_of(found)
+    first = _object(cut.before)
+    rest = _METADATA.read(cut.after)
+    if "labels" in first or "labels" in rest:
+        # Of equal keys the last one counts, which needs the whole text.
+        found = _object(text)
+        return found, labels_of(found)
+    found = first | rest
+    namespace = name_or_empty(found.get("namespace"))
+    key = _hash(cut.labels), namespace
+    labels = _LABELS.get(key)
+    if labels is None:
+        labels = labels_of({"namespace": found.get("namespace"), "labels": _object(cut.labels)})
+        if len(_LABELS) < MOST_TEXTS:
+            _LABELS[key] = labels
+    return found, labels
+
+
+@dataclass(frozen=True, slots=True)
+class _LabelsCut:
+    """The text of large metadata, cut at its labels into three objects. They are valid JSON only if the whole is, and
+    if the labels are the metadata's own: then they stand at the depth of one."""
+
+    before: str
+    labels: str
+    after: str
+
+    @classmethod
+    def of(cls, text: str) -> _LabelsCut | None:
+        if len(text) < SMALL:
+            return None
+        start = text.find(_LABELS_KEY)
+        # Labels are flat, and neither keys nor values have braces: the API server refuses others.
+        end = text.find("}", start) + 1
+        if start < 0 or text[end : end + 1] not in (",", "}"):
+            return None
+        after = "{" + text[end + 1 :] if text[end] == "," else "{" + text[end:]
+        return cls(text[:start] + "}", text[start + len(_LABELS_KEY) - 1 : end], after)
+
+
+_LABELS_KEY = ',"labels":{'
+
+
+def _spec(metadata: Object, text: str, status: Object) -> tuple[PodSpec, object]:
+    """The spec, and the name of the pod's node. Of a pod that is placed or resized, it is read anew."""
+    owner = controller_fields(metadata)
+    key = _hash(text), name_or_empty(metadata.get("namespace")), orjson.dumps(owner, option=orjson.OPT_SORT_KEYS)
+    resized = not _RESIZED.isdisjoint(status)
+    found = None if resized else _SPECS.get(key)
+    if found is not None:
+        return found, None
+    spec = _object(text)
+    found = pod_spec(shared_fields({"metadata": metadata, "spec": spec, "status": status}, placed=False))
+    node_name = spec.get("nodeName")
+    if not resized and node_name is None and len(_SPECS) < MOST_TEXTS:
+        _SPECS[key] = found
+    return found, node_name
+
+
+_RESIZED = frozenset(("containerStatuses", "initContainerStatuses", "resources", "allocatedResources"))
+
+
+def _hash(text: str) -> bytes:
+    return sha256(text.encode(errors="surrogatepass")).digest()
+
+
+def _object(text: str) -> Object:
+    """Raises JSONDecodeError; a text that is no object is none of a part, either."""
+    found = orjson.loads(text)
+    if not isinstance(found, dict):
+        raise orjson.JSONDecodeError("not an object", text[:1], 0)
+    return read_object(found, "Pod")

@@ -1,0 +1,189 @@
+"""A request with a large pod is read by its texts, and is the same request as when it is decoded as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.extender import scheduling_request
+from berth.extender.outcomes import Failure
+from berth.extender.scheduling_request import SchedulingRequest, read_scheduling_request
+from berth.scheduling.objects import Pod, pod_texts, read_pod
+from tests.bench.cluster import plain_pod
+from tests.builders.hostile_pods import SPECS, hostile_pod
+
+NAMES = ["a", "b"]
+COUNT = 2_000
+
+Manifest = dict[str, Any]
+
+
+def body_of(pod: object, **others: object) -> str:
+    """As Go encodes it."""
+    return orjson.dumps({"Pod": pod, "Nodes": None, "NodeNames": NAMES} | others).decode()
+
+
+def read(body: str | bytes) -> SchedulingRequest:
+    found = read_scheduling_request(body, "scheduling")
+    assert isinstance(found, SchedulingRequest)
+    return found
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The lengths of the texts that are decoded."""
+    lengths: list[int] = []
+
+    def loads(text: str) -> object:
+        lengths.append(len(text))
+        return orjson.loads(text)
+
+    class Counting:
+        JSONDecodeError = orjson.JSONDecodeError
+        OPT_SORT_KEYS = orjson.OPT_SORT_KEYS
+        dumps = staticmethod(orjson.dumps)
+
+    Counting.loads = staticmethod(loads)  # type: ignore[attr-defined]
+    for module in (scheduling_request, pod_texts):
+        monkeypatch.setattr(module, "orjson", Counting)
+    monkeypatch.setattr("berth.extender.wire.orjson", Counting)
+    return lengths
+
+
+@pytest.mark.parametrize("as_bytes", [False, True], ids=["text", "bytes"])
+@pytest.mark.parametrize("name", SPECS)
+def test_reads_the_same_pod_by_texts_as_from_the_whole(name: str, as_bytes: bool) -> None:
+    manifest = hostile_pod(name, plain_pod(), COUNT)
+    body = body_of(manifest)
+    found, whole = read(body.encode() if as_bytes else body), read_pod(manifest)
+    assert found.pod == whole
+    assert found.fields.keys() - {"pod"} == {"nodes", "nodenames"}
+    assert found.fields["nodenames"] == NAMES
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_does_not_decode_a_known_text_again(name: str, decoded: list[int]) -> None:
+    manifest = hostile_pod(name, plain_pod(), COUNT)
+    first = read(body_of(manifest))
+    decoded.clear()
+    manifest["metadata"] |= {"name": "another", "uid": "another"}
+    again = read(body_of(manifest))
+    assert (again.pod.spec, again.pod.label_set) == (first.pod.spec, first.pod.label_set)
+    assert again.pod.name == "another"
+    assert sum(decoded) < pod_texts.SMALL
+
+
+def large(**spec: object) -> Manifest:
+    manifest = hostile_pod("tolerations: of many keys", plain_pod(), COUNT)
+    manifest["spec"] |= spec
+    return manifest
+
+
+def cases() -> dict[str, tuple[str, object]]:
+    """Bodies that no kube-scheduler sends, with the pod that they mean."""
+    pod = large()
+    metadata, spec, status = (orjson.dumps(pod[part]).decode() for part in ("metadata", "spec", "status"))
+    others = '"Nodes":null,"NodeNames":["a","b"]}'
+    small = orjson.dumps(plain_pod()).decode()
+    whole = f'{{"Pod":{{"metadata":{metadata},"spec":{spec},"status":{status}}},'
+    hidden = f'{{"metadata":{{}},"spec":{{}},"status":{{}}}},{others}'.replace('"', '\\"')
+    annotated = pod | {"metadata": pod["metadata"] | {"annotations": {"text": hidden.replace('\\"', '"')}}}
+    nested = pod | {"metadata": pod["metadata"] | {"x": {"a": {}, "spec": {}, "status": {}}}}
+    two_labels = metadata[:-1] + ',"labels":{"app":"other"}}'
+    long_labels = orjson.dumps(hostile_pod("labels", plain_pod(), COUNT)["metadata"]).decode()
+    twice = long_labels[:-1] + ',"labels":{"app":"other"}}'
+    deeper = f'{{"x":{{"y":1,"labels":{{"app":"{"a" * pod_texts.SMALL}"}}}},"name":"n"}}'
+    return {
+        "a second pod": (f'{whole}"pod":{small},{others}', plain_pod()),
+        "a second pod after the names": (whole + others[:-1] + f',"Pod":{small}}}', plain_pod()),
+        "the request's form in an annotation": (body_of(annotated), annotated),
+        "another spec inside the metadata": (body_of(nested), nested),
+        "labels twice": (
+            f'{{"Pod":{{"metadata":{two_labels},"spec":{spec},"status":{status}}},{others}',
+            pod | {"metadata": pod["metadata"] | {"labels": {"app": "other"}}},
+        ),
+        "long labels twice": (
+            f'{{"Pod":{{"metadata":{twice},"spec":{spec},"status":{status}}},{others}',
+            pod | {"metadata": pod["metadata"] | {"labels": {"app": "other"}}},
+        ),
+        "labels of something in the metadata": (
+            f'{{"Pod":{{"metadata":{deeper},"spec":{spec},"status":{status}}},{others}',
+            pod | {"metadata": {"name": "n"}},
+        ),
+        "spec twice": (
+            f'{{"Pod":{{"metadata":{metadata},"spec":{{}},"spec":{spec},"status":{status}}},{others}',
+            pod,
+        ),
+        "spaces": (body_of(pod).replace('"status":', '"status": '), pod),
+        "status first": (body_of({"metadata": pod["metadata"], "status": pod["status"], "spec": pod["spec"]}), pod),
+        "a node": (body_of(large(nodeName="n")), large(nodeName="n")),
+        "a resize": (body_of(resized := resizing()), resized),
+    }
+
+
+def resizing() -> Manifest:
+    manifest = large()
+    [container] = manifest["spec"]["containers"]
+    manifest["status"]["containerStatuses"] = [{"name": container["name"], "resources": {"requests": {"cpu": "7"}}}]
+    return manifest
+
+
+@pytest.mark.parametrize("name", cases())
+def test_reads_other_forms_as_the_whole(name: str) -> None:
+    body, manifest = cases()[name]
+    for _ in range(2):
+        assert read(body).pod == read_pod(manifest)
+
+
+BROKEN = {
+    "spec": ('"spec":{', '"spec":{,'),
+    "metadata": ('"metadata":{', '"metadata":{,'),
+    "status": ('"status":{', '"status":{,'),
+    "names": ('"NodeNames":[', '"NodeNames":[,'),
+    "end": ('"b"]}', '"b"]'),
+    "rest": ('"b"]}', '"b"]}}'),
+}
+
+
+@pytest.mark.parametrize("place", BROKEN)
+def test_refuses_what_is_not_json(place: str) -> None:
+    body = body_of(large())
+    read(body)
+    found = read_scheduling_request(body.replace(*BROKEN[place]), "scheduling")
+    assert isinstance(found, Failure)
+    assert found.reason == "the request body is not JSON"
+
+
+@pytest.mark.parametrize("part", ["spec", "metadata", "status"])
+def test_names_the_field_that_cannot_be_read(part: str) -> None:
+    fields = {"spec": {"tolerations": 1}, "metadata": {"labels": 1}, "status": {}}
+    manifest = large()
+    manifest[part] |= fields[part]
+    found = read_scheduling_request(body_of(manifest), "scheduling")
+    assert isinstance(found, Failure) is bool(fields[part])
+    if isinstance(found, Failure):
+        assert next(iter(fields[part])) in found.reason
+
+
+def test_pods_of_one_text_share_a_spec_only_within_their_namespace_and_owner() -> None:
+    found = []
+    changes: list[Manifest] = [{}, {"namespace": "other"}, {"ownerReferences": []}]
+    for change in changes:
+        manifest = large()
+        manifest["metadata"] |= change
+        pod = read(body_of(manifest)).pod
+        assert pod == read_pod(manifest)
+        found.append(pod)
+    assert len({id(pod.spec) for pod in found}) == 3
+
+
+def test_large_metadata_is_read_once() -> None:
+    manifest = plain_pod()
+    manifest["metadata"]["managedFields"] = [{"fieldsV1": {f"f:{index}": {} for index in range(COUNT * 5)}}]
+    manifest["metadata"]["annotations"] = {"a": "b"}
+    for _ in range(2):
+        pod = read(body_of(manifest)).pod
+        assert isinstance(pod, Pod)
+        assert pod == read_pod(manifest)
