@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+import orjson
 import pytest
 
 from berth.extender import bind, filter, preempt, prioritize  # noqa: A004  a verb's name
 from berth.extender.outcomes import Failure, FailureOutcome, FilterOutcome, PreemptOutcome, PrioritizeOutcome
+from berth.extender.ports import DecisionContext, NodeCache
+from berth.extender.reply import Reply
+from berth.runtime.http.endpoint import Endpoint
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.time_limit import TimeLimit
+from berth.scheduling.policy import TOO_COSTLY, Policy
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod_object
 from tests.builders.requests import body_of, cache_mode, victims_by_uid
@@ -62,3 +74,69 @@ def test_logs_decision_with_outcome_and_summary(
     verbs.send(verb, body_of(request_body))
     [line] = log_lines.all()
     assert (line["level"], line["outcome"], line["detail"]) == ("INFO", outcome, detail)
+
+
+class NoTime(NodeCache):
+    """A cluster of one node, and no time for a decision."""
+
+    def __init__(self) -> None:
+        self._policy = BerthConfiguration().policy(time_limit=TimeLimit(0.0, lambda: 0.0, lambda: 0.0))
+
+    def current(self) -> DecisionContext:
+        return DecisionContext(self._policy, Snapshot.of([labelled("n", "1")]))
+
+    def policy(self) -> Policy:
+        return self._policy
+
+
+REASON = TOO_COSTLY.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "failed", "request_body", "outcome", "body"),
+    [
+        pytest.param(
+            filter.answer_filter,
+            filter.failed,
+            cache_mode(["n"]),
+            FilterOutcome.TOO_COSTLY,
+            {
+                "Nodes": None,
+                "NodeNames": [],
+                "FailedNodes": {},
+                "FailedAndUnresolvableNodes": {"n": REASON},
+                "Error": "",
+            },
+            id="filter: unresolvable",
+        ),
+        pytest.param(
+            prioritize.answer_prioritize,
+            prioritize.failed,
+            cache_mode(["n"]),
+            PrioritizeOutcome.TOO_COSTLY,
+            [{"Host": "n", "Score": 0}],
+            id="prioritize: neutral",
+        ),
+        pytest.param(
+            preempt.answer_preempt,
+            preempt.failed,
+            victims_by_uid({"n": ["v"]}),
+            PreemptOutcome.TOO_COSTLY,
+            {"NodeNameToMetaVictims": {}},
+            id="preempt: no eviction",
+        ),
+    ],
+)
+def test_names_a_decision_that_takes_too_long(
+    answer: Callable[..., Reply],
+    failed: Callable[[Failure], Reply],
+    request_body: object,
+    outcome: str,
+    body: object,
+    log_lines: LogLines,
+) -> None:
+    endpoint = Endpoint("verb", partial(answer, cache=NoTime()), failed)
+    found = endpoint.handle(http_event(body_of(request_body)))
+    assert (found["statusCode"], orjson.loads(found["body"])) == (200, body)
+    [line] = log_lines.all()
+    assert (line["level"], line["outcome"]) == ("INFO", outcome)

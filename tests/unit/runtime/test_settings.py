@@ -130,5 +130,12 @@ def test_verdicts_may_keep_an_eighth_of_the_functions_memory() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "seconds"), [({}, 2.0), ({"BERTH_HTTP_TIMEOUT": "2"}, 0.8), ({"BERTH_HTTP_TIMEOUT": "30"}, 4.0)]
+)
+def test_a_decision_may_take_two_fifths_of_the_timeouts(given: dict[str, str], seconds: float) -> None:
+    assert PolicySettings.from_environ(TABLE | given).decision_seconds == pytest.approx(seconds)
+
+
 def test_verdicts_may_keep_the_default_outside_lambda() -> None:
     assert PolicySettings.from_environ(TABLE).remembered_bytes == 256 << 20

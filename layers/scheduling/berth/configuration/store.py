@@ -18,6 +18,7 @@ from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration, validation_messages
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
+from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.policy import Policy
 
 
@@ -65,9 +66,14 @@ class Configured:
     bind: BindConfiguration
 
     @classmethod
-    def of(cls, configuration: BerthConfiguration, remembered_bytes: int = MAX_BYTES) -> Configured:
+    def of(
+        cls,
+        configuration: BerthConfiguration,
+        remembered_bytes: int = MAX_BYTES,
+        time_limit: TimeLimit = NO_TIME_LIMIT,
+    ) -> Configured:
         """Build the policy."""
-        return cls(configuration.policy(remembered_bytes), configuration.node_cache, configuration.bind)
+        return cls(configuration.policy(remembered_bytes, time_limit), configuration.node_cache, configuration.bind)
 
 
 class Configurations:
@@ -78,10 +84,12 @@ class Configurations:
         store: ConfigurationStore,
         deployed: Callable[[], BerthConfiguration],
         remembered_bytes: int = MAX_BYTES,
+        time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> None:
-        """`deployed`: called on first use; it may raise ConfigurationInvalid. `remembered_bytes`: see Policy."""
+        """`deployed`: called on first use; it may raise ConfigurationInvalid. `remembered_bytes`, `time_limit`: see
+        Policy."""
         self._store = store
-        self._remembered_bytes = remembered_bytes
+        self._remembered_bytes, self._time_limit = remembered_bytes, time_limit
         self._deployed = deployed
         self._lock = Lock()
         self._known: tuple[str, Configured] | None = None
@@ -98,12 +106,15 @@ class Configurations:
             return known[1]
         with self._lock:
             if self._known is None or self._known[0] != configuration_hash:
-                self._known = configuration_hash, Configured.of(self._read(configuration_hash), self._remembered_bytes)
+                self._known = configuration_hash, self._built(self._read(configuration_hash))
             return self._known[1]
 
     @cached_property
     def _unconfigured(self) -> Configured:
-        return Configured.of(BerthConfiguration(), self._remembered_bytes)
+        return self._built(BerthConfiguration())
+
+    def _built(self, configuration: BerthConfiguration) -> Configured:
+        return Configured.of(configuration, self._remembered_bytes, self._time_limit)
 
     def _read(self, configuration_hash: str) -> BerthConfiguration:
         if not configuration_hash:

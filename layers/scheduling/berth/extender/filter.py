@@ -59,6 +59,8 @@ def _passed(passthrough: Passthrough) -> Reply:
 def _outcome(decision: Feasibility) -> FilterOutcome:
     if decision.exempt:
         return FilterOutcome.EXEMPT
+    if decision.too_costly:
+        return FilterOutcome.TOO_COSTLY
     return FilterOutcome.FEASIBLE if decision.feasible else FilterOutcome.NONE_FEASIBLE
 
 

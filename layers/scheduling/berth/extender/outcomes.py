@@ -7,19 +7,22 @@ from enum import StrEnum
 
 
 class FilterOutcome(StrEnum):
-    """Outcomes of filter and filter_onlyone. PASSED: all names pass without a cache (`whenStale: pass`)."""
+    """Outcomes of filter and filter_onlyone. PASSED: all names pass without a cache (`whenStale: pass`). TOO_COSTLY: no
+    name passes, because the decision takes too long."""
 
     FEASIBLE = "feasible"
     NONE_FEASIBLE = "none-feasible"
     EXEMPT = "exempt"
     PASSED = "passed-without-cache"
+    TOO_COSTLY = "too-costly"
 
 
 class PrioritizeOutcome(StrEnum):
-    """Outcomes of prioritize."""
+    """Outcomes of prioritize. TOO_COSTLY: every score is 0, because scoring takes too long."""
 
     SCORED = "scored"
     PASSED = "passed-without-cache"
+    TOO_COSTLY = "too-costly"
 
 
 class BindOutcome(StrEnum):
@@ -46,11 +49,12 @@ class BindOutcome(StrEnum):
 
 
 class PreemptOutcome(StrEnum):
-    """Outcomes of preempt."""
+    """Outcomes of preempt. TOO_COSTLY: no node is accepted, because the review takes too long."""
 
     AGREED = "agreed"
     NO_CANDIDATES = "no-candidates"
     PASSED = "passed-without-cache"
+    TOO_COSTLY = "too-costly"
 
 
 class FailureOutcome(StrEnum):

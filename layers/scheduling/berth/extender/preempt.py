@@ -15,7 +15,7 @@ from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.extender.preemption_arguments import PreemptionArguments, read_preemption_arguments
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
 from berth.scheduling.configuration.node_cache import WhenStale
-from berth.scheduling.preemption.victim_review import PreemptResult, review_victims
+from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, review_victims
 from berth.scheduling.preemption.victims import Victims
 
 
@@ -38,7 +38,13 @@ def answer_preempt(body: str | bytes, cache: NodeCache, failed: Callable[[Failur
     if isinstance(context.cluster, CacheUnavailable):
         return _without_cache(arguments, context.cluster, failed)
     found = context.policy.review_victims(arguments.pod, arguments.proposals, context.cluster)
-    return _reply(arguments, found, PreemptOutcome.AGREED if found.victims else PreemptOutcome.NO_CANDIDATES)
+    return _reply(arguments, found, _outcome(found))
+
+
+def _outcome(found: PreemptResult) -> PreemptOutcome:
+    if NodeRejection.TOO_COSTLY in found.rejected.values():
+        return PreemptOutcome.TOO_COSTLY
+    return PreemptOutcome.AGREED if found.victims else PreemptOutcome.NO_CANDIDATES
 
 
 def _without_cache(

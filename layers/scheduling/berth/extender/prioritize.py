@@ -8,6 +8,7 @@ from berth.extender.arguments import Passthrough, read_candidates
 from berth.extender.outcomes import Failure, PrioritizeOutcome
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
+from berth.scheduling.policy import TOO_COSTLY
 
 
 def failed(failure: Failure) -> Reply:
@@ -32,7 +33,13 @@ def answer_prioritize(body: str | bytes, cache: NodeCache, failed: Callable[[Fai
         outcome, detail = PrioritizeOutcome.PASSED, candidates.reason
         scores = [0] * len(candidates.names)
     else:
-        scores = candidates.policy.scores(pod, candidates.names, candidates.snapshot)
-        outcome, detail = PrioritizeOutcome.SCORED, f"{len(scores)} nodes scored, {min(scores)} to {max(scores)}"
+        found = candidates.policy.timely_scores(pod, candidates.names, candidates.snapshot)
+        if found is None:
+            # Equal scores leave the choice to the scheduler's own scores.
+            scores = [0] * len(candidates.names)
+            outcome, detail = PrioritizeOutcome.TOO_COSTLY, TOO_COSTLY.message
+        else:
+            scores = found
+            outcome, detail = PrioritizeOutcome.SCORED, f"{len(scores)} nodes scored, {min(scores)} to {max(scores)}"
     hosts = [{"Host": name, "Score": score} for name, score in zip(candidates.names, scores, strict=True)]
     return reply(hosts, outcome, pod=f"{pod.namespace}/{pod.name}", detail=detail)

@@ -25,6 +25,7 @@ from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.settings import BindSettings, LedgerSettings, PolicySettings
 from berth.runtime.telemetry.metrics import CacheMetrics
+from berth.scheduling.evaluation.time_limit import TimeLimit
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -82,7 +83,8 @@ def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdap
     table = DynamoDBCacheTable(client, settings.cache_table)
     ledger = ledger_table(settings, client)
     loss = None if ledger is None else _counting_loss_check(ledger, store)
-    configurations = Configurations(store, settings.deployed, settings.remembered_bytes)
+    limit = TimeLimit(settings.decision_seconds, time.monotonic, time.time)
+    configurations = Configurations(store, settings.deployed, settings.remembered_bytes, limit)
     return CacheAdapters(client, table, store, configurations, loss)
 
 

@@ -40,7 +40,13 @@ class LedgerSettings(Settings):
     ledger_table: str = Field(default="", alias="BERTH_LEDGER_TABLE")
 
 
-class PolicySettings(CacheSettings, LedgerSettings):
+class SchedulerSettings(Settings):
+    """`http_timeout`: the extender's httpTimeout in the scheduler's configuration, in seconds."""
+
+    http_timeout: float = Field(default=5.0, gt=1.0, alias="BERTH_HTTP_TIMEOUT")
+
+
+class PolicySettings(CacheSettings, LedgerSettings, SchedulerSettings):
     """For the functions that decide."""
 
     configuration: str = Field(default="", alias="BERTH_CONFIGURATION")
@@ -57,6 +63,14 @@ class PolicySettings(CacheSettings, LedgerSettings):
     def remembered_bytes(self) -> int:
         """How much memory verdicts may keep of pods: an eighth of the function's."""
         return (self.memory_size << 20) // 8 if self.memory_size else MAX_BYTES
+
+    @property
+    def decision_seconds(self) -> float:
+        """How long a decision may take: two fifths of the httpTimeout, and of the function's own timeout of 10 s.
+
+        A cold start and the network need the rest.
+        """
+        return 0.4 * min(self.http_timeout, 10.0)
 
     @property
     def password_in_url(self) -> bool:
@@ -95,12 +109,6 @@ class ClusterSettings(Settings):
         return self
 
 
-class SchedulerSettings(Settings):
-    """`http_timeout`: the extender's httpTimeout in the scheduler's configuration, in seconds."""
-
-    http_timeout: float = Field(default=5.0, gt=1.0, alias="BERTH_HTTP_TIMEOUT")
-
-
 class BindSettings(ClusterSettings, SchedulerSettings, LedgerSettings):
     """Without a ledger bind needs no table at all. With one, what is counted stands in the configuration in force, and
     so in the cache table."""
@@ -133,7 +141,7 @@ class WatcherMode(StrEnum):
     PERIODIC = "periodic"
 
 
-class WatcherSettings(PolicySettings, ClusterSettings, SchedulerSettings):
+class WatcherSettings(PolicySettings, ClusterSettings):
     """The watcher reads a cluster and writes the cache.
 
     standby: a second one waits all the time for the leader to fail. warm_up: the functions that are kept up to date,

@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, EvaluationCache
 from berth.scheduling.evaluation.nominated_pods import nodes_with_assumed, nominated_verdicts
+from berth.scheduling.evaluation.time_limit import NO_DEADLINE, NO_TIME_LIMIT, Deadline, TimeLimit, TimeLimited
 from berth.scheduling.evaluation.verdicts import NONE_REJECTED, FilterResult, Rejected
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
-from berth.scheduling.framework.status import Code, Status
+from berth.scheduling.framework.status import Code, Status, unresolvable
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.daemon_set_pod import is_daemon_set_pod
@@ -77,6 +78,10 @@ class Unresolvable(StrEnum):
     AS_PLUGINS_SAY = "as-plugins-say"
 
 
+TOO_COSTLY = unresolvable("", NodeRejection.TOO_COSTLY)
+"""Every node's verdict where a decision takes too long. Unresolvable: preemption is not tried, and the scheduler comes
+back after an event or its flush. After an Error it would come back every few seconds (facts 41 and 42)."""
+
 NO_PROFILES: Mapping[str, Profile] = {}
 NOTHING_COUNTED = Counting()
 ALL_CANDIDATES = PreemptionConfiguration()
@@ -88,12 +93,14 @@ class Feasibility:
 
     failed: the rejected nodes on which preemption may help, by name (FailedNodes). unresolvable: the other rejected
     nodes (FailedAndUnresolvableNodes). No node is in both (fact 15). exempt: no rule of the profile was applied.
+    too_costly: the decision took too long.
     """
 
     feasible: list[str]
     failed: Mapping[str, Status] = field(default_factory=dict)
     unresolvable: Rejected = field(default_factory=lambda: NONE_REJECTED)
     exempt: bool = False
+    too_costly: bool = False
 
     @property
     def rejected(self) -> Mapping[str, Status]:
@@ -117,9 +124,10 @@ class Policy:
         preemption: PreemptionConfiguration = ALL_CANDIDATES,
         unresolvable: Unresolvable = Unresolvable.ALWAYS,
         remembered_bytes: int = MAX_BYTES,
+        time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> None:
         """counting: how resources are counted, for bind and the watcher; the profiles have it in their plugins.
-        remembered_bytes: how much memory verdicts may keep of pods.
+        remembered_bytes: how much memory verdicts may keep of pods. time_limit: of each decision.
         """
         self.profile = profile
         self.counting = counting
@@ -128,6 +136,7 @@ class Policy:
         self._exemption = exemption
         self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in (profile, *profiles.values())}
         self._evaluations = EvaluationCache(max_bytes=remembered_bytes)
+        self._time_limited = TimeLimited(time_limit)
 
     @property
     def all_profiles(self) -> tuple[Profile, ...]:
@@ -157,8 +166,12 @@ class Policy:
         profile = self._deciding_profile(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
-        result = self._filter(profile, pod, nodes, snapshot)
-        return self._feasibility(result.feasible_names, result.rejected, pod, snapshot)
+
+        def decide(deadline: Deadline) -> Feasibility:
+            result = self._filter(profile, pod, nodes, snapshot, deadline)
+            return self._feasibility(result.feasible_names, result.rejected, pod, snapshot)
+
+        return self._time_limited.run(f"filter {profile.name}", pod, decide) or _too_costly(nodes)
 
     def best(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
         """Like `feasibility`, but only the feasible node with the highest score is left; of equal ones the first name.
@@ -169,29 +182,44 @@ class Policy:
         profile = self._deciding_profile(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
-        result = self._filter(profile, pod, nodes, snapshot)
-        feasible = result.feasible
-        chosen: list[str] = []
-        if feasible:
-            totals = self._totals(profile, pod, feasible, snapshot)
-            highest = max(totals)
-            chosen = [min(name for name, total in zip(feasible, totals, strict=True) if total == highest)]
-        return self._feasibility(chosen, result.rejected, pod, snapshot)
+
+        def decide(deadline: Deadline) -> Feasibility:
+            result = self._filter(profile, pod, nodes, snapshot, deadline)
+            feasible = result.feasible
+            chosen: list[str] = []
+            if feasible:
+                totals = self._totals(profile, pod, feasible, snapshot, deadline)
+                highest = max(totals)
+                chosen = [min(name for name, total in zip(feasible, totals, strict=True) if total == highest)]
+            return self._feasibility(chosen, result.rejected, pod, snapshot)
+
+        return self._time_limited.run(f"best {profile.name}", pod, decide) or _too_costly(nodes)
 
     def scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int]:
-        """One integer per name, in the same order. It is 0 for an exempt pod and for nodes that are not feasible."""
+        """One integer per name, in the same order.
+
+        It is 0 for an exempt pod, for nodes that are not feasible, and for every node where scoring takes too long.
+        """
+        return self.timely_scores(pod, names, snapshot) or [0] * len(names)
+
+    def timely_scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int] | None:
+        """The same; None where scoring takes too long."""
         if self._exemption.covers(pod):
             return [0] * len(names)
         nodes = _resolved(names, snapshot)
         profile = self._profiles.get(pod.spec.scheduler_name, self.profile)
-        result = self._evaluation(profile, pod, snapshot).statuses.filter_nodes(nodes)
-        totals = self._totals(profile, pod, result.feasible, snapshot)
-        if profile.scale is Scale.EXTENDER:
-            totals = extender_scale(totals)
-        if len(totals) == len(names):
-            return totals
-        scores = dict(zip(result.feasible_names, totals, strict=True))
-        return [scores.get(name, 0) for name in names]
+
+        def decide(deadline: Deadline) -> list[int]:
+            result = self._evaluation(profile, pod, snapshot, deadline).statuses.filter_nodes(nodes, deadline)
+            totals = self._totals(profile, pod, result.feasible, snapshot, deadline)
+            if profile.scale is Scale.EXTENDER:
+                totals = extender_scale(totals)
+            if len(totals) == len(names):
+                return totals
+            scores = dict(zip(result.feasible_names, totals, strict=True))
+            return [scores.get(name, 0) for name in names]
+
+        return self._time_limited.run(f"scores {profile.name}", pod, decide)
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
         """The rejected nodes on which preemption may help, as filter answers them (facts 15 and 15a)."""
@@ -213,10 +241,18 @@ class Policy:
         """
         profile = self._deciding_profile(pod)
         with_assumed = snapshot.with_assumed
-        evaluation = None
-        if profile is not None:
-            evaluation = self._evaluation_with_assumed(profile, pod, snapshot, with_assumed)
-        result = review_victims(evaluation, pod, proposals, with_assumed.nodes)
+
+        def decide(deadline: Deadline) -> PreemptResult:
+            evaluation = None
+            if profile is not None:
+                evaluation = self._evaluation_with_assumed(profile, pod, snapshot, with_assumed, deadline)
+            return review_victims(evaluation, pod, proposals, with_assumed.nodes, deadline)
+
+        kind = "preempt" if profile is None else f"preempt {profile.name}"
+        result = self._time_limited.run(kind, pod, decide)
+        if result is None:
+            # An eviction cannot be taken back.
+            return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.TOO_COSTLY))
         if self._preemption.choose is Choose.ALL:
             return result
         best = {name: result.victims[name] for name in best_candidates(result.victims)[:1]}
@@ -238,30 +274,46 @@ class Policy:
         unresolvable = {name: status for name, status in rejected.items() if name not in resolvable}
         return Feasibility(feasible, {name: rejected[name] for name in sorted(resolvable)}, Rejected.of(unresolvable))
 
-    def _evaluation(self, profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:
-        return self._evaluations.of(profile, pod, snapshot.base)
+    def _evaluation(
+        self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: Deadline = NO_DEADLINE
+    ) -> Evaluation:
+        return self._evaluations.of(profile, pod, snapshot.base, deadline)
 
     def _evaluation_with_assumed(
-        self, profile: Profile, pod: Pod, snapshot: Snapshot, with_assumed: Snapshot
+        self,
+        profile: Profile,
+        pod: Pod,
+        snapshot: Snapshot,
+        with_assumed: Snapshot,
+        deadline: Deadline = NO_DEADLINE,
     ) -> Evaluation:
         """Without a cache if the snapshot has assumed pods: both preemption and assumed pods are rare."""
         if with_assumed is snapshot:
-            return self._evaluation(profile, pod, snapshot)
-        return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed))
+            return self._evaluation(profile, pod, snapshot, deadline)
+        return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed), deadline)
 
-    def _filter(self, profile: Profile, pod: Pod, nodes: NodeRefs, snapshot: Snapshot) -> FilterResult:
-        evaluation = self._evaluation(profile, pod, snapshot)
-        result = evaluation.statuses.filter_nodes(nodes)
+    def _filter(
+        self, profile: Profile, pod: Pod, nodes: NodeRefs, snapshot: Snapshot, deadline: Deadline
+    ) -> FilterResult:
+        evaluation = self._evaluation(profile, pod, snapshot, deadline)
+        result = evaluation.statuses.filter_nodes(nodes, deadline)
         if not snapshot.nominated and not snapshot.assumed and not pod.nominated_node:
             return result
         exceptions = nominated_verdicts(evaluation, snapshot, pod, nodes.names)
         return result.with_statuses(exceptions) if exceptions else result
 
-    def _totals(self, profile: Profile, pod: Pod, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
+    def _totals(
+        self, profile: Profile, pod: Pod, candidates: NodeRefs, snapshot: Snapshot, deadline: Deadline
+    ) -> list[int]:
         replaced = nodes_with_assumed(snapshot, pod, candidates)
-        totals = self._evaluation(profile, pod, snapshot).totals(pod, candidates, replaced)
+        totals = self._evaluation(profile, pod, snapshot, deadline).totals(pod, candidates, replaced, deadline)
         # Where the pod cannot be scored, the scheduler's own scores decide.
         return [0] * len(candidates) if isinstance(totals, Status) else totals
+
+
+def _too_costly(nodes: NodeRefs) -> Feasibility:
+    codes = bytes(len(nodes))
+    return Feasibility([], unresolvable=Rejected(nodes.names, codes, (TOO_COSTLY,)), too_costly=True)
 
 
 def _resolved(names: Sequence[str], snapshot: Snapshot) -> NodeRefs:

@@ -28,6 +28,7 @@ from berth.scheduling.configuration.plugin_config import (
     refuse_repeated_plugins,
 )
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
+from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY, SHIPPED, Composition, WeightedPlugin, build
 from berth.scheduling.managed_resources.configuration import ManagedResources
@@ -179,8 +180,8 @@ class BerthConfiguration(_Document):
             if counts[name]
         )
 
-    def policy(self, remembered_bytes: int = MAX_BYTES) -> Policy:
-        """The policy this document describes. remembered_bytes: how much memory its verdicts may keep of pods."""
+    def policy(self, remembered_bytes: int = MAX_BYTES, time_limit: TimeLimit = NO_TIME_LIMIT) -> Policy:
+        """The policy this document describes. remembered_bytes, time_limit: see Policy."""
         profiles = {name: self.build_profile(name) for name in {self.profile, *self.profiles.values()}}
         by_scheduler = {scheduler: profiles[name] for scheduler, name in self.profiles.items()}
         return Policy(
@@ -191,6 +192,7 @@ class BerthConfiguration(_Document):
             preemption=self.preemption,
             unresolvable=self.unresolvable,
             remembered_bytes=remembered_bytes,
+            time_limit=time_limit,
         )
 
     def composition(self, name: str) -> Composition:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from berth.scheduling.evaluation.local_scores import NONE_REPLACED, LocalScores, add_weighted
+from berth.scheduling.evaluation.time_limit import NO_DEADLINE, Deadline
 from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE, ClusterVerdicts, LocalVerdicts, StatusCodes, Verdicts
 from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore
 from berth.scheduling.framework.profile import LocalFilters, Profile
@@ -71,11 +72,13 @@ class Evaluation(DerivedFromSnapshot):
             self.statuses = ClusterVerdicts(local.statuses, rejected, self.filters, snapshot)
 
     @classmethod
-    def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot, local: LocalEvaluation) -> Self:
-        """A new evaluation. Plugins that look at all nodes count over the whole snapshot."""
+    def of(
+        cls, profile: Profile, pod: Pod, snapshot: Snapshot, local: LocalEvaluation, deadline: Deadline = NO_DEADLINE
+    ) -> Self:
+        """A new evaluation. Plugins that look at all nodes count over the whole snapshot. Raises DeadlineExceeded."""
         if local.filters.rejected is not None:
             return cls(profile, local, snapshot, None, ())
-        rejected, filters = _pre_filter(profile.cluster_filters, pod, snapshot)
+        rejected, filters = _pre_filter(profile.cluster_filters, pod, snapshot, deadline)
         return cls(profile, local, snapshot, rejected, filters)
 
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta, local: LocalEvaluation) -> Self:
@@ -96,19 +99,28 @@ class Evaluation(DerivedFromSnapshot):
             evaluation._cluster_scores = self._cluster_scores.updated_to(snapshot, delta)
         return evaluation
 
-    def totals(self, pod: Pod, nodes: NodeRefs, replaced: Mapping[int, NodeInfo] = NONE_REPLACED) -> list[int] | Status:
+    def totals(
+        self,
+        pod: Pod,
+        nodes: NodeRefs,
+        replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
+        deadline: Deadline = NO_DEADLINE,
+    ) -> list[int] | Status:
         """The weighted scores of these feasible nodes, which are all candidates. A Status says why there are no scores.
+
+        Raises DeadlineExceeded.
 
         replaced: by position, nodes that are scored in place of those of the snapshot.
         """
         scored = self._cluster_scores
         if scored is None:
-            scored = self._cluster_scores = ClusterScores.of(self._profile, pod, self.snapshot)
+            scored = self._cluster_scores = ClusterScores.of(self._profile, pod, self.snapshot, deadline)
         error = self.local.scores.error or scored.error
         if error is not None:
             return error
-        totals = self.local.scores.totals(nodes, replaced)
+        totals = self.local.scores.totals(nodes, replaced, deadline)
         for state, weight in scored.states:
+            deadline.check()
             add_weighted(totals, state.scores(nodes, self.snapshot), weight)
         return totals
 
@@ -121,10 +133,11 @@ class ClusterScores:
     error: Status | None = None
 
     @classmethod
-    def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot) -> Self:
-        """Count over the whole snapshot."""
+    def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: Deadline) -> Self:
+        """Count over the whole snapshot. Raises DeadlineExceeded."""
         states = []
         for plugin, weight in profile.cluster_scores:
+            deadline.check()
             prepared = plugin.pre_score(pod, snapshot)
             if isinstance(prepared, Status):
                 return cls(error=prepared)
@@ -138,10 +151,11 @@ class ClusterScores:
 
 
 def _pre_filter(
-    plugins: tuple[ClusterFilterPlugin, ...], pod: Pod, snapshot: Snapshot
+    plugins: tuple[ClusterFilterPlugin, ...], pod: Pod, snapshot: Snapshot, deadline: Deadline
 ) -> tuple[Status | None, tuple[ClusterFilter, ...]]:
     filters = []
     for plugin in plugins:
+        deadline.check()
         prepared = plugin.pre_filter(pod, snapshot)
         if isinstance(prepared, Status):
             return prepared, ()

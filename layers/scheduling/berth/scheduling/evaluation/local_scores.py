@@ -9,6 +9,7 @@ from operator import add
 from types import MappingProxyType
 from typing import Any, Self
 
+from berth.scheduling.evaluation.time_limit import NO_DEADLINE, Deadline
 from berth.scheduling.framework.plugin import ScorePlugin
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.status import Status
@@ -100,8 +101,10 @@ class LocalScores(DerivedFromSnapshot):
             later._table = self._table.carried_over(snapshot.positions.size, changed)
         return later
 
-    def totals(self, nodes: NodeRefs, replaced: Mapping[int, NodeInfo] = NONE_REPLACED) -> list[int]:
-        """The weighted sums for these nodes, normalised among them.
+    def totals(
+        self, nodes: NodeRefs, replaced: Mapping[int, NodeInfo] = NONE_REPLACED, deadline: Deadline = NO_DEADLINE
+    ) -> list[int]:
+        """The weighted sums for these nodes, normalised among them. Raises DeadlineExceeded.
 
         replaced: by position, nodes that are scored in place of those of the snapshot. Their scores are not cached.
         """
@@ -112,8 +115,9 @@ class LocalScores(DerivedFromSnapshot):
         scored = bytes(pick(table.scored, nodes.positions))
         if 0 in scored:
             unnormalized = self.snapshot.nodes.by_position
-            for position in compress(nodes.positions, scored.translate(_IS_ZERO)):
-                self._score(table, unnormalized[position], position)
+            for step in deadline.steps(list(compress(nodes.positions, scored.translate(_IS_ZERO)))):
+                for position in step:
+                    self._score(table, unnormalized[position], position)
         totals = list(pick(table.sums, nodes.positions))
         normalized = [list(pick(raw, nodes.positions)) for raw in table.raw]
         for index, position in enumerate(nodes.positions) if replaced else ():

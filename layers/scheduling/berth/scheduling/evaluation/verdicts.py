@@ -9,6 +9,7 @@ from itertools import compress
 from threading import Lock
 from typing import Self, TypeVar
 
+from berth.scheduling.evaluation.time_limit import NO_DEADLINE, Deadline
 from berth.scheduling.framework.plugin import ClusterFilter
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
@@ -151,9 +152,9 @@ class Verdicts(DerivedFromSnapshot, ABC):
             self._evaluate((position,))
         return self._status(position)
 
-    def filter_nodes(self, nodes: NodeRefs) -> FilterResult:
-        """The verdicts on all nodes of a request."""
-        codes = self.codes_at(nodes.positions)
+    def filter_nodes(self, nodes: NodeRefs, deadline: Deadline = NO_DEADLINE) -> FilterResult:
+        """The verdicts on all nodes of a request. Raises DeadlineExceeded; what is evaluated until then stays."""
+        codes = self.codes_at(nodes.positions, deadline)
         mask = codes.translate(_IS_FEASIBLE)
         if codes.count(FEASIBLE) == len(codes):
             return FilterResult(nodes, NONE_REJECTED, mask)
@@ -164,8 +165,8 @@ class Verdicts(DerivedFromSnapshot, ABC):
             return FilterResult(nodes, Rejected.of(dict(zip(names, map(self._status, positions), strict=True))), mask)
         return FilterResult(nodes, Rejected(names, codes.translate(None, _FEASIBLE), self._codes.statuses), mask)
 
-    def codes_at(self, positions: Sequence[int]) -> bytes:
-        """The codes of these nodes. Missing verdicts are computed."""
+    def codes_at(self, positions: Sequence[int], deadline: Deadline = NO_DEADLINE) -> bytes:
+        """The codes of these nodes. Missing verdicts are computed. Raises DeadlineExceeded."""
         codes = bytearray(pick(self._codes_by_position, positions))
         unjudged = []
         index = codes.find(NOT_EVALUATED)
@@ -173,7 +174,8 @@ class Verdicts(DerivedFromSnapshot, ABC):
             unjudged.append(index)
             index = codes.find(NOT_EVALUATED, index + 1)
         if unjudged:
-            self._evaluate([positions[index] for index in unjudged])
+            for step in deadline.steps([positions[index] for index in unjudged]):
+                self._evaluate(step)
             for index in unjudged:
                 codes[index] = self._codes_by_position[positions[index]]
         return bytes(codes)

@@ -23,6 +23,7 @@ from math import inf
 
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
+from berth.scheduling.evaluation.time_limit import NO_DEADLINE, Deadline
 from berth.scheduling.framework.status import SUCCESS, Code
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
@@ -52,6 +53,7 @@ class NodeRejection(StrEnum):
     BARRED = "no eviction makes the node good for the pod"
     NO_ROOM = "there is no room even without all pods of lower priority"
     NO_VICTIM = "no victim is proposed and none is needed"
+    TOO_COSTLY = "the pod's rules take too long to evaluate"
     NOT_BEST = "another node is better"
 
 
@@ -64,9 +66,16 @@ class PreemptResult:
 
 
 def review_victims(
-    evaluation: Evaluation | None, pod: Pod, proposals: Mapping[str, Proposal], nodes: Mapping[str, NodeInfo]
+    evaluation: Evaluation | None,
+    pod: Pod,
+    proposals: Mapping[str, Proposal],
+    nodes: Mapping[str, NodeInfo],
+    deadline: Deadline = NO_DEADLINE,
 ) -> PreemptResult:
-    """Review the proposals. evaluation: None where the pod may go to every node. nodes: as the cache has them."""
+    """Review the proposals. evaluation: None where the pod may go to every node. nodes: as the cache has them.
+
+    Raises DeadlineExceeded.
+    """
     if pod.spec.preemption_policy == NEVER:
         return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.NEVER))
     if evaluation is not None and waits_for_preempted(evaluation, pod):
@@ -75,6 +84,7 @@ def review_victims(
     found: dict[str, Victims] = {}
     rejected: dict[str, NodeRejection] = {}
     for name, proposal in proposals.items():
+        deadline.check()
         node = nodes.get(name)
         there = NO_PODS if node is None else {other.uid: other for other in node.pods}
         pods = _pods(proposal, there, priority_of(pod))

@@ -1,0 +1,110 @@
+"""A limit of the time that one decision may take.
+
+Whoever creates pods decides how much work a decision is. The scheduler ends a call after `httpTimeout`, and its next
+attempt would do the same work again. So a decision stops before, and the shape is remembered for a while: until then
+each attempt is answered at once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from math import inf
+from threading import Lock
+from typing import TypeVar
+
+import orjson
+
+from berth.scheduling.objects import Pod
+
+STEP = 64
+"""Nodes that are evaluated between two looks at the clock."""
+
+RETRY_SECONDS = 60.0
+MAX_COSTLY_SHAPES = 1_000
+
+T = TypeVar("T")
+
+
+class DeadlineExceeded(Exception):
+    """The decision took as long as it may. It does not leave `TimeLimited.run`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLimit:
+    """seconds: for one decision, by the monotonic clock. retry_seconds: how long a shape counts as too costly, by the
+    wall clock, because the monotonic one stands still while a function's environment is frozen."""
+
+    seconds: float
+    monotonic: Callable[[], float]
+    wall: Callable[[], float]
+    retry_seconds: float = RETRY_SECONDS
+
+
+NO_TIME_LIMIT = TimeLimit(inf, lambda: 0.0, lambda: 0.0)
+
+
+class Deadline:
+    """When a decision has to stop."""
+
+    __slots__ = ("_ends", "_monotonic")
+
+    def __init__(self, limit: TimeLimit) -> None:
+        self._monotonic = limit.monotonic
+        self._ends = limit.monotonic() + limit.seconds
+
+    def check(self) -> None:
+        """Raises DeadlineExceeded once it is over."""
+        if self._monotonic() >= self._ends:
+            raise DeadlineExceeded
+
+    def steps(self, items: Sequence[T]) -> Iterator[Sequence[T]]:
+        """The items in parts, with a check before each."""
+        for start in range(0, len(items), STEP):
+            self.check()
+            yield items[start : start + STEP]
+
+
+NO_DEADLINE = Deadline(NO_TIME_LIMIT)
+
+
+class TimeLimited:
+    """Decisions within a time limit. It remembers which shapes were too costly; threads may share it."""
+
+    def __init__(self, limit: TimeLimit) -> None:
+        self._limit = limit
+        self._costly_since: OrderedDict[Hashable, float] = OrderedDict()
+        self._lock = Lock()
+
+    def run(self, kind: str, pod: Pod, decide: Callable[[Deadline], T]) -> T | None:
+        """The decision; None where it takes too long, now or a while ago. kind: what is decided, and by what."""
+        if self._costly_since and self._is_costly(key := _key(kind, pod)):
+            return None
+        try:
+            return decide(Deadline(self._limit))
+        except DeadlineExceeded:
+            key = _key(kind, pod)
+        with self._lock:
+            self._costly_since[key] = self._limit.wall()
+            if len(self._costly_since) > MAX_COSTLY_SHAPES:
+                self._costly_since.popitem(last=False)
+        return None
+
+    def _is_costly(self, key: Hashable) -> bool:
+        with self._lock:
+            since = self._costly_since.get(key)
+            if since is None:
+                return False
+            # Also where the wall clock was set back.
+            if 0 <= self._limit.wall() - since < self._limit.retry_seconds:
+                return True
+            del self._costly_since[key]
+        return False
+
+
+def _key(kind: str, pod: Pod) -> Hashable:
+    """What is decided, and a hash of what is read of the pod: the pod itself may take 20 MB."""
+    labels = orjson.dumps(dict(pod.labels), option=orjson.OPT_SORT_KEYS)
+    return kind, sha256(pod.spec.source).digest(), sha256(labels).digest()
