@@ -66,6 +66,14 @@ soak: tools simulation ## Run the simulation, and concurrent binds against the A
 soak-serve: setup ## Memory of berth serve under 5 counted pods a second (MINUTES=8); fails if it grows by more than 5 % after two minutes
 	$(BIN)/python -m tests.soak.serve_memory --minutes $(or $(MINUTES),8)
 
+.PHONY: soak-verbs
+soak-verbs: setup ## Memory of the verbs under as many hostile pods as an hour brings (SHAPES=3600); fails above 60 % of MemorySize
+	$(BIN)/python -m tests.soak.verb_memory --shapes $(or $(SHAPES),3600)
+
+.PHONY: fuzz-pods
+fuzz-pods: setup ## Any pods that an API server takes, of 1.5 MB: bounds the calls of functions, and prints times (PODS=200 SEED=0)
+	$(BIN)/python -m tests.property.pod_costs --pods $(or $(PODS),200) --seed $(or $(SEED),0)
+
 .PHONY: spec
 spec: ## Check the protocols of node cache and ledger with TLC, broken variants included (Java 11 or later, Maven)
 	spec/check.sh

@@ -82,6 +82,8 @@ STEPS = (
     Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s"),
     Step("simulation", change="N=200", nightly=None, figure=r"\d+ binds cut short.*"),
     Step("soak", change=None, nightly="N=2000 BINDS=60000", figure=r"\d+ binds by .*"),
+    Step("soak-verbs", change=None, figure=r"\w+: peak \d+ MB"),
+    Step("fuzz-pods", change=None, figure=r"\w+: slowest [^;]*"),
     Step("parity", change="N=1000 LEAST=250", nightly="N=20000 LEAST=5000", figure=r"\w+: \d+ of \d+ cases differ"),
     Step("e2e-core", nightly=None, figure=PYTEST),
     Step("e2e", change=None, figure=PYTEST),

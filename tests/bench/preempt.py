@@ -53,7 +53,7 @@ class Environment:
         pod["spec"]["priority"] = 1000
         pod["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "8", "memory": "4Gi"}
         proposed = {name: [each.uid for each in node.pods[:victims]] for name, node in snapshot.nodes.items()}
-        self._event = _event(pod, proposed)
+        self._event = preempt_event(pod, proposed)
 
     def answer(self) -> bytes:
         """The response of the function."""
@@ -66,7 +66,8 @@ class Environment:
         return orjson.dumps({"statusCode": 200, "body": body, "isBase64Encoded": False})
 
 
-def _event(pod: Manifest, proposed: dict[str, list[str]]) -> bytes:
+def preempt_event(pod: Manifest, proposed: dict[str, list[str]]) -> bytes:
+    """The event as Lambda passes it to the runtime. proposed: UIDs by node."""
     victims = {name: {"Pods": [{"UID": uid} for uid in uids], "NumPDBViolations": 0} for name, uids in proposed.items()}
     request = {"Pod": pod, "NodeNameToVictims": None, "NodeNameToMetaVictims": victims}
     return orjson.dumps(

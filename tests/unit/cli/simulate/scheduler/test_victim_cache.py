@@ -81,3 +81,15 @@ def test_caches_victims_within_range_of_priorities(monkeypatch: pytest.MonkeyPat
     for priority in (51, 100, 50, 50, 11, 10, 9):
         preemptors.cached(read(urgent(priority=priority)), local)
     assert calls == [51, 50, 10]
+
+
+def test_shapes_stay_within_the_bytes() -> None:
+    cluster = snapshot(NODE, placed("ten", 10, cpu="1"))
+    preemptors = Preemptors(cluster)
+    preemptors.cache = VictimCache(max_bytes=200_000)
+    most = 0
+    for number in range(30):
+        pod = read(urgent(tolerations=[{"key": f"key-{number}-{index}"} for index in range(20)]))
+        preemptors.cached(pod, LocalEvaluation.of(PROFILE, pod, cluster))
+        most = max(most, preemptors.cache.size)
+    assert 100_000 < most <= 200_000

@@ -1,0 +1,138 @@
+"""`python -m tests.property.pod_costs [--pods N] [--nodes N] [--seed N]`: any pod that the API server takes, at 1.5 MB.
+
+Counts the calls of functions, of filter and of prioritize under `full`, and fails where they exceed a bound that is
+linear in nodes and bytes. Prints the slowest calls, cold and warm, beside a plain pod's; times decide nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import FrameType
+
+import orjson
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from tests.bench.calls import Environment, Verb
+from tests.bench.cluster import Manifest, plain_pod
+from tests.builders.whole_pods import MOST_BYTES, whole_pods
+
+MOST_CALLS_PER_NODE = 300
+MOST_CALLS_PER_BYTE = 3
+"""Calls of functions, those in C included. What takes an item from a list at least takes some bytes of it."""
+
+ASKED: tuple[Verb, ...] = ("filter", "prioritize")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of a call of a verb with a new shape (cold) and with a known one (warm). size: of the pod, in bytes."""
+
+    verb: Verb
+    size: int
+    calls_cold: int
+    calls_warm: int
+
+    @staticmethod
+    def bound(nodes: int, size: int) -> int:
+        """The most calls."""
+        return MOST_CALLS_PER_NODE * nodes + MOST_CALLS_PER_BYTE * size
+
+
+def _calls(environment: Environment) -> int:
+    number = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal number
+        number += event in ("call", "c_call")
+
+    gc.collect()
+    sys.setprofile(count)
+    try:
+        environment.answer()
+    finally:
+        sys.setprofile(None)
+    return number
+
+
+class Verbs:
+    """filter and prioritize on a cluster of that many nodes."""
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+
+    def costs(self, pod: Manifest) -> Iterator[Cost]:
+        """What this pod costs each verb."""
+        size = len(orjson.dumps(pod))
+        for verb in ASKED:
+            environment = Environment(verb, "full", pod, self._nodes)
+            yield Cost(verb, size, _calls(environment), _calls(environment))
+
+    def milliseconds(self, verb: Verb, pod: Manifest) -> tuple[float, float]:
+        """Of processor time, cold and warm."""
+        environment = Environment(verb, "full", pod, self._nodes)
+        gc.collect()
+        times = []
+        for _ in range(3):
+            before = time.process_time()
+            environment.answer()
+            times.append((time.process_time() - before) * 1000)
+        return times[0], min(times[1:])
+
+
+def main() -> int:
+    """Exit status 1 where a pod takes more calls than the bound."""
+    parser = argparse.ArgumentParser(prog="python -m tests.property.pod_costs", description=__doc__)
+    parser.add_argument("--pods", type=int, default=200)
+    parser.add_argument("--nodes", type=int, default=5_000)
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    # The log line of a call is not shown.
+    figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
+    verbs = Verbs(chosen.nodes)
+    plain = {verb: verbs.milliseconds(verb, plain_pod()) for verb in ASKED}
+    worst = dict.fromkeys(ASKED, (0.0, 0.0))
+    most = 0.0
+
+    @seed(chosen.seed)
+    @settings(
+        max_examples=chosen.pods,
+        phases=[Phase.generate],
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(pod=whole_pods(MOST_BYTES))
+    def fuzz(pod: Manifest) -> None:
+        nonlocal most
+        for cost in verbs.costs(pod):
+            share = cost.calls_cold / Cost.bound(chosen.nodes, cost.size)
+            most = max(most, share)
+            assert share <= 1, cost
+            cold, warm = verbs.milliseconds(cost.verb, pod)
+            worst[cost.verb] = max(worst[cost.verb][0], cold), max(worst[cost.verb][1], warm)
+
+    broken = None
+    try:
+        fuzz()
+    except AssertionError as error:
+        broken = error
+    sys.stdout = figures_to
+    for verb in ASKED:
+        print(
+            f"{verb}: slowest {worst[verb][0]:.0f} ms cold, {worst[verb][1]:.1f} ms warm; "
+            f"a plain pod {plain[verb][0]:.0f} and {plain[verb][1]:.1f} ms"
+        )
+    print(f"{chosen.pods} pods on {chosen.nodes} nodes, at most {most:.0%} of the calls allowed; seed {chosen.seed}")
+    if broken is not None:
+        print(f"broken: {broken}")
+    return 0 if broken is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+"""The work for any pod that the API server takes follows its bytes plus the nodes, and not their product.
+
+Calls of functions are counted, not time. `make fuzz-pods` does the same at the API server's limit and prints times.
+"""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from tests.bench.cluster import Manifest
+from tests.builders.whole_pods import whole_pods
+from tests.property.pod_costs import Cost, Verbs
+
+NODES = 500
+BYTES = 60_000
+
+VERBS = Verbs(NODES)
+
+
+@given(pod=whole_pods(BYTES))
+@settings(max_examples=8)
+def test_work_is_linear_in_nodes_and_bytes(pod: Manifest) -> None:
+    for cost in VERBS.costs(pod):
+        assert cost.calls_cold <= Cost.bound(NODES, cost.size), cost
+        assert cost.calls_warm <= cost.calls_cold, cost
