@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from sys import intern
 from weakref import WeakValueDictionary
@@ -97,7 +97,7 @@ def read_pod(obj: object) -> Pod | Unreadable:
     try:
         whole, metadata, spec, status = _parts(obj)
         shared = pod_spec(shared_fields(whole, placed=False))
-        return pod_of(metadata, spec.get("nodeName"), status, labels_of(metadata), shared)
+        return pod_of(metadata, annotations_of(metadata), spec.get("nodeName"), status, labels_of(metadata), shared)
     except Malformed as error:
         return Unreadable(str(error))
 
@@ -137,7 +137,9 @@ class PodReader:
                 shared = self._specs.get(source) or self._read_shared(source)
             else:
                 shared = pod_spec(shared_fields(whole, placed=is_placed(whole)))
-            return pod_of(metadata, spec.get("nodeName"), status, self._label_set(metadata), shared)
+            return pod_of(
+                metadata, annotations_of(metadata), spec.get("nodeName"), status, self._label_set(metadata), shared
+            )
         except Malformed as error:
             return Unreadable(str(error))
 
@@ -178,7 +180,19 @@ def _parts(obj: object) -> tuple[Object, Object, Object, Object]:
     return obj, read_object(metadata, "Pod.metadata"), read_object(spec, "Pod.spec"), read_object(status, "Pod.status")
 
 
-def pod_of(metadata: Object, node_name: object, status: Object, labels: LabelSet, shared: PodSpec) -> Pod:
+def annotations_of(metadata: Object) -> Mapping[str, str]:
+    """The annotations of an object."""
+    return read_annotations(metadata) if "annotations" in metadata else NO_ANNOTATIONS
+
+
+def pod_of(
+    metadata: Object,
+    annotations: Mapping[str, str],
+    node_name: object,
+    status: Object,
+    labels: LabelSet,
+    shared: PodSpec,
+) -> Pod:
     """The pod of these parts. Raises Malformed."""
     return Pod(
         name_or_empty(metadata.get("name")),
@@ -191,7 +205,7 @@ def pod_of(metadata: Object, node_name: object, status: Object, labels: LabelSet
         _seconds(status.get("startTime")),
         metadata.get("deletionTimestamp") is not None,
         "conditions" in status and _is_disruption_target(status),
-        read_annotations(metadata) if "annotations" in metadata else NO_ANNOTATIONS,
+        annotations,
     )
 
 

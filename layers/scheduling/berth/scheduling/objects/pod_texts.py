@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -19,7 +19,7 @@ import orjson
 
 from berth.scheduling.fields.reading import Malformed, Object, Unreadable, name_or_empty, read_object
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
-from berth.scheduling.objects.pod_reading import labels_of, pod_of, pod_spec
+from berth.scheduling.objects.pod_reading import annotations_of, labels_of, pod_of, pod_spec
 from berth.scheduling.objects.projection import controller_fields, select_fields, shared_fields
 
 SMALL = 16_384
@@ -28,8 +28,9 @@ SMALL = 16_384
 MOST_TEXTS = 10_000
 """More hashes of one kind are not kept: pods that differ in what scheduling does not read share a spec."""
 
-MOST_ANNOTATIONS = 1_000
 MOST_METADATA = 64
+MOST_METADATA_BYTES = 32 << 20
+_BYTES_PER_ENTRY = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +47,54 @@ _SPECS: WeakValueDictionary[_Key, PodSpec] = WeakValueDictionary()
 _LABELS: WeakValueDictionary[tuple[bytes, str], LabelSet] = WeakValueDictionary()
 
 
+@dataclass(frozen=True, slots=True)
+class _Metadata:
+    """What is read of metadata after its labels. fields: besides the annotations."""
+
+    fields: Object
+    annotations: Mapping[str, str]
+
+    @classmethod
+    def of(cls, text: str) -> _Metadata:
+        decoded = _object(text)
+        return cls(select_fields(decoded, _READ) | controller_fields(decoded), annotations_of(decoded))
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes."""
+        return sum(_BYTES_PER_ENTRY + len(key) + len(value) for key, value in self.annotations.items())
+
+
 class _RecentMetadata:
-    """What was read of metadata after its labels: the most recent texts. Threads may share it."""
+    """The metadata of the most recent texts. Threads may share it."""
 
     def __init__(self) -> None:
-        self._found: OrderedDict[bytes, Object] = OrderedDict()
+        self._found: OrderedDict[bytes, tuple[_Metadata, int]] = OrderedDict()
+        self._size = 0
         self._lock = Lock()
 
-    def read(self, text: str) -> Object:
-        """The fields that are read of it. The rest of the text is checked and dropped."""
+    def read(self, text: str) -> _Metadata:
+        """The rest of the text is checked and dropped."""
         if len(text) < SMALL:
-            return _object(text)
+            return _Metadata.of(text)
         key = _hash(text)
         with self._lock:
-            found = self._found.get(key)
-        if found is None:
-            decoded = _object(text)
-            found = select_fields(decoded, _READ) | controller_fields(decoded)
-            annotations = found.get("annotations")
-            if not isinstance(annotations, dict) or len(annotations) <= MOST_ANNOTATIONS:
-                with self._lock:
-                    self._found[key] = found
-                    while len(self._found) > MOST_METADATA:
-                        self._found.popitem(last=False)
+            known = self._found.get(key)
+        if known is not None:
+            return known[0]
+        found = _Metadata.of(text)
+        size = found.size
+        with self._lock:
+            if key not in self._found:
+                self._found[key] = found, size
+                self._size += size
+            while self._size > MOST_METADATA_BYTES or len(self._found) > MOST_METADATA:
+                _, (_, freed) = self._found.popitem(last=False)
+                self._size -= freed
         return found
 
 
-_READ = ("name", "namespace", "uid", "labels", "deletionTimestamp", "annotations")
+_READ = ("name", "namespace", "uid", "labels", "deletionTimestamp")
 _METADATA = _RecentMetadata()
 
 
@@ -103,23 +125,20 @@ def _no_collection() -> Iterator[None]:
 def _read(texts: PodTexts) -> Pod | Unreadable:
     metadata, labels = _metadata(texts.metadata)
     status = _object(texts.status)
-    spec, node_name = _spec(metadata, texts.spec, status)
-    return pod_of(metadata, node_name, status, labels, spec)
+    spec, node_name = _spec(metadata.fields, texts.spec, status)
+    return pod_of(metadata.fields, metadata.annotations, node_name, status, labels, spec)
 
 
-def _metadata(text: str) -> tuple[Object, LabelSet]:
+def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
     """The metadata without its labels, and the labels."""
     cut = _LabelsCut.of(text)
     if cut is None:
-        found = _object(text)
-        return found, labels_of(found)
+        return _whole_metadata(text)
     first = _object(cut.before)
     rest = _METADATA.read(cut.after)
-    if "labels" in first or "labels" in rest:
-        # Of equal keys the last one counts, which needs the whole text.
-        found = _object(text)
-        return found, labels_of(found)
-    found = first | rest
+    if "labels" in first or "labels" in rest.fields or "annotations" in first:
+        return _whole_metadata(text)
+    found = first | rest.fields
     namespace = name_or_empty(found.get("namespace"))
     key = _hash(cut.labels), namespace
     labels = _LABELS.get(key)
@@ -127,7 +146,13 @@ def _metadata(text: str) -> tuple[Object, LabelSet]:
         labels = labels_of({"namespace": found.get("namespace"), "labels": _object(cut.labels)})
         if len(_LABELS) < MOST_TEXTS:
             _LABELS[key] = labels
-    return found, labels
+    return _Metadata(found, rest.annotations), labels
+
+
+def _whole_metadata(text: str) -> tuple[_Metadata, LabelSet]:
+    """Of small metadata, and where a key stands twice: then the last one counts."""
+    found = _object(text)
+    return _Metadata(found, annotations_of(found)), labels_of(found)
 
 
 @dataclass(frozen=True, slots=True)
