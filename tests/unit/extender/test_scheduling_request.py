@@ -133,6 +133,8 @@ def resizing() -> Manifest:
 @pytest.mark.parametrize("name", cases())
 def test_reads_other_forms_as_the_whole(name: str) -> None:
     body, manifest = cases()[name]
+    ordinary = read(body_of(large())).pod  # its spec is known as long as somebody uses it
+    assert ordinary == read_pod(large())
     for _ in range(2):
         assert read(body).pod == read_pod(manifest)
 
@@ -179,11 +181,35 @@ def test_pods_of_one_text_share_a_spec_only_within_their_namespace_and_owner() -
     assert len({id(pod.spec) for pod in found}) == 3
 
 
-def test_large_metadata_is_read_once() -> None:
+LARGE_METADATA: dict[str, Manifest] = {
+    "managed fields": {"managedFields": [{"fieldsV1": {f"f:{index}": {} for index in range(5 * COUNT)}}]},
+    "annotations": {"annotations": {f"key-{index}": "value" for index in range(5 * COUNT)}},
+    "owners": {
+        "ownerReferences": [
+            {"apiVersion": "v1", "kind": "Owner", "name": f"{index}", "controller": index == 7}
+            for index in range(COUNT)
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("name", LARGE_METADATA)
+def test_large_metadata_is_decoded_once(name: str, decoded: list[int]) -> None:
     manifest = plain_pod()
-    manifest["metadata"]["managedFields"] = [{"fieldsV1": {f"f:{index}": {} for index in range(COUNT * 5)}}]
-    manifest["metadata"]["annotations"] = {"a": "b"}
-    for _ in range(2):
+    manifest["metadata"] |= {"annotations": {"a": "b"}} | LARGE_METADATA[name]
+    for number in range(2):
+        decoded.clear()
         pod = read(body_of(manifest)).pod
         assert isinstance(pod, Pod)
         assert pod == read_pod(manifest)
+        assert (sum(decoded) < pod_texts.SMALL) is (number == 1)
+
+
+def test_remembered_metadata_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pod_texts, "MOST_METADATA_BYTES", 1_000_000)
+    recent = pod_texts._RecentMetadata()
+    for number in range(10):
+        text = orjson.dumps({"annotations": {f"key-{number}-{index}": "" for index in range(COUNT)}}).decode()
+        recent.read(text)
+        assert recent._size <= 1_000_000
+    assert len(recent._found) == 1
