@@ -26,7 +26,7 @@ def body_of(pod: object, **others: object) -> str:
 
 
 def read(body: str | bytes) -> SchedulingRequest:
-    found = read_scheduling_request(body, "scheduling")
+    found = read_scheduling_request(body, "unreadable")
     assert isinstance(found, SchedulingRequest)
     return found
 
@@ -153,7 +153,7 @@ BROKEN = {
 def test_refuses_what_is_not_json(place: str) -> None:
     body = body_of(large())
     read(body)
-    found = read_scheduling_request(body.replace(*BROKEN[place]), "scheduling")
+    found = read_scheduling_request(body.replace(*BROKEN[place]), "unreadable")
     assert isinstance(found, Failure)
     assert found.reason == "the request body is not JSON"
 
@@ -163,7 +163,7 @@ def test_names_the_field_that_cannot_be_read(part: str) -> None:
     fields = {"spec": {"tolerations": 1}, "metadata": {"labels": 1}, "status": {}}
     manifest = large()
     manifest[part] |= fields[part]
-    found = read_scheduling_request(body_of(manifest), "scheduling")
+    found = read_scheduling_request(body_of(manifest), "unreadable")
     assert isinstance(found, Failure) is bool(fields[part])
     if isinstance(found, Failure):
         assert next(iter(fields[part])) in found.reason

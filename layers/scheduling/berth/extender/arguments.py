@@ -51,7 +51,7 @@ class Passthrough:
 
 def read_candidates(body: str | bytes, cache: NodeCache) -> Candidates | Passthrough | Failure:
     """Decode the request and bring the snapshot up to date; in full mode the request itself is the snapshot."""
-    request = read_scheduling_request(body, "scheduling")
+    request = read_scheduling_request(body, "the request is not a scheduling request")
     if isinstance(request, Failure):
         return request
     pod = request.pod

@@ -42,7 +42,7 @@ class PreemptionArguments:
 
 def read_preemption_arguments(body: str | bytes) -> PreemptionArguments | Failure:
     """Decode the request."""
-    request = read_scheduling_request(body, "preemption")
+    request = read_scheduling_request(body, "the request is not a preemption request")
     if isinstance(request, Failure):
         return request
     pod = request.pod

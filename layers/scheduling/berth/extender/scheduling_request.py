@@ -25,8 +25,8 @@ class SchedulingRequest:
     fields: dict[str, object]
 
 
-def read_scheduling_request(body: str | bytes, kind: str) -> SchedulingRequest | Failure:
-    """Decode the request. kind: what it is, for the message about one that is not."""
+def read_scheduling_request(body: str | bytes, unreadable: str) -> SchedulingRequest | Failure:
+    """Decode the request. unreadable: the reason of a failure, before its cause."""
     pod: Pod | Unreadable
     found = _read_texts(body)
     if found is None:
@@ -37,7 +37,7 @@ def read_scheduling_request(body: str | bytes, kind: str) -> SchedulingRequest |
     else:
         pod, fields = found
     if isinstance(pod, Unreadable):
-        return bad_request(f"the request is not a {kind} request: {pod.cause}")
+        return bad_request(f"{unreadable}: {pod.cause}")
     return SchedulingRequest(pod, fields)
 
 
