@@ -20,6 +20,7 @@ import click
 from berth import __version__
 from berth_cli.deployed_stack import URL_PREFIX
 from berth_cli.doctor import findings as doctor
+from tools.acceptance import eks_access
 from tools.acceptance.account import Account
 from tools.acceptance.cost import cost
 from tools.acceptance.placement import place, scheduler_configuration
@@ -133,6 +134,7 @@ def _steps(options: Options, account: Account, folder: Path, began: datetime) ->
     return [
         Step("Account", account.check),
         Step("Build and deploy", lambda: _deploy(options, account, folder)),
+        Step("Rights in the EKS cluster", lambda: eks_access.allow(account.stack, options.kubeconfig)),
         Step("First publication of the watcher", lambda: _wait_for_watcher(options)),
         Step("berth doctor", lambda: _doctor(options)),
         Step("Pods placed by kube-scheduler", lambda: _place(options, folder)),
@@ -284,7 +286,7 @@ def _cost(options: Options, account: Account, began: datetime) -> list[str]:
 def _delete(options: Options, account: Account) -> list[str]:
     if options.keep:
         raise StepSkipped(f"--keep: the stack {options.stack} stays; docs/how-to/delete-a-stack.md")
-    return account.delete()
+    return [*(eks_access.remove(account.stack) if account.created else ()), *account.delete()]
 
 
 def _berth(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:

@@ -79,9 +79,14 @@ class Account:
             raise StepSkipped("CloudWatch has no metrics of the functions yet; an emulator has none at all")
         return functions, tables, requests
 
+    @property
+    def created(self) -> bool:
+        """Whether this run has created the stack."""
+        return self._may_delete and self._exists()
+
     def delete(self) -> list[str]:
         """Delete the stack that this run created, and its ledger. Raises StepFailed; StepSkipped without a stack."""
-        if not (self._may_delete and self._exists()):
+        if not self.created:
             raise StepSkipped("this run created no stack")
         ledger = self.stack.outputs.get(LEDGER_TABLE_NAME)
         client = self._client("cloudformation")
