@@ -11,7 +11,8 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.extender.bind import REASON_NAMESPACE, REASON_SCHEDULER, BindRules, Deadline, answer_bind
+from berth.extender.bind import REASON_NAMESPACE, REASON_SCHEDULER, BindRules, answer_bind
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.reply import Reply
 from berth.scheduling.configuration.bind import BindConfiguration
