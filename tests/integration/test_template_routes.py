@@ -131,3 +131,13 @@ def test_authorizer_function_exists_only_where_routes_use_it(deployment: Deploym
     functions = deployment.resources("AWS::Lambda::Function")
     assert ("AuthorizerFunction" in functions) is used
     assert ("AuthorizerLogGroup" in deployment.resources("AWS::Logs::LogGroup")) is used
+
+
+def test_route_changes_after_the_version_that_checks_callers_is_live() -> None:
+    """Or a stack that changes to mutual TLS would have routes with neither check, for as long as a canary takes."""
+    processed = transformed(**ACCEPTED[-1])
+    functions = functions_of_routes(Deployment(processed, **ACCEPTED[-1]))
+    for route in [each for each in processed["Resources"].values() if each["Type"] == "AWS::ApiGatewayV2::Route"]:
+        alias = route["DependsOn"]
+        assert alias == f"{functions[route['Properties']['RouteKey']]}Aliaslive"
+        assert processed["Resources"][alias]["Type"] == "AWS::Lambda::Alias"

@@ -29,7 +29,7 @@ def parameter(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     original = boto3.client
 
     def created(service: str, **options: Any) -> Any:
-        return session.client(service, **options) if service == "ssm" else original(service, **options)  # type: ignore[call-overload]
+        return session.client(service, **options) if service == "ssm" else original(service, **options)
 
     monkeypatch.setattr(boto3, "client", created)
     yield

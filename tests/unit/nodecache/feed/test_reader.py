@@ -22,8 +22,8 @@ from berth.nodecache.feed.reader import (
     NothingPublished,
 )
 from berth.nodecache.feed.table import LogItem, TableUnavailable
-from tests.unit.lease.clocks import EnvironmentClock
 from tests.fakes.cache_tables import InterruptedCacheTable, Once, outage
+from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.nodecache.feed.feeds import InPlaceView, State, Store, Writing, node, state_of
 
 ONE, TWO, THREE, FOUR = (node(f"n{number}") for number in (1, 2, 3, 4))
