@@ -50,7 +50,8 @@ def start(
     """Load all functions and install the embedded tables.
 
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
-    check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of its own.
+    check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
+    its own.
     """
     is_new = EmbeddedDynamoDB().install()
     if is_new and configuration.policy().counting.counts:
