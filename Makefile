@@ -148,6 +148,12 @@ sam-local: tools ## Every fixture through sam local invoke, in Docker (FIXTURES=
 sam-local-core: tools ## One fixture of each function through sam local invoke, in Docker
 	@$(BIN)/python -m tests.sam_local --one-each
 
+.PHONY: acceptance
+acceptance: tools ## Deploy, try, measure and delete a stack in your account: STACK=name, PARAMETERS="Name=value …", KUBECONFIG=file, SCHEDULER=command, KEEP=1
+	@[[ -n "$(STACK)" ]] || { echo "give STACK=name; docs/how-to/acceptance.md" >&2; exit 2; }
+	@$(BIN)/python -m tools.acceptance --stack $(STACK) $(foreach each,$(PARAMETERS),--parameter '$(each)') \
+	  $(if $(KUBECONFIG),--kubeconfig '$(KUBECONFIG)') $(if $(SCHEDULER),--scheduler '$(SCHEDULER)') $(if $(KEEP),--keep) $(ARGUMENTS)
+
 # ------------------------------------------------------------------------------------------------------------- delivery
 .PHONY: wheel
 wheel: setup ## Build the wheel into dist, install it somewhere else, and use every command that needs no account there

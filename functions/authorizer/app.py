@@ -1,4 +1,4 @@
-"""The HTTP API's authorizer: before every route, in both modes of authentication."""
+"""The HTTP API's authorizer: before every route, where callers have a password."""
 
 import os
 

@@ -2,11 +2,13 @@
 
 import os
 
+from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.bind_endpoint import bind_endpoint
-from berth.runtime.http.events import HTTPAnswer, HTTPEvent
+from berth.runtime.http.endpoint import EndpointSettings
+from berth.runtime.http.events import HTTPEvent
 from berth.runtime.settings import BindSettings
 
-endpoint = bind_endpoint(BindSettings.from_environ(os.environ))
+endpoint = bind_endpoint(EndpointSettings.from_environ(os.environ), BindSettings.from_environ(os.environ))
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

@@ -5,14 +5,15 @@ from functools import partial
 
 from berth.extender.filter import answer_filter_onlyone, failed
 from berth.runtime.adapters import node_cache
-from berth.runtime.http.endpoint import Endpoint
-from berth.runtime.http.events import HTTPAnswer, HTTPEvent
+from berth.runtime.http.answers import HTTPAnswer
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+from berth.runtime.http.events import HTTPEvent
 from berth.runtime.settings import PolicySettings
 
 settings = PolicySettings.from_environ(os.environ)
 cache = node_cache(settings, "filter_onlyone")
 answer = partial(answer_filter_onlyone, cache=cache)
-endpoint = Endpoint("filter_onlyone", answer, failed, warm_up=cache.catch_up)
+endpoint = VerbEndpoint("filter_onlyone", EndpointSettings.from_environ(os.environ), answer, failed, cache.catch_up)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

@@ -3,13 +3,17 @@
 import os
 
 from berth.runtime.adapters import cache_adapters
-from berth.runtime.http.events import HTTPAnswer, HTTPEvent
+from berth.runtime.http.answers import HTTPAnswer
+from berth.runtime.http.endpoint import EndpointSettings
+from berth.runtime.http.events import HTTPEvent
 from berth.runtime.http.health_endpoint import HealthEndpoint
 from berth.runtime.settings import PolicySettings
 
-endpoint = HealthEndpoint(cache_adapters(PolicySettings.from_environ(os.environ)))
+endpoint = HealthEndpoint(
+    EndpointSettings.from_environ(os.environ), cache_adapters(PolicySettings.from_environ(os.environ))
+)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:
     """200 when the verbs can decide, else 503 and the reason."""
-    return endpoint.handle()
+    return endpoint.handle(event)

@@ -5,15 +5,16 @@ from functools import partial
 
 from berth.extender.preempt import answer_preempt, empty_on_failure, failed
 from berth.runtime.adapters import node_cache
-from berth.runtime.http.endpoint import Endpoint
-from berth.runtime.http.events import HTTPAnswer, HTTPEvent
+from berth.runtime.http.answers import HTTPAnswer
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+from berth.runtime.http.events import HTTPEvent
 from berth.runtime.settings import PolicySettings
 
 settings = PolicySettings.from_environ(os.environ)
 cache = node_cache(settings, "preempt")
 tell = empty_on_failure if settings.password_in_url else failed
 answer = partial(answer_preempt, cache=cache, failed=tell)
-endpoint = Endpoint("preempt", answer, tell, warm_up=cache.catch_up)
+endpoint = VerbEndpoint("preempt", EndpointSettings.from_environ(os.environ), answer, tell, cache.catch_up)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

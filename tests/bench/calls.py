@@ -11,10 +11,11 @@ import orjson
 
 from berth.extender import filter as filtering
 from berth.extender import prioritize
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure
 from berth.extender.ports import DecisionContext, NodeCache
 from berth.extender.reply import Reply
-from berth.runtime.http.endpoint import Endpoint
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -36,17 +37,17 @@ class Environment(NodeCache):
         self._changes: Iterator[Snapshot] = cluster.changes(self._snapshot)
         self.forget()
 
-    def current(self) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
         return DecisionContext(self._policy, self._snapshot)
 
-    def policy(self) -> Policy:
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         return self._policy
 
     def forget(self) -> None:
         """Forget all verdicts, as in a new environment."""
         self._policy = BerthConfiguration(profile=self._profile).policy()
         answer, failed = _VERBS[self._verb]
-        self._endpoint = Endpoint(self._verb, partial(answer, cache=self), failed)
+        self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), partial(answer, cache=self), failed)
 
     def change(self) -> None:
         """1 % of the nodes change."""

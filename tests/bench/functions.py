@@ -142,10 +142,10 @@ def _bind(function: str, chunks: list[bytes]) -> Measured:
 
 
 def _authorizer(function: str, chunks: list[bytes]) -> Measured:
-    events = PROJECT / "events"
-    os.environ |= {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(events / "allow-list")}
+    """Without credentials: the secret is not read."""
+    os.environ |= {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": "secret"}
     imports, app = timed(lambda: _loaded(function, chunks))
-    event = (events / "authorizer/mtls.json").read_bytes()
+    event = (PROJECT / "events/authorizer/basic-no-credentials.json").read_bytes()
     first, _ = timed(lambda: _called(app, event))
     return {"imports": imports, "first": first, **_calls(app, [event])}
 

@@ -8,7 +8,7 @@ from functools import partial
 import orjson
 
 from berth.extender.preempt import answer_preempt, failed
-from berth.runtime.http.endpoint import Endpoint
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.bench import cluster
 from tests.bench.cluster import Manifest
@@ -49,7 +49,7 @@ class Environment:
     def __init__(self, profile: str, pod: Manifest, victims: int) -> None:
         snapshot = cluster.snapshot(NODES)
         cache = FixedNodeCache(BerthConfiguration(profile=profile), snapshot)
-        self._endpoint = Endpoint("preempt", partial(answer_preempt, cache=cache), failed)
+        self._endpoint = VerbEndpoint("preempt", EndpointSettings(), partial(answer_preempt, cache=cache), failed)
         pod["spec"]["priority"] = 1000
         pod["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "8", "memory": "4Gi"}
         proposed = {name: [each.uid for each in node.pods[:victims]] for name, node in snapshot.nodes.items()}

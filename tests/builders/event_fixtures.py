@@ -11,24 +11,23 @@ import orjson
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
 EXPECTED = ".expected.json"
-AUTHENTICATIONS = ("basic", "mtls")
-
 # What the authorizer's fixtures assume.
 PASSWORD = {"username": "berth", "password": "example-password"}
+# What the fixtures of functions with a route assume.
 ALLOW_LIST = EVENTS / "allow-list"
 
 
 @dataclass(frozen=True, slots=True)
 class EventFixture:
     """`name` is such as `filter/cache-mode`; `needs_cluster`: the function itself talks to the cluster.
-    `authentication`: what the authorizer is set up for; empty for every other function."""
+    `needs_password`: it is the authorizer, which is asked with Basic credentials only."""
 
     name: str
     function: str
     event: Mapping[str, Any]
     expected: Mapping[str, Any]
     needs_cluster: bool
-    authentication: str = ""
+    needs_password: bool
 
 
 def read_fixtures() -> list[EventFixture]:
@@ -45,7 +44,7 @@ def read_fixtures() -> list[EventFixture]:
                     orjson.loads(path.read_bytes()),
                     expected,
                     needs == "cluster",
-                    needs if needs in AUTHENTICATIONS else "",
+                    needs == "basic",
                 )
             )
     return fixtures

@@ -3,11 +3,14 @@ scheduler would print the password into the pod's event. The functions' own hand
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tests.builders.authorizer_events import certificate_event
+from tests.builders.event_fixtures import ALLOW_LIST
 from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
 from tests.fakes.log_lines import LogLines
 from tests.fakes.verbs import call
@@ -15,6 +18,8 @@ from tests.fakes.verbs import call
 Load = Callable[..., Callable[..., Any]]
 
 BASIC = {"BERTH_AUTHENTICATION": "basic"}
+MTLS = {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(ALLOW_LIST)}
+LISTED = "3f0c9a1b77e2d45061aa100bc5ee9001f2345678"
 REQUESTS = {
     "filter": body_of(cache_mode(["n10"])),
     "filter_onlyone": body_of(cache_mode(["n10"])),
@@ -91,12 +96,14 @@ def test_answers_unexpected_exception_with_200(
 
 
 @pytest.mark.parametrize("verb", SILENT)
-@pytest.mark.parametrize("variables", [{"BERTH_AUTHENTICATION": "mtls"}, {}])
+@pytest.mark.parametrize("variables", [MTLS, {}])
 def test_reports_failure_by_status_when_no_password_is_exposed(
     load: Load, verb: str, variables: dict[str, str]
 ) -> None:
-    assert call(load(verb, variables), "{", verb).status == 400
-    assert call(load(verb, variables | {"BERTH_CACHE_TABLE": "absent"}), REQUESTS[verb], verb).status == 500
+    caller = certificate_event(LISTED, time.time() - 60, time.time() + 60)
+    assert load(verb, variables)(caller | {"body": "{"}, None)["statusCode"] == 400
+    absent = load(verb, variables | {"BERTH_CACHE_TABLE": "absent"})
+    assert absent(caller | {"body": REQUESTS[verb]}, None)["statusCode"] == 500
 
 
 @pytest.mark.parametrize("verb", SILENT)

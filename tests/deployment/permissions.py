@@ -55,6 +55,7 @@ WARM_UP_TARGETS = (
     "FilterFunction",
     "FilterOnlyOneFunction",
     "PrioritizeFunction",
+    "BindFunction",
     "PreemptFunction",
     "AuthorizerFunction",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects.cluster import read_objects
@@ -26,8 +27,8 @@ class FixedNodeCache(NodeCache):
         )
         return cls(configuration, cluster)
 
-    def current(self) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
         return DecisionContext(self._policy, self._cluster)
 
-    def policy(self) -> Policy:
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         return self._policy

@@ -16,7 +16,7 @@ from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import Freshness, WarmNodeCache
 from berth.reservations.ledger.table import LedgerTable
-from berth.runtime.http.endpoint import Endpoint
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo
 from tests.builders.events import http_event
@@ -80,14 +80,13 @@ class Verbs:
             self.table, reader, configurations, self.clock, self.warnings.append, ledger, self.seen.append
         )
         self._endpoints = {
-            "filter": Endpoint("filter", partial(filtering.answer_filter, cache=self.cache), filtering.failed),
-            "filter_onlyone": Endpoint(
-                "filter_onlyone", partial(filtering.answer_filter_onlyone, cache=self.cache), filtering.failed
-            ),
-            "prioritize": Endpoint(
-                "prioritize", partial(prioritize.answer_prioritize, cache=self.cache), prioritize.failed
-            ),
-            "preempt": Endpoint("preempt", partial(preempt.answer_preempt, cache=self.cache), preempt.failed),
+            verb: VerbEndpoint(verb, EndpointSettings(), partial(answer, cache=self.cache), failed)
+            for verb, answer, failed in (
+                ("filter", filtering.answer_filter, filtering.failed),
+                ("filter_onlyone", filtering.answer_filter_onlyone, filtering.failed),
+                ("prioritize", prioritize.answer_prioritize, prioritize.failed),
+                ("preempt", preempt.answer_preempt, preempt.failed),
+            )
         }
 
     def ask(self, verb: str, request: object) -> Answer:

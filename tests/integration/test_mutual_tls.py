@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http.client import HTTPSConnection
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from berth.authentication.allow_list_stores import AllowListFile
-from berth.authentication.authorizer import MAX_AGE_SECONDS, MutualTLSAuthorizer
-from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint
+from berth.authentication.authorizer import MAX_AGE_SECONDS
+from berth.extender.filter import answer_filter, failed
+from berth.lease.clock import SystemClock
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.certificates.directory import CertificateDirectory
 from berth_cli.certificates.record import IssuedCertificate
@@ -26,8 +27,10 @@ from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.tls import TLS, InvalidTLSFiles
 from tests.builders.certificates import self_signed
 from tests.builders.http_calls import Response
+from tests.builders.nodes import labelled
 from tests.builders.requests import body_of, cache_mode
 from tests.fakes.log_lines import LogLines
+from tests.fakes.verbs import Verbs
 
 DAY = timedelta(days=1)
 DUMP = Path(__file__).resolve().parents[2] / "events" / "cluster.yaml"
@@ -36,14 +39,14 @@ REQUEST = body_of(cache_mode(["n10"]))
 REFUSED = (ssl.SSLError, ConnectionError)
 
 
-class Wall:
-    """The authorizer's clock."""
+class AheadClock(SystemClock):
+    """The function's clock."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
 
-    def __call__(self) -> float:
-        return datetime.now(UTC).timestamp() + self.ahead
+    def wall(self) -> float:
+        return super().wall() + self.ahead
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ class Served:
     port: int
     server_certificate: Path
     directory: CertificateDirectory
-    wall: Wall
+    clock: AheadClock
 
     def issue(
         self, name: str, *, at: datetime | None = None, lifetime: timedelta = DAY
@@ -87,8 +90,8 @@ class Served:
             connection.close()
 
     def forget(self) -> None:
-        """What the authorizer remembers of the allow-list is old."""
-        self.wall.ahead += MAX_AGE_SECONDS
+        """What the function remembers of the allow-list is old."""
+        self.clock.ahead += MAX_AGE_SECONDS
 
 
 def ask(connection: HTTPSConnection) -> Response:
@@ -98,17 +101,19 @@ def ask(connection: HTTPSConnection) -> Response:
 
 
 @pytest.fixture
-def served(load_function: Callable[..., Callable[..., Any]], tmp_path: Path) -> Iterator[Served]:
+def served(tmp_path: Path) -> Iterator[Served]:
     certificate, key = self_signed(tmp_path, "server")
-    directory, wall = CertificateDirectory(tmp_path / "certificates"), Wall()
+    directory, clock = CertificateDirectory(tmp_path / "certificates"), AheadClock()
     directory.create("my-cluster", datetime.now(UTC) - 30 * DAY, 365 * DAY)
-    authorizer = AuthorizerEndpoint(MutualTLSAuthorizer(AllowListFile(directory.allow_list_file), wall))
-    gateway = Gateway(
-        {"POST /scheduler/filter": load_function("filter", {})}, authorizer=lambda event, _: authorizer.handle(event)
+    settings = EndpointSettings.from_environ(
+        {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(directory.allow_list_file)}
     )
+    answer = partial(answer_filter, cache=Verbs([labelled("n10", "10")]).cache)
+    endpoint = VerbEndpoint("filter", settings, answer, failed, clock=clock)
+    gateway = Gateway({"POST /scheduler/filter": lambda event, _: endpoint.handle(event)})
     listener = server.listen("127.0.0.1", 0)
     with server.serve_in_thread(gateway, listener, TLS(certificate, key, directory.authority_file).context()):
-        yield Served(listener.getsockname()[1], certificate, directory, wall)
+        yield Served(listener.getsockname()[1], certificate, directory, clock)
 
 
 def test_accepts_certificate_on_allow_list(served: Served) -> None:
@@ -165,11 +170,12 @@ def test_revoked_certificate_is_403(served: Served, log_lines: LogLines) -> None
     response = served.post(client)
     assert (response.status, response.json) == (403, {"message": "Forbidden"})
     assert [(line["verb"], line["outcome"]) for line in log_lines.all()] == [
-        ("authorizer", "allowed"),
         ("filter", "feasible"),
         ("authorizer", "denied-not-listed"),
     ]
-    assert issued.serial in log_lines.all()[-1]["detail"]
+    allowed, denied = log_lines.all()
+    assert issued.serial in allowed["caller"]
+    assert issued.serial in denied["detail"]
 
 
 def test_revocation_applies_to_open_connections(served: Served) -> None:
@@ -186,7 +192,7 @@ def test_expiry_applies_to_open_connections(served: Served) -> None:
     _, client = served.issue("scheduler")
     connection = served.connect(client)
     assert ask(connection).status == 200
-    served.wall.ahead += DAY.total_seconds()
+    served.clock.ahead += DAY.total_seconds()
     assert ask(connection).status == 403
     connection.close()
 
@@ -195,14 +201,14 @@ def test_rotation_accepts_both_certificates_during_overlap(served: Served) -> No
     _, before = served.issue("scheduler", lifetime=30 * DAY)
     after = served.client(served.directory.rotate("scheduler", datetime.now(UTC), 30 * DAY, 7 * DAY))
     assert (served.post(before).status, served.post(after).status) == (200, 200)
-    served.wall.ahead += (7 * DAY).total_seconds() + 1
+    served.clock.ahead += (7 * DAY).total_seconds() + 1
     assert (served.post(before).status, served.post(after).status) == (403, 200)
 
 
 def test_accepts_new_certificate_at_once(served: Served) -> None:
     _, first = served.issue("scheduler")
     assert served.post(first).status == 200
-    served.wall.ahead += MAX_AGE_SECONDS / 2
+    served.clock.ahead += MAX_AGE_SECONDS / 2
     _, second = served.issue("second-scheduler")
     assert served.post(second).status == 200
 
@@ -223,7 +229,7 @@ def test_connection_survives_denial(served: Served) -> None:
     connection.close()
 
 
-def test_every_route_has_authorizer(served: Served, stack: object) -> None:
+def test_every_route_checks_the_certificate(served: Served, stack: object) -> None:
     before = os.environ.copy()
     try:
         own = local_stack.start(
@@ -237,9 +243,9 @@ def test_every_route_has_authorizer(served: Served, stack: object) -> None:
     listener = server.listen("127.0.0.1", 0)
     tls = TLS(served.server_certificate, served.server_certificate.with_suffix(".key"), served.directory.authority_file)
     with server.serve_in_thread(own.gateway, listener, tls.context()):
-        connection = Served(listener.getsockname()[1], served.server_certificate, served.directory, Wall()).connect(
-            client
-        )
+        connection = Served(
+            listener.getsockname()[1], served.server_certificate, served.directory, AheadClock()
+        ).connect(client)
         for method, path in [
             *(("POST", f"/scheduler/{verb}") for verb in ("filter", "filter_onlyone", "prioritize", "bind", "preempt")),
             ("GET", "/healthz"),

@@ -10,6 +10,7 @@ import pytest
 
 from berth.runtime.environment import Settings
 from berth.runtime.http.authorizer_endpoint import AuthorizerSettings
+from berth.runtime.http.endpoint import EndpointSettings
 from berth.runtime.pre_traffic import PreTrafficSettings
 from berth.runtime.settings import BindSettings, PolicySettings, WatcherSettings
 from tests.deployment.template import TEMPLATE, Deployment, of_type, read_template
@@ -66,24 +67,26 @@ def test_functions_follow_verb_order(functions: dict[str, dict[str, Any]]) -> No
 @pytest.mark.parametrize(
     ("function", "settings"),
     [
-        ("FilterFunction", PolicySettings),
-        ("FilterOnlyOneFunction", PolicySettings),
-        ("PrioritizeFunction", PolicySettings),
-        ("BindFunction", BindSettings),
-        ("PreemptFunction", PolicySettings),
-        ("WatcherFunction", WatcherSettings),
-        ("HealthzFunction", PolicySettings),
-        ("AuthorizerFunction", AuthorizerSettings),
-        ("PreTrafficFunction", PreTrafficSettings),
+        ("FilterFunction", [PolicySettings, EndpointSettings]),
+        ("FilterOnlyOneFunction", [PolicySettings, EndpointSettings]),
+        ("PrioritizeFunction", [PolicySettings, EndpointSettings]),
+        ("BindFunction", [BindSettings, EndpointSettings]),
+        ("PreemptFunction", [PolicySettings, EndpointSettings]),
+        ("WatcherFunction", [WatcherSettings]),
+        ("HealthzFunction", [PolicySettings, EndpointSettings]),
+        ("AuthorizerFunction", [AuthorizerSettings]),
+        ("PreTrafficFunction", [PreTrafficSettings]),
     ],
 )
 def test_environment_matches_function_settings(
-    functions: dict[str, dict[str, Any]], function: str, settings: type[Settings]
+    functions: dict[str, dict[str, Any]], function: str, settings: list[type[Settings]]
 ) -> None:
     variables = set(functions[function]["Environment"]["Variables"])
-    assert variables <= {field.alias for field in settings.model_fields.values()}
+    assert variables <= {field.alias for each in settings for field in each.model_fields.values()}
     given = variables - {"BERTH_CONFIGURATION", "BERTH_EKS_CLUSTER"}
-    settings.from_environ(dict.fromkeys(given, "2") | {name: SWITCHES[name] for name in given & set(SWITCHES)})
+    switches = SWITCHES | ({"BERTH_AUTHENTICATION": "basic"} if function == "AuthorizerFunction" else {})
+    for each in settings:
+        each.from_environ(dict.fromkeys(given, "2") | {name: switches[name] for name in given & set(switches)})
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -182,7 +185,9 @@ def test_api_may_invoke_function_on_its_own_route_only(template: dict[str, Any],
 def test_sam_local_finds_the_routes(template: dict[str, Any], functions: dict[str, dict[str, Any]]) -> None:
     order = list(template["Resources"])
     assert order.index("Api") < order.index(next(iter(functions)))
-    assert "Fn::If" not in str(of_type(template, "AWS::ApiGatewayV2::Route"))
+    for route in of_type(template, "AWS::ApiGatewayV2::Route").values():
+        # It reads the authorizer unless it is told not to (samconfig.toml).
+        assert "Fn::If" not in str({**route, "AuthorizationType": "", "AuthorizerId": ""})
 
 
 def test_schedule_starts_watcher_every_minute_without_retries(

@@ -127,7 +127,7 @@ def test_alarm_name_contains_stack_name(template: dict[str, Any]) -> None:
 
 def widgets(template: dict[str, Any]) -> list[dict[str, Any]]:
     [dashboard] = of_type(template, "AWS::CloudWatch::Dashboard").values()
-    found: list[dict[str, Any]] = orjson.loads(dashboard["DashboardBody"]["Fn::Sub"])["widgets"]
+    found: list[dict[str, Any]] = orjson.loads(dashboard["DashboardBody"]["Fn::Sub"][0])["widgets"]
     return found
 
 

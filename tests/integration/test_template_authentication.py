@@ -79,15 +79,8 @@ def test_rejects_incomplete_or_mixed_authentication(
     assert [text.partition(" (")[0] for text in found] == refusals
 
 
-def test_every_route_has_the_authorizer(either: Deployment) -> None:
-    routes = either.resources("AWS::ApiGatewayV2::Route")
-    assert len(routes) == 6
-    for properties in routes.values():
-        assert (properties["AuthorizationType"], properties["AuthorizerId"]) == ("CUSTOM", {"Ref": "Authorizer"})
-
-
-def test_authorizer_uses_live_alias_and_simple_responses(either: Deployment) -> None:
-    [authorizer] = either.resources("AWS::ApiGatewayV2::Authorizer").values()
+def test_authorizer_uses_live_alias_and_simple_responses(basic: Deployment) -> None:
+    [authorizer] = basic.resources("AWS::ApiGatewayV2::Authorizer").values()
     assert authorizer["AuthorizerType"] == "REQUEST"
     assert authorizer["AuthorizerPayloadFormatVersion"] == "2.0"
     assert authorizer["EnableSimpleResponses"] is True
@@ -108,12 +101,6 @@ def test_basic_caches_by_header_and_rotates_within_60_seconds(basic: Deployment)
     [authorizer] = basic.resources("AWS::ApiGatewayV2::Authorizer").values()
     assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
     assert authorizer["AuthorizerResultTtlInSeconds"] + MAX_AGE_SECONDS <= 60
-
-
-def test_mtls_caches_no_authorizer_result(mtls: Deployment) -> None:
-    [authorizer] = mtls.resources("AWS::ApiGatewayV2::Authorizer").values()
-    assert authorizer["AuthorizerResultTtlInSeconds"] == 0
-    assert authorizer["IdentitySource"] == ["$context.routeKey"]
 
 
 @pytest.mark.parametrize(("mode", "disabled"), [("basic", False), ("mtls", True)])
@@ -166,48 +153,38 @@ def test_mtls_starts_with_an_empty_allow_list(mtls: Deployment) -> None:
     assert mtls.resources("AWS::SecretsManager::Secret") == {}
 
 
-@pytest.mark.parametrize(
-    ("mode", "variables", "granted"),
-    [
-        (
-            "basic",
-            {
-                "BERTH_AUTHENTICATION": "basic",
-                "BERTH_PASSWORD_SECRET": SECRET,
-                "BERTH_ALLOW_LIST_PARAMETER": "",
-            },
-            ("secretsmanager:GetSecretValue", SECRET),
-        ),
-        (
-            "mtls",
-            {
-                "BERTH_AUTHENTICATION": "mtls",
-                "BERTH_PASSWORD_SECRET": "",
-                "BERTH_ALLOW_LIST_PARAMETER": {"Ref": "AllowListParameter"},
-            },
-            (
-                "ssm:GetParameter",
-                {"Fn::Sub": ALLOW_LIST},
-            ),
-        ),
-    ],
-)
-def test_authorizer_reads_only_the_record_of_its_mode(
-    template: dict[str, Any], mode: str, variables: dict[str, object], granted: tuple[str, object]
-) -> None:
-    function = Deployment(template, Authentication=mode).resources("AWS::Serverless::Function")["AuthorizerFunction"]
-    assert function["Environment"]["Variables"] == variables
+def test_authorizer_reads_only_the_password(basic: Deployment) -> None:
+    function = basic.resources("AWS::Serverless::Function")["AuthorizerFunction"]
+    assert function["Environment"]["Variables"] == {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": SECRET}
     [statement] = function["Policies"][0]["Statement"]
-    assert (statement["Action"], statement["Resource"]) == granted
+    assert (statement["Action"], statement["Resource"]) == ("secretsmanager:GetSecretValue", SECRET)
 
 
-def test_verbs_that_fail_by_status_know_the_authentication(template: dict[str, Any]) -> None:
+WITH_ROUTE = [*(f"{verb}Function" for verb in ("Filter", "FilterOnlyOne", "Prioritize", "Bind", "Preempt", "Healthz"))]
+
+
+@pytest.mark.parametrize("function", WITH_ROUTE)
+@pytest.mark.parametrize(
+    ("mode", "parameter", "granted"),
+    [("basic", "", []), ("mtls", {"Ref": "AllowListParameter"}, [{"Fn::Sub": ALLOW_LIST}])],
+)
+def test_function_with_route_reads_the_allow_list_with_mtls_only(
+    template: dict[str, Any], function: str, mode: str, parameter: object, granted: list[object]
+) -> None:
+    found = Deployment(template, Authentication=mode, **DOMAIN).resources("AWS::Serverless::Function")[function]
+    variables = found["Environment"]["Variables"]
+    assert (variables["BERTH_AUTHENTICATION"], variables["BERTH_ALLOW_LIST_PARAMETER"]) == (mode, parameter)
+    statements = found["Policies"][0]["Statement"]
+    assert [each["Resource"] for each in statements if each["Action"] == "ssm:GetParameter"] == granted
+
+
+def test_functions_that_callers_reach_know_the_authentication(template: dict[str, Any]) -> None:
     informed = {
         name
         for name, properties in of_type(template, "AWS::Serverless::Function").items()
         if "BERTH_AUTHENTICATION" in properties["Environment"]["Variables"]
     }
-    assert informed == {"PrioritizeFunction", "PreemptFunction", "AuthorizerFunction"}
+    assert informed == {*WITH_ROUTE, "AuthorizerFunction"}
 
 
 def test_throttling_exceeds_scheduler_rate(either: Deployment) -> None:

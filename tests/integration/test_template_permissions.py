@@ -66,10 +66,13 @@ def test_pre_traffic_role_may_invoke_versions_and_report(processed: dict[str, An
     assert report["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${AWS::StackName}-*/*")
 
 
-def test_mtls_authorizer_reads_the_allow_list(processed: dict[str, Any]) -> None:
-    [statement] = statements(roles(processed, Authentication="mtls")["AuthorizerFunction"])
-    assert statement["Action"] == "ssm:GetParameter"
-    assert statement["Resource"]["Fn::Sub"].endswith(":parameter/berth/${AWS::StackName}/allow-list")
+def test_mtls_adds_the_allow_list_to_functions_with_a_route(processed: dict[str, Any]) -> None:
+    found = roles(processed, Authentication="mtls")
+    assert "AuthorizerFunction" not in found
+    for function in (*VERBS, "HealthzFunction"):
+        [statement] = [each for each in statements(found[function]) if each["Action"] == "ssm:GetParameter"]
+        assert statement["Resource"]["Fn::Sub"].endswith(":parameter/berth/${AWS::StackName}/allow-list")
+    assert not [each for each in statements(found["WatcherFunction"]) if each["Action"] == "ssm:GetParameter"]
 
 
 def test_eks_cluster_needs_no_kubeconfig_secret(processed: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ STARTED_WARM = {
     "PreemptFunction",
     "AuthorizerFunction",
 }
-"""The verbs, and the authorizer that precedes each call."""
+"""The verbs, and the authorizer that the gateway asks before them with Basic credentials."""
 
 CHOICES = read_template()["Parameters"]["WarmStart"]["AllowedValues"]
 ON_PUBLISH = {"ApplyOn": "PublishedVersions"}
@@ -110,7 +110,8 @@ def test_asynchronous_events_are_neither_late_nor_repeated() -> None:
 
 def test_warm_up_targets_have_an_event_invoke_config() -> None:
     watcher = of_type(transformed(), "AWS::Lambda::Function")["WatcherFunction"]
-    warmed = watcher["Environment"]["Variables"]["BERTH_WARM_UP_FUNCTIONS"]["Fn::Join"][1]
+    aliases = watcher["Environment"]["Variables"]["BERTH_WARM_UP_FUNCTIONS"]["Fn::Join"][1]
+    warmed = Deployment(transformed(), Authentication="basic").value(aliases)
     configured = {config["FunctionName"]["Ref"] for config in resources("EventInvokeConfig").values()}
     assert {alias["Ref"].removesuffix("Aliaslive") for alias in warmed} <= configured
 

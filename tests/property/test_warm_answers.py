@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.filter import answer_filter, answer_filter_onlyone
 from berth.extender.ports import DecisionContext, NodeCache
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -26,10 +27,10 @@ class AtHand(NodeCache):
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot, self._policy = snapshot, BerthConfiguration(profile="full").policy()
 
-    def current(self) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
         return DecisionContext(self._policy, self.snapshot)
 
-    def policy(self) -> Policy:
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         return self._policy
 
 

@@ -89,7 +89,9 @@ def _sam_local() -> Iterator[Callable[[EventFixture], Result]]:
             template = sam.build(directory / "build", machine)
 
             def invoke(fixture: EventFixture) -> Result:
-                with invocation_environment(emulator, DUMP, directory, host, fixture.authentication) as variables:
+                with invocation_environment(
+                    emulator, DUMP, directory, host, needs_password=fixture.needs_password
+                ) as variables:
                     started = time.monotonic()
                     try:
                         answer = decoded(

@@ -26,11 +26,11 @@ from .api_server import DumpApiServer
 
 @contextmanager
 def invocation_environment(
-    emulator: Emulator, dump: Path, directory: Path, host: str, authentication: str = ""
+    emulator: Emulator, dump: Path, directory: Path, host: str, *, needs_password: bool = False
 ) -> Iterator[Path]:
     """Create new resources for one invocation, and yield the file for `--env-vars`.
 
-    `authentication`: the mode of the authorizer. Unless it is basic, verbs report failures by status.
+    `needs_password`: for the authorizer. All other functions check certificates.
     """
     name = uuid.uuid4().hex
     with DumpApiServer(dump, host) as api_server:
@@ -42,24 +42,22 @@ def invocation_environment(
             "BERTH_KUBECONFIG_SECRET": emulator.create_secret(name, api_server.kubeconfig()),
             # One list and one publication: the continuous mode would watch until the function's timeout.
             "BERTH_WATCHER_MODE": "periodic",
-            **_authentication_settings(emulator, name, authentication),
+            **_authentication_settings(emulator, name, needs_password=needs_password),
         }
         path = directory / f"{name}.json"
         path.write_text(json.dumps({"Parameters": variables}))
         yield path
 
 
-def _authentication_settings(emulator: Emulator, name: str, authentication: str) -> dict[str, str]:
-    """The authentication settings that the events of the authorizer expect."""
-    if authentication == "basic":
+def _authentication_settings(emulator: Emulator, name: str, *, needs_password: bool) -> dict[str, str]:
+    """The authentication settings that the events expect."""
+    if needs_password:
         return {
             "BERTH_AUTHENTICATION": "basic",
             "BERTH_PASSWORD_SECRET": emulator.create_secret(f"{name}-password", PASSWORD),
         }
-    if authentication == "mtls":
-        emulator.client("ssm").put_parameter(Name=name, Value=ALLOW_LIST.read_text(), Type="String")
-        return {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": name}
-    return {"BERTH_AUTHENTICATION": "mtls"}
+    emulator.client("ssm").put_parameter(Name=name, Value=ALLOW_LIST.read_text(), Type="String")
+    return {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": name}
 
 
 def _publish(emulator: Emulator, dump: Path, table_name: str) -> None:

@@ -11,7 +11,8 @@ from enum import StrEnum
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.bind import EVERY_POD, CountedResources, Deadline, bind
+from berth.extender.bind import EVERY_POD, CountedResources, bind
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.bind.reservations import LedgerReservations

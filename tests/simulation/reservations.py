@@ -14,7 +14,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.bind import CountedResources, Deadline, bind
+from berth.extender.bind import CountedResources, bind
+from berth.extender.deadline import Deadline
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation, PodKey

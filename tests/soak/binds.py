@@ -11,7 +11,8 @@ from random import Random
 from threading import Event, Lock
 from uuid import uuid4
 
-from berth.extender.bind import CountedResources, Deadline, bind
+from berth.extender.bind import CountedResources, bind
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Binding, PodBinder
 from berth.reservations.bind.reservations import LedgerReservations

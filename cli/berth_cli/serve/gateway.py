@@ -30,26 +30,25 @@ log = logging.getLogger("berth.gateway")
 class Gateway:
     """Route by exact `METHOD path`, as the HTTP API does. Handlers run concurrently in threads.
 
-    The authorizer, if any, runs before every request, as with a cache TTL of 0. Unlike the HTTP API, the gateway limits
-    the bytes in flight and refuses what a web page could send (see request_check).
+    Unlike the HTTP API, the gateway limits the bytes in flight and refuses what a web page could send (see
+    request_check).
     """
 
     def __init__(
         self,
         handlers: Mapping[str, Handler],
         threads: int = 16,
-        authorizer: Handler | None = None,
         check: RequestCheck | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.handlers = handlers
-        self._authorizer = authorizer
         self._check = check or RequestCheck()
         self.limits = limits or Limits()
         self._bytes_in_flight = BytesInFlight(self.limits.bytes_in_flight)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="function")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        arrived_at = time.time()
         route = f"{scope['method']} {scope['path']}"
         handler = self.handlers.get(route)
         if handler is None:
@@ -63,40 +62,34 @@ class Gateway:
             return
         share = Share(self._bytes_in_flight)
         try:
-            await self._call(route, handler, scope, receive, send, share)
+            await self._call(route, handler, arrived_at, scope, receive, send, share)
         finally:
             share.release()
 
     async def _call(
-        self, route: str, handler: Handler, scope: Scope, receive: Receive, send: Send, share: Share
+        self, route: str, handler: Handler, arrived_at: float, scope: Scope, receive: Receive, send: Send, share: Share
     ) -> None:
-        loop = asyncio.get_running_loop()
-        allowed = True
-        if self._authorizer is not None:
-            decision = await loop.run_in_executor(self._pool, self._authorizer, _authorizer_event(route, scope), None)
-            allowed = decision.get("isAuthorized") is True
-        body = await self._read(receive, share, keep=allowed)
+        """`arrived_at`: seconds since the epoch; the scheduler's httpTimeout has begun by then."""
+        body = await self._read(receive, share)
         if isinstance(body, _NoBody):
             await self._respond_without_body(route, body, send)
             return
-        if not allowed:
-            await _respond(send, 403, {"message": "Forbidden"})
-            return
-        response = await loop.run_in_executor(self._pool, handler, _event(route, scope, body), None)
-        del body
+        event = _event(route, arrived_at, scope, body)
+        response = await asyncio.get_running_loop().run_in_executor(self._pool, handler, event, None)
+        del body, event
         payload = response["body"]
         content = base64.b64decode(payload) if response.get("isBase64Encoded") else payload.encode()
         share.replace(len(content))
         share.wait_for_client(abort_of(scope))
         await _send(send, response["statusCode"], response["headers"], content)
 
-    async def _read(self, receive: Receive, share: Share, *, keep: bool) -> bytes | _NoBody:
-        """The whole body. What is too long, or not kept, is read too, so that the caller receives the status."""
+    async def _read(self, receive: Receive, share: Share) -> bytes | _NoBody:
+        """The whole body. What is too long is read too, so that the caller receives the status."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(self.limits.body_seconds) as deadline:
                 share.wait_for_client(lambda: deadline.reschedule(loop.time()))
-                return await _read_parts(receive, share, keep=keep)
+                return await _read_parts(receive, share)
         except TimeoutError:
             return _NoBody.NO_ROOM if share.is_ended else _NoBody.TOO_SLOW
         finally:
@@ -126,7 +119,7 @@ class _NoBody(Enum):
     ABORTED = auto()
 
 
-async def _read_parts(receive: Receive, share: Share, *, keep: bool) -> bytes | _NoBody:
+async def _read_parts(receive: Receive, share: Share) -> bytes | _NoBody:
     parts: list[bytes] = []
     size = 0
     more = True
@@ -137,7 +130,7 @@ async def _read_parts(receive: Receive, share: Share, *, keep: bool) -> bytes | 
         more = message["more_body"]
         part = message["body"]
         size += len(part)
-        if not keep or size > MAX_PAYLOAD_BYTES:
+        if size > MAX_PAYLOAD_BYTES:
             parts.clear()
             share.shrink_to_nothing()
         elif share.grow(len(part)):
@@ -147,24 +140,11 @@ async def _read_parts(receive: Receive, share: Share, *, keep: bool) -> bytes | 
     return b"".join(parts) if size <= MAX_PAYLOAD_BYTES else _NoBody.TOO_LONG
 
 
-def _event(route: str, scope: Scope, body: bytes) -> dict[str, object]:
+def _event(route: str, arrived_at: float, scope: Scope, body: bytes) -> dict[str, object]:
     """The function's event in payload format 2.0."""
-    request = _request(route, scope)
-    text = _text(body, _headers(scope).get("content-type", ""))
-    return request | {
-        "body": base64.b64encode(body).decode() if text is None else text,
-        "isBase64Encoded": text is None,
-    }
-
-
-def _authorizer_event(route: str, scope: Scope) -> dict[str, object]:
-    """The authorizer's event in payload format 2.0; it has no body."""
-    return _request(route, scope) | {"type": "REQUEST", "identitySource": [route]}
-
-
-def _request(route: str, scope: Scope) -> dict[str, object]:
     headers = _headers(scope)
     certificate = client_certificate(scope)
+    text = _text(body, headers.get("content-type", ""))
     return {
         "version": "2.0",
         "routeKey": route,
@@ -183,8 +163,10 @@ def _request(route: str, scope: Scope) -> dict[str, object]:
             "requestId": uuid.uuid4().hex,
             "routeKey": route,
             "stage": "$default",
-            "timeEpoch": int(time.time() * 1000),
+            "timeEpoch": int(arrived_at * 1000),
         },
+        "body": base64.b64encode(body).decode() if text is None else text,
+        "isBase64Encoded": text is None,
     }
 
 

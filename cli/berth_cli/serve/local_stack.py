@@ -49,8 +49,9 @@ def start(
 ) -> LocalStack:
     """Load all functions and install the embedded tables.
 
-    `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: enables the
-    authorizer; without it callers are not authenticated. `check`: the gateway's, with host names of its own.
+    `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
+    check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
+    its own.
     """
     is_new = EmbeddedDynamoDB().install()
     if is_new and configuration.policy().counting.counts:
@@ -76,7 +77,6 @@ def start(
     return LocalStack(
         Gateway(
             {route: handlers[function] for route, function in api.routes.items()},
-            authorizer=None if allow_list is None or api.authorizer is None else load_handler(api.authorizer),
             check=check,
         ),
         handlers[watcher],

@@ -26,14 +26,10 @@ class FunctionSource:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """Functions by route key, for example `POST /scheduler/filter`, and all functions by logical id.
-
-    `authorizer`: the function that runs before every route.
-    """
+    """Functions by route key, for example `POST /scheduler/filter`, and all functions by logical id."""
 
     routes: Mapping[str, FunctionSource]
     functions: Mapping[str, FunctionSource]
-    authorizer: FunctionSource | None = None
 
 
 # In C where PyYAML has it: ten times as fast, for a file that every start reads.
@@ -73,11 +69,7 @@ def read_template_api(template: Path = TEMPLATE) -> Api:
         properties["RouteKey"]: integrations[_referenced_resource(properties["Target"])]
         for _, properties in _resources_of_type(resources, "AWS::ApiGatewayV2::Route")
     }
-    authorizers = [
-        functions[_referenced_resource(properties["AuthorizerUri"])]
-        for _, properties in _resources_of_type(resources, "AWS::ApiGatewayV2::Authorizer")
-    ]
-    return Api(routes, functions, *authorizers)
+    return Api(routes, functions)
 
 
 def _resources_of_type(resources: dict[str, dict[str, object]], kind: str) -> list[tuple[str, dict[str, str]]]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 import orjson
 import pytest
 
-from berth.extender.bind import REASON_NAMESPACE, REASON_SCHEDULER, BindRules, Deadline, answer_bind
+from berth.extender.bind import REASON_NAMESPACE, REASON_SCHEDULER, BindRules, answer_bind
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.reply import Reply
 from berth.scheduling.configuration.bind import BindConfiguration
+from tests.builders.events import http_event
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
 from tests.fakes.api_server import Fault, KubernetesOnLoopback, verified_kubernetes
@@ -272,6 +274,27 @@ def test_fact_23_silent_api_server_ends_bind_a_second_before_http_timeout(
     released.set()
     assert answer.error == (f"the API server did not confirm the binding: {kubernetes.host} did not answer in time")
     assert elapsed < 1.5
+
+
+@pytest.mark.parametrize(
+    ("seconds_ago", "bound"),
+    [
+        pytest.param(3.0, True, id="a second is left"),
+        pytest.param(4.5, False, id="the reserve has begun"),
+        pytest.param(3600.0, True, id="the clocks differ"),
+    ],
+)
+def test_fact_23_deadline_begins_when_the_gateway_gets_the_request(
+    kubernetes: KubernetesOnLoopback, load_bind: Callable[[str], Callable[..., Any]], seconds_ago: float, bound: bool
+) -> None:
+    """However cold the start was: nothing is sent that nobody waits for."""
+    event = http_event(body_of(binding()), "POST /scheduler/bind")
+    context = event["requestContext"]
+    assert isinstance(context, dict)
+    event["requestContext"] = context | {"timeEpoch": int((time() - seconds_ago) * 1000)}
+    answer = load_bind("5")(event, None)
+    assert ('"Error":""' in answer["body"]) is bound
+    assert bool(kubernetes.requests) is bound
 
 
 OURS = {"schedulerNames": ["berth-scheduler"]}

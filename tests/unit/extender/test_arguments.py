@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.extender.arguments import Candidates, read_candidates
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -31,11 +32,11 @@ class Answering(NodeCache):
         self._answer = DecisionContext((document or BerthConfiguration()).policy(), answer)
         self.asked = 0
 
-    def current(self) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
         self.asked += 1
         return self._answer
 
-    def policy(self) -> Policy:
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         return self._answer.policy
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -16,12 +14,11 @@ from berth.authentication.outcomes import Decision
 from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint
 from berth.runtime.http.events import WARM_UP_EVENT
-from tests.builders.authorizer_events import basic, basic_event, certificate_event
+from tests.builders.authorizer_events import basic, basic_event
 from tests.fakes.log_lines import LogLines
 from tests.fakes.moto_account import moto_session
 
 Load = Callable[..., Callable[..., Any]]
-LISTED, OTHER = "1f00000000000001", "2a00000000000002"
 BASIC = {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": "the-password"}
 SECRET = '{"username": "berth", "password": "hunter2"}'
 
@@ -42,28 +39,13 @@ def secret(account: boto3.Session) -> Iterator[str]:
     client.delete_secret(SecretId="the-password", ForceDeleteWithoutRecovery=True)
 
 
-@pytest.fixture
-def by_file(load_function: Load, tmp_path: Path) -> Callable[..., Any]:
-    path = tmp_path / "allow-list"
-    path.write_text(f"{LISTED} # scheduler\n")
-    return load_function("authorizer", {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(path)})
-
-
-def valid(serial: str) -> dict[str, object]:
-    return certificate_event(serial, time.time() - 60, time.time() + 60)
-
-
 @pytest.mark.parametrize(
     ("variables", "message"),
     [
         ({}, "BERTH_AUTHENTICATION: Field required"),
-        ({"BERTH_AUTHENTICATION": "none"}, "BERTH_AUTHENTICATION: Input should be 'basic' or 'mtls'"),
-        ({"BERTH_AUTHENTICATION": "basic"}, "set BERTH_PASSWORD_SECRET"),
-        ({"BERTH_AUTHENTICATION": "mtls"}, "set one of BERTH_ALLOW_LIST_PARAMETER and BERTH_ALLOW_LIST"),
-        (
-            {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "a", "BERTH_ALLOW_LIST": "b"},
-            "set one of BERTH_ALLOW_LIST_PARAMETER and BERTH_ALLOW_LIST",
-        ),
+        (BASIC | {"BERTH_AUTHENTICATION": "none"}, "BERTH_AUTHENTICATION: Input should be"),
+        (BASIC | {"BERTH_AUTHENTICATION": "mtls"}, "BERTH_AUTHENTICATION: Input should be"),
+        ({"BERTH_AUTHENTICATION": "basic"}, "BERTH_PASSWORD_SECRET: Field required"),
     ],
 )
 def test_does_not_start_without_credential_record(
@@ -73,32 +55,14 @@ def test_does_not_start_without_credential_record(
         load_function("authorizer", variables)
 
 
-@pytest.mark.parametrize(
-    "variables",
-    [BASIC, {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "absent"}],
-)
-def test_reads_nothing_at_start(load_function: Load, account: boto3.Session, variables: Mapping[str, str]) -> None:
-    load_function("authorizer", variables)
+def test_reads_nothing_at_start(load_function: Load, account: boto3.Session) -> None:
+    load_function("authorizer", BASIC)
 
 
 def test_authorizes_basic_credentials_by_secret(load_function: Load, secret: str) -> None:
     handler = load_function("authorizer", BASIC)
     assert handler(basic_event(basic("berth", "hunter2")), None) == {"isAuthorized": True}
     assert handler(basic_event(basic("berth", "hunter3")), None) == {"isAuthorized": False}
-
-
-def test_authorizes_certificates_by_parameter(load_function: Load, account: boto3.Session) -> None:
-    account.client("ssm").put_parameter(Name="the-allow-list", Value=LISTED, Type="String", Overwrite=True)
-    handler = load_function(
-        "authorizer", {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "the-allow-list"}
-    )
-    assert handler(valid(LISTED), None) == {"isAuthorized": True}
-    assert handler(valid(OTHER), None) == {"isAuthorized": False}
-
-
-def test_authorizes_certificates_by_file(by_file: Callable[..., Any]) -> None:
-    assert by_file(valid(LISTED), None) == {"isAuthorized": True}
-    assert by_file(valid(OTHER), None) == {"isAuthorized": False}
 
 
 def test_denies_and_counts_every_call_without_secret(
@@ -110,15 +74,6 @@ def test_denies_and_counts_every_call_without_secret(
     assert (line["level"], line["verb"], line["outcome"]) == ("WARNING", "authorizer", "failure-record-unavailable")
     assert line["detail"] == "the password's secret cannot be read: ResourceNotFoundException"
     assert '"outcome":"failure-record-unavailable"' in capsys.readouterr().out
-
-
-def test_logs_outcome_and_certificate_serial(by_file: Callable[..., Any], log_lines: LogLines) -> None:
-    by_file(valid(LISTED), None)
-    by_file(valid(OTHER), None)
-    assert [(line["level"], line["outcome"], line["detail"]) for line in log_lines.all()] == [
-        ("INFO", "allowed", f"certificate {LISTED}"),
-        ("WARNING", "denied-not-listed", f"certificate {OTHER}"),
-    ]
 
 
 @pytest.mark.parametrize("stored", [SECRET, SECRET[:-1], '"hunter2"'])

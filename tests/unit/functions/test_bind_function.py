@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from berth.runtime.http.events import WARM_UP_EVENT
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.requests import binding, body_of
 from tests.fakes.api_server import verified_kubernetes
@@ -40,3 +41,21 @@ def test_error_names_remedy_when_api_server_is_unreachable(load_function: Load, 
         f"the API server did not confirm the binding: {gone.host} cannot be reached; "
         "check the kubeconfig's server and the network to it"
     )
+
+
+def test_warm_up_connects_and_binds_nothing(load_function: Load, tmp_path: Path) -> None:
+    """The next bind finds its credentials read."""
+    with verified_kubernetes() as kubernetes:
+        kubernetes.add_pod("train-0", "uid-train-0")
+        kubeconfig = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+        handler = load_function("bind", {"BERTH_KUBECONFIG": str(kubeconfig)})
+        assert handler(WARM_UP_EVENT, None)["statusCode"] == 200
+        assert kubernetes.requests == []
+        kubeconfig.unlink()
+        assert call(handler, body_of(binding()), "bind").error == ""
+
+
+def test_failed_warm_up_reports_nothing(load_function: Load, tmp_path: Path, log_lines: LogLines) -> None:
+    handler = load_function("bind", {"BERTH_KUBECONFIG": str(tmp_path / "absent")})
+    assert handler(WARM_UP_EVENT, None)["body"] == '{"version":0}'
+    assert log_lines.all() == []

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from berth.extender.deadline import Deadline
 from berth.extender.ports import CacheUnavailable
+from berth.nodecache.feed.reader import DEADLINE_PASSED
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.warm_node_cache import Freshness
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -210,3 +212,19 @@ def test_reports_failure_during_read_and_reads_again_at_next_call(method: str) -
     assert unavailable(verbs).reason == OUTAGE
     del verbs.table.before[method]
     assert list(snapshot_of(verbs).nodes) == ["n1"]
+
+
+def test_reads_no_table_after_the_deadline() -> None:
+    """A cold start took all of the time: nobody waits for the answer."""
+    verbs = Verbs([labelled("n1", "10")])
+    found = verbs.cache.current(Deadline(0.0, verbs.clock.monotonic)).cluster
+    assert isinstance(found, CacheUnavailable)
+    assert found.reason == DEADLINE_PASSED
+    assert verbs.table.calls == []
+
+
+def test_decides_on_the_snapshot_in_memory_after_the_deadline() -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    warm = snapshot_of(verbs)
+    assert verbs.cache.current(Deadline(0.0, verbs.clock.monotonic)).cluster is warm
+    assert verbs.warnings[-1].startswith(DEADLINE_PASSED)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, bad_request
 from berth.extender.ports import NodeCache
 from berth.extender.scheduling_request import read_scheduling_request
@@ -49,36 +50,42 @@ class Passthrough:
     exempt: bool
 
 
-def read_candidates(body: str | bytes, cache: NodeCache) -> Candidates | Passthrough | Failure:
+def read_candidates(
+    body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE
+) -> Candidates | Passthrough | Failure:
     """Decode the request and bring the snapshot up to date; in full mode the request itself is the snapshot."""
     request = read_scheduling_request(body, "the request is not a scheduling request")
     if isinstance(request, Failure):
         return request
     pod = request.pod
-    found = _read_names(request.fields, pod, cache)
+    found = _read_names(request.fields, pod, cache, deadline)
     if isinstance(found, Failure):
         return replace(found, pod=f"{pod.namespace}/{pod.name}")
     return found
 
 
-def _read_names(arguments: dict[str, object], pod: Pod, cache: NodeCache) -> Candidates | Passthrough | Failure:
+def _read_names(
+    arguments: dict[str, object], pod: Pod, cache: NodeCache, deadline: Deadline
+) -> Candidates | Passthrough | Failure:
     # NodeNames takes precedence over Nodes, as in kube-scheduler's reading of an answer (fact 12).
     names, nodes = arguments.get("nodenames"), arguments.get("nodes")
     if names is not None:
-        return _node_cache_mode(pod, names, cache)
+        return _node_cache_mode(pod, names, cache, deadline)
     if nodes is not None:
-        return _full_mode(pod, nodes, cache)
+        return _full_mode(pod, nodes, cache, deadline)
     return bad_request(NO_NODES)
 
 
-def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | Passthrough | Failure:
+def _node_cache_mode(
+    pod: Pod, names: object, cache: NodeCache, deadline: Deadline
+) -> Candidates | Passthrough | Failure:
     if not isinstance(names, list) or not _are_strings(names):
         return bad_request("NodeNames is not a list of strings")
     if len(names) > MAX_NODES:
         return bad_request(TOO_MANY_NODES)
     if not names:
-        return _no_candidates(pod, cache, None)
-    context = cache.current()
+        return _no_candidates(pod, cache, None, deadline)
+    context = cache.current(deadline)
     cluster = context.cluster
     if isinstance(cluster, Snapshot):
         # A repeated name is answered once: the scheduler would add up its scores (fact 18).
@@ -90,10 +97,10 @@ def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | 
     return Failure(cluster.outcome, cluster.reason)
 
 
-def _no_candidates(pod: Pod, cache: NodeCache, items: Mapping[str, object] | None) -> Candidates:
+def _no_candidates(pod: Pod, cache: NodeCache, items: Mapping[str, object] | None, deadline: Deadline) -> Candidates:
     """An empty list has an empty answer. It needs no snapshot."""
     snapshot = Snapshot.of([])
-    return Candidates(pod, NodeRefs.of([], snapshot.nodes.positions), cache.policy(), snapshot, items)
+    return Candidates(pod, NodeRefs.of([], snapshot.nodes.positions), cache.policy(deadline), snapshot, items)
 
 
 def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
@@ -105,7 +112,7 @@ def _are_strings(values: list[object]) -> TypeGuard[list[str]]:
     return True
 
 
-def _full_mode(pod: Pod, nodes: object, cache: NodeCache) -> Candidates | Failure:
+def _full_mode(pod: Pod, nodes: object, cache: NodeCache, deadline: Deadline) -> Candidates | Failure:
     listed = folded(nodes).get("items") if isinstance(nodes, dict) else nodes
     if not isinstance(listed, list | None):
         return bad_request("Nodes.items is not a list")
@@ -119,19 +126,21 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache) -> Candidates | Failur
             return bad_request(f"Nodes.items[{index}] cannot be answered: {info.cause}")
         infos[info.name], items[info.name] = info, item
     if not infos:
-        return _no_candidates(pod, cache, {})
-    policy = cache.policy()
+        return _no_candidates(pod, cache, {}, deadline)
+    policy = cache.policy(deadline)
     snapshot: Snapshot | Failure = Snapshot.of(infos.values())
     if policy.counts(pod):
-        policy, snapshot = _with_cached_pods(infos.values(), pod, cache)
+        policy, snapshot = _with_cached_pods(infos.values(), pod, cache, deadline)
     if isinstance(snapshot, Failure):
         return snapshot
     return Candidates(pod, NodeRefs.of(list(infos), snapshot.nodes.positions), policy, snapshot, items)
 
 
-def _with_cached_pods(nodes: Iterable[NodeInfo], pod: Pod, cache: NodeCache) -> tuple[Policy, Snapshot | Failure]:
+def _with_cached_pods(
+    nodes: Iterable[NodeInfo], pod: Pod, cache: NodeCache, deadline: Deadline
+) -> tuple[Policy, Snapshot | Failure]:
     """The request's nodes with their pods from the cache: the request has no pods."""
-    context = cache.current()
+    context = cache.current(deadline)
     cluster = context.cluster
     if isinstance(cluster, Snapshot):
         return context.policy, cluster.with_nodes(nodes)

@@ -21,9 +21,9 @@ watcher confirms it when the pod is published on the node, or releases it when n
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult, Failure, bad_request
 from berth.extender.ports import (
     Assignment,
@@ -59,20 +59,6 @@ REASON_SCHEDULER = "bind.schedulerNames of Berth's configuration does not list t
 _OPEN = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
 # After these, no Binding of the pod to this node can succeed any more.
 _NEVER_BOUND = {BindOutcome.POD_GONE, BindOutcome.BOUND_ELSEWHERE}
-
-Clock = Callable[[], float]
-
-
-class Deadline:
-    """When the whole bind must have ended: about a second before the scheduler's httpTimeout (fact 23)."""
-
-    def __init__(self, seconds: float, clock: Clock) -> None:
-        self._clock = clock
-        self._end = clock() + seconds
-
-    def remaining(self) -> float:
-        """Seconds left; 0 after the deadline."""
-        return max(0.0, self._end - self._clock())
 
 
 @dataclass(frozen=True, slots=True)

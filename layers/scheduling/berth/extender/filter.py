@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from berth.extender.arguments import Candidates, Passthrough, read_candidates
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FilterOutcome
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, error_reply, reasons, reply
@@ -13,14 +14,14 @@ from berth.scheduling.policy import Feasibility, Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
-def answer_filter(body: str | bytes, cache: NodeCache) -> Reply:
+def answer_filter(body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE) -> Reply:
     """Every feasible name passes; every other name has a reason (fact 16)."""
-    return _answer(body, Policy.feasibility, cache)
+    return _answer(body, Policy.feasibility, cache, deadline)
 
 
-def answer_filter_onlyone(body: str | bytes, cache: NodeCache) -> Reply:
+def answer_filter_onlyone(body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE) -> Reply:
     """Only the best feasible name passes: the scheduler has no choice left (fact 46)."""
-    return _answer(body, Policy.best, cache)
+    return _answer(body, Policy.best, cache, deadline)
 
 
 def failed(failure: Failure) -> Reply:
@@ -31,8 +32,8 @@ def failed(failure: Failure) -> Reply:
 Decide = Callable[[Policy, Pod, Sequence[str], Snapshot], Feasibility]
 
 
-def _answer(body: str | bytes, decide: Decide, cache: NodeCache) -> Reply:
-    candidates = read_candidates(body, cache)
+def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadline) -> Reply:
+    candidates = read_candidates(body, cache, deadline)
     if isinstance(candidates, Failure):
         return failed(candidates)
     if isinstance(candidates, Passthrough):

@@ -60,13 +60,15 @@ class PreemptOutcome(StrEnum):
 class FailureOutcome(StrEnum):
     """Outcomes of any verb that are not decisions.
 
-    COUNTING_LOST: the configuration in force counts nothing, although the ledger counts.
+    COUNTING_LOST: the configuration in force counts nothing, although the ledger counts. ANSWER_TOO_LARGE: Lambda
+    cannot return it.
     """
 
     BAD_REQUEST = "failure-bad-request"
     CACHE_UNAVAILABLE = "failure-cache-unavailable"
     CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
     COUNTING_LOST = "failure-counting-lost"
+    ANSWER_TOO_LARGE = "failure-answer-too-large"
     INTERNAL = "failure-internal"
 
 

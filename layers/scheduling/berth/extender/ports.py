@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import BindResult, FailureOutcome
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.managed_resources.counting import Counting
@@ -38,11 +39,14 @@ class NodeCache(ABC):
     """The state of the cluster, and the configuration that was applied to it. Neither ever goes back."""
 
     @abstractmethod
-    def current(self) -> DecisionContext:
-        """As last published, at the cost of one read of the head when nothing changed."""
+    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+        """As last published, at the cost of one read of the head when nothing changed.
+
+        After the deadline no table is read and nothing is waited for.
+        """
 
     @abstractmethod
-    def policy(self) -> Policy:
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         """The policy alone, for requests that bring their nodes with them. It costs a read of the head at the most."""
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, PreemptOutcome
 from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.extender.preemption_arguments import PreemptionArguments, read_preemption_arguments
@@ -29,12 +30,17 @@ def empty_on_failure(failure: Failure) -> Reply:
     return silent_reply({"NodeNameToMetaVictims": {}}, failure)
 
 
-def answer_preempt(body: str | bytes, cache: NodeCache, failed: Callable[[Failure], Reply] = failed) -> Reply:
+def answer_preempt(
+    body: str | bytes,
+    cache: NodeCache,
+    failed: Callable[[Failure], Reply] = failed,
+    deadline: Deadline = NO_DEADLINE,
+) -> Reply:
     """The accepted candidates as MetaVictims, in both modes (fact 25)."""
     arguments = read_preemption_arguments(body)
     if isinstance(arguments, Failure):
         return failed(arguments)
-    context = cache.current()
+    context = cache.current(deadline)
     if isinstance(context.cluster, CacheUnavailable):
         return _without_cache(arguments, context.cluster, failed)
     found = context.policy.review_victims(arguments.pod, arguments.proposals, context.cluster)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from berth.extender.arguments import Passthrough, read_candidates
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, PrioritizeOutcome
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
@@ -21,9 +22,14 @@ def empty_on_failure(failure: Failure) -> Reply:
     return silent_reply([], failure)
 
 
-def answer_prioritize(body: str | bytes, cache: NodeCache, failed: Callable[[Failure], Reply] = failed) -> Reply:
+def answer_prioritize(
+    body: str | bytes,
+    cache: NodeCache,
+    failed: Callable[[Failure], Reply] = failed,
+    deadline: Deadline = NO_DEADLINE,
+) -> Reply:
     """HostPriorityList: every host once (fact 21), with an integer score (fact 19)."""
-    candidates = read_candidates(body, cache)
+    candidates = read_candidates(body, cache, deadline)
     if isinstance(candidates, Failure):
         return failed(candidates)
     pod = candidates.pod

@@ -9,6 +9,8 @@ Guarantees:
   closed only after its pod was published.
 
 - Nothing is decided by a configuration that counts nothing while the ledger counts (CountingLossCheck).
+- After the deadline of a call no read of a table begins, and nothing is waited for. A read that has begun takes as long
+  as its client allows.
 
 Not guaranteed:
 - That a verb sees binds of the last moment, where the head is read eventually consistent or at intervals. The ledger
@@ -22,11 +24,12 @@ from dataclasses import dataclass
 
 from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.lease.clock import Clock, Instant
 from berth.nodecache.feed.head import FUTURE_SCHEMA, Head
-from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.reader import DEADLINE_PASSED, NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
 from berth.nodecache.staleness import StalenessReason
@@ -91,15 +94,15 @@ class WarmNodeCache(NodeCache):
         self._last_read: HeadRead | None = None
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
 
-    def current(self) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
         try:
-            read = self._read_tables(reservations=self._counts(self._configurations.last))
+            read = self._read_tables(deadline, reservations=self._counts(self._configurations.last))
             configured = self._configured(read)
             if self._counts(configured) and read.reservations is None:
                 # A new configuration counts resources: the reservations must be read before the head.
-                read = self._read_tables(reservations=True)
+                read = self._read_tables(deadline, reservations=True)
                 configured = self._configured(read)
-            cluster = self._cluster(read, configured)
+            cluster = self._cluster(read, configured, deadline)
             if isinstance(cluster, Snapshot) and not configured.policy.counting.counts:
                 self._check_counting_loss()
             return DecisionContext(configured.policy, cluster)
@@ -111,9 +114,9 @@ class WarmNodeCache(NodeCache):
             configured = self._configurations.last
             return DecisionContext(configured.policy, CacheUnavailable(str(error), configured.node_cache.when_stale))
 
-    def policy(self) -> Policy:
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         try:
-            return self._configured(self._read_tables(reservations=False)).policy
+            return self._configured(self._read_tables(deadline, reservations=False)).policy
         except (TableUnavailable, ConfigurationInvalid) as error:
             self._warn(str(error))
             return self._configurations.last.policy
@@ -139,11 +142,11 @@ class WarmNodeCache(NodeCache):
     def _counts(self, configured: Configured) -> bool:
         return self._ledger is not None and configured.policy.counting.counts
 
-    def _cluster(self, read: HeadRead, configured: Configured) -> Snapshot | CacheUnavailable:
+    def _cluster(self, read: HeadRead, configured: Configured, deadline: Deadline) -> Snapshot | CacheUnavailable:
         rules, head = configured.node_cache, read.head
         before = self._reader.version
         try:
-            snapshot = self._reader.at(head).snapshot
+            snapshot = self._reader.at(head, deadline.remaining).snapshot
         except NothingPublished as error:
             return CacheUnavailable(str(error), rules.when_stale)
         pointer = head.pointer if head else None
@@ -166,7 +169,7 @@ class WarmNodeCache(NodeCache):
         self._assumed = snapshot, reservations, found
         return found
 
-    def _read_tables(self, *, reservations: bool) -> HeadRead:
+    def _read_tables(self, deadline: Deadline, *, reservations: bool) -> HeadRead:
         """The tables as of now or, where the configuration allows it, as last read."""
         last, rules = self._last_read, self._configurations.last.node_cache
         now = self._clock.now()
@@ -176,8 +179,9 @@ class WarmNodeCache(NodeCache):
             and not (reservations and last.reservations is None)
         ):
             return last
-        found = self._open_reservations(last) if reservations else None
+        found = self._open_reservations(last, deadline) if reservations else None
         try:
+            _require_time(deadline)
             head = self._table.head_eventually() if rules.eventually_consistent else self._table.head()
             if head is not None and not head.is_readable:
                 raise TableUnavailable(FUTURE_SCHEMA)
@@ -193,12 +197,19 @@ class WarmNodeCache(NodeCache):
                 self._staleness.note(head.pointer)
         return read
 
-    def _open_reservations(self, last: HeadRead | None) -> Sequence[OpenReservation]:
+    def _open_reservations(self, last: HeadRead | None, deadline: Deadline) -> Sequence[OpenReservation]:
         if self._ledger is None:
             return ()
         try:
+            _require_time(deadline)
             return tuple(self._ledger.open_reservations())
         except TableUnavailable as error:
             # Filter may then pass a node that bind refuses: bind reads the ledger itself.
             self._warn(f"{error}; pods that are being bound are not counted")
             return () if last is None or last.reservations is None else last.reservations
+
+
+def _require_time(deadline: Deadline) -> None:
+    """Raises TableUnavailable after the deadline."""
+    if not deadline.remaining():
+        raise TableUnavailable(DEADLINE_PASSED)

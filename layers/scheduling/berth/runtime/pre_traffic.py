@@ -18,7 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import Field
 
 from berth.runtime.environment import Settings
-from berth.runtime.http.events import WARM_UP_EVENT
+from berth.runtime.http.events import PRE_TRAFFIC_SOURCE, WARM_UP_EVENT
 from berth.runtime.telemetry.telemetry import Telemetry
 
 # A function ends by its own Timeout, 30 s at most: the answer of one that hangs is still an answer.
@@ -120,7 +120,7 @@ def _unexpected(answer: Answer) -> str:
 
 def _asking(arguments: object, defect: Callable[[Answer], str]) -> Probe:
     body = orjson.dumps(arguments).decode()
-    return Probe({"version": "2.0", "body": body, "isBase64Encoded": False}, defect)
+    return Probe({"source": PRE_TRAFFIC_SOURCE, "body": body, "isBase64Encoded": False}, defect)
 
 
 _LOAD = Probe(WARM_UP_EVENT, _loads)

@@ -56,8 +56,8 @@ class PolicySettings(CacheSettings, LedgerSettings, SchedulerSettings):
     memory_size: int = Field(default=0, ge=0, alias="AWS_LAMBDA_FUNCTION_MEMORY_SIZE")
     """Of the function, in MB. 0: not a function of Lambda."""
 
-    authentication: Authentication = Field(default=Authentication.MTLS, alias="BERTH_AUTHENTICATION")
-    """How callers say who they are."""
+    authentication: Authentication | None = Field(default=None, alias="BERTH_AUTHENTICATION")
+    """How callers say who they are; None where `berth serve` asks nobody."""
 
     @property
     def remembered_bytes(self) -> int:

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from berth.extender.deadline import Deadline
 from berth.nodecache.feed.changes import Change, pack
 from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION
 from berth.nodecache.feed.reader import (
     ATTEMPTS,
+    DEADLINE_PASSED,
     INCOMPLETE,
     LOG_ATTEMPTS,
     MALFORMED,
@@ -21,6 +23,7 @@ from berth.nodecache.feed.reader import (
 )
 from berth.nodecache.feed.table import LogItem, TableUnavailable
 from tests.fakes.cache_tables import InterruptedCacheTable, Once, outage
+from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.nodecache.feed.feeds import InPlaceView, State, Store, Writing, node, state_of
 
 ONE, TWO, THREE, FOUR = (node(f"n{number}") for number in (1, 2, 3, 4))
@@ -213,6 +216,30 @@ def test_gap_in_log_costs_a_snapshot(store: Store, leader: Writing) -> None:
     reading.calls()
     assert reading.read() == objects
     assert reading.calls() == ["head", "log", "chunks"]
+
+
+@pytest.mark.usefixtures("leader")
+@pytest.mark.parametrize(
+    ("seconds", "waits"),
+    [
+        pytest.param(0.0, [], id="none left"),
+        pytest.param(0.2, [0.05, 0.1], id="for two waits, not for a third"),
+        pytest.param(9.0, [0.05, 0.1, 0.15, 0.2], id="more than it would wait"),
+    ],
+)
+def test_waits_for_missing_chunk_while_there_is_time(store: Store, seconds: float, waits: list[float]) -> None:
+    clock, slept = EnvironmentClock(), []
+
+    def sleep(wait: float) -> None:
+        slept.append(wait)
+        clock.advance(wait)
+
+    store.lose_chunk()
+    reading = Reading(store, sleep=sleep)
+    with pytest.raises(NothingPublished, match=INCOMPLETE if seconds else DEADLINE_PASSED):
+        reading.reader.at(store.head(), Deadline(seconds, clock.monotonic).remaining)
+    assert slept == pytest.approx(waits)
+    assert reading.calls().count("chunks") == (len(waits) + 1 if seconds else 0)
 
 
 @pytest.mark.usefixtures("leader")

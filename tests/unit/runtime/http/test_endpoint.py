@@ -3,26 +3,53 @@
 from __future__ import annotations
 
 import base64
+import time
+from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, Failure
 from berth.extender.reply import Reply, reply, status_reply
-from berth.runtime.http.endpoint import Endpoint
-from berth.runtime.http.events import body_of
+from berth.runtime.http.answers import COMPRESS_ABOVE_BYTES
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+from berth.runtime.http.events import PRE_TRAFFIC_SOURCE, WARM_UP_EVENT, body_of
+from berth.runtime.settings import SettingsInvalid
+from tests.builders.authorizer_events import certificate_event, with_client_certificate
 from tests.fakes.log_lines import LogLines
+from tests.unit.lease.clocks import EnvironmentClock
+
+LISTED, OTHER = "1f00000000000001", "2a00000000000002"
+NOBODY_CHECKED = EndpointSettings()
+IN_LAMBDA = EndpointSettings.model_validate({"BERTH_AUTHENTICATION": "basic", "AWS_LAMBDA_FUNCTION_NAME": "verb"})
 
 
-def endpoint(answer: Reply | Exception) -> tuple[Endpoint, list[str | bytes]]:
+@pytest.fixture
+def mutual_tls(tmp_path: Path) -> EndpointSettings:
+    """With LISTED on the allow-list."""
+    path = tmp_path / "allow-list"
+    path.write_text(f"{LISTED} # scheduler\n")
+    return EndpointSettings.model_validate({"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(path)})
+
+
+def valid(serial: str) -> dict[str, Any]:
+    return certificate_event(serial, time.time() - 60, time.time() + 60) | {"body": "the body"}
+
+
+def endpoint(
+    answer: Reply | Exception, settings: EndpointSettings = NOBODY_CHECKED
+) -> tuple[VerbEndpoint, list[str | bytes]]:
     bodies: list[str | bytes] = []
 
-    def answering(body: str | bytes) -> Reply:
+    def answering(body: str | bytes, *, deadline: Deadline) -> Reply:
         bodies.append(body)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    return Endpoint("verb", answering, status_reply), bodies
+    return VerbEndpoint("verb", settings, answering, status_reply), bodies
 
 
 def test_turns_reply_into_answer_and_log_line(log_lines: LogLines) -> None:
@@ -93,3 +120,161 @@ def test_reads_body_of_event(event: dict[str, object], body: str | bytes) -> Non
 )
 def test_fails_when_body_cannot_be_read(event: dict[str, object]) -> None:
     assert isinstance(body_of(event), Failure)
+
+
+def test_mutual_tls_answers_listed_certificate_and_logs_it(mutual_tls: EndpointSettings, log_lines: LogLines) -> None:
+    handled, bodies = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
+    assert handled.handle(valid(LISTED))["statusCode"] == 200
+    assert bodies == ["the body"]
+    [line] = log_lines.all()
+    assert (line["verb"], line["outcome"], line["caller"]) == ("verb", "bound", f"certificate {LISTED}")
+
+
+IMITATED = {
+    "headers": {
+        "x-amzn-mtls-clientcert-serial-number": LISTED,
+        "requestcontext": f'{{"authentication":{{"clientCert":{{"serialNumber":"{LISTED}"}}}}}}',
+        "authorization": "Basic YmVydGg6aHVudGVyMg==",
+        "source": PRE_TRAFFIC_SOURCE,
+    },
+    "queryStringParameters": {"source": PRE_TRAFFIC_SOURCE, "clientCert": LISTED},
+    "body": f'{{"source":"{PRE_TRAFFIC_SOURCE}","requestContext":{{"authentication":{{"clientCert":"{LISTED}"}}}}}}',
+}
+
+
+@pytest.mark.parametrize(
+    ("event", "outcome"),
+    [
+        pytest.param(valid(OTHER), "denied-not-listed", id="not listed"),
+        pytest.param(certificate_event(LISTED, 1.0, 2.0), "denied-expired", id="expired"),
+        pytest.param(with_client_certificate(None), "denied-no-credentials", id="null certificate"),
+        pytest.param(with_client_certificate({}), "denied-no-credentials", id="empty certificate"),
+        pytest.param(with_client_certificate([LISTED]), "denied-no-credentials", id="a list"),
+        pytest.param(with_client_certificate(LISTED), "denied-no-credentials", id="text"),
+        pytest.param(with_client_certificate({"serialNumber": LISTED}), "denied-unreadable-credentials", id="no times"),
+        pytest.param(
+            with_client_certificate({"serialNumber": LISTED, "validity": {"notBefore": 0, "notAfter": "9"}}),
+            "denied-unreadable-credentials",
+            id="times of another form",
+        ),
+        pytest.param({}, "denied-no-credentials", id="empty event"),
+        pytest.param({"body": "{}"}, "denied-no-credentials", id="no requestContext"),
+        pytest.param({"requestContext": None}, "denied-no-credentials", id="null requestContext"),
+        pytest.param({"requestContext": {"authentication": None}}, "denied-no-credentials", id="null authentication"),
+        pytest.param({"requestContext": {}, **IMITATED}, "denied-no-credentials", id="imitated by the caller"),
+        pytest.param(
+            {"requestContext": {}, "source": PRE_TRAFFIC_SOURCE}, "denied-no-credentials", id="the hook by the gateway"
+        ),
+        pytest.param(
+            {"requestContext": {}, "source": "berth.warm-up"}, "denied-no-credentials", id="a warm-up by the gateway"
+        ),
+        pytest.param({"source": "berth.other"}, "denied-no-credentials", id="another source"),
+    ],
+)
+def test_mutual_tls_answers_403_and_reads_nothing(
+    event: dict[str, object], outcome: str, mutual_tls: EndpointSettings, log_lines: LogLines
+) -> None:
+    handled, bodies = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
+    answer = handled.handle(event)
+    assert (answer["statusCode"], answer["body"]) == (403, '{"message":"Forbidden"}')
+    assert bodies == []
+    [line] = log_lines.all()
+    assert (line["level"], line["verb"], line["outcome"]) == ("WARNING", "authorizer", outcome)
+
+
+def test_mutual_tls_denies_while_allow_list_cannot_be_read(tmp_path: Path, log_lines: LogLines) -> None:
+    absent = EndpointSettings.model_validate(
+        {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST": str(tmp_path / "absent")}
+    )
+    handled, bodies = endpoint(reply({}, BindOutcome.BOUND), absent)
+    assert (handled.handle(valid(LISTED))["statusCode"], bodies) == (403, [])
+    [line] = log_lines.all()
+    assert line["outcome"] == "failure-record-unavailable"
+
+
+def test_denial_is_counted_as_the_authorizers(
+    mutual_tls: EndpointSettings, metrics: pytest.CaptureFixture[str]
+) -> None:
+    handled, _ = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
+    handled.handle(valid(OTHER))
+    [line] = metrics.readouterr().out.splitlines()
+    found = orjson.loads(line)
+    assert (found["verb"], found["outcome"], found["Denials"]) == ("authorizer", "denied-not-listed", [1.0])
+
+
+def test_pre_traffic_request_has_no_caller_to_check(mutual_tls: EndpointSettings) -> None:
+    handled, bodies = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
+    assert handled.handle({"source": PRE_TRAFFIC_SOURCE, "body": "probe"})["statusCode"] == 200
+    assert bodies == ["probe"]
+
+
+def test_warm_up_reads_allow_list_and_answers_no_request(mutual_tls: EndpointSettings) -> None:
+    handled, bodies = endpoint(reply({}, BindOutcome.BOUND), mutual_tls)
+    assert handled.handle(WARM_UP_EVENT)["body"] == '{"version":0}'
+    assert mutual_tls.allow_list is not None
+    mutual_tls.allow_list.unlink()
+    assert handled.handle(valid(LISTED))["statusCode"] == 200
+    assert bodies == ["the body"]
+
+
+def test_basic_leaves_the_check_to_the_gateways_authorizer() -> None:
+    handled, bodies = endpoint(reply({}, BindOutcome.BOUND), IN_LAMBDA)
+    assert handled.handle({"requestContext": {}, "body": "the body"})["statusCode"] == 200
+    assert bodies == ["the body"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "message"),
+    [
+        pytest.param({"AWS_LAMBDA_FUNCTION_NAME": "filter"}, "set BERTH_AUTHENTICATION: basic or mtls", id="none"),
+        pytest.param({"BERTH_ALLOW_LIST": "a"}, "set BERTH_AUTHENTICATION: basic or mtls", id="a list and no mode"),
+        pytest.param({"BERTH_AUTHENTICATION": "none"}, "Input should be 'basic' or 'mtls'", id="unknown"),
+        pytest.param({"BERTH_AUTHENTICATION": "mtls"}, "set one of BERTH_ALLOW_LIST_PARAMETER and", id="no list"),
+        pytest.param(
+            {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "a", "BERTH_ALLOW_LIST": "b"},
+            "set one of BERTH_ALLOW_LIST_PARAMETER and",
+            id="two lists",
+        ),
+        pytest.param(
+            {"BERTH_AUTHENTICATION": "basic", "BERTH_ALLOW_LIST_PARAMETER": "a"}, "has no effect", id="list with basic"
+        ),
+    ],
+)
+def test_does_not_start_when_it_is_unclear_who_may_call(variables: dict[str, str], message: str) -> None:
+    with pytest.raises(SettingsInvalid, match=message):
+        EndpointSettings.from_environ(variables)
+
+
+GO = {"accept-encoding": "gzip"}
+LARGE = ["x" * COMPRESS_ABOVE_BYTES]
+
+
+def test_compresses_large_answers_in_lambda_only() -> None:
+    event = {"body": "", "headers": GO}
+    in_lambda, _ = endpoint(reply(LARGE, BindOutcome.BOUND), IN_LAMBDA)
+    assert in_lambda.handle(event)["headers"]["Content-Encoding"] == "gzip"
+    elsewhere, _ = endpoint(reply(LARGE, BindOutcome.BOUND))
+    assert elsewhere.handle(event)["isBase64Encoded"] is False
+
+
+def test_reports_answer_that_lambda_cannot_return(log_lines: LogLines) -> None:
+    handled, _ = endpoint(reply(["x" * 6_000_000], BindOutcome.BOUND, pod="ml/p"), IN_LAMBDA)
+    answer = handled.handle({"body": "", "headers": {}})
+    assert answer["body"].startswith('{"Error":"the answer is larger than the 6 MB that Lambda returns; ')
+    [line] = log_lines.all()
+    assert (line["outcome"], line["pod"]) == ("failure-answer-too-large", "ml/p")
+
+
+@pytest.mark.parametrize(
+    ("waited", "remaining"), [pytest.param(0.0, 4.0, id="warm"), pytest.param(2.5, 1.5, id="after a cold start")]
+)
+def test_verb_has_what_is_left_of_http_timeout(waited: float, remaining: float) -> None:
+    clock, found = EnvironmentClock(), []
+
+    def answering(body: str | bytes, *, deadline: Deadline) -> Reply:
+        found.append(deadline.remaining())
+        return reply({}, BindOutcome.BOUND)
+
+    handled = VerbEndpoint("verb", NOBODY_CHECKED, answering, status_reply, clock=clock)
+    handled.handle({"body": "", "requestContext": {"timeEpoch": (clock.wall() - waited) * 1000}})
+    assert found == [pytest.approx(remaining, abs=0.001)]

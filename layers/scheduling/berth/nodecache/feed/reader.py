@@ -16,6 +16,7 @@ Not guaranteed:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -48,6 +49,7 @@ LOG_ATTEMPTS = 3
 
 NOTHING_PUBLISHED = "the node cache is empty: no watcher has published yet; is its schedule enabled?"
 INCOMPLETE = "a part of the node cache is missing; the watcher's next snapshot replaces it"
+DEADLINE_PASSED = "the time for the answer was over before the node cache was read: a cold start, or a slow table"
 MALFORMED = "a part of the node cache is malformed; the watcher's next snapshot replaces it"
 
 S = TypeVar("S")
@@ -118,13 +120,18 @@ class NodeCacheReader(Generic[S]):
         """The last version that was applied; 0 before the first."""
         return 0 if self._cursor is None else self._cursor.version
 
-    def at(self, head: Head | None) -> S:
-        """The state this head points to, or a later one. Raises NothingPublished and TableUnavailable."""
+    def at(self, head: Head | None, remaining: Callable[[], float] = lambda: math.inf) -> S:
+        """The state this head points to, or a later one. Raises NothingPublished and TableUnavailable.
+
+        `remaining`: seconds for the answer. With none left no read and no wait begins.
+        """
         cursor = self._cursor
         if cursor is not None and cursor.is_at(head):
             return cursor.state
         with self._catching_up:
             for attempt in range(ATTEMPTS):
+                if remaining() <= RETRY_SECONDS * attempt:
+                    raise NothingPublished(INCOMPLETE if attempt else DEADLINE_PASSED)
                 if attempt:
                     # The missing part may appear, or a newer head may replace it.
                     self._sleep(RETRY_SECONDS * attempt)

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 
 from berth.configuration.counting import CountingConfiguration
 from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import ConfigurationInvalid
-from berth.extender.bind import NO_RULES, Deadline, answer_bind, failed
+from berth.extender.bind import NO_RULES, BindRules, answer_bind, failed
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
+from berth.extender.ports import PodBinder
 from berth.extender.reply import Reply
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.runtime.adapters import counting_configuration
 from berth.runtime.cluster import connect
-from berth.runtime.http.endpoint import Endpoint
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.settings import BindSettings
 
-RESERVE_SECONDS = 1.0
-"""Of the scheduler's httpTimeout, for the network and the gateway (fact 23)."""
 
-
-def bind_endpoint(settings: BindSettings) -> Endpoint:
+def bind_endpoint(surroundings: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
     """The endpoint that these settings describe. Building it reads nothing."""
-    return Endpoint("bind", BindHandler(settings, counting_configuration(settings)).answer, failed)
+    handler = BindHandler(settings, counting_configuration(settings))
+    return VerbEndpoint("bind", surroundings, handler.answer, failed, handler.warm_up)
 
 
 class BindHandler:
@@ -33,12 +33,10 @@ class BindHandler:
         self._settings = settings
         self._configuration = configuration
 
-    def answer(self, body: str | bytes) -> Reply:
-        """ExtenderBindingArgs in, ExtenderBindingResult out, within the scheduler's httpTimeout."""
-        deadline = Deadline(self._settings.http_timeout - RESERVE_SECONDS, time.monotonic)
+    def answer(self, body: str | bytes, deadline: Deadline) -> Reply:
+        """ExtenderBindingArgs in, ExtenderBindingResult out, before the deadline."""
         try:
-            rules = NO_RULES if self._configuration is None else self._configuration.current()
-            binder = connect(self._settings).binder
+            rules, binder = self._connected()
         except ClusterUnavailable as error:
             return failed(Failure(FailureOutcome.CLUSTER_UNAVAILABLE, str(error)))
         except CountingLost as error:
@@ -47,3 +45,17 @@ class BindHandler:
             reason = f"Berth does not know which resources are counted: {error}"
             return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, reason))
         return answer_bind(body, binder, deadline, rules)
+
+    def warm_up(self) -> int:
+        """Connect, and read what is counted; bind has no snapshot, so the version is 0.
+
+        What fails here fails again in the next call, which reports it.
+        """
+        with suppress(ClusterUnavailable, CountingLost, TableUnavailable, ConfigurationInvalid):
+            self._connected()
+        return 0
+
+    def _connected(self) -> tuple[BindRules, PodBinder]:
+        """Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
+        rules = NO_RULES if self._configuration is None else self._configuration.current()
+        return rules, connect(self._settings).binder

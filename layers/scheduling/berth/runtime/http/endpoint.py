@@ -1,48 +1,116 @@
-"""The endpoint of a verb: event, body, verb, answer. Unexpected exceptions end here."""
+"""A function behind the HTTP API: who calls, what is asked, the answer. Unexpected exceptions end here."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from time import perf_counter
+from typing import Protocol
 
 import orjson
 
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.reply import Reply
 from berth.extender.wire import pod_named_in
-from berth.runtime.http.events import HTTPAnswer, HTTPEvent, body_of, http_answer, is_warm_up
+from berth.lease.clock import Clock, SystemClock
+from berth.runtime.http.answers import HTTPAnswer, http_answer, lambda_answer
+from berth.runtime.http.callers import CallerSettings, caller_check
+from berth.runtime.http.deadline import call_deadline
+from berth.runtime.http.events import HTTPEvent, body_of, is_pre_traffic, is_warm_up
+from berth.runtime.settings import SchedulerSettings
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 
 INTERNAL_ERROR = "Berth failed unexpectedly; the function's log has the cause"
+TOO_LARGE = (
+    "the answer is larger than the 6 MB that Lambda returns; set nodeCacheCapable: true, so that names are answered "
+    "instead of nodes"
+)
+
+SYSTEM_CLOCK = SystemClock()
+
+FORBIDDEN = 403
+_DENIAL = orjson.dumps({"message": "Forbidden"})  # what the gateway answers for its authorizer
 
 
-class Endpoint:
-    """A verb behind the HTTP API. `failed`: encodes a failure in the verb's format."""
+class EndpointSettings(CallerSettings, SchedulerSettings):
+    """What every function behind the HTTP API has to know of its surroundings."""
+
+
+class Endpoint(ABC):
+    """What is common to all routes. Nothing of a request is read before its caller is known."""
 
     def __init__(
         self,
         verb: str,
-        answer: Callable[[str | bytes], Reply],
-        failed: Callable[[Failure], Reply],
-        warm_up: Callable[[], int] | None = None,
+        settings: EndpointSettings,
+        warm_up: Callable[[], int] = lambda: 0,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """`warm_up`: loads the latest snapshot for a warm-up event, and returns its version."""
-        self._answer = answer
-        self._failed = failed
+        """`warm_up`: prepares the next call on a warm-up event, and returns the version of what it loaded."""
+        self._settings = settings
+        self._clock = clock
+        self._callers = caller_check(settings, clock.wall)
         self._warm_up = warm_up
         self._telemetry = Telemetry(verb)
 
     def handle(self, event: HTTPEvent) -> HTTPAnswer:
-        """Never raises, and shows no stack trace to the caller."""
-        if self._warm_up is not None and is_warm_up(event):
-            return http_answer(200, orjson.dumps({"version": self._warm_up()}))
+        """The answer for an allowed caller, 403 for any other."""
+        if is_warm_up(event):
+            return self._warmed_up()
         with self._telemetry.traced():
-            return self._handle(event)
+            started = perf_counter()
+            caller = ""
+            if self._callers is not None and not is_pre_traffic(event):
+                decision = self._callers.decide(event)
+                if not decision.allowed:
+                    self._callers.report(decision, started)
+                    return http_answer(FORBIDDEN, _DENIAL)
+                caller = decision.detail
+            return self._respond(event, caller, started)
 
-    def _handle(self, event: HTTPEvent) -> HTTPAnswer:
-        started = perf_counter()
+    @abstractmethod
+    def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
+        """Answer an allowed caller. `caller`: for the log. `started`: of `perf_counter`."""
+
+    def _warmed_up(self) -> HTTPAnswer:
+        if self._callers is not None:
+            self._callers.preload()
+        return http_answer(200, orjson.dumps({"version": self._warm_up()}))
+
+
+class Answer(Protocol):
+    """A verb: the request's body in, its reply out, before the deadline."""
+
+    def __call__(self, body: str | bytes, *, deadline: Deadline) -> Reply:
+        """Raises nothing that is expected."""
+
+
+class VerbEndpoint(Endpoint):
+    """A verb: answers whatever happens, and shows no stack trace to the caller."""
+
+    def __init__(
+        self,
+        verb: str,
+        settings: EndpointSettings,
+        answer: Answer,
+        failed: Callable[[Failure], Reply],
+        warm_up: Callable[[], int] = lambda: 0,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        """`failed`: encodes a failure in the verb's format."""
+        super().__init__(verb, settings, warm_up, clock)
+        self._answer = answer
+        self._failed = failed
+
+    def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
+        deadline = call_deadline(event, self._settings.http_timeout, self._clock)
         body = body_of(event)
-        reply = self._failed(body) if isinstance(body, Failure) else self._answered(body)
+        reply = self._failed(body) if isinstance(body, Failure) else self._answered(body, deadline)
+        answer = self._encoded(reply, event)
+        if answer is None:
+            reply = self._failed(Failure(FailureOutcome.ANSWER_TOO_LARGE, TOO_LARGE, reply.pod))
+            answer = http_answer(reply.status, reply.body)
         self._telemetry.ended(
             reply.outcome,
             pod=reply.pod,
@@ -50,12 +118,18 @@ class Endpoint:
             milliseconds=(perf_counter() - started) * 1000,
             failed=isinstance(reply.outcome, FailureOutcome),
             sizes=None if isinstance(body, Failure) else Sizes(len(body), len(reply.body)),
+            caller=caller,
         )
+        return answer
+
+    def _encoded(self, reply: Reply, event: HTTPEvent) -> HTTPAnswer | None:
+        if self._settings.lambda_function:
+            return lambda_answer(reply.status, reply.body, event)
         return http_answer(reply.status, reply.body)
 
-    def _answered(self, body: str | bytes) -> Reply:
+    def _answered(self, body: str | bytes, deadline: Deadline) -> Reply:
         try:
-            return self._answer(body)
+            return self._answer(body, deadline=deadline)
         except Exception:
             pod = pod_named_in(body)
             self._telemetry.unexpected(pod)

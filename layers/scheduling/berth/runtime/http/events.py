@@ -1,26 +1,17 @@
-"""What invokes a function: an event of the HTTP API (payload format 2.0), or a warm-up event of the watcher."""
+"""What invokes a function: an event of the HTTP API (payload format 2.0), of the watcher, or of the pre-traffic hook.
+
+The gateway's events have a `requestContext` and no `source`; no caller can remove the one or add the other. Whoever
+sends another event has the right to invoke the function.
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from typing import TypedDict
 
 from berth.extender.outcomes import Failure, bad_request
 
 HTTPEvent = Mapping[str, object]
-
-
-class HTTPAnswer(TypedDict):
-    """What the gateway makes a response of; it adds Content-Length itself (fact 6)."""
-
-    statusCode: int
-    headers: dict[str, str]
-    body: str
-    isBase64Encoded: bool
-
-
-_HEADERS = {"Content-Type": "application/json"}
 
 
 def body_of(event: HTTPEvent) -> str | bytes | Failure:
@@ -38,16 +29,24 @@ def body_of(event: HTTPEvent) -> str | bytes | Failure:
         return bad_request("the event's body is not base64, though it is said to be")
 
 
-def http_answer(status: int, body: bytes) -> HTTPAnswer:
-    """The answer as the gateway wants it; `body` is JSON."""
-    return {"statusCode": status, "headers": _HEADERS, "body": body.decode(), "isBase64Encoded": False}
-
-
 WARM_UP_SOURCE = "berth.warm-up"
 WARM_UP_EVENT: Mapping[str, object] = {"source": WARM_UP_SOURCE}
 """The watcher sends it to a verb's function, which then loads the latest snapshot and answers no request."""
 
 
+PRE_TRAFFIC_SOURCE = "berth.pre-traffic"
+"""Of the requests that the pre-traffic hook makes of a new version. No caller stands behind them."""
+
+
 def is_warm_up(event: Mapping[str, object]) -> bool:
-    """Whether the watcher sent the event. An HTTP API event has no `source`, and its caller cannot add one."""
-    return event.get("source") == WARM_UP_SOURCE
+    """Whether the watcher sent the event."""
+    return _is_from(event, WARM_UP_SOURCE)
+
+
+def is_pre_traffic(event: Mapping[str, object]) -> bool:
+    """Whether the pre-traffic hook sent the event."""
+    return _is_from(event, PRE_TRAFFIC_SOURCE)
+
+
+def _is_from(event: Mapping[str, object], source: str) -> bool:
+    return event.get("source") == source and "requestContext" not in event

@@ -60,8 +60,12 @@ class Telemetry:
         milliseconds: float,
         failed: bool,
         sizes: Sizes | None = None,
+        caller: str = "",
     ) -> None:
-        """Tell how a call ended, within `traced`. Failures are warnings; what the policy decided is information."""
+        """Tell how a call ended, within `traced`. Failures are warnings; what the policy decided is information.
+
+        `caller`: who was let in by this function; empty where another part decided.
+        """
         now = time.time()
         self._log.write(
             logging.WARNING if failed else logging.INFO,
@@ -72,6 +76,7 @@ class Telemetry:
                 "pod": pod,
                 "detail": detail,
                 "milliseconds": round(milliseconds, 3),
+                **({"caller": caller} if caller else {}),
             },
             now,
         )

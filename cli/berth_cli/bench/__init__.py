@@ -1,0 +1,1 @@
+"""`berth bench`: measure the verbs of an installation from where the command runs."""

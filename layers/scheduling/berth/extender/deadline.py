@@ -1,0 +1,25 @@
+"""When a call has to end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+Clock = Callable[[], float]
+
+
+class Deadline:
+    """About a second before the scheduler stops to wait, so that it still gets an answer (facts 5 and 23)."""
+
+    def __init__(self, seconds: float, clock: Clock) -> None:
+        """`seconds` from now; `clock`: monotonic, in seconds."""
+        self._clock = clock
+        self._end = clock() + seconds
+
+    def remaining(self) -> float:
+        """Seconds left; 0 after the deadline."""
+        return max(0.0, self._end - self._clock())
+
+
+NO_DEADLINE = Deadline(math.inf, lambda: 0.0)
+"""Where nobody waits: a warm-up event."""

@@ -1,0 +1,103 @@
+"""Who may call a function behind the HTTP API, and where that is checked.
+
+With mutual TLS each function checks the certificate that the gateway has verified, before it reads the request. With
+Basic credentials the gateway has asked the authorizer. `berth serve` without certificates checks nobody.
+
+The decision depends on the function's environment and on what the gateway says of the connection. A caller controls
+neither: headers, query, path and body stand elsewhere in the event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from pathlib import Path
+from time import perf_counter
+from typing import Self
+
+import boto3
+from botocore.config import Config
+from pydantic import Field, model_validator
+
+from berth.authentication.allow_list_stores import AllowListFile, ParameterStoreAllowList
+from berth.authentication.authorizer import Authorizer, MutualTLSAuthorizer
+from berth.authentication.outcomes import Authentication, AuthorizerOutcome, Decision
+from berth.authentication.ports import AllowListStore
+from berth.runtime.environment import Settings
+from berth.runtime.http.events import HTTPEvent
+from berth.runtime.telemetry.telemetry import Telemetry
+
+# The scheduler waits for this and the verb together, 5 s by default.
+CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
+
+
+class CallerSettings(Settings):
+    """For every function behind the HTTP API. The allow-list is a parameter of Systems Manager or, with `berth serve`,
+    a file.
+
+    No authentication: only outside Lambda, where `berth serve` listens without certificates.
+    """
+
+    authentication: Authentication | None = Field(default=None, alias="BERTH_AUTHENTICATION")
+    allow_list_parameter: str = Field(default="", alias="BERTH_ALLOW_LIST_PARAMETER")
+    allow_list: Path | None = Field(default=None, alias="BERTH_ALLOW_LIST")
+    lambda_function: str = Field(default="", alias="AWS_LAMBDA_FUNCTION_NAME")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        lists = [given for given in (self.allow_list_parameter, self.allow_list) if given]
+        if self.authentication is None and (lists or self.lambda_function):
+            raise ValueError("set BERTH_AUTHENTICATION: basic or mtls")
+        if self.authentication is Authentication.MTLS and len(lists) != 1:
+            raise ValueError("BERTH_AUTHENTICATION is mtls: set one of BERTH_ALLOW_LIST_PARAMETER and BERTH_ALLOW_LIST")
+        if self.authentication is Authentication.BASIC and lists:
+            raise ValueError("BERTH_AUTHENTICATION is basic: an allow-list has no effect")
+        return self
+
+
+class CallerCheck:
+    """Decides with an authorizer, and reports decisions as `verb=authorizer` wherever they are made."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+        self._telemetry = Telemetry("authorizer")
+
+    def traced(self) -> AbstractContextManager[None]:
+        """See Telemetry."""
+        return self._telemetry.traced()
+
+    def decide(self, event: HTTPEvent) -> Decision:
+        """Never raises: what cannot be decided is denied."""
+        try:
+            return self._authorizer.decide(event)
+        except Exception as error:
+            # Its type and no more: a message or a stack trace may quote what was presented.
+            return Decision(AuthorizerOutcome.INTERNAL, type(error).__name__)
+
+    def report(self, decision: Decision, started: float) -> None:
+        """One log line and one set of metrics. `started`: of `perf_counter`."""
+        self._telemetry.ended(
+            decision.outcome,
+            pod="",
+            detail=decision.detail,
+            milliseconds=(perf_counter() - started) * 1000,
+            failed=not decision.allowed,
+        )
+
+    def preload(self) -> None:
+        """Read the record for the next request, which reports a failure."""
+        with suppress(Exception):
+            self._authorizer.preload()
+
+
+def caller_check(settings: CallerSettings, wall: Callable[[], float]) -> CallerCheck | None:
+    """None: the function checks nobody. Reads nothing. `wall`: seconds since the epoch."""
+    if settings.authentication is not Authentication.MTLS:
+        return None
+    return CallerCheck(MutualTLSAuthorizer(_allow_list_store(settings), wall))
+
+
+def _allow_list_store(settings: CallerSettings) -> AllowListStore:
+    if settings.allow_list is not None:
+        return AllowListFile(settings.allow_list)
+    return ParameterStoreAllowList(boto3.client("ssm", config=CALLS), settings.allow_list_parameter)

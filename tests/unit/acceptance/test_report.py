@@ -1,0 +1,41 @@
+"""A report is public: it names no account and no endpoint, and says where a run failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.acceptance.report import Facts, markdown, redacted
+from tools.acceptance.run import Ended, Result
+
+FACTS = Facts("0.1.0", "eu-central-1", "2026-11-22 10:00 UTC", ["Authentication=basic"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("arn:aws:iam::123456789012:role/a", "arn:aws:iam::ACCOUNT:role/a"),
+        (
+            "https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com/x",
+            "https://API.execute-api.eu-central-1.amazonaws.com/x",
+        ),
+        (f"https://{'0A' * 16}.gr7.us-east-1.eks.amazonaws.com", "https://CLUSTER.gr7.us-east-1.eks.amazonaws.com"),
+        ("1234567890123 bytes in 12 ms", "1234567890123 bytes in 12 ms"),
+    ],
+)
+def test_hides_account_and_endpoints(text: str, expected: str) -> None:
+    assert redacted(text) == expected
+
+
+def test_has_a_line_for_each_step_and_a_section_for_each_with_lines() -> None:
+    text = markdown(FACTS, [Ended("Account", Result.PASSED, 1.2, ("ten",)), Ended("Deletion", Result.PASSED, 30.0)])
+    assert "**Every step passed.**" in text
+    assert "| Account | passed | 1 |" in text
+    assert "## Account\n\nten" in text
+    assert "## Deletion" not in text
+
+
+def test_names_the_steps_that_failed() -> None:
+    text = markdown(
+        FACTS, [Ended("Account", Result.FAILED, 1.0, ("no rights",)), Ended("Deletion", Result.PASSED, 1.0)]
+    )
+    assert "**Failed at: Account.**" in text

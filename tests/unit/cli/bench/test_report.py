@@ -1,0 +1,57 @@
+"""The three forms of the figures."""
+
+from __future__ import annotations
+
+import orjson
+
+from berth_cli.bench.measurement import CallOutcome, Times, Verb, VerbFigures
+from berth_cli.bench.report import Report, json_report, markdown, table
+
+NONE = Times(0, None, None, None, None)
+GOOD = VerbFigures(
+    Verb.FILTER,
+    first=Times(1, 812.4, 812.4, 812.4, 812.4),
+    warm=Times(100, 11.2, 14.0, 20.5, 31.0),
+    burst=NONE,
+    answer_bytes=2048,
+    outcomes={CallOutcome.ANSWERED: 101},
+    detail="",
+)
+THROTTLED = VerbFigures(
+    Verb.PRIORITIZE,
+    first=NONE,
+    warm=NONE,
+    burst=NONE,
+    answer_bytes=0,
+    outcomes={CallOutcome.THROTTLED: 3, CallOutcome.ANSWERED: 2},
+    detail="status 429",
+)
+
+
+def report(*verbs: VerbFigures) -> Report:
+    return Report("https://one.example/scheduler", 21.0, 2, 100, 0, verbs)
+
+
+def test_table_has_a_line_for_each_verb() -> None:
+    lines = list(table(report(GOOD)))
+    assert lines[0].endswith("2 node names each. A new TLS connection takes 21 ms.")
+    assert lines[-1].split() == ["filter", "812.4", "11.2", "14.0", "20.5", "31.0", "-", "-", "2.0", "KB", "0"]
+
+
+def test_table_names_calls_without_an_answer() -> None:
+    assert list(table(report(GOOD, THROTTLED)))[-1] == "prioritize: 3 throttled: status 429"
+    assert not report(GOOD, THROTTLED).answered
+    assert report(GOOD).answered
+
+
+def test_markdown_has_the_same_cells() -> None:
+    lines = list(markdown(report(GOOD)))
+    assert lines[-1] == "| filter | 812.4 | 11.2 | 14.0 | 20.5 | 31.0 | - | - | 2.0 KB | 0 |"
+    assert lines[-2].count("---") == lines[-1].count("|") - 1
+
+
+def test_json_has_null_where_no_call_was_answered() -> None:
+    document = orjson.loads(json_report(report(GOOD, THROTTLED)))
+    assert document["verbs"][0]["warm"] == {"calls": 100, "p50": 11.2, "p90": 14.0, "p99": 20.5, "most": 31.0}
+    assert document["verbs"][1]["first"]["p50"] is None
+    assert document["verbs"][1]["outcomes"]["throttled"] == 3

@@ -1,0 +1,66 @@
+"""Every function with a route checks the certificate itself where callers have one: the real modules."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import boto3
+import pytest
+
+from berth_cli.serve.template_api import read_template_api
+from tests.builders.authorizer_events import certificate_event
+from tests.fakes.log_lines import LogLines
+from tests.fakes.moto_account import moto_session
+
+Load = Callable[..., Callable[..., Any]]
+LISTED, OTHER = "1f00000000000001", "2a00000000000002"
+ROUTES = {route: source.code.name for route, source in read_template_api().routes.items()}
+MTLS = {"BERTH_AUTHENTICATION": "mtls", "BERTH_ALLOW_LIST_PARAMETER": "the-allow-list"}
+
+
+@pytest.fixture
+def parameter(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The allow-list in moto, which is all of the account there is."""
+    session = moto_session("ssm")
+    client = session.client("ssm")
+    client.put_parameter(Name="the-allow-list", Value=LISTED, Type="String", Overwrite=True)
+    original = boto3.client
+
+    def created(service: str, **options: Any) -> Any:
+        return session.client(service, **options) if service == "ssm" else original(service, **options)
+
+    monkeypatch.setattr(boto3, "client", created)
+    yield
+    client.delete_parameter(Name="the-allow-list")
+
+
+@pytest.fixture
+def handler(load_function: Load, cluster_dump: str, parameter: None, request: pytest.FixtureRequest) -> Any:
+    route: str = request.param
+    return load_function(ROUTES[route], {**MTLS, "BERTH_CLUSTER_DUMP": cluster_dump})
+
+
+def asked(serial: str) -> Mapping[str, object]:
+    return certificate_event(serial, time.time() - 60, time.time() + 60) | {"body": "{}", "isBase64Encoded": False}
+
+
+@pytest.mark.parametrize("handler", ROUTES, indirect=True)
+def test_answers_listed_certificate_only(handler: Callable[..., Any], log_lines: LogLines) -> None:
+    assert handler(asked(OTHER), None)["statusCode"] == 403
+    assert handler({"requestContext": {}, "body": "{}"}, None)["statusCode"] == 403
+    assert handler(asked(LISTED), None)["statusCode"] != 403
+    denied, anonymous, answered = log_lines.all()
+    assert (denied["verb"], denied["outcome"]) == ("authorizer", "denied-not-listed")
+    assert (anonymous["verb"], anonymous["outcome"]) == ("authorizer", "denied-no-credentials")
+    assert answered["caller"] == f"certificate {LISTED}"
+
+
+@pytest.mark.parametrize("function", ROUTES.values())
+def test_does_not_start_in_lambda_without_authentication(
+    function: str, load_function: Load, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", function)
+    with pytest.raises(Exception, match="set BERTH_AUTHENTICATION: basic or mtls"):
+        load_function(function, {"BERTH_CLUSTER_DUMP": "/absent"})
