@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKey, Shares
 from berth.scheduling.managed_resources.counting import Counting, left
+from berth.scheduling.managed_resources.device_annotation import resource_of
 from berth.scheduling.objects import NodeInfo, Pod
 
 NO_CAPACITY: Mapping[str, int] = MappingProxyType({})
@@ -97,8 +98,9 @@ class PublishedPods:
         `Counting.charged` says: first the pods whose devices have room, so that no other pod is charged for these.
         """
         pods, capacity = self._pods_by_node.get(node, _NO_PODS), self.capacity(node)
+        before = NO_CAPACITY if ledger is None else ledger.capacity
         found = {
-            uid: replace(entry, state=EntryState.BOUND, shares=self._held(pods.get(uid), entry, capacity))
+            uid: replace(entry, state=EntryState.BOUND, shares=self._held(pods.get(uid), entry, before, capacity))
             for uid, entry in (ledger.entries if ledger is not None else {}).items()
             if self.presence(uid, node) is Presence.HERE
         }
@@ -124,8 +126,27 @@ class PublishedPods:
                 if entry.attempt and not self._counting.names_devices(pod):
                     found[uid] = {}
             elif dict(claimed) != dict(entry.shares):
-                found[uid] = claimed
+                beyond = self._beyond_limit(pod, entry, capacity)
+                if _without(claimed, beyond) != _without(entry.shares, beyond):
+                    found[uid] = claimed
         return found
+
+    def beyond_limits(self, ledger: NodeLedger) -> Mapping[str, Shares]:
+        """The pods that others bound to the node, and that request more than one pod is charged there at most.
+
+        By UID, that amount by resource.
+        """
+        pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
+        found = {
+            uid: self._beyond_limit(pods[uid], entry, capacity)
+            for uid, entry in ledger.entries.items()
+            if uid in pods and entry.state is EntryState.BOUND
+        }
+        return {uid: resources for uid, resources in found.items() if resources}
+
+    def _beyond_limit(self, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares:
+        # What Berth reserved is counted as a whole.
+        return {} if entry.attempt else self._counting.beyond_limit(pod, capacity)
 
     def keep(self, pod: PodKey, node: str) -> None:
         """The API server shows the pod on this node: follow it until it ends.
@@ -145,9 +166,13 @@ class PublishedPods:
         else:
             self._ended.pop(node, None)
 
-    def _held(self, pod: Pod | None, entry: Entry, capacity: Mapping[str, int]) -> Shares:
+    def _held(self, pod: Pod | None, entry: Entry, before: Mapping[str, int], capacity: Mapping[str, int]) -> Shares:
+        """before: the capacity that the ledger has; capacity: the published one."""
         if pod is None:
             return entry.shares
+        if not entry.attempt:
+            shares = self._counting.charged_after_growth(pod, entry.shares, before, capacity)
+            return self._counting.resized(pod, shares, capacity)
         is_new = entry.state is EntryState.RESERVED
         shares = self._counting.confirmed(pod, entry.shares) if is_new else entry.shares
         return self._counting.resized(pod, shares, capacity)
@@ -229,6 +254,11 @@ class PublishedPods:
         if not on_node:
             self._pods_by_node.pop(pod.node, None)
         return {pod.node}
+
+
+def _without(shares: Shares, resources: Shares) -> Shares:
+    """The shares of other resources."""
+    return {pool: amount for pool, amount in shares.items() if resource_of(pool) not in resources}
 
 
 def _total(held: Iterable[Shares]) -> dict[str, int]:
