@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -18,6 +19,7 @@ from berth.nodecache.feed.cluster import Added, Cluster
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import WatcherOutcome
+from berth.pod_events.pod_event import PodEventReason, PodEventWriter
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.runtime.adapters import CacheAdapters
@@ -34,12 +36,14 @@ from berth.runtime.watcher.watcher_run import (
 )
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling.objects.projection import compact_pod
 from berth.scheduling.policy import Policy
 from berth.scheduling_queue.queue import SchedulingQueue
 from tests.builders.counted import configuration
 from tests.builders.tables import create_cache_table
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.cluster import RecordingQueue
+from tests.fakes.pod_events import RecordingPodEvents
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
 from tests.unit.reservations.ledger.ledger_tables import new_table
@@ -96,6 +100,7 @@ class ScriptedConnection(Connection):
         self.scripted.list_all(*nodes)
         self.recorded = RecordingQueue()
         self.asked: list[object] = []
+        self.events = RecordingPodEvents()
 
     @property
     def binder(self) -> PodBinder:
@@ -104,6 +109,9 @@ class ScriptedConnection(Connection):
     @property
     def reserved_pods(self) -> ReservedPods:
         raise AssertionError("no reconciler runs")
+
+    def pod_events(self, instance: str) -> PodEventWriter:
+        return self.events
 
     def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
         self.asked.append(mode)
@@ -150,6 +158,22 @@ def test_hands_each_publication_to_wake_up(adapters: CacheAdapters) -> None:
     connection.scripted.send("pods", Added(pod, "2"))
     WatcherRun(invocation(), adapters, connection).execute(adapters.configurations.at(""), lambda: False)
     assert connection.recorded.woken == [("ml/train-0",)]
+
+
+def test_writes_event_on_pod_that_is_too_large_for_the_cache(
+    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
+) -> None:
+    connection = ScriptedConnection("n1")
+    random = Random(1)
+    labels = {f"key-{number}": f"{random.getrandbits(250):x}" for number in range(20_000)}
+    metadata = {"namespace": "ml", "name": "large", "uid": "uid-large", "labels": labels}
+    pod = compact_pod({"metadata": metadata, "spec": {"nodeName": "n1"}}, ())
+    connection.scripted.send("pods", Added(pod, "2"))
+    with caplog.at_level(logging.WARNING, logger="berth"):
+        WatcherRun(invocation(), adapters, connection).execute(adapters.configurations.at(""), lambda: False)
+    [(event, series)] = connection.events.written
+    assert (event.uid, event.reason, series.count) == ("uid-large", PodEventReason.POD_REDUCED, 1)
+    assert "ml/large: the pod is too large for Berth's node cache" in caplog.text
 
 
 def test_ends_when_the_configuration_is_outdated(adapters: CacheAdapters) -> None:
