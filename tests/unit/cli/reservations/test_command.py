@@ -73,7 +73,7 @@ def test_list_prints_pod_amount_and_reason(ledger: DynamoDBLedgerTable) -> None:
 
     assert done.exit_code == 0, done.output
     head, *lines = done.stdout.splitlines()
-    assert head.split() == ["NODE", "POD", "STATE", "HOLDS", "SINCE", "WHY"]
+    assert head.split() == ["NODE", "POD", "STATE", "HOLDS", "CLAIMS", "SINCE", "WHY"]
     why = {line.split()[1]: line for line in lines}
     assert why["ml/runs"].endswith("the pod is on this node")
     assert why["ml/adopted"].endswith("the pod is on this node, found there by the watcher")
@@ -102,6 +102,7 @@ def test_list_prints_json(ledger: DynamoDBLedgerTable) -> None:
     found = orjson.loads(berth("list", "--table", LEDGER_TABLE, "-o", "json").stdout)
     [reservation] = found["reservations"]
     assert (reservation["pod"], reservation["state"], reservation["holds"]) == ("ml/runs", "bound", {SLOT: 3})
+    assert (reservation["diverged"], reservation["claims"]) == (None, None)
     assert found["nodes"] == [{"node": NODE, "capacity": {SLOT: 8}, "available": {SLOT: 5}, "owed": {}}]
 
 

@@ -12,18 +12,15 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, hash_of
-from berth.extender.ports import PodBinder
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
-from berth.nodecache.feed.cluster import Added, Cluster
+from berth.nodecache.feed.cluster import Added
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import WatcherOutcome
-from berth.pod_events.pod_event import PodEventReason, PodEventWriter
+from berth.pod_events.pod_event import PodEventReason
 from berth.reservations.ledger.table import Marker, MarkerState
-from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.runtime.adapters import CacheAdapters
-from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.watcher.watcher_run import (
     HORIZON_SECONDS,
@@ -37,16 +34,11 @@ from berth.runtime.watcher.watcher_run import (
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling.objects.projection import compact_pod
-from berth.scheduling.policy import Policy
-from berth.scheduling_queue.queue import SchedulingQueue
 from tests.builders.counted import configuration
 from tests.builders.tables import create_cache_table
 from tests.fakes.clock import HandDrivenClock
-from tests.fakes.cluster import RecordingQueue
-from tests.fakes.pod_events import RecordingPodEvents
-from tests.unit.lease.clocks import EnvironmentClock
-from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
 from tests.unit.reservations.ledger.ledger_tables import new_table
+from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
 
 TABLE = "watcher-run"
 DOCUMENT = '{"profile": "resource-segregation"}'
@@ -90,36 +82,6 @@ def test_announces_handover_at_beginning_of_margin() -> None:
     assert (before.at, before.horizon) == (run.clock.now + 892.0, HORIZON_SECONDS)
     run.clock.advance(60.0)
     assert run.limit.handover(HORIZON_SECONDS) == before
-
-
-class ScriptedConnection(Connection):
-    """One scripted cluster, listed, and a queue that remembers who was woken."""
-
-    def __init__(self, *nodes: str) -> None:
-        self.scripted = ScriptedCluster(EnvironmentClock())
-        self.scripted.list_all(*nodes)
-        self.recorded = RecordingQueue()
-        self.asked: list[object] = []
-        self.events = RecordingPodEvents()
-
-    @property
-    def binder(self) -> PodBinder:
-        raise AssertionError("the watcher binds nothing")
-
-    @property
-    def reserved_pods(self) -> ReservedPods:
-        raise AssertionError("no reconciler runs")
-
-    def pod_events(self, instance: str) -> PodEventWriter:
-        return self.events
-
-    def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
-        self.asked.append(mode)
-        return self.scripted
-
-    def queue(self, wake_up: WakeUp) -> SchedulingQueue:
-        self.asked.append(wake_up)
-        return self.recorded
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from enum import Enum
 from types import MappingProxyType
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKey, Shares
+from berth.reservations.reconciler.divergence import beyond_limit, diverging_claim
 from berth.scheduling.managed_resources.counting import Counting, left
-from berth.scheduling.managed_resources.device_annotation import resource_of
 from berth.scheduling.objects import NodeInfo, Pod
 
 NO_CAPACITY: Mapping[str, int] = MappingProxyType({})
@@ -115,21 +115,12 @@ class PublishedPods:
         By UID, what they claim; empty where they claim nothing, or no device.
         """
         pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
-        found: dict[str, Shares] = {}
-        for uid, entry in ledger.entries.items():
-            pod = pods.get(uid)
-            if pod is None or entry.state is not EntryState.BOUND:
-                continue
-            claimed = self._counting.shares(pod, capacity)
-            if claimed is None:
-                # Of a pod that others bound, nobody ever named a device.
-                if entry.attempt and not self._counting.names_devices(pod):
-                    found[uid] = {}
-            elif dict(claimed) != dict(entry.shares):
-                beyond = self._beyond_limit(pod, entry, capacity)
-                if _without(claimed, beyond) != _without(entry.shares, beyond):
-                    found[uid] = claimed
-        return found
+        found = {
+            uid: diverging_claim(self._counting, pods[uid], entry, capacity)
+            for uid, entry in ledger.entries.items()
+            if uid in pods
+        }
+        return {uid: claim for uid, claim in found.items() if claim is not None}
 
     def beyond_limits(self, ledger: NodeLedger) -> Mapping[str, Shares]:
         """The pods that others bound to the node, and that request more than one pod is charged there at most.
@@ -138,15 +129,11 @@ class PublishedPods:
         """
         pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
         found = {
-            uid: self._beyond_limit(pods[uid], entry, capacity)
+            uid: beyond_limit(self._counting, pods[uid], entry, capacity)
             for uid, entry in ledger.entries.items()
-            if uid in pods and entry.state is EntryState.BOUND
+            if uid in pods
         }
         return {uid: resources for uid, resources in found.items() if resources}
-
-    def _beyond_limit(self, pod: Pod, entry: Entry, capacity: Mapping[str, int]) -> Shares:
-        # What Berth reserved is counted as a whole.
-        return {} if entry.attempt else self._counting.beyond_limit(pod, capacity)
 
     def keep(self, pod: PodKey, node: str) -> None:
         """The API server shows the pod on this node: follow it until it ends.
@@ -254,11 +241,6 @@ class PublishedPods:
         if not on_node:
             self._pods_by_node.pop(pod.node, None)
         return {pod.node}
-
-
-def _without(shares: Shares, resources: Shares) -> Shares:
-    """The shares of other resources."""
-    return {pool: amount for pool, amount in shares.items() if resource_of(pool) not in resources}
 
 
 def _total(held: Iterable[Shares]) -> dict[str, int]:
