@@ -132,7 +132,7 @@ class Soak:
             if self._bind(name, uid, random):
                 mine.append((name, uid))
             # As many as fill the nodes: most binds find little left, and some find nothing.
-            while len(mine) > 1 or (mine and random.random() < 0.3):
+            while len(mine) > 3 or (mine and random.random() < 0.2):
                 self._end(*mine.pop(random.randrange(len(mine))))
 
     def _own(self) -> None:
