@@ -27,6 +27,8 @@ CONSTANTS
     MaxOpen,    \* how many open reservations there may be at once
     OneName,    \* TRUE: all pods have the same name, and each is created after the one before is gone
     Foreign,    \* TRUE: another component binds pods too
+    Claims,     \* what the owner of a bound pod, or who binds a pod, may write into its annotations; {}: nothing
+    Hides,      \* TRUE: a pod may be too large for what is published
     Edits,      \* TRUE: pods change while they wait
     Late,       \* TRUE: a write of bind on the ledger may still arrive when its sender is gone
     HeadLoss,   \* TRUE: the head item may be lost, and with it the count of epochs
@@ -72,6 +74,7 @@ NoLate == [kind |-> None]
 NoZombie == [epoch |-> 0, entered |-> FALSE]
 
 Biggest(S) == CHOOSE c \in S : \A d \in S : d <= c
+Min(a, b) == IF a < b THEN a ELSE b
 Smallest(S) == CHOOSE c \in S : \A d \in S : c <= d
 Max(a, b) == IF a > b THEN a ELSE b
 
@@ -94,7 +97,7 @@ NewAttempt == Smallest((1..20) \ Known)
 
 Init ==
     /\ pod \in {[p \in Pods |-> [phase |-> IF OneName /\ p # first THEN "absent" ELSE "there", node |-> None,
-                                 by |-> None, ask |-> Biggest(Asks)]] : first \in Pods}
+                                 by |-> None, ask |-> Biggest(Asks), claim |-> Biggest(Asks)]] : first \in Pods}
     /\ size = [n \in Nodes |-> Biggest(Capacities)]
     /\ item = [n \in Nodes |-> [NoItem EXCEPT !.there = TRUE, !.capacity = size[n], !.avail = size[n], !.epoch = 1]]
     /\ open = {}
@@ -139,13 +142,21 @@ End(p) ==
 ForeignBind(p, n) ==
     /\ Foreign
     /\ Waits(pod[p])
-    /\ Changed(p, [pod[p] EXCEPT !.node = n, !.by = "foreign"], binder, expiry)
+    /\ \E claim \in Claims \cup {pod[p].ask} :
+        Changed(p, [pod[p] EXCEPT !.node = n, !.by = "foreign", !.claim = claim], binder, expiry)
     /\ UNCHANGED <<size, item, open, late, watching, calls>>
 
 Edit(p, ask) ==
     /\ Edits
     /\ Waits(pod[p])
-    /\ Changed(p, [pod[p] EXCEPT !.ask = ask], binder, expiry)
+    /\ Changed(p, [pod[p] EXCEPT !.ask = ask, !.claim = ask], binder, expiry)
+    /\ UNCHANGED <<size, item, open, late, watching, calls>>
+
+\* The owner changes or removes an annotation of a pod that runs.  What it uses stays.
+Claim(p, claim) ==
+    /\ pod[p].phase = "there" /\ pod[p].node # None
+    /\ pod[p].claim # claim
+    /\ Changed(p, [pod[p] EXCEPT !.claim = claim], binder, expiry)
     /\ UNCHANGED <<size, item, open, late, watching, calls>>
 
 Resize(n, c) ==
@@ -344,6 +355,15 @@ PublishPod(p) ==
     /\ dirty' = dirty \cup ({pub.pods[p].node, pod[p].node} \cap Nodes)
     /\ UNCHANGED <<api, item, open, binder, flight, late, leading, expiry, calls>>
 
+\* The pod is too large: whoever reads what is published finds no pod.  The watcher knows the node from the API server.
+Hide(p) ==
+    /\ Hides
+    /\ pod[p].phase = "there"
+    /\ pub.pods[p].phase # "hidden"
+    /\ pub' = [pub EXCEPT !.pods[p] = [pod[p] EXCEPT !.phase = "hidden"]]
+    /\ dirty' = dirty \cup ({pub.pods[p].node, pod[p].node} \cap Nodes)
+    /\ UNCHANGED <<api, item, open, binder, flight, late, leading, expiry, calls>>
+
 PublishNode(n) ==
     /\ pub.size[n] # size[n]
     /\ pub' = [pub EXCEPT !.size[n] = size[n]]
@@ -414,14 +434,28 @@ Confirm(w, p, n, forgets) ==
         /\ On(View(w).pods[p], n) \/ (Mistake("confirm-without-check") /\ ~Untraced(p, n))
         /\ Write(w, n, Balanced(item[n], [item[n].entries EXCEPT
                ![p] = [state |-> "bound", attempt |-> IF Mistake("expiry-of-any-state") THEN e.attempt ELSE NoAttempt,
-                       \* What it holds is what the pod asks for: a take-over may have left more.
-                       n |-> IF On(View(w).pods[p], n) THEN pod[p].ask ELSE e.n]], item[n].capacity))
+                       \* A take-over may have left more than the pod asks for.
+                       n |-> IF Mistake("annotation-decides") THEN View(w).pods[p].claim ELSE e.n]], item[n].capacity))
         /\ open' = IF forgets THEN Forget(p, n, e.attempt, Mistake("open-of-another-forgotten")) ELSE open
         /\ UNCHANGED <<api, binder, flight, late, watching, expiry, calls>>
 
+\* What its annotations say now.
+Correct(w, p, n) ==
+    LET i == item[n]
+    IN  /\ Mistake("annotation-decides")
+        /\ Fenced(w, n)
+        /\ i.entries[p].state = "bound"
+        /\ On(View(w).pods[p], n)
+        /\ Write(w, n, Balanced(i, [i.entries EXCEPT ![p].n = View(w).pods[p].claim], i.capacity))
+        /\ UNCHANGED <<api, open, binder, flight, late, watching, expiry, calls>>
+
+\* What a pod that others bound is charged: what it claims, at most the capacity.
+Charged(o, capacity) == IF Mistake("forged-amount-charged") THEN o.claim ELSE Min(o.claim, capacity)
+
 Adopt(w, p, n) ==
     LET i == item[n]
-        entries == [i.entries EXCEPT ![p] = [state |-> "bound", attempt |-> NoAttempt, n |-> pod[p].ask]]
+        charged == Charged(View(w).pods[p], i.capacity)
+        entries == [i.entries EXCEPT ![p] = [state |-> "bound", attempt |-> NoAttempt, n |-> charged]]
         adopted == Balanced(i, entries, i.capacity)
     IN  /\ Fenced(w, n)
         /\ i.entries[p].state = None
@@ -429,8 +463,12 @@ Adopt(w, p, n) ==
         /\ Write(w, n, IF Mistake("adopt-without-owed") THEN [adopted EXCEPT !.owed = i.owed] ELSE adopted)
         /\ UNCHANGED <<api, open, binder, flight, late, watching, expiry, calls>>
 
-\* A bound entry was published once; if it is published no longer, the pod is gone.
-Ended(w, p, n) == item[n].entries[p].state = "bound" /\ ~On(View(w).pods[p], n)
+\* The pod is published as gone, or elsewhere; or it is not published, and the API server shows no such pod.
+Ended(w, p, n) ==
+    LET o == View(w).pods[p]
+    IN  /\ item[n].entries[p].state = "bound"
+        /\ ~On(o, n)
+        /\ o.phase = "hidden" => (~On(pod[p], n) \/ Mistake("absence-releases"))
 
 Release(w, p, n) ==
     /\ Fenced(w, n)
@@ -447,8 +485,10 @@ Measure(w, n) ==
 
 CreateItem(w, n) ==
     LET v == View(w)
-        entries == [p \in Pods |-> IF On(v.pods[p], n) THEN [state |-> "bound", attempt |-> NoAttempt, n |-> pod[p].ask]
-                                   ELSE NoEntry]
+        entries == [p \in Pods |->
+            IF On(v.pods[p], n)
+            THEN [state |-> "bound", attempt |-> NoAttempt, n |-> Charged(v.pods[p], v.size[n])]
+            ELSE NoEntry]
     IN  /\ ~item[n].there
         /\ Registered(w)
         /\ v.size[n] > 0
@@ -466,7 +506,8 @@ DeleteItem(w, n) ==
 Agrees(n) ==
     IF ~item[n].there THEN pub.size[n] = 0
     ELSE /\ item[n].capacity = pub.size[n]
-         /\ \A p \in Pods : On(pub.pods[p], n) <=> item[n].entries[p].state = "bound"
+         /\ \A p \in Pods :
+                pub.pods[p].phase # "hidden" => (On(pub.pods[p], n) <=> item[n].entries[p].state = "bound")
 
 \* The leader finds nothing to do any more, and looks away until something is published.  Looking is a write: it sets
 \* the epoch, or the watcher before could still change what was looked at.
@@ -561,7 +602,8 @@ LedgerSteps(w) ==
     /\ Alive(w)
     /\ \E n \in Nodes :
         \/ Measure(w, n) \/ CreateItem(w, n) \/ DeleteItem(w, n)
-        \/ \E p \in Pods : Adopt(w, p, n) \/ Release(w, p, n) \/ \E forgets \in BOOLEAN : Confirm(w, p, n, forgets)
+        \/ \E p \in Pods : Adopt(w, p, n) \/ Correct(w, p, n) \/ Release(w, p, n)
+        \/ \E p \in Pods : \E forgets \in BOOLEAN : Confirm(w, p, n, forgets)
 
 ExpirySteps(w) ==
     \/ \E p \in Pods, n \in Nodes, a \in Known \ {NoAttempt} : BeginExpiry(w, p, n, a)
@@ -570,6 +612,7 @@ ExpirySteps(w) ==
 
 Next ==
     \/ \E p \in Pods : Create(p) \/ End(p) \/ PublishPod(p) \/ \E ask \in Asks : Edit(p, ask)
+    \/ \E p \in Pods : Hide(p) \/ \E claim \in Claims : Claim(p, claim)
     \/ \E p \in Pods, n \in Nodes : ForeignBind(p, n) \/ ArriveBinding(p, n)
     \/ \E n \in Nodes : PublishNode(n) \/ Swept(n) \/ \E c \in Capacities : Resize(n, c)
     \/ \E b \in Binders : BindSteps(b)
@@ -620,6 +663,10 @@ BoundIsCounted ==
 BoundIsCovered ==
     \A p \in Pods : pod[p].phase = "there" /\ pod[p].by = "berth" =>
         item[pod[p].node].there /\ item[pod[p].node].entries[p].n >= pod[p].ask
+
+\* Whatever a pod claims, its node is charged no more than a node can have, or than a pod asks for.
+ForgeryIsBounded ==
+    \A n \in Nodes, p \in Pods : item[n].entries[p].n <= Max(Biggest(Capacities), Biggest(Asks))
 
 \* No pod changes its node.
 BoundOnce == [][\A p \in Pods : pod[p].node # None /\ pod'[p].phase = "there" => pod'[p].node = pod[p].node]_pod

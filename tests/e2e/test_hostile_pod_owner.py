@@ -1,4 +1,4 @@
-"""The owner of a running pod changes the annotation of its device: what the pod holds is given to no other pod."""
+"""Owners of pods against the ledger: a changed annotation of a running pod, and a pod bound by spec.nodeName."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from .cluster import Cluster
+from .cluster import Cluster, Pod
 from .control_plane import ControlPlane, RunScheduler
 from .identities import counted_resources, serve
 from .kubernetes_api import KubernetesApi
@@ -19,6 +19,7 @@ from .scheduler_configuration import filter_prioritize_bind
 from .serve_with_ledger import ledger_in
 
 MEMORY = "example.com/gpumem"
+SEAT, LICENCE = "example.com/seat", "example.com/licence"
 ANNOTATION = "berth.dev/example.com.gpumem"
 SIZES = "example.com/gpumem-sizes"
 DEVICES = {f"{MEMORY}#0": 8000, f"{MEMORY}#1": 8000}
@@ -31,6 +32,11 @@ managedResources:
   - name: {MEMORY}
     devices:
       sizes: {{nodeLabel: {SIZES}}}
+  - name: {SEAT}
+    capacity: {{nodeLabel: {SEAT}}}
+  - name: {LICENCE}
+    capacity: {{nodeLabel: {LICENCE}}}
+    podLimit: 4
 """
 
 LEDGER_SECONDS = 180
@@ -75,6 +81,7 @@ def test_changed_device_annotation_of_running_pod_frees_no_device(
         while time.monotonic() < until:
             assert not cluster.state(third).node, "the device of a running pod was given to another pod"
             time.sleep(0.5)
+        assert _events(api, pods["a"]) == ["ReservationDiverged"]
         after = ledger()["entries"]
         assert {pod: entry for pod, entry in after.items() if entry["state"] == "bound"} == before["entries"]
 
@@ -82,6 +89,46 @@ def test_changed_device_annotation_of_running_pod_frees_no_device(
         cluster.end_containers(pods["b"])
         assert cluster.wait_until_assigned(third) == node
         assert cluster.object(third)["metadata"]["annotations"][ANNOTATION] == device
+
+
+def test_oversized_pod_bound_by_its_creator_is_charged_the_limit_of_one_pod(
+    control_plane: ControlPlane, cluster: Cluster, run_scheduler: RunScheduler, tmp_path: Path
+) -> None:
+    api = KubernetesApi(control_plane.credentials())
+    file = tmp_path / "ledger.json"
+    command = (sys.executable, "-m", "tests.e2e.serve_with_ledger", file)
+    with serve(control_plane, tmp_path, document=CONFIGURATION, command=command) as berth:
+        node = cluster.create_node("licences", labels={SEAT: "8", LICENCE: "8"})
+
+        def ledger() -> dict[str, Any]:
+            found: dict[str, Any] = ledger_in(file).get(node, {"capacity": {}, "entries": {}})
+            return found
+
+        _wait_until("the node has a ledger", lambda: bool(ledger()["capacity"]), LEDGER_SECONDS)
+        configuration = filter_prioritize_bind(berth.url_prefix)
+        run_scheduler(replace(configuration, preempt_verb=None, managed_resources=(SEAT, LICENCE)))
+        forged = cluster.create_pod("forged", cpu="1m", node=node, extended={SEAT: "1P", LICENCE: "1P"})
+        _wait_until("the ledger has the pod", lambda: bool(ledger()["entries"]), BIND_SECONDS)
+        assert ledger()["entries"]["default/forged"]["shares"] == {SEAT: 8, LICENCE: 4}
+        assert (ledger()["avail"], ledger()["owed"]) == ({LICENCE: 4}, {})
+        _wait_until("the pod has its event", lambda: _events(api, forged) == ["RequestBeyondLimit"], BIND_SECONDS)
+
+        licences = cluster.create_pod("licences", cpu="1m", extended={LICENCE: "4"})
+        assert cluster.wait_until_assigned(licences) == node
+        seats = cluster.create_pod("seats", cpu="1m", extended={SEAT: "8"})
+        cluster.wait_until_unschedulable(seats, f"0/1 nodes are available: 1 Insufficient {SEAT}")
+        cluster.end_containers(forged)
+        assert cluster.wait_until_assigned(seats) == node
+
+
+def _events(api: KubernetesApi, pod: Pod) -> list[str]:
+    """The reasons of the watcher's events on the pod, as `kubectl describe` finds them."""
+    events = api.get(f"/api/v1/namespaces/{pod.namespace}/events").get("items") or []
+    return [
+        event["reason"]
+        for event in events
+        if event["involvedObject"].get("uid") == pod.uid and event["reportingComponent"] == "berth.dev/watcher"
+    ]
 
 
 def _wait_until(what: str, holds: Callable[[], bool], seconds: float) -> None:

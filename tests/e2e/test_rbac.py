@@ -11,7 +11,9 @@ import pytest
 
 from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.client import ApiServer
+from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
+from berth.pod_events.pod_event import PodEvent, PodEventReason, Series, WriteOutcome, WriteResult
 from berth.reservations.ledger.entry import PodKey
 from berth.reservations.reconciler.reserved_pods import PodFound, PodTouched
 
@@ -46,6 +48,7 @@ managedResources: [{{name: {LICENCE}}}]
 
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 WAKE = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities"
+EVENTS = "/api/v1/namespaces/default/events"
 PODS, NODES = "/api/v1/namespaces/default/pods", "/api/v1/nodes"
 RBAC_SECONDS = 20
 
@@ -147,6 +150,14 @@ def test_uses_exactly_the_documented_rights(
         found = reserved.find(PodKey("default", pod.name, uid))
         assert isinstance(found, PodFound)
         assert isinstance(reserved.touch(PodKey("default", pod.name, uid), found.resource_version), PodTouched)
+        # It writes an event on a pod when something is wrong with the pod, and counts it when it is repeated.
+        events = KubernetesPodEvents(ApiServer(watcher, time.time), "watcher_test")
+        event = PodEvent("default", pod.name, uid, PodEventReason.POD_REDUCED, "note")
+        for count in (1, 2, 3):
+            assert events.write(event, Series(f"{pod.name}.1", count, time.time())) == WriteResult(WriteOutcome.WRITTEN)
+        found_events = KubernetesApi(control_plane.credentials()).get(EVENTS)["items"]
+        [written] = [each for each in found_events if each["metadata"]["name"] == f"{pod.name}.1"]
+        assert (written["reason"], written["series"]["count"]) == ("PodReduced", 3)
 
     assert _exercised_rights(control_plane, WATCHER) == (WATCHER_RIGHTS | COUNTED_RIGHTS, [])
     assert _exercised_rights(control_plane, BINDER) == (BINDER_RIGHTS, [])

@@ -50,6 +50,7 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
         metrics.CACHE_LAG,
         watcher_metrics.PUBLISHED,
         watcher_metrics.LEADERSHIPS,
+        watcher_metrics.LEFT_OUT,
         watcher_metrics.RESERVATIONS,
     ]
     return {

@@ -126,7 +126,9 @@ def rebuilt_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def the_annotation_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod holds what its annotations say now."""
     monkeypatch.setattr(
-        PublishedPods, "_held", lambda self, pod, entry, capacity: self._counting.shares(pod, capacity) if pod else {}
+        PublishedPods,
+        "_held",
+        lambda self, pod, entry, before, capacity: self._counting.shares(pod, capacity) if pod else {},
     )
 
 

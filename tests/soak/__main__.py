@@ -26,7 +26,7 @@ def main() -> int:
         print("the AWS emulator is not installed: make tools", file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory() as directory, Emulator(Path(directory)) as emulator:
-        client = emulator_client(emulator.endpoint_url, connections=chosen.workers + 2)
+        client = emulator_client(emulator.endpoint_url, connections=chosen.workers + 3)
         table = CheckedLedgerTable(client, new_table(client))
         soak = Soak(table, binds=chosen.binds, workers=chosen.workers, seed=chosen.seed, most_unseen=chosen.unseen)
         started = time.monotonic()
@@ -40,7 +40,7 @@ def main() -> int:
     print(
         f"{attempts} binds by {chosen.workers} workers in {seconds:.0f} s: {dict(soak.tally.outcomes.most_common())}; "
         f"{table.versions} versions of {len(soak._nodes)} ledgers were committed, {table.refused} writes refused; "
-        f"{soak.pods.bound} Bindings; nothing was given twice, nothing was lost"
+        f"{soak.pods.bound} Bindings, {soak.tally.edits} edits by owners; nothing was given twice, nothing was lost"
     )
     return 0
 

@@ -1,4 +1,8 @@
-"""Workers that bind, die and lose answers, a watcher that confirms and expires, and what must hold of it all."""
+"""Workers that bind, die and lose answers, a watcher that confirms and expires, and what must hold of it all.
+
+The owners of bound pods change and remove the annotation of the pod's device, once the watcher has confirmed the pod.
+Before, the annotation says which of two reserved devices a repeated attempt has got.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,7 @@ from berth.scheduling.managed_resources.counting import left
 from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from tests.fakes.clock import HandDrivenClock
+from tests.fakes.pods import StoredPod
 from tests.simulation.binds import CAPACITY, COUNTING, GPU_MEMORY, LICENCE, Died, Wire, WiredBinder, assert_adds_up
 from tests.soak.checked import CheckedLedgerTable, CheckedPods, FaultyTable
 
@@ -32,8 +37,15 @@ EPOCH = 3
 AGE_SECONDS = 1.0
 """The age at which reservations expire. Any age is safe; after 30 s too few amounts would be available."""
 
+EDIT_SECONDS = 0.005
+"""Between two edits by owners."""
+
 MOST_UNSEEN = 64
 """Pods that have changed since the watcher looked."""
+
+DEVICE = annotation_of(GPU_MEMORY)
+FORGED: tuple[str | None, ...] = ("0", "1", "200", "none", None)
+"""The device of another pod or its own, one that no node has, no number, no annotation."""
 
 ASKED: tuple[Mapping[str, str], ...] = ({LICENCE: "1"}, {GPU_MEMORY: "3000"}, {GPU_MEMORY: "2000", LICENCE: "1"})
 
@@ -46,6 +58,7 @@ class Tally:
     writes: Counter[int] = field(default_factory=Counter)
     succeeded: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
+    edits: int = 0
     lock: Lock = field(default_factory=Lock)
 
 
@@ -89,9 +102,10 @@ class Soak:
 
     def run(self) -> None:
         """Raises AssertionError if a rule does not hold, in any thread."""
-        with ThreadPoolExecutor(self._workers + 2) as threads:
+        with ThreadPoolExecutor(self._workers + 3) as threads:
             watcher = threads.submit(self._watch)
             reader = threads.submit(self._read)
+            owners = threads.submit(self._own)
             try:
                 each, rest = divmod(self._binds, self._workers)
                 workers = [
@@ -104,6 +118,7 @@ class Soak:
                 self._caught_up.set()
             watcher.result()
             reader.result()
+            owners.result()
         self._assert_nothing_is_lost()
 
     def _work(self, number: int, binds: int) -> None:
@@ -118,8 +133,29 @@ class Soak:
             if self._bind(name, uid, random):
                 mine.append((name, uid))
             # As many as fill the nodes: most binds find little left, and some find nothing.
-            while len(mine) > 1 or (mine and random.random() < 0.3):
+            while len(mine) > 3 or (mine and random.random() < 0.2):
                 self._end(*mine.pop(random.randrange(len(mine))))
+
+    def _own(self) -> None:
+        """The owners, one after another."""
+        random = Random(self._seed)
+        while not self._done.wait(EDIT_SECONDS):
+            placed = [(name, pod) for (_, name), pod in self.pods.all().items() if pod.node]
+            if placed:
+                self._edit(*random.choice(placed), random)
+
+    def _edit(self, name: str, pod: StoredPod, random: Random) -> None:
+        """The pod's owner changes the annotation, if the watcher has confirmed the pod."""
+        ledger = self.table.node(pod.node)
+        entry = None if ledger is None else ledger.entries.get(pod.uid)
+        if entry is None or entry.state is not EntryState.BOUND:
+            return
+        value = random.choice(FORGED)
+        kept = {key: each for key, each in pod.annotations.items() if key != DEVICE}
+        self.pods.change(name, annotations=kept if value is None else {**kept, DEVICE: value})
+        with self.tally.lock:
+            self.tally.edits += 1
+        self._tell(name)
 
     def _bind(self, name: str, uid: str, random: Random) -> bool:
         """As the scheduler would: on some node, and on another one where there is too little."""
@@ -233,6 +269,9 @@ class Soak:
             assert ledger is not None
             assert set(ledger.entries) == on[node], f"{node}: ledger and cluster differ"
             assert all(entry.state is EntryState.BOUND for entry in ledger.entries.values())
+            for uid, entry in ledger.entries.items():
+                held = self.pods.held(uid)
+                assert held.items() <= entry.shares.items(), f"{uid} holds {held}, and the ledger has {entry.shares}"
             assert_adds_up(ledger)
             used = {pool: ledger.allocated(pool) for pool in CAPACITY}
             assert left(CAPACITY, used) == {pool: (ledger.avail or {}).get(pool, 0) for pool in CAPACITY}
@@ -242,7 +281,7 @@ class Soak:
 
     def _shares(self, binding: Binding) -> Mapping[str, int]:
         asked = self._requests[binding.pod_uid]
-        device = binding.annotations.get(annotation_of(GPU_MEMORY))
+        device = binding.annotations.get(DEVICE)
         return {
             pool_of(GPU_MEMORY, int(device)) if name == GPU_MEMORY and device else name: int(amount)
             for name, amount in asked.items()

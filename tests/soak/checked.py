@@ -109,6 +109,11 @@ class CheckedPods(PodsInMemory):
                     assert amount <= self._capacity.get(pool, 0), f"{binding.node}: {amount} of {pool} are bound"
             return result
 
+    def held(self, uid: str) -> Mapping[str, int]:
+        """What the pod got by its Binding, whatever its annotations say now."""
+        with self._count_lock:
+            return self._held.get(uid, ("", {}))[1]
+
     def end(self, name: str, uid: str) -> None:
         """The pod ends, and is gone."""
         with self._count_lock:

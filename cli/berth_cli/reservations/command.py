@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -14,7 +14,9 @@ import orjson
 from berth_cli.stack_options import require_stack_or_table, table_options
 
 if TYPE_CHECKING:
+    from berth.reservations.ledger.entry import NodeLedger
     from berth.reservations.ledger.table import LedgerTable
+    from berth_cli.reservations.report import Claims, NotCompared
 
 OUTPUT = "LedgerTableName"
 POLL_SECONDS = 1.0
@@ -23,6 +25,7 @@ LIST_EPILOG = """\b
 Examples:
   berth reservations list --stack berth-production
   berth reservations list --table berth-LedgerTable-1A2B -o json | jq '.nodes[] | select(.owed != {})'
+  berth reservations list --stack berth-production -o json | jq '.reservations[] | select(.diverged)'
 """
 RELEASE_EPILOG = """\b
 Examples:
@@ -42,20 +45,28 @@ def reservations() -> None:
 
 @reservations.command("list", epilog=LIST_EPILOG)
 @table_options(OUTPUT, "ledger")
+@click.option("--cache-table", help="With --table: name of the cache table, to compare reservations with their pods.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def list_(stack: str | None, table: str | None, region: str | None, output: str) -> None:
-    """List the reservations: pod, node, amount and reason.
+def list_(stack: str | None, table: str | None, region: str | None, cache_table: str | None, output: str) -> None:
+    """List the reservations: pod, node, amount and reason; and what the pod claims, if that differs.
 
-    Reads the whole ledger table. Exit status: 0 success, 1 the table cannot be read, 2 usage error.
+    Reads the whole ledger table, and the node cache for what pods claim. Exit status: 0 success, 1 the table cannot be
+    read, 2 usage error.
     """
-    from berth_cli.reservations.report import document, node_warnings, rows, table_lines
+    from berth_cli.reservations.report import NO_CLAIMS, NotCompared, document, node_warnings, rows, table_lines
 
+    if cache_table and not table:
+        raise click.UsageError("--cache-table goes with --table; --stack names both tables")
     with _open_ledger(stack, table, region) as ledger:
         ledgers, open_reservations = ledger.nodes(), ledger.open_reservations()
+        claims = _read_claims(stack, cache_table, region, ledgers)
     now = time.time()
-    found = rows(ledgers, open_reservations, now)
+    found = rows(ledgers, open_reservations, now, NO_CLAIMS if isinstance(claims, NotCompared) else claims)
+    if isinstance(claims, NotCompared):
+        click.echo(click.style(f"not compared with the pods: {claims.cause}", fg="yellow"), err=True)
     if output == "json":
-        click.echo(orjson.dumps(document(found, ledgers), option=orjson.OPT_INDENT_2))
+        content = document(found, ledgers, compared=not isinstance(claims, NotCompared))
+        click.echo(orjson.dumps(content, option=orjson.OPT_INDENT_2))
         return
     if not found:
         click.echo(f"no reservations on {len(ledgers)} nodes")
@@ -161,6 +172,22 @@ def _progress(ledger: LedgerTable) -> str:
         # An unreadable item may be the reason for the rebuild.
         return "some ledgers cannot be read yet"
     return f"{sum(each.avail is not None for each in ledgers)} of {len(ledgers)} nodes accept reservations"
+
+
+def _read_claims(
+    stack: str | None, cache_table: str | None, region: str | None, ledgers: Sequence[NodeLedger]
+) -> Claims | NotCompared:
+    from berth_cli.reservations.report import NotCompared
+
+    if not stack and not cache_table:
+        return NotCompared("give --cache-table too")
+    import boto3
+
+    from berth_cli.deployed_stack import CACHE_TABLE_NAME, describe
+    from berth_cli.reservations.claims import diverging_claims
+
+    name = cache_table or describe(stack or "", region).output(CACHE_TABLE_NAME)
+    return diverging_claims(boto3.client("dynamodb", region_name=region), name, ledgers)
 
 
 @contextmanager

@@ -5,20 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import TypeAlias
 
-from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation
+from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
 from berth.reservations.reconciler.reconciler import Intervals
+
+Claims: TypeAlias = Mapping[tuple[str, str], Shares]
+"""By node and UID, what a pod claims that differs from its entry; empty shares: it claims nothing."""
+
+NO_CLAIMS: Claims = MappingProxyType({})
 
 EXPIRY_SECONDS = Intervals().expiry
 BIND_SECONDS = 10.0
 """Upper bound for a bind in progress: twice the default httpTimeout of 5 s."""
 
-_HEADER = ("NODE", "POD", "STATE", "HOLDS", "SINCE", "WHY")
+_HEADER = ("NODE", "POD", "STATE", "HOLDS", "CLAIMS", "SINCE", "WHY")
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompared:
+    """The pods could not be read."""
+
+    cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One pod on one node. `state`: `announced` if only the start of the bind is recorded."""
+    """One pod on one node. `state`: `announced` if only the start of the bind is recorded.
+
+    claims: what the pod itself says, if that differs from what it holds.
+    """
 
     node: str
     pod: str
@@ -27,11 +44,17 @@ class Row:
     holds: Mapping[str, int]
     since: float
     reason: str
+    claims: Mapping[str, int] | None = None
 
 
-def rows(ledgers: Sequence[NodeLedger], open_reservations: Sequence[OpenReservation], now: float) -> list[Row]:
-    """All reservations, sorted by node and pod. `now`: seconds since the epoch."""
-    found = [_row(ledger, entry, now) for ledger in ledgers for entry in ledger.entries.values()]
+def rows(
+    ledgers: Sequence[NodeLedger],
+    open_reservations: Sequence[OpenReservation],
+    now: float,
+    claims: Claims = NO_CLAIMS,
+) -> list[Row]:
+    """All reservations, sorted by node and pod. `now`: seconds since the epoch. claims: by node and UID."""
+    found = [_row(ledger, entry, now, claims) for ledger in ledgers for entry in ledger.entries.values()]
     held = {(row.node, row.uid) for row in found}
     latest = {(each.node, each.pod.uid): each for each in sorted(open_reservations, key=lambda each: each.since)}
     found += [_open_row(each, now) for key, each in latest.items() if key not in held]
@@ -51,15 +74,18 @@ def table_lines(found: Sequence[Row], now: float) -> Iterator[str]:
     """The rows as aligned table lines, with a header."""
     cells = [
         _HEADER,
-        *((r.node, r.pod, r.state, amounts(r.holds), _format_age(now - r.since), r.reason) for r in found),
+        *(
+            (r.node, r.pod, r.state, amounts(r.holds), _format_claims(r.claims), _format_age(now - r.since), r.reason)
+            for r in found
+        ),
     ]
     widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADER) - 1)]
     for row in cells:
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]])
 
 
-def document(found: Sequence[Row], ledgers: Sequence[NodeLedger]) -> dict[str, object]:
-    """The rows and nodes as a JSON document."""
+def document(found: Sequence[Row], ledgers: Sequence[NodeLedger], *, compared: bool) -> dict[str, object]:
+    """The rows and nodes as a JSON document. compared: whether the pods' claims are known; otherwise they are null."""
     return {
         "reservations": [
             {
@@ -68,6 +94,8 @@ def document(found: Sequence[Row], ledgers: Sequence[NodeLedger]) -> dict[str, o
                 "uid": row.uid,
                 "state": row.state,
                 "holds": dict(row.holds),
+                "diverged": row.claims is not None if compared else None,
+                "claims": None if row.claims is None else dict(row.claims),
                 "since": datetime.fromtimestamp(row.since, UTC).isoformat(timespec="seconds"),
                 "why": row.reason,
             }
@@ -90,14 +118,22 @@ def amounts(holds: Mapping[str, int]) -> str:
     return ", ".join(f"{amount} {pool}" for pool, amount in sorted(holds.items()))
 
 
-def _row(ledger: NodeLedger, entry: Entry, now: float) -> Row:
+def _format_claims(claims: Mapping[str, int] | None) -> str:
+    """A dash where the pod claims what it holds."""
+    return "-" if claims is None else amounts(claims) or "nothing"
+
+
+def _row(ledger: NodeLedger, entry: Entry, now: float, claims: Claims) -> Row:
     if entry.state is EntryState.BOUND:
         # An entry without an attempt was found on the node: bound by another scheduler or before a rebuild.
         reason = "the pod is on this node" if entry.attempt else "the pod is on this node, found there by the watcher"
     else:
         reason = _reservation_reason(now - entry.since)
     pod = f"{entry.pod.namespace}/{entry.pod.name}"
-    return Row(ledger.node, pod, entry.pod.uid, entry.state, entry.shares, entry.since, reason)
+    claim = claims.get((ledger.node, entry.pod.uid))
+    if claim is not None:
+        reason += "; DIVERGED: what it holds counts"
+    return Row(ledger.node, pod, entry.pod.uid, entry.state, entry.shares, entry.since, reason, claim)
 
 
 def _open_row(each: OpenReservation, now: float) -> Row:

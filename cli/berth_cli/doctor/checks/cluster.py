@@ -33,6 +33,7 @@ def watcher_permissions(configuration: BerthConfiguration) -> list[Permission]:
     counted = managed_resources_of(configuration)
     permissions = [Permission(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
     permissions.append(Permission("get", "namespaces", name="kube-system"))
+    permissions += [Permission(verb, "events", "events.k8s.io") for verb in ("create", "patch")]
     if counted.resources or counted.by_annotation:
         permissions += COUNTED_PERMISSIONS
     if configuration.node_cache.wake_up is WakeUp.POD:

@@ -22,9 +22,11 @@ from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
+from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
 from berth.extender.ports import PodBinder
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
+from berth.pod_events.pod_event import NoPodEvents, PodEventWriter
 from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.runtime.adapters import CALLS
 from berth.runtime.settings import ClusterSettings, WatcherMode
@@ -50,6 +52,9 @@ class Connection(Protocol):
     @property
     def reserved_pods(self) -> ReservedPods:
         """For the watcher: pods that something is reserved for."""
+
+    def pod_events(self, instance: str) -> PodEventWriter:
+        """For the watcher: events on pods, which `instance` reports."""
 
 
 class KubernetesConnection(Connection):
@@ -81,6 +86,9 @@ class KubernetesConnection(Connection):
         # Connections of its own: what hangs there must not hold up a publication.
         return KubernetesReservedPods(self._api.separate(), time.time)
 
+    def pod_events(self, instance: str) -> PodEventWriter:
+        return KubernetesPodEvents(self._api.separate(), instance)
+
 
 class DumpConnection(Connection):
     """A file."""
@@ -101,6 +109,9 @@ class DumpConnection(Connection):
     @property
     def reserved_pods(self) -> ReservedPods:
         return DumpReservedPods(self._dump)
+
+    def pod_events(self, instance: str) -> PodEventWriter:
+        return NoPodEvents()
 
 
 @cache

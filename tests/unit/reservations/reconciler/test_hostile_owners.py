@@ -17,11 +17,14 @@ from berth.reservations.reconciler.reserved_pods import (
     PodUnknown,
     ReservedPods,
 )
+from berth.scheduling.managed_resources.configuration import ManagedResource
+from berth.scheduling.managed_resources.counting import Counting
 from tests.fakes.counted_cluster import BY_ANNOTATION, BY_DEVICE, DEVICE, REQUEST, SLOT
 from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
 
 EXPIRY = 30.0
 FIRST, SECOND = f"{SLOT}#0", f"{SLOT}#1"
+LIMITED = Counting((ManagedResource(name=SLOT, podLimit=4),))
 
 
 def by_device(units: int = 8) -> ReconcilerHarness:
@@ -167,7 +170,7 @@ def test_releases_pod_without_request_when_it_ends(end: str, new_leader: bool) -
 def test_reports_divergence_once_for_each_change() -> None:
     harness = by_device()
     leader = harness.lead()
-    bound(harness, leader, "a", 6, FIRST)
+    key = bound(harness, leader, "a", 6, FIRST)
 
     for value in ("200", "200", "1", None, "0"):
         harness.cluster.annotate("a", DEVICE, value)
@@ -183,6 +186,7 @@ def test_reports_divergence_once_for_each_change() -> None:
         f"diverged on node-a: ml/a: {FIRST} 6: the pod now claims {SECOND} 6",
         f"diverged on node-a: ml/a: {FIRST} 6: the pod now claims nothing",
     ]
+    assert {event.uid for event in harness.events if event.type is ReservationEventType.DIVERGED} == {key.uid}
 
 
 @pytest.mark.parametrize("index", ["200", "1"])
@@ -244,6 +248,121 @@ def test_percentage_follows_size_of_its_own_device_only(size: int, held: int) ->
 
     assert shares_of(harness, key) == {SECOND: held}
     assert ReservationEventType.DIVERGED in harness.happened()
+
+
+# ------------------------------------------------------------------------------------------------------- oversized pods
+def test_charges_pod_that_others_bound_at_most_what_the_node_has() -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    berths = bound(harness, leader, "a", 6)
+    key = forged(harness, leader, 10**15)
+
+    assert shares_of(harness, key) == {SLOT: 8}
+    assert harness.ledger().owed == {SLOT: 6}
+
+    harness.cluster.delete("a")
+    harness.cluster.delete("forged")
+    harness.publish(leader)
+    harness.run(leader, 1)
+    assert shares_of(harness, berths) is None
+    assert harness.ledger().avail == {SLOT: 8}
+
+
+def test_charges_oversized_pod_one_device_only() -> None:
+    harness = by_device()
+    leader = harness.lead()
+    bound(harness, leader, "a", 3, FIRST)
+    key = forged(harness, leader, 10**15)
+
+    assert shares_of(harness, key) == {SECOND: 8}
+    assert harness.ledger().avail == {FIRST: 5}
+    assert harness.ledger().owed == {}
+
+
+def test_charges_pod_that_others_bound_at_most_the_pod_limit() -> None:
+    harness = _with_ledger(ReconcilerHarness(counting=LIMITED), 8)
+    leader = harness.lead()
+    key = forged(harness, leader, 7)
+
+    assert shares_of(harness, key) == {SLOT: 4}
+    assert harness.ledger().avail == {SLOT: 4}
+
+
+@pytest.mark.parametrize("new_leader", [False, True])
+def test_charges_more_of_oversized_pod_when_node_grows(new_leader: bool) -> None:
+    harness = by_annotation(2)
+    leader = harness.lead()
+    bound(harness, leader, "a", 1)
+    key = forged(harness, leader, 6)
+    assert shares_of(harness, key) == {SLOT: 2}
+
+    harness.node(4)
+    harness.publish(leader)
+    if new_leader:
+        leader = harness.lead()
+    harness.run(leader, 1)
+    assert shares_of(harness, key) == {SLOT: 4}
+    harness.node(9)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    assert shares_of(harness, key) == {SLOT: 6}
+    assert harness.ledger().avail == {SLOT: 2}
+
+
+def test_charges_oversized_pod_when_node_has_the_resource_again() -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    harness.node(0)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    key = forged(harness, leader, 6)
+
+    harness.node(8)
+    harness.publish(leader)
+    harness.run(leader, 1)
+
+    assert shares_of(harness, key) == {SLOT: 6}
+
+
+def test_keeps_whole_amount_of_reserved_pod_when_node_shrinks() -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    key = bound(harness, leader, "a", 6)
+
+    harness.node(2)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    harness.run(harness.lead(), 1)
+
+    assert shares_of(harness, key) == {SLOT: 6}
+    assert harness.ledger().owed == {SLOT: 4}
+    assert ReservationEventType.BEYOND_LIMIT not in harness.happened()
+
+
+def test_reports_oversized_pod_once_in_each_leadership() -> None:
+    harness = by_annotation()
+    leader = harness.lead()
+    key = forged(harness, leader, 10**15)
+    for units in (8, 8, 9):
+        harness.node(units)
+        harness.publish(leader)
+        harness.run(leader, 1)
+    harness.run(harness.lead(), 1)
+
+    found = [event for event in harness.events if event.type is ReservationEventType.BEYOND_LIMIT]
+    text = "beyond-limit on node-a: ml/forged: {0} {1}: the pod requests more than a pod is charged: {0} {1}"
+    assert [str(event) for event in found] == [text.format(SLOT, units) for units in (8, 9, 9)]
+    assert {event.uid for event in found} == {key.uid}
+    assert ReservationEventType.DIVERGED not in harness.happened()
+
+
+def forged(harness: ReconcilerHarness, leader: Reconciler, units: int) -> PodKey:
+    """A pod whose creator set spec.nodeName."""
+    key = harness.cluster.create_pod("forged", units)
+    harness.cluster.place("forged", NODE)
+    harness.publish(leader)
+    harness.run(leader, 1)
+    return key
 
 
 # ------------------------------------------------------------------------------------------------------------- absence

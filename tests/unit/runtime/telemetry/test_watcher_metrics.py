@@ -60,6 +60,18 @@ def test_emits_age_of_oldest_publication(
     assert [line["PublishedAge"] for line in printed(metrics)] == [[0.0], [40.0]]
 
 
+def test_emits_most_objects_left_out_in_an_interval_and_nothing_without_any(
+    watcher: WatcherMetrics, clock: EnvironmentClock, metrics: pytest.CaptureFixture[str]
+) -> None:
+    watcher.published(1, clock.wall())
+    for left_out in (0, 3, 1):
+        watcher.published(0, clock.wall(), left_out)
+    watcher.close()
+    [line] = [line for line in printed(metrics) if "LeftOut" in line]
+    assert described(line) == {"LeftOut": ("Count", BY_STACK)}
+    assert line["LeftOut"] == [3.0]
+
+
 def test_counts_reservation_events_by_type_only(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
     for event_type in (ReservationEventType.CONFIRMED, ReservationEventType.OWED, ReservationEventType.CONFIRMED):
         watcher.happened(ReservationEvent(event_type, "n1", "ml/train-0"))

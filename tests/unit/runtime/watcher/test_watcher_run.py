@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from random import Random
 
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -11,17 +12,15 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, hash_of
-from berth.extender.ports import PodBinder
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
-from berth.nodecache.feed.cluster import Added, Cluster
+from berth.nodecache.feed.cluster import Added
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import WatcherOutcome
+from berth.pod_events.pod_event import PodEventReason
 from berth.reservations.ledger.table import Marker, MarkerState
-from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.runtime.adapters import CacheAdapters
-from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.watcher.watcher_run import (
     HORIZON_SECONDS,
@@ -34,15 +33,12 @@ from berth.runtime.watcher.watcher_run import (
 )
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
-from berth.scheduling.policy import Policy
-from berth.scheduling_queue.queue import SchedulingQueue
+from berth.scheduling.objects.projection import compact_pod
 from tests.builders.counted import configuration
 from tests.builders.tables import create_cache_table
 from tests.fakes.clock import HandDrivenClock
-from tests.fakes.cluster import RecordingQueue
-from tests.unit.lease.clocks import EnvironmentClock
-from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
 from tests.unit.reservations.ledger.ledger_tables import new_table
+from tests.unit.runtime.watcher.scripted_connection import ScriptedConnection
 
 TABLE = "watcher-run"
 DOCUMENT = '{"profile": "resource-segregation"}'
@@ -88,32 +84,6 @@ def test_announces_handover_at_beginning_of_margin() -> None:
     assert run.limit.handover(HORIZON_SECONDS) == before
 
 
-class ScriptedConnection(Connection):
-    """One scripted cluster, listed, and a queue that remembers who was woken."""
-
-    def __init__(self, *nodes: str) -> None:
-        self.scripted = ScriptedCluster(EnvironmentClock())
-        self.scripted.list_all(*nodes)
-        self.recorded = RecordingQueue()
-        self.asked: list[object] = []
-
-    @property
-    def binder(self) -> PodBinder:
-        raise AssertionError("the watcher binds nothing")
-
-    @property
-    def reserved_pods(self) -> ReservedPods:
-        raise AssertionError("no reconciler runs")
-
-    def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
-        self.asked.append(mode)
-        return self.scripted
-
-    def queue(self, wake_up: WakeUp) -> SchedulingQueue:
-        self.asked.append(wake_up)
-        return self.recorded
-
-
 @pytest.fixture
 def adapters(dynamodb: DynamoDBClient) -> Iterator[CacheAdapters]:
     create_cache_table(dynamodb, TABLE)
@@ -150,6 +120,22 @@ def test_hands_each_publication_to_wake_up(adapters: CacheAdapters) -> None:
     connection.scripted.send("pods", Added(pod, "2"))
     WatcherRun(invocation(), adapters, connection).execute(adapters.configurations.at(""), lambda: False)
     assert connection.recorded.woken == [("ml/train-0",)]
+
+
+def test_writes_event_on_pod_that_is_too_large_for_the_cache(
+    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
+) -> None:
+    connection = ScriptedConnection("n1")
+    random = Random(1)
+    labels = {f"key-{number}": f"{random.getrandbits(250):x}" for number in range(20_000)}
+    metadata = {"namespace": "ml", "name": "large", "uid": "uid-large", "labels": labels}
+    pod = compact_pod({"metadata": metadata, "spec": {"nodeName": "n1"}}, ())
+    connection.scripted.send("pods", Added(pod, "2"))
+    with caplog.at_level(logging.WARNING, logger="berth"):
+        WatcherRun(invocation(), adapters, connection).execute(adapters.configurations.at(""), lambda: False)
+    [(event, series)] = connection.events.written
+    assert (event.uid, event.reason, series.count) == ("uid-large", PodEventReason.POD_REDUCED, 1)
+    assert "ml/large: the pod is too large for Berth's node cache" in caplog.text
 
 
 def test_ends_when_the_configuration_is_outdated(adapters: CacheAdapters) -> None:

@@ -111,6 +111,16 @@ def test_accepts_valid_entries(resource: dict[str, object]) -> None:
             id="per cent, and requests in an annotation",
         ),
         pytest.param(
+            [{**SLICES, "podLimit": 4000}],
+            "managedResources.0: podLimit is an amount of units",
+            id="per cent, and a limit in units",
+        ),
+        pytest.param(
+            [{"name": LICENCE, "podLimit": 0}],
+            "managedResources.0.podLimit: Input should be greater than or equal to 1",
+            id="a limit that no pod keeps",
+        ),
+        pytest.param(
             [{"name": LICENCE, "ignoredByScheduler": "yes"}],
             "managedResources.0.ignoredByScheduler: Input should be a valid boolean",
             id="text for a boolean",

@@ -269,6 +269,41 @@ def test_counts_pods_without_device_last_in_any_order() -> None:
     assert counting().used(pods, CAPACITY) == counting().used(pods[::-1], CAPACITY) == expected
 
 
+LIMITED = {"name": LICENCE, "capacity": {"nodeLabel": LICENCE}, "podLimit": 2}
+
+
+@pytest.mark.parametrize(
+    ("amount", "demands"),
+    [
+        pytest.param("2", (Demand(LICENCE, 2),), id="up to the limit"),
+        pytest.param("3", Unreadable(f"the pod's request of {LICENCE} is larger than its podLimit"), id="beyond it"),
+    ],
+)
+def test_takes_request_above_pod_limit_for_unreadable(amount: str, demands: tuple[Demand, ...] | Unreadable) -> None:
+    assert counting(LIMITED).demands(asking(licence=amount)) == demands
+
+
+def test_counts_placed_pod_at_most_up_to_pod_limit() -> None:
+    pods = [asking("a", "n", licence="1"), asking("b", "n", licence="9")]
+    assert counting(LIMITED).used(pods, {LICENCE: 8}) == {LICENCE: 3}
+    assert counting(SLICES).used(pods, CAPACITY) == {}
+
+
+@pytest.mark.parametrize(
+    ("pod", "charged"),
+    [
+        pytest.param(asking(node="n", licence="9"), {LICENCE: 4}, id="without devices, what the node has"),
+        pytest.param(asking(node="n", gpumem="99000"), {f"{MEMORY}#1": 16_000}, id="the device with the most room"),
+        pytest.param(asking(node="n", annotations=on_device(0), gpumem="99000"), pools(8000), id="the named device"),
+        pytest.param(asking(node="n", annotations=on_device(7), gpumem="99000"), pools(8000), id="the fullest device"),
+    ],
+)
+def test_charges_pod_without_reservation_at_most_what_there_is(pod: Pod, charged: Mapping[str, int]) -> None:
+    assert counting().charged(pod, CAPACITY, CAPACITY) == charged
+    assert counting().beyond_limit(pod, CAPACITY).keys() == {each.partition("#")[0] for each in charged}
+    assert counting().charged(pod, {}, {}) == counting().beyond_limit(asking(node="n", licence="4"), CAPACITY) == {}
+
+
 # --------------------------------------------------------------------------------------------------------------- choose
 SPREAD = {"name": MEMORY, "devices": {"sizes": {"nodeAnnotation": SIZES}, "packing": "spread"}}
 

@@ -45,7 +45,8 @@ class Publication:
 
     epoch: the leadership that published. changes: the changes it made visible, in order; empty for a heartbeat.
     objects: all objects that the leader knows. is_complete: everything in `objects` is published; False while some
-    changes still wait. observation: the cluster and the position of each resource that were published.
+    changes still wait. observation: the cluster and the position of each resource that were published. omissions:
+    objects that are not published, or not as a whole.
     """
 
     epoch: int
@@ -53,6 +54,7 @@ class Publication:
     objects: Mapping[Key, Object]
     is_complete: bool
     observation: Observation
+    omissions: Mapping[Key, OmissionReason]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,11 @@ class Leader:
         self._published_at = self._clock.monotonic()
         self.publications += 1
         is_complete = self._writer.is_fully_published and not self._state.has_changes
-        self._on_published(Publication(self._epoch, changes, self._state.objects, is_complete, pointer.observation))
+        self._on_published(
+            Publication(
+                self._epoch, changes, self._state.objects, is_complete, pointer.observation, self._writer.omissions
+            )
+        )
 
     def _apply(self, received: ResourceEvent) -> None:
         resource = received.resource

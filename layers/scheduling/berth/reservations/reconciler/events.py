@@ -15,7 +15,8 @@ class ReservationEventType(StrEnum):
 
     CONFIRMED: the reserved pod is on the node. CORRECTED: its share of a device changed with the size of the device.
     DIVERGED: annotations of a bound pod claim other amounts or devices than its entry, which stays. ADOPTED: another
-    scheduler bound the pod, or the pod was there before the ledger. RELEASED: the pod has ended, or is on another node.
+    scheduler bound the pod, or the pod was there before the ledger. BEYOND_LIMIT: such a pod requests more than one pod
+    can have there, and is charged less. RELEASED: the pod has ended, or is on another node.
     EXPIRED: its bind never completed. POSTPONED: a reservation is old, but cannot be released yet; detail says why.
     CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed. OWED: the pods of a node hold more
     than its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of one node was rebuilt from the
@@ -26,6 +27,7 @@ class ReservationEventType(StrEnum):
     CORRECTED = "corrected"
     DIVERGED = "diverged"
     ADOPTED = "adopted"
+    BEYOND_LIMIT = "beyond-limit"
     RELEASED = "released"
     EXPIRED = "expired"
     POSTPONED = "postponed"
@@ -46,6 +48,7 @@ WARNING_EVENTS = frozenset(
         ReservationEventType.EXPIRED,
         ReservationEventType.OWED,
         ReservationEventType.DIVERGED,
+        ReservationEventType.BEYOND_LIMIT,
         ReservationEventType.REBUILDING,
         ReservationEventType.READY,
         ReservationEventType.OUTRANKED,
@@ -57,13 +60,16 @@ WARNING_EVENTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ReservationEvent:
-    """pod: `namespace/name`. amounts: by pool; for OWED, the amounts beyond the capacity."""
+    """pod: `namespace/name`. uid: the pod's, of DIVERGED and BEYOND_LIMIT. amounts: by pool; for OWED, the amounts
+    beyond the capacity.
+    """
 
     type: ReservationEventType
     node: str = ""
     pod: str = ""
     amounts: Mapping[str, int] = field(default_factory=lambda: _NO_AMOUNTS)
     detail: str = ""
+    uid: str = ""
 
     def __str__(self) -> str:
         where = f" on {self.node}" if self.node else ""

@@ -24,6 +24,9 @@ from berth.reservations.reconciler.events import Report, ReservationEvent, Reser
 from berth.reservations.reconciler.published_pods import Presence, PublishedPods
 from berth.reservations.reconciler.reserved_pods import PodFound, PodUnknown, ReservedPods
 
+PodAmounts = Mapping[str, Shares]
+"""By UID."""
+
 
 class StaleEpoch(Exception):
     """A watcher of a later epoch has written: this watcher must not write any more, and resigns.
@@ -77,8 +80,8 @@ class NodeReconciliation:
         self._is_table_ready = is_table_ready
         self._claimed: set[str] = set()
         self._unanswered = ""
-        self._reported: dict[str, Mapping[str, Shares]] = {}
-        """By node and UID, the divergences that were reported."""
+        self._reported: dict[tuple[ReservationEventType, str], Mapping[str, Shares]] = {}
+        """By type, node and UID, what was reported of pods."""
 
     def reconcile(self, node: str) -> NodeResult:
         """Read the node's ledger and write the differences."""
@@ -162,7 +165,13 @@ class NodeReconciliation:
     def _settle(self, before: NodeLedger | None, ledger: NodeLedger) -> None:
         """The ledger is as it must be: report what is wrong with it, and forget the pods that have ended."""
         self._report_overcommitment(before, ledger)
-        self._report_divergences(ledger)
+        self._report_pods(ReservationEventType.DIVERGED, "the pod now claims {}", ledger, self._published.divergences)
+        self._report_pods(
+            ReservationEventType.BEYOND_LIMIT,
+            "the pod requests more than a pod is charged: {}",
+            ledger,
+            self._published.beyond_limits,
+        )
         self._published.forget_ended(ledger.node, ledger.entries.keys())
 
     def _is_over(self, node: str, entry: Entry) -> bool:
@@ -235,19 +244,20 @@ class NodeReconciliation:
             raise stale_epoch(result)
         return result.ledger if result.done else None
 
-    def _report_divergences(self, ledger: NodeLedger) -> None:
-        """Once for each pod and claim."""
-        found = self._published.divergences(ledger)
-        reported = self._reported.pop(ledger.node, {})
+    def _report_pods(
+        self, event: ReservationEventType, text: str, ledger: NodeLedger, find: Callable[[NodeLedger], PodAmounts]
+    ) -> None:
+        """Once for each pod and amounts."""
+        found = find(ledger)
+        reported = self._reported.pop((event, ledger.node), {})
         if found:
-            self._reported[ledger.node] = found
-        for uid, claimed in found.items():
-            if reported.get(uid) != claimed:
+            self._reported[event, ledger.node] = found
+        for uid, amounts in found.items():
+            if reported.get(uid) != amounts:
                 entry = ledger.entries[uid]
-                text = ", ".join(f"{pool} {amount}" for pool, amount in sorted(claimed.items())) or "nothing"
-                event = ReservationEventType.DIVERGED
+                listed = ", ".join(f"{pool} {amount}" for pool, amount in sorted(amounts.items())) or "nothing"
                 pod = f"{entry.pod.namespace}/{entry.pod.name}"
-                self._report(ReservationEvent(event, ledger.node, pod, entry.shares, f"the pod now claims {text}"))
+                self._report(ReservationEvent(event, ledger.node, pod, entry.shares, text.format(listed), uid))
 
     def _report_node(self, event: ReservationEventType, node: str, amounts: Mapping[str, int]) -> None:
         self._report(ReservationEvent(event, node, amounts=amounts))

@@ -15,6 +15,7 @@ from enum import Enum
 from types import MappingProxyType
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKey, Shares
+from berth.reservations.reconciler.divergence import beyond_limit, diverging_claim
 from berth.scheduling.managed_resources.counting import Counting, left
 from berth.scheduling.objects import NodeInfo, Pod
 
@@ -97,8 +98,9 @@ class PublishedPods:
         `Counting.charged` says: first the pods whose devices have room, so that no other pod is charged for these.
         """
         pods, capacity = self._pods_by_node.get(node, _NO_PODS), self.capacity(node)
+        before = NO_CAPACITY if ledger is None else ledger.capacity
         found = {
-            uid: replace(entry, state=EntryState.BOUND, shares=self._held(pods.get(uid), entry, capacity))
+            uid: replace(entry, state=EntryState.BOUND, shares=self._held(pods.get(uid), entry, before, capacity))
             for uid, entry in (ledger.entries if ledger is not None else {}).items()
             if self.presence(uid, node) is Presence.HERE
         }
@@ -113,19 +115,25 @@ class PublishedPods:
         By UID, what they claim; empty where they claim nothing, or no device.
         """
         pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
-        found: dict[str, Shares] = {}
-        for uid, entry in ledger.entries.items():
-            pod = pods.get(uid)
-            if pod is None or entry.state is not EntryState.BOUND:
-                continue
-            claimed = self._counting.shares(pod, capacity)
-            if claimed is None:
-                # Of a pod that others bound, nobody ever named a device.
-                if entry.attempt and not self._counting.names_devices(pod):
-                    found[uid] = {}
-            elif dict(claimed) != dict(entry.shares):
-                found[uid] = claimed
-        return found
+        found = {
+            uid: diverging_claim(self._counting, pods[uid], entry, capacity)
+            for uid, entry in ledger.entries.items()
+            if uid in pods
+        }
+        return {uid: claim for uid, claim in found.items() if claim is not None}
+
+    def beyond_limits(self, ledger: NodeLedger) -> Mapping[str, Shares]:
+        """The pods that others bound to the node, and that request more than one pod is charged there at most.
+
+        By UID, that amount by resource.
+        """
+        pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
+        found = {
+            uid: beyond_limit(self._counting, pods[uid], entry, capacity)
+            for uid, entry in ledger.entries.items()
+            if uid in pods
+        }
+        return {uid: resources for uid, resources in found.items() if resources}
 
     def keep(self, pod: PodKey, node: str) -> None:
         """The API server shows the pod on this node: follow it until it ends.
@@ -145,9 +153,13 @@ class PublishedPods:
         else:
             self._ended.pop(node, None)
 
-    def _held(self, pod: Pod | None, entry: Entry, capacity: Mapping[str, int]) -> Shares:
+    def _held(self, pod: Pod | None, entry: Entry, before: Mapping[str, int], capacity: Mapping[str, int]) -> Shares:
+        """before: the capacity that the ledger has; capacity: the published one."""
         if pod is None:
             return entry.shares
+        if not entry.attempt:
+            shares = self._counting.charged_after_growth(pod, entry.shares, before, capacity)
+            return self._counting.resized(pod, shares, capacity)
         is_new = entry.state is EntryState.RESERVED
         shares = self._counting.confirmed(pod, entry.shares) if is_new else entry.shares
         return self._counting.resized(pod, shares, capacity)

@@ -16,6 +16,7 @@ INTERVAL_SECONDS = 15.0
 """Several times a minute, so that no minute in which it publishes is without one."""
 
 PUBLISHED = group([[]], {"Publications": COUNT, "Changes": COUNT, "PublishedAge": SECONDS})
+LEFT_OUT = group([[]], {"LeftOut": COUNT})
 LEADERSHIPS = group([[]], {"LeaseTransitions": COUNT})
 RESERVATIONS = group([[HAPPENING], []], {"Reservations": COUNT})
 
@@ -31,18 +32,23 @@ class WatcherMetrics:
         self._printed_at: float | None = None
         self._changes: list[int] = []
         self._oldest = 0.0
+        self._left_out = 0
         self._happened: Counter[str] = Counter()
 
     def became_leader(self) -> None:
         """A lease transition."""
         self._metrics.emit([LEADERSHIPS], {}, {"LeaseTransitions": [1.0]}, self._wall())
 
-    def published(self, changes: int, observed_at: float) -> None:
-        """So many changes, none in a heartbeat. observed_at: how old the data is, in seconds since the epoch."""
+    def published(self, changes: int, observed_at: float, left_out: int = 0) -> None:
+        """So many changes, none in a heartbeat. observed_at: how old the data is, in seconds since the epoch.
+
+        left_out: objects that the cache lacks, or has without some of their fields.
+        """
         now = self._wall()
         with self._lock:
             self._changes.append(changes)
             self._oldest = max(self._oldest, now - observed_at)
+            self._left_out = max(self._left_out, left_out)
         if self._printed_at is None or abs(now - self._printed_at) >= INTERVAL_SECONDS:
             self._print(now)
 
@@ -59,10 +65,13 @@ class WatcherMetrics:
         with self._lock:
             changes, self._changes = self._changes, []
             oldest, self._oldest = self._oldest, 0.0
+            left_out, self._left_out = self._left_out, 0
             happened, self._happened = self._happened, Counter()
             self._printed_at = now
         if changes:
             values = {"Publications": [float(len(changes))], "Changes": [float(sum(changes))], "PublishedAge": [oldest]}
             self._metrics.emit([PUBLISHED], {}, values, now)
+        if left_out:
+            self._metrics.emit([LEFT_OUT], {}, {"LeftOut": [float(left_out)]}, now)
         for event_type, times in sorted(happened.items()):
             self._metrics.emit([RESERVATIONS], {HAPPENING: event_type}, {"Reservations": [float(times)]}, now)

@@ -1,7 +1,7 @@
 """One run of the watcher: its lease, cluster and table, and the parts that act on each publication.
 
-Parts that act on a publication: metrics, the reconciler of the ledger, the wake-up of waiting pods, and the warm-up of
-the verbs' functions.
+Parts that act on a publication: metrics, events on pods, the reconciler of the ledger, the wake-up of waiting pods, and
+the warm-up of the verbs' functions.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from berth.lease.standby import Standby
 from berth.nodecache.feed.leader import Publication
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
+from berth.pod_events.omitted_pods import OmittedPods
+from berth.pod_events.pod_event import reservation_event
+from berth.pod_events.recorder import Recorder
 from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.runtime.adapters import CALLS, CacheAdapters, ledger_table, log
@@ -113,13 +116,27 @@ class WatcherRun:
             warm_up = WarmUp(_lambda_client, self._settings.warm_up_functions, self._clock.monotonic, log.warning)
             cleanup.callback(warm_up.close)
             cleanup.callback(self._standby.release)
+            pod_events = Recorder(
+                self._connection.pod_events(self._identity),
+                self._clock.wall,
+                self._clock.monotonic,
+                lambda: uuid4().hex,
+                log.warning,
+            )
+            cleanup.callback(pod_events.close)
+            omitted_pods = OmittedPods()
             wake_up = WakeUp(queue, rejected_by_berth, self._clock.monotonic)
-            reconciler = self._background = self._reconciler(configured, wake_up.capacity_freed)
+            reconciler = self._background = self._reconciler(configured, wake_up.capacity_freed, pod_events)
             if reconciler is not None:
                 cleanup.callback(reconciler.close)
 
             def on_published(publication: Publication) -> None:
-                self._metrics.published(len(publication.changes), publication.observation.observed_at)
+                self._metrics.published(
+                    len(publication.changes), publication.observation.observed_at, len(publication.omissions)
+                )
+                for event in omitted_pods.new(publication):
+                    log.warning("%s/%s: %s", event.namespace, event.name, event.note)
+                    pod_events.record(event)
                 if reconciler is not None:
                     reconciler.published(publication)
                 wake_up.published(publication.changes, publication.objects)
@@ -142,7 +159,9 @@ class WatcherRun:
                 once=self._mode is WatcherMode.PERIODIC,
             ).run()
 
-    def _reconciler(self, configured: Configured, capacity_freed: Callable[[], None]) -> BackgroundReconciler | None:
+    def _reconciler(
+        self, configured: Configured, capacity_freed: Callable[[], None], pod_events: Recorder
+    ) -> BackgroundReconciler | None:
         """None where nothing is counted, or where this run cannot reconcile; then it logs why."""
         counting = configured.policy.counting
         if not counting.counts:
@@ -161,6 +180,9 @@ class WatcherRun:
         def report(event: ReservationEvent) -> None:
             log_reservation_event(event)
             self._metrics.happened(event)
+            on_pod = reservation_event(event)
+            if on_pod is not None:
+                pod_events.record(on_pod)
 
         def begin(epoch: int) -> Reconciler:
             return Reconciler(

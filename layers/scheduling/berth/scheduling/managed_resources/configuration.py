@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchem
 from pydantic_core import PydanticCustomError
 
 from berth.scheduling.fields.resources import is_extended
+from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
 from berth.scheduling.managed_resources.device_annotation import MAX_NAME, annotation_of
 
 MAX_RESOURCES = 32
@@ -112,6 +113,7 @@ class ManagedResource(_Document):
     """A resource that Berth counts.
 
     capacity: by default the node's allocatable of the same name. requests: by default those of the containers.
+    podLimit: the most units that one pod may ask for; by default what the node, or the device, has.
     ignoredByScheduler: as it stands in KubeSchedulerConfiguration; then NodeResourcesFit does not look at it.
     """
 
@@ -119,6 +121,7 @@ class ManagedResource(_Document):
     capacity: NodeSource | None = None
     requests: PodSource | None = None
     devices: Devices | None = None
+    pod_limit: int | None = Field(default=None, alias="podLimit", ge=1, le=MAX_AMOUNT, strict=True)
     ignored_by_scheduler: bool = Field(default=True, alias="ignoredByScheduler", strict=True)
 
     @model_validator(mode="after")
@@ -137,6 +140,8 @@ class ManagedResource(_Document):
             raise PydanticCustomError(
                 "percent_name", "percentName is a request of containers; requests are annotations"
             )
+        if self.devices.percent_name is not None and self.pod_limit is not None:
+            raise PydanticCustomError("pod_limit", "podLimit is an amount of units; give either of it and percentName")
         return self
 
     @property

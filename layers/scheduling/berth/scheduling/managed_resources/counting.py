@@ -12,7 +12,7 @@ from berth.scheduling.fields.reading import Unreadable
 from berth.scheduling.managed_resources.amounts import NoAmount
 from berth.scheduling.managed_resources.capacity import capacity_of
 from berth.scheduling.managed_resources.configuration import ManagedResource, Packing
-from berth.scheduling.managed_resources.demand import Demand, DemandReader
+from berth.scheduling.managed_resources.demand import REASON_LIMIT, Demand, DemandReader
 from berth.scheduling.managed_resources.device_annotation import (
     Shares,
     annotation_of,
@@ -20,6 +20,7 @@ from berth.scheduling.managed_resources.device_annotation import (
     devices_in,
     index_in,
     pool_of,
+    resource_of,
 )
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
@@ -54,6 +55,7 @@ class Counting:
     def __init__(self, resources: Iterable[ManagedResource] = ()) -> None:
         self._resources = {each.name: each for each in resources}
         self._demands = DemandReader(self._resources.values())
+        self._limits = {each.name: each.pod_limit for each in self._resources.values() if each.pod_limit is not None}
 
     @property
     def counts(self) -> bool:
@@ -93,8 +95,13 @@ class Counting:
         return frozenset(key for key in found if key is not None)
 
     def demands(self, pod: Pod) -> tuple[Demand, ...] | Unreadable:
-        """The pod's demands; empty where it requests nothing counted."""
-        return self._demands.of(pod)
+        """The pod's demands; empty where it requests nothing counted. One above its podLimit is unreadable."""
+        found = self._demands.of(pod)
+        if self._limits and not isinstance(found, Unreadable):
+            for demand in found:
+                if demand.amount > self._limits.get(demand.resource, demand.amount):
+                    return Unreadable(REASON_LIMIT.format(demand.resource))
+        return found
 
     def capacity(self, node: NodeInfo) -> Mapping[str, int]:
         """The node's capacity by pool, above 0. A resource that cannot be read has none (see `unreadable`)."""
@@ -171,14 +178,42 @@ class Counting:
 
         A named device that the node does not have, or without enough room, is not charged as named: the fullest device
         is. A forged number thus blocks no device that has room. Without a named device, that with the most room is
-        charged. Nothing is charged of a resource of which the node has no device at all.
+        charged. At most the podLimit, and the capacity of the pool, is charged: a forged amount makes no node owe more
+        than it has. Nothing is charged of a resource that the node does not have.
         """
         found: dict[str, int] = {}
         for demand in self._demands_of_placed(pod):
             pool = self._charged_pool(pod, demand, capacity, free)
-            if pool is not None and (amount := demand.of(capacity.get(pool, 0))):
+            if pool is not None and (amount := self._charged_amount(demand, capacity.get(pool, 0))):
                 found[pool] = amount
         return found
+
+    def charged_after_growth(self, pod: Pod, held: Shares, before: Mapping[str, int], now: Mapping[str, int]) -> Shares:
+        """What a pod that was charged a whole pool is charged now that the pool is larger: its request may be, too.
+
+        before, now: the node's capacity.
+        """
+        found = dict(held)
+        for demand in self._demands_of_placed(pod):
+            if demand.percent:
+                continue
+            for pool, amount in held.items():
+                if resource_of(pool) == demand.resource and amount >= before.get(pool, amount + 1):
+                    found[pool] = max(amount, self._charged_amount(demand, now.get(pool, 0)))
+        return found
+
+    def beyond_limit(self, pod: Pod, capacity: Mapping[str, int]) -> Mapping[str, int]:
+        """The resources of which a pod on a node requests more than is charged at most, with that amount."""
+        found = {}
+        for demand in self._demands_of_placed(pod):
+            largest = max((capacity[pool] for pool in self.pools(demand.resource, capacity)), default=0)
+            charged = self._charged_amount(demand, largest)
+            if charged < demand.of(largest):
+                found[demand.resource] = charged
+        return found
+
+    def _charged_amount(self, demand: Demand, capacity: int) -> int:
+        return min(demand.of(capacity), capacity, self._limits.get(demand.resource, capacity))
 
     def _charged_pool(
         self, pod: Pod, demand: Demand, capacity: Mapping[str, int], free: Mapping[str, int]
@@ -190,7 +225,7 @@ class Counting:
         if index is None:
             return max(pools, key=lambda each: free.get(each, 0), default=None)
         named = pool_of(demand.resource, index)
-        if named in pools and demand.of(capacity[named]) <= free.get(named, 0):
+        if named in pools and self._charged_amount(demand, capacity[named]) <= free.get(named, 0):
             return named
         return min(pools, key=lambda each: free.get(each, 0), default=None)
 
@@ -218,7 +253,7 @@ class Counting:
         return found
 
     def used(self, pods: Iterable[Pod], capacity: Mapping[str, int]) -> Mapping[str, int]:
-        """The amounts that the pods of a node hold together, by pool."""
+        """The amounts that the pods of a node hold together, by pool; of each pod at most the podLimit."""
         used: dict[str, int] = {}
         unplaced = []
         asked, annotated = self._demands.requests, bool(self._demands.annotations)
@@ -230,11 +265,16 @@ class Counting:
             if shares is None:
                 unplaced.append(pod)
             elif shares:
-                _add(used, shares)
+                _add(used, self._limited(shares))
         # After the others, in a fixed order.
         for pod in sorted(unplaced, key=lambda each: (each.start_time or 0, each.uid)):
-            _add(used, self.adopted(pod, capacity, left(capacity, used)))
+            _add(used, self._limited(self.adopted(pod, capacity, left(capacity, used))))
         return used
+
+    def _limited(self, shares: Shares) -> Shares:
+        if not self._limits:
+            return shares
+        return {pool: min(amount, self._limits.get(resource_of(pool), amount)) for pool, amount in shares.items()}
 
     def choose(
         self, demands: Sequence[Demand], capacity: Mapping[str, int], free: Mapping[str, int]
@@ -266,8 +306,8 @@ class Counting:
         return self._resources[resource].devices is not None
 
     def _demands_of_placed(self, pod: Pod) -> tuple[Demand, ...]:
-        """The demands of a pod on a node. A request that cannot be read counts as nothing."""
-        demands = self.demands(pod)
+        """The demands of a pod on a node, whatever their podLimit. A request that cannot be read counts as nothing."""
+        demands = self._demands.of(pod)
         return () if isinstance(demands, Unreadable) else demands
 
     def _pool(self, pod: Pod, demand: Demand, capacity: Mapping[str, int]) -> str | None:

@@ -16,6 +16,7 @@ PERCENT = 100
 # Given on every node to a pod whose request cannot be read; constant, whatever the request is (fact 17).
 REASON_REQUEST = "the pod's request of {} is not an amount of at most 10^15"
 REASON_PERCENT = "the pod's request of {} is more than 100 per cent"
+REASON_LIMIT = "the pod's request of {} is larger than its podLimit"
 REASON_ANNOTATION = "the pod's annotation {} is not an amount of at most 10^15"
 
 

@@ -38,6 +38,11 @@ def device_of(pool: str) -> tuple[str, int] | None:
     return (resource, int(index)) if separator else None
 
 
+def resource_of(pool: str) -> str:
+    """The resource of a pool."""
+    return pool.partition("#")[0]
+
+
 def devices_in(shares: Shares) -> Mapping[str, int]:
     """By resource, the device that the shares are of."""
     return dict(found for pool in shares if (found := device_of(pool)) is not None)

@@ -18,14 +18,28 @@ from pydantic import Field
 from berth.scheduling.framework.plugin import FilterPlugin, PluginState, ScorePlugin
 from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
 from berth.scheduling.managed_resources.counting import Counting, Insufficient, insufficient, left
-from berth.scheduling.managed_resources.demand import REASON_ANNOTATION, REASON_PERCENT, REASON_REQUEST, Demand
+from berth.scheduling.managed_resources.demand import (
+    REASON_ANNOTATION,
+    REASON_LIMIT,
+    REASON_PERCENT,
+    REASON_REQUEST,
+    Demand,
+)
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import Share, least_allocated, most_allocated
 
 NAME = "ManagedResources"
 
-__all__ = ["NAME", "REASON_ANNOTATION", "REASON_PERCENT", "REASON_REQUEST", "ManagedResources", "ManagedResourcesArgs"]
+__all__ = [
+    "NAME",
+    "REASON_ANNOTATION",
+    "REASON_LIMIT",
+    "REASON_PERCENT",
+    "REASON_REQUEST",
+    "ManagedResources",
+    "ManagedResourcesArgs",
+]
 
 # Given where the node's capacity cannot be read. Where too little is left: `Insufficient` with the resource,
 # unresolvable if the node never has enough.
@@ -72,7 +86,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
     @property
     def reasons(self) -> frozenset[str]:
         """All reasons that the plugin may return."""
-        found = {REASON_UNREADABLE, REASON_REQUEST, REASON_PERCENT, REASON_ANNOTATION}
+        found = {REASON_UNREADABLE, REASON_REQUEST, REASON_PERCENT, REASON_LIMIT, REASON_ANNOTATION}
         return frozenset(found.union(map(insufficient, self._counting.resources)))
 
     def shape(self, pod: Pod) -> Hashable:

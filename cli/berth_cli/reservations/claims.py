@@ -1,0 +1,47 @@
+"""What pods claim, from the node cache, for comparison with the ledger."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.nodecache.decoded import DecodedObjects
+from berth.nodecache.feed.changes import Change
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.observed_state import ObjectsView
+from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
+from berth.nodecache.feed.table import TableUnavailable
+from berth.reservations.ledger.entry import NodeLedger
+from berth.reservations.reconciler.divergence import diverging_claim
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.reservations.report import Claims, NotCompared
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+
+def diverging_claims(client: DynamoDBClient, cache_table: str, ledgers: Sequence[NodeLedger]) -> Claims | NotCompared:
+    """Compare each bound entry with its pod in the node cache. Reads the whole cache."""
+    table = DynamoDBCacheTable(client, cache_table)
+    try:
+        head = table.head()
+        configurations = Configurations(DynamoDBConfigurationStore(client, cache_table), BerthConfiguration)
+        counting = configurations.at("" if head is None else head.configuration_hash).policy.counting
+        if not counting.counts:
+            return NotCompared("the configuration in force counts nothing")
+        objects = NodeCacheReader(table, ObjectsView(), time.sleep).at(head)
+    except (TableUnavailable, ConfigurationInvalid, NothingPublished) as error:
+        return NotCompared(str(error))
+    published = DecodedObjects(Change(*key, obj) for key, obj in objects.items() if key[0] == "pods").pods
+    pods = {pod.uid: pod for pod in published.found.values() if pod is not None}
+    found = {}
+    for ledger in ledgers:
+        for uid, entry in ledger.entries.items():
+            pod = pods.get(uid)
+            claim = None if pod is None else diverging_claim(counting, pod, entry, ledger.capacity)
+            if claim is not None:
+                found[ledger.node, uid] = claim
+    return found

@@ -1,0 +1,79 @@
+"""Events on pods, at the API server: `create` and `patch` on events of events.k8s.io."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
+from berth.pod_events.pod_event import PodEvent, PodEventWriter, Series, WriteOutcome, WriteResult
+
+CONTROLLER = "berth.dev/watcher"
+ACTION = "Reconciling"
+TIMEOUT_SECONDS = 2.0
+_NOT_FOUND = 404
+_FORBIDDEN = 403
+_TERMINATING = "NamespaceTerminating"
+
+
+class KubernetesPodEvents(PodEventWriter):
+    """Each write is one request."""
+
+    def __init__(self, api: ApiServer, instance: str) -> None:
+        """instance: who reports, at most 128 characters."""
+        self._api = api
+        self._instance = instance
+
+    def write(self, event: PodEvent, series: Series) -> WriteResult:
+        path = f"/apis/events.k8s.io/v1/namespaces/{event.namespace}/events"
+        at = datetime.fromtimestamp(series.last_at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        try:
+            if series.count == 1:
+                body = self._object(event, series.name, at)
+                answer = self._api.request("POST", path, timeout=TIMEOUT_SECONDS, body=body, content_type=JSON)
+            else:
+                body = {"series": {"count": series.count, "lastObservedTime": at}}
+                answer = self._api.request(
+                    "PATCH", f"{path}/{series.name}", timeout=TIMEOUT_SECONDS, body=body, content_type=JSON_MERGE
+                )
+        except ApiServerUnreachable as error:
+            return WriteResult(WriteOutcome.UNAVAILABLE, str(error))
+        return _result(answer)
+
+    def _object(self, event: PodEvent, name: str, at: str) -> dict[str, object]:
+        return {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": event.namespace},
+            "eventTime": at,
+            "reportingController": CONTROLLER,
+            "reportingInstance": self._instance,
+            "action": ACTION,
+            "reason": event.reason.value,
+            "type": "Warning",
+            "note": event.note,
+            "regarding": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "namespace": event.namespace,
+                "name": event.name,
+                "uid": event.uid,
+            },
+        }
+
+
+def _result(answer: Answer) -> WriteResult:
+    if answer.ok:
+        return WriteResult(WriteOutcome.WRITTEN)
+    if answer.status == _NOT_FOUND or (answer.status == _FORBIDDEN and _is_terminating(answer)):
+        return WriteResult(WriteOutcome.GONE, answer.message)
+    remedy = "; give the watcher's user the verbs create and patch on events.events.k8s.io"
+    return WriteResult(WriteOutcome.REFUSED, answer.message + (remedy if answer.status == _FORBIDDEN else ""))
+
+
+def _is_terminating(answer: Answer) -> bool:
+    """Whether the namespace is being deleted; the API server says so with 403."""
+    details = answer.content.get("details")
+    causes = details.get("causes") if isinstance(details, dict) else None
+    return isinstance(causes, list) and any(
+        isinstance(cause, dict) and cause.get("reason") == _TERMINATING for cause in causes
+    )

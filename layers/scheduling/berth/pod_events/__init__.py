@@ -1,0 +1,1 @@
+"""Events on pods, for their owners and for administrators: what the watcher found wrong with a pod."""

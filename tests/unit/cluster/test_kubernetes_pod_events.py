@@ -1,0 +1,82 @@
+"""Events on pods: the requests, and what the API server's answers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import orjson
+import pytest
+from kubernetes.client import Configuration
+
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
+from berth.pod_events.pod_event import PodEvent, PodEventReason, Series, WriteOutcome
+from tests.fakes.api_server import Fault, KubernetesOnLoopback, kubernetes_on_loopback
+from tests.fakes.clock import HandDrivenClock
+
+EVENT = PodEvent("ml", "a", "uid-a", PodEventReason.RESERVATION_DIVERGED, "the note")
+PATH = "/apis/events.k8s.io/v1/namespaces/ml/events"
+AT = 1_700_000_000.5
+TERMINATING = {"message": "being terminated", "details": {"causes": [{"reason": "NamespaceTerminating"}]}}
+
+
+@pytest.fixture
+def kubernetes() -> Iterator[KubernetesOnLoopback]:
+    with kubernetes_on_loopback() as found:
+        yield found
+
+
+@pytest.fixture
+def events(kubernetes: KubernetesOnLoopback) -> KubernetesPodEvents:
+    configuration = Configuration()
+    configuration.host = kubernetes.host
+    return KubernetesPodEvents(ApiServer(configuration, HandDrivenClock()), "watcher_1")
+
+
+def test_creates_event_about_the_pod(kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents) -> None:
+    kubernetes.faults.append(Fault("POST", 201, raw=b"{}"))
+    assert events.write(EVENT, Series("a.1", 1, AT)).outcome is WriteOutcome.WRITTEN
+    [request] = kubernetes.requests
+    assert (request.method, request.path) == ("POST", PATH)
+    assert request.body == {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "a.1", "namespace": "ml"},
+        "eventTime": "2023-11-14T22:13:20.500000Z",
+        "reportingController": "berth.dev/watcher",
+        "reportingInstance": "watcher_1",
+        "action": "Reconciling",
+        "reason": "ReservationDiverged",
+        "type": "Warning",
+        "note": "the note",
+        "regarding": {"apiVersion": "v1", "kind": "Pod", "namespace": "ml", "name": "a", "uid": "uid-a"},
+    }
+
+
+def test_counts_repeated_event_with_a_patch(kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents) -> None:
+    assert events.write(EVENT, Series("a.1", 3, AT)).outcome is WriteOutcome.WRITTEN
+    [request] = kubernetes.requests
+    assert (request.method, request.path) == ("PATCH", f"{PATH}/a.1")
+    assert request.body == {"series": {"count": 3, "lastObservedTime": "2023-11-14T22:13:20.500000Z"}}
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome", "cause"),
+    [
+        pytest.param(Fault("POST"), WriteOutcome.UNAVAILABLE, "broke", id="no answer"),
+        pytest.param(Fault("POST", 404, "no such namespace"), WriteOutcome.GONE, "no such namespace", id="not found"),
+        pytest.param(
+            Fault("POST", 403, raw=orjson.dumps(TERMINATING)), WriteOutcome.GONE, "terminated", id="namespace deleted"
+        ),
+        pytest.param(Fault("POST", 403, "forbidden"), WriteOutcome.REFUSED, "verbs create and patch", id="no right"),
+        pytest.param(Fault("POST", 422, "invalid"), WriteOutcome.REFUSED, "invalid", id="not valid"),
+        pytest.param(Fault("POST", 500, raw=b"[]"), WriteOutcome.REFUSED, "answered 500", id="an error"),
+    ],
+)
+def test_says_why_no_event_was_written(
+    kubernetes: KubernetesOnLoopback, events: KubernetesPodEvents, fault: Fault, outcome: WriteOutcome, cause: str
+) -> None:
+    kubernetes.faults.append(fault)
+    result = events.write(EVENT, Series("a.1", 1, AT))
+    assert result.outcome is outcome
+    assert cause in result.cause

@@ -1,0 +1,47 @@
+"""A scripted cluster, as a run of the watcher connects to it."""
+
+from __future__ import annotations
+
+from berth.extender.ports import PodBinder
+from berth.nodecache.feed.cluster import Cluster
+from berth.pod_events.pod_event import PodEventWriter
+from berth.reservations.reconciler.reserved_pods import ReservedPods
+from berth.runtime.cluster import Connection
+from berth.runtime.settings import WatcherMode
+from berth.scheduling.configuration.node_cache import WakeUp
+from berth.scheduling.policy import Policy
+from berth.scheduling_queue.queue import SchedulingQueue
+from tests.fakes.cluster import RecordingQueue
+from tests.fakes.pod_events import RecordingPodEvents
+from tests.unit.lease.clocks import EnvironmentClock
+from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
+
+
+class ScriptedConnection(Connection):
+    """One scripted cluster, listed, and a queue that remembers who was woken."""
+
+    def __init__(self, *nodes: str) -> None:
+        self.scripted = ScriptedCluster(EnvironmentClock())
+        self.scripted.list_all(*nodes)
+        self.recorded = RecordingQueue()
+        self.asked: list[object] = []
+        self.events = RecordingPodEvents()
+
+    @property
+    def binder(self) -> PodBinder:
+        raise AssertionError("the watcher binds nothing")
+
+    @property
+    def reserved_pods(self) -> ReservedPods:
+        raise AssertionError("no reconciler runs")
+
+    def pod_events(self, instance: str) -> PodEventWriter:
+        return self.events
+
+    def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
+        self.asked.append(mode)
+        return self.scripted
+
+    def queue(self, wake_up: WakeUp) -> SchedulingQueue:
+        self.asked.append(wake_up)
+        return self.recorded
