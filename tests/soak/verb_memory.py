@@ -24,10 +24,11 @@ import orjson
 
 from berth.extender import filter as filtering
 from berth.extender import preempt, prioritize
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure
 from berth.extender.ports import DecisionContext, NodeCache
 from berth.extender.reply import Reply
-from berth.runtime.http.endpoint import Endpoint
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.settings import PolicySettings
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
@@ -59,10 +60,10 @@ class Cache(NodeCache):
     def __init__(self, policy: Policy, snapshot: Snapshot) -> None:
         self._policy, self._snapshot = policy, snapshot
 
-    def current(self) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
         return DecisionContext(self._policy, self._snapshot)
 
-    def policy(self) -> Policy:
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         return self._policy
 
 
@@ -92,7 +93,7 @@ def run(verb: str, shapes: int, nodes: int) -> bool:
     settings = PolicySettings.from_environ({"BERTH_CACHE_TABLE": "t", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(size)})
     snapshot = cluster.snapshot(nodes)
     policy = BerthConfiguration(profile="full").policy(settings.remembered_bytes)
-    endpoint = Endpoint(verb, partial(answer, cache=Cache(policy, snapshot)), failed)
+    endpoint = VerbEndpoint(verb, EndpointSettings(), partial(answer, cache=Cache(policy, snapshot)), failed)
     names = next(cluster.requested_names(nodes))
     victims = {name: [snapshot.nodes[name].pods[0].uid] for name in list(snapshot.nodes)[:PREEMPTED_NODES]}
     limit = size * 1.048576 * MOST_OF_MEMORY

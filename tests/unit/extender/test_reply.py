@@ -9,10 +9,11 @@ import orjson
 import pytest
 
 from berth.extender import bind, filter, preempt, prioritize  # noqa: A004  a verb's name
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome, FilterOutcome, PreemptOutcome, PrioritizeOutcome
 from berth.extender.ports import DecisionContext, NodeCache
 from berth.extender.reply import Reply
-from berth.runtime.http.endpoint import Endpoint
+from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.policy import TOO_COSTLY, Policy
@@ -82,10 +83,10 @@ class NoTime(NodeCache):
     def __init__(self) -> None:
         self._policy = BerthConfiguration().policy(time_limit=TimeLimit(0.0, lambda: 0.0, lambda: 0.0))
 
-    def current(self) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
         return DecisionContext(self._policy, Snapshot.of([labelled("n", "1")]))
 
-    def policy(self) -> Policy:
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         return self._policy
 
 
@@ -135,7 +136,7 @@ def test_names_a_decision_that_takes_too_long(
     body: object,
     log_lines: LogLines,
 ) -> None:
-    endpoint = Endpoint("verb", partial(answer, cache=NoTime()), failed)
+    endpoint = VerbEndpoint("verb", EndpointSettings(), partial(answer, cache=NoTime()), failed)
     found = endpoint.handle(http_event(body_of(request_body)))
     assert (found["statusCode"], orjson.loads(found["body"])) == (200, body)
     [line] = log_lines.all()
