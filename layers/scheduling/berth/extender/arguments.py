@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from berth.extender.outcomes import Failure, bad_request
+from berth.extender.outcomes import Failure, FailureOutcome, bad_request
 from berth.extender.ports import NodeCache
 from berth.extender.wire import decode_object, folded
 from berth.scheduling.configuration.node_cache import WhenStale
@@ -81,6 +81,8 @@ def _node_cache_mode(pod: Pod, names: object, cache: NodeCache) -> Candidates | 
         return _no_candidates(pod, cache, None)
     context = cache.current()
     cluster = context.cluster
+    if context.counting_refusal and context.policy.counts(pod):
+        return Failure(FailureOutcome.COUNTED_ELSEWHERE, context.counting_refusal)
     if isinstance(cluster, Snapshot):
         # A repeated name is answered once: the scheduler would add up its scores (fact 18).
         return Candidates(pod, NodeRefs.of(names, cluster.nodes.positions), context.policy, cluster, None)
@@ -134,6 +136,8 @@ def _with_cached_pods(nodes: Iterable[NodeInfo], pod: Pod, cache: NodeCache) -> 
     """The request's nodes with their pods from the cache: the request has no pods."""
     context = cache.current()
     cluster = context.cluster
+    if context.counting_refusal:
+        return context.policy, Failure(FailureOutcome.COUNTED_ELSEWHERE, context.counting_refusal)
     if isinstance(cluster, Snapshot):
         return context.policy, cluster.with_nodes(nodes)
     if cluster.when_stale is WhenStale.PASS:

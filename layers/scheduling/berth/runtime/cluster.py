@@ -22,8 +22,10 @@ from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
+from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
 from berth.extender.ports import PodBinder
+from berth.ledger_holder.lease import LedgerLease
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.runtime.adapters import CALLS
@@ -50,6 +52,10 @@ class Connection(Protocol):
     @property
     def reserved_pods(self) -> ReservedPods:
         """For the watcher: pods that something is reserved for."""
+
+    @property
+    def ledger_lease(self) -> LedgerLease | None:
+        """For bind and the watcher: which store counts. None: no other store can know of the cluster."""
 
 
 class KubernetesConnection(Connection):
@@ -81,6 +87,11 @@ class KubernetesConnection(Connection):
         # Connections of its own: what hangs there must not hold up a publication.
         return KubernetesReservedPods(self._api.separate(), time.time)
 
+    @property
+    def ledger_lease(self) -> LedgerLease:
+        # bind uses the connection that it has read the pod on.
+        return KubernetesLedgerLease(self._api)
+
 
 class DumpConnection(Connection):
     """A file."""
@@ -101,6 +112,10 @@ class DumpConnection(Connection):
     @property
     def reserved_pods(self) -> ReservedPods:
         return DumpReservedPods(self._dump)
+
+    @property
+    def ledger_lease(self) -> None:
+        return None
 
 
 @cache

@@ -105,6 +105,10 @@ class ScriptedConnection(Connection):
     def reserved_pods(self) -> ReservedPods:
         raise AssertionError("no reconciler runs")
 
+    @property
+    def ledger_lease(self) -> None:
+        raise AssertionError("nothing is counted")
+
     def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
         self.asked.append(mode)
         return self.scripted

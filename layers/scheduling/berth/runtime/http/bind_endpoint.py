@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from functools import cached_property
 
 from berth.configuration.counting import CountingConfiguration
 from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import ConfigurationInvalid
-from berth.extender.bind import NO_RULES, Deadline, answer_bind, failed
+from berth.extender.bind import NO_RULES, BindRules, Deadline, answer_bind, failed
 from berth.extender.outcomes import Failure, FailureOutcome
+from berth.extender.ports import CountingRight
 from berth.extender.reply import Reply
+from berth.ledger_holder.bind_check import LedgerHolderCheck
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
-from berth.runtime.adapters import counting_configuration
+from berth.runtime.adapters import counting_configuration, store_identity
 from berth.runtime.cluster import connect
 from berth.runtime.http.endpoint import Endpoint
 from berth.runtime.settings import BindSettings
@@ -37,7 +41,7 @@ class BindHandler:
         """ExtenderBindingArgs in, ExtenderBindingResult out, within the scheduler's httpTimeout."""
         deadline = Deadline(self._settings.http_timeout - RESERVE_SECONDS, time.monotonic)
         try:
-            rules = NO_RULES if self._configuration is None else self._configuration.current()
+            rules = NO_RULES if self._configuration is None else self._with_right(self._configuration.current())
             binder = connect(self._settings).binder
         except ClusterUnavailable as error:
             return failed(Failure(FailureOutcome.CLUSTER_UNAVAILABLE, str(error)))
@@ -47,3 +51,11 @@ class BindHandler:
             reason = f"Berth does not know which resources are counted: {error}"
             return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, reason))
         return answer_bind(body, binder, deadline, rules)
+
+    def _with_right(self, rules: BindRules) -> BindRules:
+        return rules if rules.counted is None else replace(rules, counted=replace(rules.counted, right=self._right))
+
+    @cached_property
+    def _right(self) -> CountingRight | None:
+        lease = connect(self._settings).ledger_lease
+        return None if lease is None else LedgerHolderCheck(lease, store_identity(self._settings))

@@ -28,15 +28,18 @@ from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector, new_identity
 from berth.lease.outcomes import BecameLeader, LeaderCallbacks
 from berth.lease.standby import Standby
+from berth.ledger_holder.holder import LedgerHolder
+from berth.ledger_holder.store_identity import DynamoDBStoreIdentity
 from berth.nodecache.feed.leader import Publication
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
-from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent
+from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent, ReservationEventType
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.runtime.adapters import CALLS, CacheAdapters, ledger_table, log
 from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
+from berth.runtime.watcher.background_holder import BackgroundHolder
 from berth.runtime.watcher.background_reconciler import BackgroundReconciler
 from berth.runtime.watcher.warm_up import LambdaClient, WarmUp
 from berth.scheduling_queue.queue import BackgroundQueue
@@ -117,11 +120,16 @@ class WatcherRun:
             reconciler = self._background = self._reconciler(configured, wake_up.capacity_freed)
             if reconciler is not None:
                 cleanup.callback(reconciler.close)
+            holder = None if reconciler is None else self._holder()
+            if holder is not None:
+                cleanup.callback(holder.close)
 
             def on_published(publication: Publication) -> None:
                 self._metrics.published(len(publication.changes), publication.observation.observed_at)
                 if reconciler is not None:
                     reconciler.published(publication)
+                if holder is not None:
+                    holder.published()
                 wake_up.published(publication.changes, publication.objects)
                 warm_up.published()
 
@@ -177,6 +185,33 @@ class WatcherRun:
             )
 
         return BackgroundReconciler(begin)
+
+    def _holder(self) -> BackgroundHolder | None:
+        """None where no other store can know of the cluster."""
+        lease = self._connection.ledger_lease
+        client, name = self._adapters.client, self._settings.ledger_table
+        table = ledger_table(self._settings, client)
+        if lease is None or table is None:
+            return None
+
+        def publish(refusal: str) -> None:
+            if refusal:
+                log.warning(refusal)
+                self._metrics.happened(ReservationEvent(ReservationEventType.COUNTED_ELSEWHERE))
+            self._adapters.table.put_counting_refusal(refusal)
+
+        return BackgroundHolder(
+            LedgerHolder(
+                lease,
+                table,
+                DynamoDBStoreIdentity(client, name),
+                publish,
+                self._clock,
+                random.random,
+                lambda: uuid4().hex,
+                name=name,
+            )
+        )
 
     @property
     def has_stale_epoch(self) -> bool:
