@@ -72,3 +72,7 @@ class IdentityInMemory(StoreIdentity):
         if is_absent:
             self.identity = identity
         return is_absent
+
+    def lose(self) -> None:
+        """The table has lost it."""
+        self.identity = None

@@ -180,7 +180,7 @@ def test_deleted_lease_is_created_again_by_its_holder(lease: LeaseInMemory) -> N
 def test_table_that_lost_its_identity_gets_it_back(lease: LeaseInMemory) -> None:
     store = Store("store-1", lease)
     store.run(1)
-    store.identity.identity = None
+    store.identity.lose()
     store.run(10)
     assert store.identity.identity == "store-1"
     assert store.counts()
@@ -188,7 +188,7 @@ def test_table_that_lost_its_identity_gets_it_back(lease: LeaseInMemory) -> None
 
 def test_new_table_gets_an_identity_with_its_name(lease: LeaseInMemory) -> None:
     store = Store("", lease)
-    store.identity.identity = None
+    store.identity.lose()
     store.run(1)
     assert store.identity.identity == "table/id-0"
     assert store.counts()
