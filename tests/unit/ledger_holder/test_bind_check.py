@@ -42,6 +42,7 @@ def lease_of(holder: str, counting_transition: int | None = 4) -> LeaseInMemory:
             id="another store holds it, and this one has no identity yet",
         ),
         pytest.param(lease_of(""), "store-1", NOT_HELD, id="nobody holds it"),
+        pytest.param(lease_of(""), None, None, id="nobody holds it, and the watcher does not know it yet"),
         pytest.param(LeaseInMemory(exists=False), "store-1", NOT_HELD, id="there is none"),
     ],
 )

@@ -10,7 +10,7 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import CountingRight
 from berth.lease.lock import Unavailable
-from berth.ledger_holder.lease import NAME, NAMESPACE, LedgerLease, counted_elsewhere
+from berth.ledger_holder.lease import NAME, NAMESPACE, Holding, LedgerLease, counted_elsewhere
 from berth.ledger_holder.store_identity import StoreIdentity
 
 NOT_HELD = BindResult(
@@ -31,13 +31,19 @@ class LedgerHolderCheck(CountingRight):
         found = self._lease.holding(timeout)
         if isinstance(found, Unavailable):
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, found.reason)
-        if found is None or not found.holder:
+        if found is None:
             return NOT_HELD
         try:
-            is_own = self._is_own(found.holder)
+            return self._refusal(found)
         except TableUnavailable as error:
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
-        if not is_own:
+
+    def _refusal(self, found: Holding) -> BindResult | None:
+        if not found.holder:
+            # Without an identity: the watcher is still of a release that does not know the Lease, for up to 15 minutes
+            # of an upgrade.
+            return None if self._store.get() is None else NOT_HELD
+        if not self._is_own(found.holder):
             return BindResult(BindOutcome.COUNTED_ELSEWHERE, counted_elsewhere(found.holder))
         return None if found.is_counting else TAKEOVER
 

@@ -1,5 +1,7 @@
 """The port to the Lease of the ledger: one object in the cluster, which names the store that counts its resources.
 
+It is an object of its own, because each change of the object `berth-wake` wakes the scheduler's queue (fact 43).
+
 A store is a ledger's table. All watchers and binds of one store share its identity, so they are one holder.
 
 Takeover, in this order:

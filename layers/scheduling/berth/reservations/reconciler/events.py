@@ -51,6 +51,7 @@ WARNING_EVENTS = frozenset(
         ReservationEventType.REBUILDING,
         ReservationEventType.READY,
         ReservationEventType.OUTRANKED,
+        ReservationEventType.COUNTED_ELSEWHERE,
         *(each for each in ReservationEventType if each.startswith("failure-")),
     }
 )

@@ -166,10 +166,6 @@ class WatcherRun:
             log.warning("managedResources are configured, but BERTH_LEDGER_TABLE is not set: no resource is counted")
             return None
 
-        def report(event: ReservationEvent) -> None:
-            log_reservation_event(event)
-            self._metrics.happened(event)
-
         def begin(epoch: int) -> Reconciler:
             return Reconciler(
                 table,
@@ -180,11 +176,15 @@ class WatcherRun:
                 wall=self._clock.wall,
                 monotonic=self._clock.monotonic,
                 new_id=lambda: uuid4().hex,
-                report=report,
+                report=self._report,
                 on_capacity_released=capacity_freed,
             )
 
         return BackgroundReconciler(begin)
+
+    def _report(self, event: ReservationEvent) -> None:
+        log_reservation_event(event)
+        self._metrics.happened(event)
 
     def _holder(self) -> BackgroundHolder | None:
         """None where no other store can know of the cluster."""
@@ -195,10 +195,9 @@ class WatcherRun:
             return None
 
         def publish(refusal: str) -> None:
-            if refusal:
-                log.warning(refusal)
-                self._metrics.happened(ReservationEvent(ReservationEventType.COUNTED_ELSEWHERE))
             self._adapters.table.put_counting_refusal(refusal)
+            if refusal:
+                self._report(ReservationEvent(ReservationEventType.COUNTED_ELSEWHERE, detail=refusal))
 
         return BackgroundHolder(
             LedgerHolder(
