@@ -257,7 +257,7 @@ class SetUp:
         directory = self.directory / "own-store"
         directory.mkdir(exist_ok=True)
         watcher, binder = (self.kubeconfig(each) for each in (self.identities.watcher, self.identities.binder))
-        with BerthServe(watcher, directory, binder=binder, document=DOCUMENT) as berth:
+        with BerthServe(watcher, directory, binder=binder, document=DOCUMENT, is_healthy=False) as berth:
             yield berth.url_prefix
 
     def epoch(self) -> int:

@@ -63,8 +63,11 @@ class BerthServe:
         document: str = CONFIGURATION,
         command: Sequence[str | Path] = (COMMAND,),
         tls: MutualTLS | None = None,
+        is_healthy: bool = True,
     ) -> None:
+        """is_healthy: False waits for any answer of /healthz."""
         self._tls = tls
+        self._statuses = (200,) if is_healthy else (200, 503)
         self._port = port or free_port()
         self._kubeconfig = kubeconfig
         self._binder = binder
@@ -115,13 +118,19 @@ class BerthServe:
         self._process = None
         assert exit_code in ENDED_BY_CTRL_C, f"berth serve ended with {exit_code}, see {self._log}"
 
+    def kill(self) -> None:
+        """End the command by SIGKILL: it hands nothing over."""
+        if self._process is not None:
+            self._process.stop(by=signal.SIGKILL)
+            self._process = None
+
     def _is_healthy(self) -> bool:
         try:
             with self._pool() as pool:
                 answer = pool.request("GET", f"{self._address}/healthz", retries=False)
         except urllib3.exceptions.HTTPError:
             return False
-        return answer.status == 200
+        return answer.status in self._statuses
 
     def _pool(self) -> urllib3.PoolManager:
         if self._tls is None:

@@ -15,6 +15,7 @@ RESOURCES = {
     "ClusterRoleBinding": "clusterrolebindings",
     "ConfigMap": "configmaps",
     "Deployment": "deployments",
+    "Lease": "leases",
     "Role": "roles",
     "RoleBinding": "rolebindings",
     "Secret": "secrets",

@@ -100,6 +100,7 @@ def documented_rights(user: str, *files: Path) -> set[Right]:
 
 WATCHER_RIGHTS, BINDER_RIGHTS = documented_rights(WATCHER, RBAC), documented_rights(BINDER, RBAC)
 COUNTED_RIGHTS = documented_rights(WATCHER, COUNTED_RESOURCES)
+COUNTED_BINDER_RIGHTS = documented_rights(BINDER, COUNTED_RESOURCES)
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +125,8 @@ def _exercised_rights(control_plane: ControlPlane, user: str) -> tuple[set[Right
         resource = "/".join(part for part in (found["resource"], found.get("subresource", "")) if part)
         if event["annotations"]["authorization.k8s.io/decision"] != "allow":
             rejected.append(f"{event['verb']} {resource}")
-        named = resource in ("namespaces", "csistoragecapacities") and event["verb"] in ("get", "patch")
-        namespace = NAMESPACE if resource == "csistoragecapacities" else ""
+        named = resource in ("namespaces", "csistoragecapacities", "leases") and event["verb"] in ("get", "patch")
+        namespace = NAMESPACE if resource in ("csistoragecapacities", "leases") else ""
         rights.add(
             Right(event["verb"], found.get("apiGroup", ""), resource, namespace, found["name"]) if named
             else Right(event["verb"], found.get("apiGroup", ""), resource)
@@ -160,7 +161,7 @@ def test_uses_exactly_the_documented_rights(
         assert (written["reason"], written["series"]["count"]) == ("PodReduced", 3)
 
     assert _exercised_rights(control_plane, WATCHER) == (WATCHER_RIGHTS | COUNTED_RIGHTS, [])
-    assert _exercised_rights(control_plane, BINDER) == (BINDER_RIGHTS, [])
+    assert _exercised_rights(control_plane, BINDER) == (BINDER_RIGHTS | COUNTED_BINDER_RIGHTS, [])
 
 
 def _allowed(api: KubernetesApi, right: Right) -> bool:

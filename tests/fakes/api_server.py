@@ -25,6 +25,7 @@ from tests.builders.certificates import self_signed
 
 NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 RESOURCES = (
     NODES,
     PODS,
@@ -106,6 +107,7 @@ class KubernetesOnLoopback:
 
     nodes: list[object] = field(default_factory=list)
     pods: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    leases: dict[str, dict[str, Any]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     requests: list[Received] = field(default_factory=list)
     histories: dict[str, History] = field(default_factory=lambda: {path: History() for path in RESOURCES})
@@ -147,6 +149,8 @@ class KubernetesOnLoopback:
         if request.method == "GET" and request.path in RESOURCES:
             revision = self.histories[request.path].brought_to(self.objects(request.path))
             return self._page(self.objects(request.path), request.query, revision)
+        if request.path.startswith(LEASES):
+            return self._lease(request.method, request.path.removeprefix(LEASES).strip("/"), request.body)
         if request.method == "PATCH":
             return 200, request.body
         found = _POD.fullmatch(request.path)
@@ -154,6 +158,30 @@ class KubernetesOnLoopback:
         if found is None or pod is None:
             return _status(404, f'pods "{found[2] if found else ""}" not found')
         return self._bound(pod, request.body) if found[3] else (200, pod)
+
+    def _lease(self, method: str, name: str, body: Any) -> tuple[int, object]:
+        """GET, POST, and PATCH as a merge patch with its preconditions."""
+        if method == "POST":
+            name = body["metadata"]["name"]
+            if name in self.leases:
+                return _status(409, f'leases.coordination.k8s.io "{name}" already exists')
+            self.leases[name] = deepcopy(body) | {"metadata": body["metadata"] | {"uid": "lease-1"}}
+        found = self.leases.get(name)
+        if found is None:
+            return _status(404, f'leases.coordination.k8s.io "{name}" not found')
+        metadata = found["metadata"]
+        if method == "PATCH":
+            wanted = body["metadata"]
+            if wanted["uid"] != metadata["uid"]:
+                return _status(422, "metadata.uid: Invalid value: field is immutable")
+            if wanted["resourceVersion"] != metadata["resourceVersion"]:
+                return _status(409, "the object has been modified; please apply your changes to the latest version")
+            merged = {**found.get("spec", {}), **body.get("spec", {})}
+            found["spec"] = {key: value for key, value in merged.items() if value is not None}
+            metadata["annotations"] = metadata.get("annotations", {}) | wanted.get("annotations", {})
+        if method != "GET":
+            metadata["resourceVersion"] = str(int(metadata.get("resourceVersion", "0")) + 1)
+        return 200, deepcopy(found)
 
     def objects(self, path: str) -> list[object]:
         """What there is of the resource now."""

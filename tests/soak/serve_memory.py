@@ -17,6 +17,7 @@ from pathlib import Path
 
 import yaml
 
+from berth.ledger_holder.lease import NAME as LEASE
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig_for
 from tests.builders.nodes import node_with
@@ -85,6 +86,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=5.0, help="pods a second")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory, kubernetes_on_loopback() as kubernetes:
+        kubernetes.leases[LEASE] = {"metadata": {"name": LEASE, "uid": "lease-1", "resourceVersion": "1"}}
         kubernetes.nodes = [node_with(f"node-{n}", allocatable={SLOT: "1000"}) for n in range(NODES)]
         configuration = Path(directory) / "berth.yaml"
         configuration.write_text(yaml.safe_dump(CONFIGURATION))

@@ -123,7 +123,7 @@ def _cluster_checks(inputs: Inputs) -> Iterator[Check]:
     if binder is None:
         yield _unknown_user(cluster_checks.BINDER, "binder")
     else:
-        bind_permissions = cluster_checks.BINDER_PERMISSIONS
+        bind_permissions = cluster_checks.binder_permissions(configuration)
         yield Check(
             cluster_checks.BINDER,
             lambda: list(cluster_checks.check_permissions(cluster_checks.BINDER, binder, bind_permissions)),

@@ -177,8 +177,11 @@ def _serve(
         f"cluster: {source}, {state if live else str(first_run['nodes']) + ' nodes, read again when it changes'}; "
         f"health: {address}/healthz; Ctrl-C stops"
     )
-    with watcher_thread(stack.run_watcher):
-        uvicorn_server.run(sockets=[listener])
+    try:
+        with watcher_thread(stack.run_watcher):
+            uvicorn_server.run(sockets=[listener])
+    finally:
+        stack.release_ledger()
 
 
 def _check_kubeconfig(path: Path) -> None:

@@ -5,11 +5,14 @@ moto's conditional writes are not thread-safe. The lock makes them correct.
 
 from __future__ import annotations
 
+import os
+import socket
 import time
 from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from threading import Lock
 from typing import Any, Literal
+from uuid import uuid4
 
 import boto3
 import botocore.session
@@ -19,6 +22,7 @@ from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
 from berth.lease.dynamodb_item import HEAD_KEY
+from berth.ledger_holder.store_identity import DynamoDBStoreIdentity
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import Marker, MarkerState
 
@@ -155,7 +159,15 @@ class EmbeddedDynamoDB:
             return answer
 
 
-def mark_ledger_ready() -> None:
-    """Mark the ledger ready: no bind can have started before this process, so there is nothing to rebuild."""
-    ledger = DynamoDBLedgerTable(boto3.client("dynamodb"), LEDGER_TABLE)
+def mark_ledger_ready() -> str:
+    """Mark the ledger ready, and name this store in it. Returns the store's identity.
+
+    No bind can have begun in this store. If another store has counted, the takeover of the Lease requests a rebuild.
+    """
+    client = boto3.client("dynamodb")
+    ledger = DynamoDBLedgerTable(client, LEDGER_TABLE)
     ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "embedded"), None)
+    name = f"berth serve on {socket.gethostname()}, process {os.getpid()}"
+    identity = f"{name}/{uuid4().hex}"
+    DynamoDBStoreIdentity(client, LEDGER_TABLE).put_if_absent(identity)
+    return identity

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from berth.lease.clock import SystemClock
+from berth.ledger_holder.holder import release_ledger
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.runtime.cluster import connect
+from berth.runtime.settings import ClusterSettings
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB, mark_ledger_ready
 from berth_cli.serve.functions import Handler, load_handler, set_environment
@@ -23,10 +30,14 @@ PERIODIC_RUN_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class LocalStack:
-    """`gateway` serves the routes; `watcher` is the handler of the watcher function."""
+    """`gateway` serves the routes; `watcher` is the handler of the watcher function.
+
+    ledger_identity: of an embedded ledger that counts; empty otherwise.
+    """
 
     gateway: Gateway
     watcher: Handler
+    ledger_identity: str = ""
 
     def run_watcher_once(self) -> dict[str, str | int]:
         """Run the watcher once: list the cluster, publish a snapshot, end. Returns its run result."""
@@ -37,6 +48,15 @@ class LocalStack:
         """Run the watcher as the schedule does, until no time is left. Returns its run result."""
         result: dict[str, str | int] = self.watcher(SCHEDULE_EVENT, context)
         return result
+
+    def release_ledger(self) -> None:
+        """Give up the Lease of an embedded ledger: it ends with the process. Call it after the last watcher run."""
+        if not self.ledger_identity:
+            return
+        with suppress(ClusterUnavailable):
+            lease = connect(ClusterSettings.from_environ(os.environ)).ledger_lease
+            if lease is not None:
+                release_ledger(lease, self.ledger_identity, SystemClock())
 
 
 def start(
@@ -54,8 +74,7 @@ def start(
     its own.
     """
     is_new = EmbeddedDynamoDB().install()
-    if is_new and configuration.policy().counting.counts:
-        mark_ledger_ready()
+    identity = mark_ledger_ready() if is_new and configuration.policy().counting.counts else ""
     set_environment(
         {
             "BERTH_CACHE_TABLE": CACHE_TABLE,
@@ -80,6 +99,7 @@ def start(
             check=check,
         ),
         handlers[watcher],
+        identity,
     )
 
 

@@ -11,8 +11,11 @@ import boto3
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.cluster.kubernetes_ledger_lease import COUNTING
 from berth.configuration.counting_loss import COUNTING_LOST
 from berth.extender.bind import REASON_SCHEDULER
+from berth.ledger_holder.lease import NAME, counted_elsewhere
+from berth.ledger_holder.store_identity import DynamoDBStoreIdentity
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.ledger import new_ledger
 from berth.reservations.ledger.table import Marker, MarkerState
@@ -29,6 +32,10 @@ COUNTS = json.dumps({"managedResources": [{"name": LICENCE}], "nodeCache": {"max
 @pytest.fixture
 def kubernetes() -> Iterator[KubernetesOnLoopback]:
     with verified_kubernetes() as kubernetes:
+        kubernetes.leases[NAME] = {
+            "metadata": {"name": NAME, "uid": "lease-1", "resourceVersion": "3", "annotations": {COUNTING: "1"}},
+            "spec": {"holderIdentity": "store-1", "leaseTransitions": 1, "leaseDurationSeconds": 30},
+        }
         for name in ("train-0", "train-1", "train-2"):
             kubernetes.add_pod(name, f"uid-{name}")
             pod = kubernetes.pods["ml", name]
@@ -43,6 +50,7 @@ def ledger(dynamodb: DynamoDBClient) -> Iterator[DynamoDBLedgerTable]:
     name = new_table(dynamodb)
     table = DynamoDBLedgerTable(dynamodb, name)
     table.create(new_ledger("n10", {LICENCE: 4}, {}, 1))
+    DynamoDBStoreIdentity(dynamodb, name).put_if_absent("store-1")
     yield table
     dynamodb.delete_table(TableName=name)
 
@@ -73,7 +81,7 @@ def load(
     )
 
 
-def test_makes_one_get_two_writes_and_one_binding_when_warm(
+def test_makes_two_gets_two_writes_and_one_binding_when_warm(
     load_function: Callable[..., Callable[..., Any]],
     kubernetes: KubernetesOnLoopback,
     ledger: DynamoDBLedgerTable,
@@ -86,12 +94,26 @@ def test_makes_one_get_two_writes_and_one_binding_when_warm(
     kubernetes.requests.clear()
     assert call(handler, body_of(binding("train-1", uid="uid-train-1")), "bind").error == ""
     assert operations == ["PutItem", "UpdateItem"]
-    assert [request.method for request in kubernetes.requests] == ["GET", "POST"]
-    assert kubernetes.requests[1].body["metadata"]["resourceVersion"] == "17"
+    assert [request.path.rpartition("/")[2] for request in kubernetes.requests] == ["train-1", NAME, "binding"]
+    assert kubernetes.requests[2].body["metadata"]["resourceVersion"] == "17"
     assert call(handler, body_of(binding("train-2", uid="uid-train-2")), "bind").error == f"Insufficient {LICENCE}"
     found = ledger.node("n10")
     assert found is not None
     assert set(found.entries) == {"uid-train-0", "uid-train-1"}
+
+
+def test_reserves_nothing_while_another_store_counts(
+    load_function: Callable[..., Callable[..., Any]],
+    kubernetes: KubernetesOnLoopback,
+    ledger: DynamoDBLedgerTable,
+    operations: list[str],
+    tmp_path: Path,
+) -> None:
+    kubernetes.leases[NAME]["spec"]["holderIdentity"] = "store-2"
+    handler = load(load_function, kubernetes, ledger, tmp_path, COUNTS)
+    assert call(handler, body_of(binding("train-0", uid="uid-train-0")), "bind").error == counted_elsewhere("store-2")
+    assert [request.method for request in kubernetes.requests] == ["GET", "GET"]
+    assert not {"PutItem", "UpdateItem"} & set(operations)
 
 
 def test_makes_one_get_and_one_binding_when_schedulers_are_limited(

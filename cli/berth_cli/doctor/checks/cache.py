@@ -23,6 +23,12 @@ WATCHER_LOG_REMEDY = "see the watcher's log; docs/reference/events-and-reasons.m
 COUNTING_REMEDY = "nothing is bound until then; docs/concepts/ledger.md: When the configuration is lost"
 
 
+HOLDER_REMEDY = (
+    "stop one of the two servers; pods that request counted resources wait until then: docs/concepts/ledger.md: One "
+    "ledger for a cluster"
+)
+
+
 def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
     """Freshness, heartbeat and clock from one response."""
     answer = endpoint.healthz()
@@ -40,6 +46,9 @@ def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
         return
     if content.get("status") == HealthOutcome.COUNTING_LOST:
         yield failed(CheckName.MANAGED_RESOURCES, str(content.get("reason", "")), COUNTING_REMEDY)
+        return
+    if content.get("status") == HealthOutcome.COUNTED_ELSEWHERE:
+        yield failed(CheckName.MANAGED_RESOURCES, str(content.get("reason", "")), HOLDER_REMEDY)
         return
     yield _freshness(content)
     if "heartbeatAgeSeconds" in content:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from berth.cluster.field_projection import RequiredFields, resources
+from berth.ledger_holder.lease import NAME as LEASE_NAME
+from berth.ledger_holder.lease import NAMESPACE as LEASE_NAMESPACE
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
@@ -23,22 +25,35 @@ WATCHER, BINDER, WAKE_UP, SAME = (
 REMEDY = "apply examples/rbac.yaml, and bind its roles to that user"
 COUNTED_REMEDY = "apply examples/rbac-counted-resources.yaml, and bind its role to that user"
 
-COUNTED_PERMISSIONS = (Permission("get", "pods"), Permission("patch", "pods"))
+_READ_LEASE, _PATCH_LEASE = (
+    Permission(verb, "leases", "coordination.k8s.io", namespace=LEASE_NAMESPACE, name=LEASE_NAME)
+    for verb in ("get", "patch")
+)
+COUNTED_PERMISSIONS = (Permission("get", "pods"), Permission("patch", "pods"), _READ_LEASE, _PATCH_LEASE)
 BINDER_PERMISSIONS = (Permission("get", "pods"), Permission("create", "pods", subresource="binding"))
+
+
+def binder_permissions(configuration: BerthConfiguration) -> list[Permission]:
+    """The part of examples/rbac.yaml and rbac-counted-resources.yaml that bind needs with this configuration."""
+    return [*BINDER_PERMISSIONS, *([_READ_LEASE] if _counts(configuration) else [])]
 
 
 def watcher_permissions(configuration: BerthConfiguration) -> list[Permission]:
     """The part of examples/rbac.yaml and rbac-counted-resources.yaml that this configuration needs."""
     watched = resources(RequiredFields.of(configuration.policy()))
-    counted = managed_resources_of(configuration)
     permissions = [Permission(verb, each.name, each.group) for each in watched for verb in ("list", "watch")]
     permissions.append(Permission("get", "namespaces", name="kube-system"))
     permissions += [Permission(verb, "events", "events.k8s.io") for verb in ("create", "patch")]
-    if counted.resources or counted.by_annotation:
+    if _counts(configuration):
         permissions += COUNTED_PERMISSIONS
     if configuration.node_cache.wake_up is WakeUp.POD:
         permissions.append(Permission("patch", "pods", subresource="status"))
     return permissions
+
+
+def _counts(configuration: BerthConfiguration) -> bool:
+    counted = managed_resources_of(configuration)
+    return bool(counted.resources or counted.by_annotation)
 
 
 def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[Permission]) -> Iterator[Finding]:
@@ -50,7 +65,9 @@ def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[
         yield failed(check, str(error), "check whether the functions use this kubeconfig")
         return
     for permission in missing:
-        remedy = COUNTED_REMEDY if check is WATCHER and permission in COUNTED_PERMISSIONS else REMEDY
+        # bind reads pods in any case.
+        is_counted = permission in COUNTED_PERMISSIONS and (check is WATCHER or permission not in BINDER_PERMISSIONS)
+        remedy = COUNTED_REMEDY if is_counted else REMEDY
         yield failed(check, f"{user} may not {permission}", remedy)
     if not missing:
         yield ok(check, f"{user} has all {len(wanted)} permissions")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.outcomes import Failure, bad_request
+from berth.extender.outcomes import Failure, FailureOutcome, bad_request
 from berth.extender.ports import NodeCache
 from berth.extender.scheduling_request import read_scheduling_request
 from berth.extender.wire import folded
@@ -87,6 +87,8 @@ def _node_cache_mode(
         return _no_candidates(pod, cache, None, deadline)
     context = cache.current(deadline)
     cluster = context.cluster
+    if context.counting_refusal and context.policy.counts(pod):
+        return Failure(FailureOutcome.COUNTED_ELSEWHERE, context.counting_refusal)
     if isinstance(cluster, Snapshot):
         # A repeated name is answered once: the scheduler would add up its scores (fact 18).
         return Candidates(pod, NodeRefs.of(names, cluster.nodes.positions), context.policy, cluster, None)
@@ -142,6 +144,8 @@ def _with_cached_pods(
     """The request's nodes with their pods from the cache: the request has no pods."""
     context = cache.current(deadline)
     cluster = context.cluster
+    if context.counting_refusal:
+        return context.policy, Failure(FailureOutcome.COUNTED_ELSEWHERE, context.counting_refusal)
     if isinstance(cluster, Snapshot):
         return context.policy, cluster.with_nodes(nodes)
     if cluster.when_stale is WhenStale.PASS:

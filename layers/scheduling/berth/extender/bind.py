@@ -5,12 +5,13 @@ whether the Binding was created. If the pod is still unbound after a lost answer
 
 Where the configuration limits bind to some schedulers, the plain bind begins with a GET of the pod, too.
 
-Counted bind: GET the pod (the request has no spec), reserve, POST the Binding with the pod's resourceVersion as
-precondition. After a lost answer or a conflict, begin again with the GET.
+Counted bind: GET the pod (the request has no spec), GET the Lease of the ledger, reserve, POST the Binding with the
+pod's resourceVersion as precondition. After a lost answer or a conflict, begin again with the GET.
 
 Guarantees:
 - An empty `Error` means that the pod with this UID is bound to this node.
-- A counted pod is bound only while the node's ledger has an entry that covers its request.
+- A counted pod is bound only while the node's ledger has an entry that covers its request, and only if this store
+  held the Lease of the ledger after the pod was read.
 - A pod that `bind` of the configuration does not cover is never bound.
 - The call ends before its deadline. A repeated call for the same pod and node has the same effect as one call.
 
@@ -28,6 +29,7 @@ from berth.extender.outcomes import BindOutcome, BindResult, Failure, bad_reques
 from berth.extender.ports import (
     Assignment,
     Binding,
+    CountingRight,
     Created,
     FoundPod,
     PodBinder,
@@ -63,10 +65,14 @@ _NEVER_BOUND = {BindOutcome.POD_GONE, BindOutcome.BOUND_ELSEWHERE}
 
 @dataclass(frozen=True, slots=True)
 class CountedResources:
-    """Which resources are counted, and the ledger that counts them."""
+    """Which resources are counted, the ledger that counts them, and whether it may.
+
+    right: None where no other ledger can count, as for a dump.
+    """
 
     counting: Counting
     reservations: Reservations
+    right: CountingRight | None = None
 
 
 EVERY_POD = BindConfiguration()
@@ -199,6 +205,7 @@ class _CountedBind:
         self._deadline = deadline
         self._counting = counted.counting
         self._reservations = counted.reservations
+        self._right = counted.right
 
     def run(self) -> BindResult | None:
         """None: the pod requests nothing that is counted."""
@@ -214,6 +221,10 @@ class _CountedBind:
                 return BindResult(BindOutcome.UNREADABLE, demands.cause)
             if not demands:
                 return None
+            # After the pod was read: a store that takes over later changes the pod's resourceVersion first.
+            refusal = None if self._right is None else self._right.refusal(self._deadline.remaining() / 2)
+            if refusal is not None:
+                return refusal
             reservation = self._reservations.reserve(self._binding, demands, self._counting, self._deadline.remaining)
             if isinstance(reservation, BindResult):
                 return reservation

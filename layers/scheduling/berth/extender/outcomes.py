@@ -29,8 +29,9 @@ class BindOutcome(StrEnum):
     """Outcomes of bind. Only BOUND and ALREADY_BOUND leave the pod on the node.
 
     NOT_COVERED: the configuration's `bind` does not list the pod's namespace or scheduler.
-    The last five occur only for pods that request counted resources. INSUFFICIENT: the node has too little left.
-    NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. CONTENDED: others changed the pod or the
+    The last six occur only for pods that request counted resources. INSUFFICIENT: the node has too little left.
+    NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE: another store counts the
+    cluster's resources. CONTENDED: others changed the pod or the
     ledger at every attempt. UNREADABLE: the pod's request is not a valid amount.
     """
 
@@ -43,6 +44,7 @@ class BindOutcome(StrEnum):
     NOT_COVERED = "not-covered"
     INSUFFICIENT = "insufficient"
     NO_LEDGER = "no-ledger"
+    COUNTED_ELSEWHERE = "counted-elsewhere"
     CONTENDED = "contended"
     LEDGER_UNAVAILABLE = "ledger-unavailable"
     UNREADABLE = "unreadable"
@@ -60,8 +62,8 @@ class PreemptOutcome(StrEnum):
 class FailureOutcome(StrEnum):
     """Outcomes of any verb that are not decisions.
 
-    COUNTING_LOST: the configuration in force counts nothing, although the ledger counts. ANSWER_TOO_LARGE: Lambda
-    cannot return it.
+    COUNTING_LOST: the configuration in force counts nothing, although the ledger counts. COUNTED_ELSEWHERE: another
+    store counts the cluster's resources. ANSWER_TOO_LARGE: Lambda cannot return it.
     """
 
     BAD_REQUEST = "failure-bad-request"
@@ -69,6 +71,7 @@ class FailureOutcome(StrEnum):
     CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
     COUNTING_LOST = "failure-counting-lost"
     ANSWER_TOO_LARGE = "failure-answer-too-large"
+    COUNTED_ELSEWHERE = "failure-counted-elsewhere"
     INTERNAL = "failure-internal"
 
 

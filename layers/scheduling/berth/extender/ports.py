@@ -29,10 +29,14 @@ class CacheUnavailable:
 
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
-    """What a call decides by: the policy in force, and the cluster as the cache has it."""
+    """What a call decides by: the policy in force, and the cluster as the cache has it.
+
+    counting_refusal: why pods that request counted resources get no decision; empty: they do.
+    """
 
     policy: Policy
     cluster: Snapshot | CacheUnavailable
+    counting_refusal: str = ""
 
 
 class NodeCache(ABC):
@@ -136,6 +140,14 @@ class Reservation:
 
 Remaining = Callable[[], float]
 """Seconds left until the deadline."""
+
+
+class CountingRight(ABC):
+    """Whether this store counts the cluster's resources. Of several stores at most one does."""
+
+    @abstractmethod
+    def refusal(self, timeout: float) -> BindResult | None:
+        """Why bind must not reserve; None: it may, for a pod that was read before. timeout: in seconds."""
 
 
 class Reservations(ABC):

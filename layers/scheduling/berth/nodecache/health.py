@@ -17,13 +17,15 @@ class HealthOutcome(StrEnum):
     """The result of a health check.
 
     STALE: the data is older than maxStaleness; verbs do as `whenStale` says. COUNTING_LOST: the verbs refuse, because
-    the configuration in force counts nothing although the ledger counts.
+    the configuration in force counts nothing although the ledger counts. COUNTED_ELSEWHERE: they refuse pods that
+    request counted resources, because another store counts these.
     """
 
     OK = "ok"
     STALE = "failure-cache-stale"
     UNAVAILABLE = "failure-cache-unavailable"
     COUNTING_LOST = "failure-counting-lost"
+    COUNTED_ELSEWHERE = "failure-counted-elsewhere"
 
 
 def health(
@@ -46,6 +48,9 @@ def health(
         return HealthOutcome.COUNTING_LOST, {"status": HealthOutcome.COUNTING_LOST, "reason": str(error)}
     except (TableUnavailable, ConfigurationInvalid) as error:
         return _unavailable(str(error))
+    if head is not None and head.counting_refusal and configured.policy.counting.counts:
+        status = HealthOutcome.COUNTED_ELSEWHERE
+        return status, {"status": status, "reason": head.counting_refusal}
     rules = configured.node_cache
     if head is None or head.pointer is None:
         return _unavailable(NOTHING_PUBLISHED)

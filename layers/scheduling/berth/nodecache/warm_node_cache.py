@@ -105,7 +105,8 @@ class WarmNodeCache(NodeCache):
             cluster = self._cluster(read, configured, deadline)
             if isinstance(cluster, Snapshot) and not configured.policy.counting.counts:
                 self._check_counting_loss()
-            return DecisionContext(configured.policy, cluster)
+            refusal = read.head.counting_refusal if read.head is not None and self._counts(configured) else ""
+            return DecisionContext(configured.policy, cluster, refusal)
         except CountingLost as error:
             return DecisionContext(
                 configured.policy, CacheUnavailable(str(error), outcome=FailureOutcome.COUNTING_LOST)

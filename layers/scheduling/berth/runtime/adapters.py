@@ -16,6 +16,7 @@ from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, ConfigurationStore
 from berth.lease.clock import SystemClock
+from berth.ledger_holder.store_identity import DynamoDBStoreIdentity, StoreIdentity
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
@@ -35,14 +36,23 @@ MOST_SECONDS = 0.5
 """The timeout of connecting, and of each read."""
 
 
+def store_identity(settings: BindSettings) -> StoreIdentity:
+    """Of the ledger that bind reserves in. Building it reads nothing."""
+    return DynamoDBStoreIdentity(boto3.client("dynamodb", config=_bind_calls(settings)[0]), settings.ledger_table)
+
+
+def _bind_calls(settings: BindSettings) -> tuple[Config, float]:
+    """A reservation is two calls, and the Binding needs its time, too. Nothing is repeated by the client: bind does
+    that itself, as long as there is time. Also the timeout of connecting, and of each read, in seconds."""
+    seconds = min(MOST_SECONDS, (settings.http_timeout - 1) / 6)
+    return Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1}), seconds
+
+
 def counting_configuration(settings: BindSettings) -> CountingConfiguration | None:
     """None where the function has no ledger. Building it reads nothing."""
     if not settings.ledger_table:
         return None
-    # A reservation is two calls, and the Binding needs its time, too. Nothing is repeated by the client: bind does
-    # that itself, as long as there is time.
-    seconds = min(MOST_SECONDS, (settings.http_timeout - 1) / 6)
-    calls = Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1})
+    calls, seconds = _bind_calls(settings)
     adapters = cache_adapters(settings.policy, calls)
     table = DynamoDBLedgerTable(boto3.client("dynamodb", config=calls), settings.ledger_table)
     reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)

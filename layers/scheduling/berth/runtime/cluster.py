@@ -22,9 +22,11 @@ from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_binder import KubernetesBinder
 from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
+from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
 from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
 from berth.extender.ports import PodBinder
+from berth.ledger_holder.lease import LedgerLease
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.pod_events.pod_event import NoPodEvents, PodEventWriter
 from berth.reservations.reconciler.reserved_pods import ReservedPods
@@ -55,6 +57,10 @@ class Connection(Protocol):
 
     def pod_events(self, instance: str) -> PodEventWriter:
         """For the watcher: events on pods, which `instance` reports."""
+
+    @property
+    def ledger_lease(self) -> LedgerLease | None:
+        """For bind and the watcher: which store counts. None: no other store can know of the cluster."""
 
 
 class KubernetesConnection(Connection):
@@ -89,6 +95,11 @@ class KubernetesConnection(Connection):
     def pod_events(self, instance: str) -> PodEventWriter:
         return KubernetesPodEvents(self._api.separate(), instance)
 
+    @property
+    def ledger_lease(self) -> LedgerLease:
+        # bind uses the connection that it has read the pod on.
+        return KubernetesLedgerLease(self._api)
+
 
 class DumpConnection(Connection):
     """A file."""
@@ -112,6 +123,10 @@ class DumpConnection(Connection):
 
     def pod_events(self, instance: str) -> PodEventWriter:
         return NoPodEvents()
+
+    @property
+    def ledger_lease(self) -> None:
+        return None
 
 
 @cache

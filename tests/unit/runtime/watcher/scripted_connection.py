@@ -38,6 +38,10 @@ class ScriptedConnection(Connection):
     def pod_events(self, instance: str) -> PodEventWriter:
         return self.events
 
+    @property
+    def ledger_lease(self) -> None:
+        raise AssertionError("nothing is counted")
+
     def cluster(self, policy: Policy, mode: WatcherMode) -> Cluster:
         self.asked.append(mode)
         return self.scripted

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -139,6 +139,26 @@ class DynamoDBCacheTable(CacheTable):
         except ClientError as error:
             if _nonce(self._failed_on(error)) != nonce:
                 raise StaleFence from error
+        except BotoCoreError as error:
+            raise cache_table_errors(self._table).unavailable(error) from error
+
+    def put_counting_refusal(self, reason: str) -> None:
+        """Let the head say why this store does not count; empty: it does. Not if there is no head.
+
+        Like the configuration's hash, it is no part of lease or pointer, so it needs no fence. Raises TableUnavailable.
+        """
+        change: dict[str, Any] = {"UpdateExpression": "REMOVE countingRefusal"}
+        if reason:
+            change = {
+                "UpdateExpression": "SET countingRefusal = :reason",
+                "ExpressionAttributeValues": {":reason": {"S": reason}},
+            }
+        try:
+            self._client.update_item(
+                TableName=self._table, Key=HEAD_KEY, ConditionExpression="attribute_exists(pk)", **change
+            )
+        except ClientError as error:
+            self._failed_on(error)
         except BotoCoreError as error:
             raise cache_table_errors(self._table).unavailable(error) from error
 

@@ -104,12 +104,14 @@ class Head:
     """The item as of one read. `uid` identifies the item: a new item has another uid.
 
     Without a uid there is no pointer. `pointer` is None from the first lease to the first publication.
-    `configuration_hash` is empty until a document was applied.
+    `configuration_hash` is empty until a document was applied. `counting_refusal`: why this store's ledger does not
+    count; empty: it counts, or nobody has said.
     """
 
     uid: str
     pointer: Pointer | None
     configuration_hash: str = ""
+    counting_refusal: str = ""
 
     @property
     def is_readable(self) -> bool:

@@ -21,6 +21,7 @@ class ReservationEventType(StrEnum):
     CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed. OWED: the pods of a node hold more
     than its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of one node was rebuilt from the
     pods there. READY: all of them were. OUTRANKED: the ledger has a later epoch, so this watcher resigns.
+    COUNTED_ELSEWHERE: another store counts the cluster's resources, so binds of this one refuse.
     """
 
     CONFIRMED = "confirmed"
@@ -39,6 +40,7 @@ class ReservationEventType(StrEnum):
     REBUILT = "rebuilt"
     READY = "ready"
     OUTRANKED = "outranked"
+    COUNTED_ELSEWHERE = "counted-elsewhere"
     TABLE_UNAVAILABLE = "failure-table-unavailable"
     CLUSTER_UNAVAILABLE = "failure-cluster-unavailable"
 
@@ -52,6 +54,7 @@ WARNING_EVENTS = frozenset(
         ReservationEventType.REBUILDING,
         ReservationEventType.READY,
         ReservationEventType.OUTRANKED,
+        ReservationEventType.COUNTED_ELSEWHERE,
         *(each for each in ReservationEventType if each.startswith("failure-")),
     }
 )

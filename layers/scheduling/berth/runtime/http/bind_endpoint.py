@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
 
 from berth.configuration.counting import CountingConfiguration
 from berth.configuration.counting_loss import CountingLost
@@ -10,11 +12,12 @@ from berth.configuration.store import ConfigurationInvalid
 from berth.extender.bind import NO_RULES, BindRules, answer_bind, failed
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
-from berth.extender.ports import PodBinder
+from berth.extender.ports import CountingRight, PodBinder
 from berth.extender.reply import Reply
+from berth.ledger_holder.bind_check import LedgerHolderCheck
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
-from berth.runtime.adapters import counting_configuration
+from berth.runtime.adapters import counting_configuration, store_identity
 from berth.runtime.cluster import connect
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.settings import BindSettings
@@ -57,5 +60,13 @@ class BindHandler:
 
     def _connected(self) -> tuple[BindRules, PodBinder]:
         """Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
-        rules = NO_RULES if self._configuration is None else self._configuration.current()
+        rules = NO_RULES if self._configuration is None else self._with_right(self._configuration.current())
         return rules, connect(self._settings).binder
+
+    def _with_right(self, rules: BindRules) -> BindRules:
+        return rules if rules.counted is None else replace(rules, counted=replace(rules.counted, right=self._right))
+
+    @cached_property
+    def _right(self) -> CountingRight | None:
+        lease = connect(self._settings).ledger_lease
+        return None if lease is None else LedgerHolderCheck(lease, store_identity(self._settings))

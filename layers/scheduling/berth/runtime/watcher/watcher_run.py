@@ -28,18 +28,21 @@ from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector, new_identity
 from berth.lease.outcomes import BecameLeader, LeaderCallbacks
 from berth.lease.standby import Standby
+from berth.ledger_holder.holder import LedgerHolder
+from berth.ledger_holder.store_identity import DynamoDBStoreIdentity
 from berth.nodecache.feed.leader import Publication
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
 from berth.pod_events.omitted_pods import OmittedPods
 from berth.pod_events.pod_event import reservation_event
 from berth.pod_events.recorder import Recorder
-from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent
+from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent, ReservationEventType
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.runtime.adapters import CALLS, CacheAdapters, ledger_table, log
 from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
+from berth.runtime.watcher.background_holder import BackgroundHolder
 from berth.runtime.watcher.background_reconciler import BackgroundReconciler
 from berth.runtime.watcher.warm_up import LambdaClient, WarmUp
 from berth.scheduling_queue.queue import BackgroundQueue
@@ -129,6 +132,9 @@ class WatcherRun:
             reconciler = self._background = self._reconciler(configured, wake_up.capacity_freed, pod_events)
             if reconciler is not None:
                 cleanup.callback(reconciler.close)
+            holder = None if reconciler is None else self._holder()
+            if holder is not None:
+                cleanup.callback(holder.close)
 
             def on_published(publication: Publication) -> None:
                 self._metrics.published(
@@ -139,6 +145,8 @@ class WatcherRun:
                     pod_events.record(event)
                 if reconciler is not None:
                     reconciler.published(publication)
+                if holder is not None:
+                    holder.published()
                 wake_up.published(publication.changes, publication.objects)
                 warm_up.published()
 
@@ -178,8 +186,7 @@ class WatcherRun:
             return None
 
         def report(event: ReservationEvent) -> None:
-            log_reservation_event(event)
-            self._metrics.happened(event)
+            self._report(event)
             on_pod = reservation_event(event)
             if on_pod is not None:
                 pod_events.record(on_pod)
@@ -199,6 +206,36 @@ class WatcherRun:
             )
 
         return BackgroundReconciler(begin)
+
+    def _report(self, event: ReservationEvent) -> None:
+        log_reservation_event(event)
+        self._metrics.happened(event)
+
+    def _holder(self) -> BackgroundHolder | None:
+        """None where no other store can know of the cluster."""
+        lease = self._connection.ledger_lease
+        client, name = self._adapters.client, self._settings.ledger_table
+        table = ledger_table(self._settings, client)
+        if lease is None or table is None:
+            return None
+
+        def publish(refusal: str) -> None:
+            self._adapters.table.put_counting_refusal(refusal)
+            if refusal:
+                self._report(ReservationEvent(ReservationEventType.COUNTED_ELSEWHERE, detail=refusal))
+
+        return BackgroundHolder(
+            LedgerHolder(
+                lease,
+                table,
+                DynamoDBStoreIdentity(client, name),
+                publish,
+                self._clock,
+                random.random,
+                lambda: uuid4().hex,
+                name=name,
+            )
+        )
 
     @property
     def has_stale_epoch(self) -> bool:

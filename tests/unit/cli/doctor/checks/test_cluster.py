@@ -13,6 +13,7 @@ from berth_cli.doctor.access.cluster import Permission
 from berth_cli.doctor.checks.cluster import (
     BINDER_PERMISSIONS,
     COUNTED_REMEDY,
+    binder_permissions,
     check_permissions,
     check_same_cluster,
     check_wake_up,
@@ -33,11 +34,11 @@ COUNTING = BerthConfiguration.model_validate(
 )
 
 
-def documented(role: str, path: Path = RBAC) -> set[str]:
+def documented(role: str, path: Path = RBAC, kinds: tuple[str, ...] = ("ClusterRole",)) -> set[str]:
     """The rights that the example gives, as verb, resource and name."""
     found = set()
     for document in yaml.safe_load_all(path.read_text()):
-        if document["kind"] == "ClusterRole" and document["metadata"]["name"] == role:
+        if document["kind"] in kinds and document["metadata"]["name"] == role:
             for rule in document["rules"]:
                 for verb in rule["verbs"]:
                     for resource in rule["resources"]:
@@ -52,12 +53,14 @@ def asked(wanted: list[Permission]) -> set[str]:
 
 def test_required_permissions_match_rbac_example() -> None:
     assert asked(watcher_permissions(SPREADING)) == documented("berth-watcher")
-    assert asked(list(BINDER_PERMISSIONS)) == documented("berth-binder")
+    assert asked(binder_permissions(SPREADING)) == documented("berth-binder")
 
 
 def test_counted_resources_require_their_rbac_example() -> None:
-    own = documented("berth-watcher-counted-resources", COUNTED)
+    own = documented("berth-watcher-counted-resources", COUNTED, ("ClusterRole", "Role"))
     assert asked(watcher_permissions(COUNTING)) - asked(watcher_permissions(DEFAULT)) == own
+    own = documented("berth-binder-counted-resources", COUNTED, ("Role",))
+    assert asked(binder_permissions(COUNTING)) - asked(binder_permissions(DEFAULT)) == own
     access = FakeAccess(forbidden=lambda right: right.verb in ("get", "patch") and right.resource == "pods")
     found = list(check_permissions(CheckName.WATCHER_RIGHTS, access, watcher_permissions(COUNTING)))
     assert {finding.remedy for finding in found} == {COUNTED_REMEDY}

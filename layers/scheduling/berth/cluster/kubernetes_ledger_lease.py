@@ -1,0 +1,149 @@
+"""The Lease of the ledger through the Kubernetes API: `get` and `patch` on that one name.
+
+A missing Lease is created, which needs `create` on leases. The manifests in examples/ have the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from berth.cluster.api_server.client import JSON, JSON_MERGE, Answer, ApiServer, ApiServerUnreachable
+from berth.lease.lock import Conflict, Unavailable, Written
+from berth.lease.record import RELEASED_DURATION_SECONDS, Lease, LeaseSpec
+from berth.ledger_holder.lease import CALL_SECONDS, NAME, NAMESPACE, Holding, LedgerLease
+
+COUNTING = "berth.dev/counting-transition"
+"""The number of transitions in which the holder has finished its takeover. A takeover makes it out of date."""
+
+COLLECTION = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
+PATH = f"{COLLECTION}/{NAME}"
+NOT_FOUND, CONFLICT, UNPROCESSABLE = 404, 409, 422
+REMEDY = "apply examples/rbac-counted-resources.yaml: it has the Lease and the rights"
+
+
+class KubernetesLedgerLease(LedgerLease):
+    """Each method is one request. Stateless; may be shared between threads."""
+
+    def __init__(self, api: ApiServer) -> None:
+        self._api = api
+
+    def get(self) -> Lease | Unavailable | None:
+        answer = self._request("GET", PATH)
+        if isinstance(answer, Unavailable):
+            return answer
+        if answer.status == NOT_FOUND:
+            return None
+        return _lease(answer) if answer.ok else _refused(answer)
+
+    def create(self, spec: LeaseSpec) -> Written | Conflict | Unavailable:
+        body = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": NAME, "namespace": NAMESPACE},
+            "spec": _fields(spec),
+        }
+        return _written(self._request("POST", COLLECTION, body, content_type=JSON))
+
+    def update(self, seen: Lease, spec: LeaseSpec) -> Written | Conflict | Unavailable:
+        return _written(self._request("PATCH", PATH, {"metadata": _preconditions(seen), "spec": _fields(spec)}))
+
+    def mark_counting(self, seen: Lease) -> Written | Conflict | Unavailable:
+        annotations = {COUNTING: str(seen.spec.lease_transitions)}
+        return _written(
+            self._request("PATCH", PATH, {"metadata": {**_preconditions(seen), "annotations": annotations}})
+        )
+
+    def holding(self, timeout: float) -> Holding | Unavailable | None:
+        answer = self._request("GET", PATH, timeout=timeout)
+        if isinstance(answer, Unavailable):
+            return answer
+        if answer.status == NOT_FOUND:
+            return None
+        lease = _lease(answer) if answer.ok else _refused(answer)
+        if isinstance(lease, Unavailable):
+            return lease
+        annotations = _mapping(_mapping(answer.content, "metadata"), "annotations")
+        return Holding(lease.spec.holder_identity, annotations.get(COUNTING) == str(lease.spec.lease_transitions))
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        content_type: str = JSON_MERGE,
+        timeout: float = CALL_SECONDS,
+    ) -> Answer | Unavailable:
+        try:
+            return self._api.request(method, path, body=body, content_type=content_type, timeout=timeout)
+        except ApiServerUnreachable as error:
+            return Unavailable(f"the Lease {NAMESPACE}/{NAME}: {error}")
+
+
+def _written(answer: Answer | Unavailable) -> Written | Conflict | Unavailable:
+    if isinstance(answer, Unavailable):
+        return answer
+    if answer.status in (NOT_FOUND, CONFLICT, UNPROCESSABLE):
+        # The caller reads the Lease anew: the answer does not have it.
+        return Conflict(None)
+    lease = _lease(answer) if answer.ok else _refused(answer)
+    return lease if isinstance(lease, Unavailable) else Written(lease)
+
+
+def _refused(answer: Answer) -> Unavailable:
+    return Unavailable(f"the Lease {NAMESPACE}/{NAME}: {answer.message}; {REMEDY}")
+
+
+def _preconditions(seen: Lease) -> dict[str, object]:
+    """In a patch: 409 where the resourceVersion is another, 422 where the UID is."""
+    return {"uid": seen.uid, "resourceVersion": str(seen.resource_version)}
+
+
+def _fields(spec: LeaseSpec) -> dict[str, object]:
+    return {
+        # null removes the field: the API has no empty holder.
+        "holderIdentity": spec.holder_identity or None,
+        "leaseDurationSeconds": spec.lease_duration_seconds,
+        "acquireTime": _micro_time(spec.acquire_time),
+        "renewTime": _micro_time(spec.renew_time),
+        "leaseTransitions": spec.lease_transitions,
+    }
+
+
+def _lease(answer: Answer) -> Lease | Unavailable:
+    """A Lease without a holder is free. Its times are for people and decide nothing."""
+    metadata, spec = _mapping(answer.content, "metadata"), _mapping(answer.content, "spec")
+    try:
+        return Lease(
+            LeaseSpec(
+                str(spec.get("holderIdentity") or ""),
+                _number(spec, "leaseDurationSeconds", RELEASED_DURATION_SECONDS),
+                _seconds(spec.get("acquireTime")),
+                _seconds(spec.get("renewTime")),
+                _number(spec, "leaseTransitions", 0),
+            ),
+            int(str(metadata["resourceVersion"])),
+            str(metadata["uid"]),
+            nonce="",
+        )
+    except (KeyError, ValueError):
+        return Unavailable(f"the Lease {NAMESPACE}/{NAME}: the API server's answer is no Lease")
+
+
+def _mapping(of: Mapping[str, object], name: str) -> Mapping[str, object]:
+    value = of.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _number(spec: Mapping[str, object], name: str, default: int) -> int:
+    value = spec.get(name)
+    return default if value is None else int(str(value))
+
+
+def _micro_time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _seconds(value: object) -> float:
+    return 0.0 if value is None else datetime.fromisoformat(str(value)).timestamp()

@@ -1,0 +1,28 @@
+"""Two stores on one cluster, and a takeover at every point of a bind: one seat is given to one pod."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.extender.outcomes import BindOutcome
+from tests.simulation.ledger_takeover import BOUND, Case, Variant, cases
+
+
+def test_node_is_never_overcommitted_wherever_a_takeover_comes() -> None:
+    results = [case.run() for case in cases(Variant.CORRECT)]
+    # Both ends were reached: the first store's pod has the seat, or the second store's.
+    assert {first.outcome in BOUND for first, _ in results} == {True, False}
+    assert {second.outcome for _, second in results} == {BindOutcome.BOUND, BindOutcome.INSUFFICIENT}
+
+
+@pytest.mark.parametrize("variant", [each for each in Variant if each is not Variant.CORRECT])
+def test_protocol_without_one_rule_overcommits(variant: Variant) -> None:
+    assert any(_overcommits(case) for case in cases(variant))
+
+
+def _overcommits(case: Case) -> bool:
+    try:
+        case.run()
+    except AssertionError as error:
+        return "both pods are on the node" in str(error)
+    return False
