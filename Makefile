@@ -93,8 +93,16 @@ bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORM
 	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes --python .tools/$*/bin/python tools/$*/requirements.txt
 	@touch $@
 
+# AWS' own emulator of DynamoDB, from Maven Central, for tests only (its licence). Without Maven its tests skip.
+DYNAMODB_LOCAL := $(CURDIR)/tools/dynamodb_local
+.tools/dynamodb_local/.ready: tools/dynamodb_local/pom.xml tools/dynamodb_local/SHA256SUMS
+	@command -v mvn >/dev/null || { echo "no Maven (mvn): tests on DynamoDB Local are skipped" >&2; exit 0; }; \
+	rm -rf $(@D) && mkdir -p $(@D) && \
+	mvn --batch-mode --quiet --file $(DYNAMODB_LOCAL) dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)/lib && \
+	cd $(@D)/lib && sha256sum --quiet --strict --check $(DYNAMODB_LOCAL)/SHA256SUMS && touch ../.ready
+
 .PHONY: tools
-tools: setup .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready ## Set up sam, the AWS emulator and what looks for weaknesses under .tools
+tools: setup .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready .tools/dynamodb_local/.ready ## Set up sam, the AWS emulators and what looks for weaknesses under .tools
 
 .PHONY: validate
 validate: tools ## sam validate --lint

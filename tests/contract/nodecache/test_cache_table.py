@@ -18,6 +18,7 @@ from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
+from tests.unit.reservations.ledger.ledger_tables import DYNAMODB_LOCAL, IN_MEMORY, MOTO, dynamodb_client
 
 _NUMBERS = count(1)
 AT = 1_800_000_000.0
@@ -52,14 +53,14 @@ class Store:
         return Fence(holder, transitions, lease.uid, lease.resource_version)
 
 
-@pytest.fixture(params=["in memory", "DynamoDB"])
+@pytest.fixture(params=[IN_MEMORY, MOTO, DYNAMODB_LOCAL])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     ids = (f"id-{number}" for number in _NUMBERS)
-    if request.param == "in memory":
+    if request.param == IN_MEMORY:
         item = InMemoryItem()
         yield Store(InMemoryCacheTable(item), InMemoryLeaseLock(item, lambda: next(ids)))
         return
-    dynamodb = request.getfixturevalue("dynamodb")
+    dynamodb = dynamodb_client(request.param, request)
     name = f"feed-contract-{next(_NUMBERS)}"
     create_cache_table(dynamodb, name)
     yield Store(DynamoDBCacheTable(dynamodb, name), DynamoDBLeaseLock(dynamodb, name))
