@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -177,6 +178,6 @@ def test_reads_log_in_order_between_versions(store: Store) -> None:
 
 
 def test_returns_chunks_in_order_and_none_for_missing_one(store: Store) -> None:
-    store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER)
+    store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER, time.sleep)
     assert store.table.chunks(SnapshotPointer("s1", 1, 1, 4, 3, AT)) == [b"a", b"b", b"c", None]
     assert store.table.chunks(SnapshotPointer("s2", 1, 1, 1, 3, AT)) == [None]

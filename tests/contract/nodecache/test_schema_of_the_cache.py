@@ -68,6 +68,9 @@ class _Held(Leadership):
     def fence(self) -> Fence | None:
         return self._fence
 
+    def keep(self) -> bool:
+        return True
+
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
         self._fence = replace(fence, resource_version=fence.next_resource_version)
         return self._fence
@@ -103,7 +106,7 @@ class Cache:
         assert isinstance(written, Written)
         fence = Fence(holder, epoch, written.lease.uid, written.lease.resource_version)
         pointer = None if head is None else head.pointer
-        return Writer(self.table, _Held(fence), pointer, epoch, clock, lambda: next(ids))
+        return Writer(self.table, _Held(fence), pointer, epoch, clock, lambda: next(ids), sleep=clock.advance)
 
     def objects(self) -> Mapping[Key, Object]:
         """All that is published, as a watcher reads it."""
