@@ -101,8 +101,14 @@ DYNAMODB_LOCAL := $(CURDIR)/tools/dynamodb_local
 	mvn --batch-mode --quiet --file $(DYNAMODB_LOCAL) dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)/lib && \
 	cd $(@D)/lib && sha256sum --quiet --strict --check $(DYNAMODB_LOCAL)/SHA256SUMS && touch ../.ready
 
+# An independent simulator of IAM policies, run by tests as a process of its own. Without npm its tests skip.
+IAM_SIMULATE := tools/iam_simulate
+.tools/iam_simulate/.ready: $(IAM_SIMULATE)/package.json $(IAM_SIMULATE)/package-lock.json
+	@command -v npm >/dev/null || { echo "no npm: tests of the policies in the simulator are skipped" >&2; exit 0; }; \
+	mkdir -p $(@D) && cp $^ $(@D) && cd $(@D) && npm ci --silent --ignore-scripts --no-audit --no-fund && touch .ready
+
 .PHONY: tools
-tools: setup .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready .tools/dynamodb_local/.ready ## Set up sam, the AWS emulators and what looks for weaknesses under .tools
+tools: setup .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready .tools/dynamodb_local/.ready .tools/iam_simulate/.ready ## Set up sam, the AWS emulators and what looks for weaknesses under .tools
 
 .PHONY: validate
 validate: tools ## sam validate --lint
