@@ -59,8 +59,8 @@ simulation: setup ## Run histories of the node cache in virtual time (N=2000), a
 	$(BIN)/python -m tests.simulation.cut_short
 
 .PHONY: soak
-soak: tools simulation ## Run the simulation, and concurrent binds against the AWS emulator (BINDS=60000, tried about twice each)
-	$(BIN)/python -m tests.soak --binds $(or $(BINDS),60000)
+soak: tools simulation ## Run the simulation, and concurrent binds against an emulator (BINDS=60000, tried about twice each; ON=dynamodb-local)
+	$(BIN)/python -m tests.soak --binds $(or $(BINDS),60000) --on $(or $(ON),ministack)
 
 .PHONY: soak-serve
 soak-serve: setup ## Memory of berth serve under 5 counted pods a second (MINUTES=8); fails if it grows by more than 5 % after two minutes

@@ -18,9 +18,9 @@ from botocore.client import BaseClient
 from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.events import http_event
-from tests.deployment.permissions import GRANTS, KUBECONFIGS, WARM_UP_TARGETS
+from tests.deployment.permissions import GRANTS, WARM_UP_TARGETS
 from tests.deployment.policy_simulator import ACCOUNT, ALLOWED, REGION, STACK, Request, documents, simulate, table
-from tests.deployment.template import Deployment
+from tests.deployment.template import KUBECONFIGS, Deployment
 from tests.deployment.transform import transformed
 from tests.integration.test_counted_pod_lifecycle import LocalStack, stack
 
@@ -60,7 +60,7 @@ def leading_key(operation: str, parameters: Mapping[str, Any]) -> str | None:
 
 
 @pytest.fixture
-def recorded(monkeypatch: pytest.MonkeyPatch) -> set[Request]:
+def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[Request]]:
     """The requests of every client to DynamoDB from now on, without those of this test."""
     found: set[Request] = set()
     call = BaseClient._make_api_call  # type: ignore[attr-defined]
@@ -74,7 +74,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> set[Request]:
 
     monkeypatch.setattr(BaseClient, "_make_api_call", record)
     token = FUNCTION.set("")
-    yield found  # type: ignore[misc]
+    yield found
     FUNCTION.reset(token)
 
 

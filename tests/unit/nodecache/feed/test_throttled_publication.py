@@ -104,7 +104,7 @@ def throttled() -> Iterator[Throttled]:
     throttled.client.delete_table(TableName=TABLE)
 
 
-@pytest.mark.parametrize(("nodes", "within"), [(5_000, 8.0), (15_000, 25.0)])
+@pytest.mark.parametrize(("nodes", "within"), [(5_000, 4.0), (15_000, 12.0)])
 def test_first_publication_keeps_the_lease_and_writes_each_chunk_once(
     throttled: Throttled, nodes: int, within: float
 ) -> None:
