@@ -59,8 +59,8 @@ simulation: setup ## Run histories of the node cache in virtual time (N=2000), a
 	$(BIN)/python -m tests.simulation.cut_short
 
 .PHONY: soak
-soak: tools simulation ## Run the simulation, and concurrent binds against the AWS emulator (BINDS=60000, tried about twice each)
-	$(BIN)/python -m tests.soak --binds $(or $(BINDS),60000)
+soak: tools simulation ## Run the simulation, and concurrent binds against an emulator (BINDS=60000, tried about twice each; ON=dynamodb-local)
+	$(BIN)/python -m tests.soak --binds $(or $(BINDS),60000) --on $(or $(ON),ministack)
 
 .PHONY: soak-serve
 soak-serve: setup ## Memory of berth serve under 5 counted pods a second (MINUTES=8); fails if it grows by more than 5 % after two minutes
@@ -93,8 +93,22 @@ bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORM
 	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes --python .tools/$*/bin/python tools/$*/requirements.txt
 	@touch $@
 
+# AWS' own emulator of DynamoDB, from Maven Central, for tests only (its licence). Without Maven its tests skip.
+DYNAMODB_LOCAL := $(CURDIR)/tools/dynamodb_local
+.tools/dynamodb_local/.ready: tools/dynamodb_local/pom.xml tools/dynamodb_local/SHA256SUMS
+	@command -v mvn >/dev/null || { echo "no Maven (mvn): tests on DynamoDB Local are skipped" >&2; exit 0; }; \
+	rm -rf $(@D) && mkdir -p $(@D) && \
+	mvn --batch-mode --quiet --file $(DYNAMODB_LOCAL) dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(@D)/lib && \
+	cd $(@D)/lib && sha256sum --quiet --strict --check $(DYNAMODB_LOCAL)/SHA256SUMS && touch ../.ready
+
+# An independent simulator of IAM policies, run by tests as a process of its own. Without npm its tests skip.
+IAM_SIMULATE := tools/iam_simulate
+.tools/iam_simulate/.ready: $(IAM_SIMULATE)/package.json $(IAM_SIMULATE)/package-lock.json
+	@command -v npm >/dev/null || { echo "no npm: tests of the policies in the simulator are skipped" >&2; exit 0; }; \
+	mkdir -p $(@D) && cp $^ $(@D) && cd $(@D) && npm ci --silent --ignore-scripts --no-audit --no-fund && touch .ready
+
 .PHONY: tools
-tools: setup .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready ## Set up sam, the AWS emulator and what looks for weaknesses under .tools
+tools: setup .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready .tools/dynamodb_local/.ready .tools/iam_simulate/.ready ## Set up sam, the AWS emulators and what looks for weaknesses under .tools
 
 .PHONY: validate
 validate: tools ## sam validate --lint

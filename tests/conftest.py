@@ -93,6 +93,17 @@ def endpoint_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
+def dynamodb_local_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where DynamoDB Local answers: AWS' own emulator of DynamoDB."""
+    from tests.deployment.dynamodb_local import DynamoDBLocal, missing
+
+    if reason := missing():
+        pytest.skip(reason)
+    with DynamoDBLocal(tmp_path_factory.mktemp("dynamodb-local")) as local:
+        yield local.endpoint_url
+
+
+@pytest.fixture(scope="session")
 def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Callable[..., Any]]:
     """Loads a function's handler as a new warm environment would, with these variables and the stack's table."""
     from berth_cli.serve.embedded_dynamodb import CACHE_TABLE

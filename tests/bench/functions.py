@@ -193,7 +193,7 @@ def _table(chunks: list[bytes]) -> object:
     observation = Observation("cluster", {"pods": Position("1", now, now)})
     pointer = Pointer(1, 1, snapshot, 1, 0, observation, now, "bench")
     table = InMemoryCacheTable(InMemoryItem({"uid": "cache", "pointer": pointer}))
-    table.put_chunks("snapshot", chunks, now)
+    table.put_chunks("snapshot", chunks, now, time.sleep)
     return table
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from decimal import Decimal
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -39,14 +40,14 @@ def table_of(client: DynamoDBClient, items: Iterable[Item], sort_key: Literal["N
 
 def items_of(client: DynamoDBClient, table: str) -> list[Item]:
     """All there are, by key."""
-    found: list[Item] = [dict(item) for item in client.scan(TableName=table, ConsistentRead=True)["Items"]]
+    found: list[Item] = list(map(_stored, client.scan(TableName=table, ConsistentRead=True)["Items"]))
     return sorted(found, key=lambda item: (item["pk"]["S"], str(item["sk"])))
 
 
 def recorded(release: str, table: str) -> list[Item]:
     """What that release left in a table (cache, ledger)."""
     found: list[Item] = json.loads((RECORDED / release / f"{table}.json").read_text(), object_hook=_with_bytes)
-    return found
+    return list(map(_stored, found))
 
 
 def record(release: str, table: str, items: list[Item]) -> None:
@@ -54,6 +55,18 @@ def record(release: str, table: str, items: list[Item]) -> None:
     path = RECORDED / release / f"{table}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(items, indent=2, default=lambda data: base64.b64encode(data).decode()) + "\n")
+
+
+def _stored(value: Any) -> Any:
+    """DynamoDB keeps numbers, not their notation: 1.500 is read as 1.5."""
+    match value:
+        case {"N": str(number)}:
+            return {"N": f"{Decimal(number).normalize():f}"}
+        case Mapping():
+            return {name: _stored(each) for name, each in value.items()}
+        case list():
+            return list(map(_stored, value))
+    return value
 
 
 def _with_bytes(found: dict[str, Any]) -> dict[str, Any]:

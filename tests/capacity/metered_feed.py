@@ -100,6 +100,7 @@ class Feed:
             fence.lease_transitions,
             clock=self.clock,
             new_id=lambda: f"{next(numbers):032x}",
+            sleep=self.clock.advance,
         )
         self.reader = NodeCacheReader(self.table, ObjectsView(), self.clock.advance)
 

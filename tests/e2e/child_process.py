@@ -31,6 +31,11 @@ class ChildProcess:
                 start_new_session=True,
             )
 
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
     def wait_until(self, ready: Callable[[], bool], *, seconds: float) -> None:
         """Poll `ready`. Raises an error with the log if the process ends early or is too slow."""
         deadline = time.monotonic() + seconds

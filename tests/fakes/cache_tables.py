@@ -36,9 +36,11 @@ class CountingCacheTable(CacheTable):
         self._called("put_log")
         return self._table.put_log(uid, item, nonce, expires_at)
 
-    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
+    def put_chunks(
+        self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
+    ) -> None:
         self._called("put_chunks")
-        self._table.put_chunks(snapshot_id, chunks, expires_at)
+        self._table.put_chunks(snapshot_id, chunks, expires_at, wait)
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
         self._called("publish")

@@ -34,7 +34,13 @@ class PublishedCluster:
         fence = self._elector.fence()
         assert fence is not None
         self._writer = Writer(
-            self.table, self._elector, None, fence.lease_transitions, clock=self.clock, new_id=self._new_id
+            self.table,
+            self._elector,
+            None,
+            fence.lease_transitions,
+            clock=self.clock,
+            new_id=self._new_id,
+            sleep=self.clock.advance,
         )
 
     def publish(self, resource: str, objects: Iterable[Object]) -> list[Change]:

@@ -63,17 +63,17 @@ def contend(
 @pytest.mark.parametrize(
     "capacity", [pytest.param(WORKERS, id="enough for all"), pytest.param(10, id="not enough for all")]
 )
-def test_reservation_without_devices_needs_one_write(endpoint_url: str, capacity: int) -> None:
-    results = contend(endpoint_url, {LICENCE: capacity}, Demand(LICENCE, 1))
+def test_reservation_without_devices_needs_one_write(concurrent_dynamodb_url: str, capacity: int) -> None:
+    results = contend(concurrent_dynamodb_url, {LICENCE: capacity}, Demand(LICENCE, 1))
     assert {writes for _, writes in results} == {1}
     assert sum(isinstance(each, Reservation) for each, _ in results) == capacity * ROUNDS
     assert {each.outcome for each, _ in results if isinstance(each, BindResult)} <= {BindOutcome.INSUFFICIENT}
 
 
-def test_reservation_with_devices_loses_each_device_at_most_once(endpoint_url: str) -> None:
+def test_reservation_with_devices_loses_each_device_at_most_once(concurrent_dynamodb_url: str) -> None:
     """A write fails only if the chosen device has become full since the last answer, and each becomes so once."""
     capacity = {f"{GPU_MEMORY}#{number}": 8000 for number in range(DEVICES)}
-    results = contend(endpoint_url, capacity, Demand(GPU_MEMORY, 4000))
+    results = contend(concurrent_dynamodb_url, capacity, Demand(GPU_MEMORY, 4000))
     held = [writes for each, writes in results if isinstance(each, Reservation)]
     assert len(held) == WORKERS * ROUNDS
     assert max(held) <= DEVICES

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
 
-from berth.extender.bind import CountedResources, Deadline, bind
+from berth.extender.bind import CountedResources, bind
+from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import (
     Assignment,

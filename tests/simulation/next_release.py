@@ -36,8 +36,10 @@ class ThisReleasesTable(CacheTable):
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         return self._table.put_log(uid, replace(item, data=self._encoded(item.data)), nonce, expires_at)
 
-    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
-        self._table.put_chunks(snapshot_id, list(map(self._encoded, chunks)), expires_at)
+    def put_chunks(
+        self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
+    ) -> None:
+        self._table.put_chunks(snapshot_id, list(map(self._encoded, chunks)), expires_at, wait)
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
         self._table.publish(self._published(pointer), fence, renew_time, nonce)

@@ -74,7 +74,9 @@ class RecordedTable(InMemoryCacheTable):
         self._witness.log_written(uid, before, item, outcome)
         return outcome
 
-    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
+    def put_chunks(
+        self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
+    ) -> None:
         self.put_some_chunks(snapshot_id, chunks, range(len(chunks)), expires_at)
 
     def put_some_chunks(

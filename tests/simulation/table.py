@@ -144,14 +144,16 @@ class SimulatedTable(CacheTable):
         self._ambush.meet(uid, item, write)
         return self._network.write(write, late=self._network.late_log)
 
-    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
+    def put_chunks(
+        self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
+    ) -> None:
         expires_at -= self._network.wall_error
         try:
             self._network.write_chunks()
         except TableUnavailable:
             self._table.put_some_chunks(snapshot_id, chunks, self._network.some(len(chunks)), expires_at)
             raise
-        self._table.put_chunks(snapshot_id, chunks, expires_at)
+        self._table.put_chunks(snapshot_id, chunks, expires_at, wait)
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
         self._network.write(lambda: self._table.publish(pointer, fence, renew_time, nonce), latest=self._latest)

@@ -1,4 +1,4 @@
-"""`python -m tests.soak [--binds N] [--workers N] [--seed N]`: binds against the emulator, some of them cut short."""
+"""`python -m tests.soak [--binds N] [--workers N] [--seed N] [--on EMULATOR]`: binds, some of them cut short."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.deployment.dynamodb_local import DynamoDBLocal, missing
 from tests.deployment.emulator import COMMAND, Emulator
 from tests.soak.binds import MOST_UNSEEN, Soak
 from tests.soak.checked import CheckedLedgerTable
@@ -21,11 +22,15 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=16)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--unseen", type=int, default=MOST_UNSEEN, help="pods that the watcher may lag behind")
+    parser.add_argument("--on", choices=("ministack", "dynamodb-local"), default="ministack", help="the emulator")
     chosen = parser.parse_args()
-    if not COMMAND.exists():
-        print("the AWS emulator is not installed: make tools", file=sys.stderr)
+    on_ministack = chosen.on == "ministack"
+    lacking = missing() if not on_ministack else "" if COMMAND.exists() else "ministack is not installed: make tools"
+    if lacking:
+        print(lacking, file=sys.stderr)
         return 1
-    with tempfile.TemporaryDirectory() as directory, Emulator(Path(directory)) as emulator:
+    start = Emulator if on_ministack else DynamoDBLocal
+    with tempfile.TemporaryDirectory() as directory, start(Path(directory)) as emulator:
         client = emulator_client(emulator.endpoint_url, connections=chosen.workers + 3)
         table = CheckedLedgerTable(client, new_table(client))
         soak = Soak(table, binds=chosen.binds, workers=chosen.workers, seed=chosen.seed, most_unseen=chosen.unseen)

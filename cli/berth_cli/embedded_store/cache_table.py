@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 
 from berth.lease.record import Fence
@@ -54,7 +54,9 @@ class InMemoryCacheTable(CacheTable):
             self._log[uid, item.version] = (item, nonce)
             return LogWrite.WRITTEN
 
-    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
+    def put_chunks(
+        self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
+    ) -> None:
         with self._lock:
             self._chunks.update({(snapshot_id, index): chunk for index, chunk in enumerate(chunks)})
 

@@ -19,13 +19,20 @@ _CAUSES = {
     "AccessDeniedException": "the function's role lacks a permission on the table",
     "ProvisionedThroughputExceededException": "the table is throttled",
     "ThrottlingException": "the table is throttled",
+    "RequestLimitExceeded": "the account's throughput quota is exceeded",
     "UnrecognizedClientException": "the AWS credentials are not valid",
     "ExpiredTokenException": "the AWS credentials have expired",
 }
 
+_THROTTLED = frozenset({"ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"})
+
 
 class TableUnavailable(Exception):
     """The table did not do what was asked. The message names the table and why; `__cause__` is the store's error."""
+
+
+class TableThrottled(TableUnavailable):
+    """The table refused the request, because it gets too many. A write has not happened."""
 
 
 class TableMissing(TableUnavailable):
@@ -55,7 +62,8 @@ class TableErrors:
         if code == "ResourceNotFoundException":
             cause = f"the table does not exist; deploy the stack, or set {self.variable} to its table"
             return TableMissing(f"{self.purpose} table {self.table}: {cause} ({code})")
-        return TableUnavailable(f"{self.purpose} table {self.table}: {cause} ({code})")
+        kind = TableThrottled if code in _THROTTLED else TableUnavailable
+        return kind(f"{self.purpose} table {self.table}: {cause} ({code})")
 
     def refused(self, error: ClientError) -> Mapping[str, AttributeValueTypeDef] | None:
         """The item that did not meet the condition (ALL_OLD), None where there is none; raises any other error."""

@@ -49,12 +49,12 @@ class Tables:
 
 
 @pytest.fixture
-def tables(dynamodb: DynamoDBClient) -> Iterator[Tables]:
-    create_cache_table(dynamodb, CACHE)
-    create_ledger_table(dynamodb, LEDGER)
-    yield Tables(dynamodb, DynamoDBConfigurationStore(dynamodb, CACHE, LEDGER))
+def tables(any_dynamodb: DynamoDBClient) -> Iterator[Tables]:
+    create_cache_table(any_dynamodb, CACHE)
+    create_ledger_table(any_dynamodb, LEDGER)
+    yield Tables(any_dynamodb, DynamoDBConfigurationStore(any_dynamodb, CACHE, LEDGER))
     for name in (CACHE, LEDGER):
-        dynamodb.delete_table(TableName=name)
+        any_dynamodb.delete_table(TableName=name)
 
 
 CACHE_COPY, LEDGER_COPY, HEAD = (CACHE, CACHE_KEY), (LEDGER, LEDGER_KEY), (CACHE, HEAD_KEY)

@@ -24,6 +24,7 @@ from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
 from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.unit.lease.clocks import EnvironmentClock
+from tests.unit.reservations.ledger.ledger_tables import DYNAMODB_LOCAL, IN_MEMORY, MOTO, dynamodb_client
 
 TABLE = "configuration-store"
 FIRST, SECOND = '{"profile": "full"}', '{"profile": "label-priority"}'
@@ -46,9 +47,9 @@ class Kept:
         return LeaderElector(self.lock, LeaderElectionConfig(), "watcher", EnvironmentClock(), lambda: 0.0)
 
 
-@pytest.fixture(params=["memory", "DynamoDB"])
-def kept(request: pytest.FixtureRequest, dynamodb: DynamoDBClient) -> Iterator[Kept]:
-    if request.param == "memory":
+@pytest.fixture(params=[IN_MEMORY, MOTO, DYNAMODB_LOCAL])
+def kept(request: pytest.FixtureRequest) -> Iterator[Kept]:
+    if request.param == IN_MEMORY:
         item = InMemoryItem()
         yield Kept(
             InMemoryConfigurationStore(item),
@@ -57,7 +58,7 @@ def kept(request: pytest.FixtureRequest, dynamodb: DynamoDBClient) -> Iterator[K
             item.delete,
         )
         return
-    client: DynamoDBClient = boto3.client("dynamodb")
+    client = dynamodb_client(request.param, request)
     create_cache_table(client, TABLE)
     yield Kept(
         DynamoDBConfigurationStore(client, TABLE),

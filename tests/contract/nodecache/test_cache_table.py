@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
@@ -18,6 +19,7 @@ from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
+from tests.unit.reservations.ledger.ledger_tables import DYNAMODB_LOCAL, IN_MEMORY, MOTO, dynamodb_client
 
 _NUMBERS = count(1)
 AT = 1_800_000_000.0
@@ -52,14 +54,14 @@ class Store:
         return Fence(holder, transitions, lease.uid, lease.resource_version)
 
 
-@pytest.fixture(params=["in memory", "DynamoDB"])
+@pytest.fixture(params=[IN_MEMORY, MOTO, DYNAMODB_LOCAL])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     ids = (f"id-{number}" for number in _NUMBERS)
-    if request.param == "in memory":
+    if request.param == IN_MEMORY:
         item = InMemoryItem()
         yield Store(InMemoryCacheTable(item), InMemoryLeaseLock(item, lambda: next(ids)))
         return
-    dynamodb = request.getfixturevalue("dynamodb")
+    dynamodb = dynamodb_client(request.param, request)
     name = f"feed-contract-{next(_NUMBERS)}"
     create_cache_table(dynamodb, name)
     yield Store(DynamoDBCacheTable(dynamodb, name), DynamoDBLeaseLock(dynamodb, name))
@@ -176,6 +178,6 @@ def test_reads_log_in_order_between_versions(store: Store) -> None:
 
 
 def test_returns_chunks_in_order_and_none_for_missing_one(store: Store) -> None:
-    store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER)
+    store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER, time.sleep)
     assert store.table.chunks(SnapshotPointer("s1", 1, 1, 4, 3, AT)) == [b"a", b"b", b"c", None]
     assert store.table.chunks(SnapshotPointer("s2", 1, 1, 1, 3, AT)) == [None]

@@ -68,6 +68,9 @@ class _Held(Leadership):
     def fence(self) -> Fence | None:
         return self._fence
 
+    def keep(self) -> bool:
+        return True
+
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
         self._fence = replace(fence, resource_version=fence.next_resource_version)
         return self._fence
@@ -103,7 +106,7 @@ class Cache:
         assert isinstance(written, Written)
         fence = Fence(holder, epoch, written.lease.uid, written.lease.resource_version)
         pointer = None if head is None else head.pointer
-        return Writer(self.table, _Held(fence), pointer, epoch, clock, lambda: next(ids))
+        return Writer(self.table, _Held(fence), pointer, epoch, clock, lambda: next(ids), sleep=clock.advance)
 
     def objects(self) -> Mapping[Key, Object]:
         """All that is published, as a watcher reads it."""
@@ -162,14 +165,14 @@ def unpacked(items: list[Item]) -> list[Item]:
 
 
 @pytest.fixture
-def cache_of(dynamodb: DynamoDBClient) -> Iterator[Callable[[list[Item]], Cache]]:
+def cache_of(any_dynamodb: DynamoDBClient) -> Iterator[Callable[[list[Item]], Cache]]:
     """Makes a cache of such items."""
-    with table_of(dynamodb, (), "N") as name:
+    with table_of(any_dynamodb, (), "N") as name:
 
         def filled(items: list[Item]) -> Cache:
             for item in items:
-                dynamodb.put_item(TableName=name, Item=item)
-            return Cache(dynamodb, name)
+                any_dynamodb.put_item(TableName=name, Item=item)
+            return Cache(any_dynamodb, name)
 
         yield filled
 
@@ -178,11 +181,11 @@ Filled = Callable[[list[Item]], Cache]
 
 
 # -------------------------------------------------------------------------------------------------- this very release
-def test_writes_recorded_items(cache_of: Filled, dynamodb: DynamoDBClient) -> None:
+def test_writes_recorded_items(cache_of: Filled, any_dynamodb: DynamoDBClient) -> None:
     """Who fails here has changed the format: raise SCHEMA_VERSION, and add it: python -m tests.recorded RELEASE."""
     cache = cache_of([])
     write_today(cache)
-    assert unpacked(items_of(dynamodb, cache.name)) == unpacked(recorded(LATEST, "cache"))
+    assert unpacked(items_of(any_dynamodb, cache.name)) == unpacked(recorded(LATEST, "cache"))
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -227,10 +230,10 @@ def _later(item: dict[str, Any], oldest_reader: int) -> Item:
     return item
 
 
-def test_ignores_additions_of_next_release(cache_of: Filled, dynamodb: DynamoDBClient) -> None:
+def test_ignores_additions_of_next_release(cache_of: Filled, any_dynamodb: DynamoDBClient) -> None:
     items = recorded(LATEST, "cache")
-    with table_of(dynamodb, items, "N") as name:
-        expected = Cache(dynamodb, name).snapshot()
+    with table_of(any_dynamodb, items, "N") as name:
+        expected = Cache(any_dynamodb, name).snapshot()
     found = cache_of(later(items, oldest_reader=SCHEMA_VERSION)).snapshot()
     assert {name: (dict(node.labels), node.taints) for name, node in found.nodes.items()} == {
         name: (dict(node.labels), node.taints) for name, node in expected.nodes.items()

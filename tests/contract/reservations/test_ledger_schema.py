@@ -43,14 +43,14 @@ def write_today(client: DynamoDBClient, name: str) -> None:
 
 
 @pytest.fixture
-def ledger_of(dynamodb: DynamoDBClient) -> Iterator[Filled]:
+def ledger_of(any_dynamodb: DynamoDBClient) -> Iterator[Filled]:
     """Makes a table of such items."""
-    with table_of(dynamodb, (), "S") as name:
+    with table_of(any_dynamodb, (), "S") as name:
 
         def filled(items: list[Item]) -> LedgerTable:
             for item in items:
-                dynamodb.put_item(TableName=name, Item=item)
-            return DynamoDBLedgerTable(dynamodb, name)
+                any_dynamodb.put_item(TableName=name, Item=item)
+            return DynamoDBLedgerTable(any_dynamodb, name)
 
         yield filled
 
@@ -75,11 +75,11 @@ def node_item(client: DynamoDBClient, table: str) -> Item:
 
 
 # -------------------------------------------------------------------------------------------------- this very release
-def test_writes_recorded_items_of_this_release(dynamodb: DynamoDBClient) -> None:
+def test_writes_recorded_items_of_this_release(any_dynamodb: DynamoDBClient) -> None:
     """Who fails here has changed the format: raise SCHEMA_VERSION, and add it: python -m tests.recorded RELEASE."""
-    with table_of(dynamodb, (), "S") as name:
-        write_today(dynamodb, name)
-        assert items_of(dynamodb, name) == recorded(LATEST, "ledger")
+    with table_of(any_dynamodb, (), "S") as name:
+        write_today(any_dynamodb, name)
+        assert items_of(any_dynamodb, name) == recorded(LATEST, "ledger")
 
 
 def assert_is_read(table: LedgerTable) -> None:
@@ -99,14 +99,14 @@ def test_ignores_attributes_that_next_release_adds(ledger_of: Filled) -> None:
     assert_is_read(ledger_of(later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION)))
 
 
-def test_reserves_beside_watcher_of_next_release(dynamodb: DynamoDBClient) -> None:
+def test_reserves_beside_watcher_of_next_release(any_dynamodb: DynamoDBClient) -> None:
     """What it does not know it leaves alone."""
-    with table_of(dynamodb, later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION), "S") as name:
-        ledger = Ledger(DynamoDBLedgerTable(dynamodb, name))
+    with table_of(any_dynamodb, later(recorded(LATEST, "ledger"), oldest_reader=SCHEMA_VERSION), "S") as name:
+        ledger = Ledger(DynamoDBLedgerTable(any_dynamodb, name))
         assert ledger.reserve(NODE, NEXT).done
         short = ledger.reserve(NODE, replace(NEXT, pod=PodKey("ml", "x", "uid-x"), attempt="a3", shares={SLOT: 1}))
         assert short.outcome is LedgerOutcome.INSUFFICIENT
-        item = node_item(dynamodb, name)
+        item = node_item(any_dynamodb, name)
         assert item["schema"] == {"N": str(SCHEMA_VERSION + 1)}
         assert "ofTheNextRelease" in item
         assert item["entries"]["M"]["uid-1"]["M"]["zone"] == {"S": "a"}
@@ -141,13 +141,13 @@ OPERATIONS: Mapping[str, Callable[[Ledger], object]] = {
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=OPERATIONS)
 def test_writes_nothing_and_says_why_when_oldest_reader_is_later(
-    unreadable: list[Item], dynamodb: DynamoDBClient, operation: Callable[[Ledger], object]
+    unreadable: list[Item], any_dynamodb: DynamoDBClient, operation: Callable[[Ledger], object]
 ) -> None:
-    with table_of(dynamodb, unreadable, "S") as name:
-        before = items_of(dynamodb, name)
+    with table_of(any_dynamodb, unreadable, "S") as name:
+        before = items_of(any_dynamodb, name)
         with pytest.raises(TableUnavailable, match=r"schema 2 is a later release's.*berth reservations rebuild"):
-            operation(Ledger(DynamoDBLedgerTable(dynamodb, name)))
-        assert items_of(dynamodb, name) == before
+            operation(Ledger(DynamoDBLedgerTable(any_dynamodb, name)))
+        assert items_of(any_dynamodb, name) == before
 
 
 def test_rebuilds_items_when_oldest_reader_is_later(unreadable: list[Item], ledger_of: Filled) -> None:
@@ -178,12 +178,12 @@ def test_rebuilds_items_when_oldest_reader_is_later(unreadable: list[Item], ledg
 
 
 # -------------------------------------------------------------------------------------------------- the release before
-def test_assumes_defaults_for_attributes_that_earlier_release_lacks(dynamodb: DynamoDBClient) -> None:
+def test_assumes_defaults_for_attributes_that_earlier_release_lacks(any_dynamodb: DynamoDBClient) -> None:
     """Everything that comes after the first release has to have a default; `oldestReader` shows how."""
     items = recorded(LATEST, "ledger")
     for item in items:
         item.pop("oldestReader", None)
-    with table_of(dynamodb, items, "S") as name:
-        table = DynamoDBLedgerTable(dynamodb, name)
+    with table_of(any_dynamodb, items, "S") as name:
+        table = DynamoDBLedgerTable(any_dynamodb, name)
         assert table.node(NODE) == LEDGER
         assert Ledger(table).reserve(NODE, NEXT).done

@@ -1,4 +1,4 @@
-"""The store fixture of the lease contract on the emulator."""
+"""The store fixture of the lease contract on the emulators."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from tests.unit.lease.dynamodb_stores import EmulatorStore
 
 
 @pytest.fixture
-def store(endpoint_url: str) -> EmulatorStore:
+def store(concurrent_dynamodb_url: str) -> EmulatorStore:
     """A new table."""
-    return EmulatorStore(endpoint_url)
+    return EmulatorStore(concurrent_dynamodb_url)

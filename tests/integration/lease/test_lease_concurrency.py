@@ -12,7 +12,9 @@ import pytest
 
 from berth.lease.outcomes import ElectionOutcome
 from tests.unit.lease.contenders import Contender, holder, pass_time
+from tests.unit.lease.dynamodb_stores import EmulatorStore
 from tests.unit.lease.stores import InMemoryStore, LeaseStore, stored_lease
+from tests.unit.reservations.ledger.ledger_tables import CONCURRENT, IN_MEMORY, emulator_url
 
 CANDIDATES = 8
 ROUNDS = 6
@@ -21,13 +23,10 @@ BECAME_LEADER = ElectionOutcome.BECAME_LEADER
 LOST_RACE = ElectionOutcome.LOST_RACE
 
 
-@pytest.fixture(params=["in memory", "ministack"])
+@pytest.fixture(params=[IN_MEMORY, *CONCURRENT])
 def concurrent_store(request: pytest.FixtureRequest) -> LeaseStore:
     """A store that several threads may use."""
-    if request.param == "in memory":
-        return InMemoryStore()
-    store: LeaseStore = request.getfixturevalue("store")
-    return store
+    return InMemoryStore() if request.param == IN_MEMORY else EmulatorStore(emulator_url(request.param, request))
 
 
 def run_concurrently(*parts: Callable[[], bool | ElectionOutcome]) -> list[bool | ElectionOutcome]:

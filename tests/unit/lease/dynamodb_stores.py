@@ -102,12 +102,15 @@ class DynamoDBStore(LeaseStore):
         return True
 
 
-def client_of(send: Send, endpoint_url: str | None = None, *, attempts: int = 1) -> DynamoDBClient:
+def client_of(
+    send: Send, endpoint_url: str | None = None, *, attempts: int = 1, config: Config | None = None
+) -> DynamoDBClient:
     """A client with short timeouts, as they are to be. `send`: how a request reaches DynamoDB."""
     client: DynamoDBClient = _session().client(
         "dynamodb",
         endpoint_url=endpoint_url,
-        config=Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": attempts, "mode": "standard"}),
+        config=config
+        or Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": attempts, "mode": "standard"}),
     )
     answer: Any = partial(_answer, send)  # the stubs know no handler that answers
     client.meta.events.register_first("before-send.dynamodb", answer)
@@ -196,7 +199,12 @@ class _Body(BytesIO):
 
 
 def _error(url: str, code: str) -> AWSResponse:
-    body = json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "injected"}).encode()
+    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "injected"}
+    return error_response(url, json.dumps(body).encode())
+
+
+def error_response(url: str, body: bytes) -> AWSResponse:
+    """DynamoDB's answer to a request that it refuses."""
     return AWSResponse(url, 400, HTTPHeaders.from_dict({"content-type": "application/x-amz-json-1.0"}), _Body(body))
 
 

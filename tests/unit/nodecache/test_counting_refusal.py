@@ -10,6 +10,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.filter import answer_filter
 from berth.extender.outcomes import FailureOutcome, FilterOutcome
 from berth.extender.ports import DecisionContext
@@ -30,8 +31,8 @@ COUNTS_NOTHING = BerthConfiguration()
 
 
 class _Refused(FixedNodeCache):
-    def current(self) -> DecisionContext:
-        found = super().current()
+    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+        found = super().current(deadline)
         return DecisionContext(found.policy, found.cluster, REFUSAL)
 
 

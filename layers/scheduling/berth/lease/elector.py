@@ -116,6 +116,14 @@ class LeaderElector:
         """The fence for a publication that is sent now. None: publish nothing before the next step."""
         return None if self._leadership is None else self._leadership.fence()
 
+    def keep(self) -> bool:
+        """Take the step that is due, for a leader whose work takes long. False: it no longer leads, or is to release.
+
+        Between two calls of `run`'s `wait` nobody else renews.
+        """
+        self.step()
+        return self.fence() is not None and self.handover_in > 0
+
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
         """A publication under `fence` was written; `at` is before it was sent. Returns the next fence.
 

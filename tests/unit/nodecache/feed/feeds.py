@@ -82,8 +82,10 @@ class FailingTable(CountingCacheTable):
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         return self._fail("put_log", lambda: self._store.put_log(uid, item, nonce, expires_at))
 
-    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
-        self._fail("put_chunks", lambda: self._store.put_chunks(snapshot_id, chunks, expires_at))
+    def put_chunks(
+        self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
+    ) -> None:
+        self._fail("put_chunks", lambda: self._store.put_chunks(snapshot_id, chunks, expires_at, wait))
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
         self._fail("publish", lambda: self._store.publish(pointer, fence, renew_time, nonce))
@@ -132,6 +134,9 @@ class HeldLease(Leadership):
     def fence(self) -> Fence | None:
         return self._fence
 
+    def keep(self) -> bool:
+        return self._fence is not None
+
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
         self._fence = replace(fence, resource_version=fence.next_resource_version)
         return self._fence
@@ -179,6 +184,7 @@ class Writing:
             new_id,
             lambda changes, _: self.announced.append(list(changes)),
             retention,
+            sleep=self.clock.advance,
         )
 
     def flush(self, *changes: Change) -> None:

@@ -18,25 +18,37 @@ from berth.reservations.ledger.table import LedgerTable
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.tables import create_ledger_table
 
-IN_MEMORY, MOTO, MINISTACK = "in memory", "moto", "ministack"
-ALL = (IN_MEMORY, MOTO, MINISTACK)
+IN_MEMORY, MOTO, MINISTACK, DYNAMODB_LOCAL = "in memory", "moto", "ministack", "DynamoDB Local"
+CONCURRENT = (MINISTACK, DYNAMODB_LOCAL)
+ALL = (IN_MEMORY, MOTO, *CONCURRENT)
 
 _NUMBERS = count(1)
 
 
 @contextmanager
 def ledger_table(kind: str, request: pytest.FixtureRequest) -> Iterator[LedgerTable]:
-    """A table of its own; skips where the emulator is not installed."""
+    """A table of its own; skips where its emulator is not installed."""
     if kind == IN_MEMORY:
         yield InMemoryLedgerTable()
         return
-    if kind == MOTO:
-        client: DynamoDBClient = request.getfixturevalue("dynamodb")
-    else:
-        client = emulator_client(request.getfixturevalue("endpoint_url"))
+    client = dynamodb_client(kind, request)
     name = new_table(client)
     yield DynamoDBLedgerTable(client, name)
     client.delete_table(TableName=name)
+
+
+def dynamodb_client(kind: str, request: pytest.FixtureRequest) -> DynamoDBClient:
+    """A client of one of the emulators; skips where that is not installed."""
+    if kind == MOTO:
+        client: DynamoDBClient = request.getfixturevalue("dynamodb")
+        return client
+    return emulator_client(emulator_url(kind, request))
+
+
+def emulator_url(kind: str, request: pytest.FixtureRequest) -> str:
+    """Where one of those answers that serve several clients at once; skips where it is not installed."""
+    url: str = request.getfixturevalue("endpoint_url" if kind == MINISTACK else "dynamodb_local_url")
+    return url
 
 
 @cache

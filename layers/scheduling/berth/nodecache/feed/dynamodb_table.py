@@ -9,14 +9,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from berth.dynamodb_errors import TableUnavailable, cache_table_errors
+from berth.dynamodb_errors import TableThrottled, TableUnavailable, cache_table_errors
+from berth.dynamodb_pace import WritePace
 from berth.lease.dynamodb_item import HEAD_KEY, fenced_update
 from berth.lease.record import Fence
 from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
@@ -34,12 +36,21 @@ _CONDITION_FAILED = "ConditionalCheckFailedException"
 _PARALLEL = 8
 
 
+class _ChunkWrite(Enum):
+    """WRITTEN_LATE: the client had to repeat the request, so the table is close to its limit."""
+
+    WRITTEN = auto()
+    WRITTEN_LATE = auto()
+    REFUSED = auto()
+
+
 class DynamoDBCacheTable(CacheTable):
-    """Stateless; the client may be shared between threads."""
+    """The client may be shared between threads; one thread writes. Its only state is the pace of writing chunks."""
 
     def __init__(self, client: DynamoDBClient, table_name: str) -> None:
         self._client = client
         self._table = table_name
+        self._pace = WritePace()
 
     def head(self) -> Head | None:
         return self._head(consistent=True)
@@ -111,17 +122,33 @@ class DynamoDBCacheTable(CacheTable):
             raise cache_table_errors(self._table).unavailable(error) from error
         return LogWrite.WRITTEN
 
-    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
-        def put(index: int) -> None:
+    def put_chunks(
+        self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
+    ) -> None:
+        def put(index: int) -> _ChunkWrite:
             item = _chunk_key(snapshot_id, index) | {
                 "data": {"B": chunks[index]},
                 "expiresAt": {"N": str(int(expires_at))},
             }
-            with cache_table_errors(self._table).errors():
-                self._client.put_item(TableName=self._table, Item=item)
+            try:
+                with cache_table_errors(self._table).errors():
+                    answer = self._client.put_item(TableName=self._table, Item=item)
+            except TableThrottled:
+                return _ChunkWrite.REFUSED
+            retried = answer["ResponseMetadata"].get("RetryAttempts", 0) > 0
+            return _ChunkWrite.WRITTEN_LATE if retried else _ChunkWrite.WRITTEN
 
+        left = list(range(len(chunks)))
         with ThreadPoolExecutor(_PARALLEL) as pool:
-            list(pool.map(put, range(len(chunks))))
+            while left:
+                count = self._pace.count(len(chunks[index]) for index in left)
+                group, left = left[:count], left[count:]
+                results = list(pool.map(put, group))
+                # Last: their partitions have no units left now, and others may have.
+                left += [index for index, result in zip(group, results, strict=True) if result is _ChunkWrite.REFUSED]
+                self._pace.adapt(throttled=any(result is not _ChunkWrite.WRITTEN for result in results))
+                if left:
+                    wait(self._pace.seconds(sum(len(chunks[index]) for index in group)))
 
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
         fenced = fenced_update(fence, renew_time=renew_time, nonce=nonce)

@@ -81,6 +81,7 @@ class Leader:
         objects: Mapping[Key, Object] | None,
         *,
         clock: Clock,
+        sleep: Callable[[float], None],
         new_id: Callable[[], str],
         intervals: PublishIntervals,
         on_published: Callable[[Publication], None],
@@ -99,7 +100,7 @@ class Leader:
         self._continues = bool(positions)
         self._state = ObservedState(objects or {} if self._continues else {})
         self._watch = cluster.watch(positions)
-        self._writer = Writer(table, leadership, pointer, epoch, clock, new_id, self._announce, retention)
+        self._writer = Writer(table, leadership, pointer, epoch, clock, new_id, self._announce, retention, sleep=sleep)
         self._writer.omissions |= {
             key: OmissionReason.REDUCED for key, obj in self._state.objects.items() if is_reduced(obj)
         }

@@ -6,7 +6,7 @@ Every method may raise TableUnavailable, after which a write may or may not have
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -87,8 +87,14 @@ class CacheTable(ABC):
         """
 
     @abstractmethod
-    def put_chunks(self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float) -> None:
-        """Store the chunks of a new snapshot; all are stored when this returns."""
+    def put_chunks(
+        self, snapshot_id: str, chunks: Sequence[bytes], expires_at: float, wait: Callable[[float], None]
+    ) -> None:
+        """Store the chunks of a new snapshot; all are stored when this returns.
+
+        A table that throttles gets them more slowly. `wait`: waits for so many seconds. What it raises ends the
+        writing.
+        """
 
     @abstractmethod
     def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:

@@ -178,6 +178,7 @@ class Watcher:
             pointer,
             objects,
             clock=self._clock,
+            sleep=self._sleep,
             new_id=self._new_id,
             intervals=self._intervals,
             on_published=self._on_published,

@@ -32,6 +32,9 @@ class Leadership(Protocol):
     def fence(self) -> Fence | None:
         """The fence of a publication that is sent now. None: nothing may be published now."""
 
+    def keep(self) -> bool:
+        """Renew the lease if that is due, during work that takes long. False: the work has to end now."""
+
     def renewed(self, fence: Fence, at: Instant) -> Fence | None:
         """A publication under this fence, sent at that time, was written. It renews the lease."""
 
@@ -108,11 +111,14 @@ class Writer:
         new_id: Callable[[], str],
         announce: Callable[[Sequence[Change], Pointer], None] = lambda changes, pointer: None,
         retention: Retention | None = None,
+        *,
+        sleep: Callable[[float], None],
     ) -> None:
         """`pointer`: what the predecessor published. `epoch`: this leadership's leaseTransitions.
 
         `new_id`: never the same twice. `announce`: called after every publication with the changes that it made
-        visible, which may be none, and with the pointer it wrote; the caller gets what it raises.
+        visible, which may be none, and with the pointer it wrote; the caller gets what it raises. `sleep`: between the
+        chunks of a large snapshot; it may return early.
         """
         self.pointer = pointer
         self.omissions: dict[Key, OmissionReason] = {}
@@ -122,6 +128,7 @@ class Writer:
         self._epoch = epoch
         self._clock = clock
         self._new_id = new_id
+        self._sleep = sleep
         self._announce = announce
         self._retention = retention or Retention()
         self._unpublished: list[Change] = []
@@ -247,8 +254,14 @@ class Writer:
             size=sum(map(len, packed.items)),
             written_at=now,
         )
-        self._table.put_chunks(snapshot.id, packed.items, now + self._retention.lifetime)
+        self._table.put_chunks(snapshot.id, packed.items, now + self._retention.lifetime, self._wait)
         return replace(pointer, snapshot=snapshot, log_bytes=0)
+
+    def _wait(self, seconds: float) -> None:
+        """Between the chunks of a snapshot, which may take longer than the lease lasts."""
+        self._sleep(seconds)
+        if not self._leadership.keep():
+            raise NotLeading
 
     def _next_pointer(self, observation: Observation) -> Pointer:
         """The current pointer with this writer's heartbeat, version and schema."""

@@ -1,0 +1,72 @@
+"""DynamoDB Local: AWS' own emulator of DynamoDB. For tests only, by its licence (`tools/dynamodb_local`).
+
+It enforces what moto and ministack do not, such as unused placeholders, and reports the consumed capacity. It never
+throttles: tests/deployment/throttled_dynamodb.py does.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Self
+
+import urllib3
+
+from tests.e2e.child_process import ChildProcess
+from tests.e2e.loopback import HOST, free_port
+
+from .listening import listening_addresses
+from .sam import PROJECT
+
+JARS = PROJECT / ".tools" / "dynamodb_local" / "lib"
+READY = JARS.with_name(".ready")
+LAUNCHER = PROJECT / "tools" / "dynamodb_local" / "Loopback.java"
+START_SECONDS = 120
+
+
+class UnexpectedListener(Exception):
+    """It listens on an address other than the loopback one."""
+
+
+def missing() -> str:
+    """Why it cannot be started; empty if it can."""
+    if shutil.which("javac") is None:
+        return "DynamoDB Local needs a Java development kit, 17 or later"
+    return "" if READY.exists() else "DynamoDB Local is not installed: make tools, with Maven"
+
+
+class DynamoDBLocal:
+    """Starts it with empty tables in memory, on the loopback address, and stops it; its log is in `directory`."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._port = free_port()
+        self._process: ChildProcess | None = None
+        self.endpoint_url = f"http://{HOST}:{self._port}"
+
+    def __enter__(self) -> Self:
+        options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self._port)]
+        jvm = [f"-Djava.library.path={JARS}", "-Djava.net.preferIPv4Stack=true", "-XX:+UseSerialGC"]
+        self._process = ChildProcess(
+            ["java", *jvm, "-cp", f"{JARS}/*", LAUNCHER, *options], self._directory / f"dynamodb-local-{self._port}.log"
+        )
+        try:
+            self._process.wait_until(self._is_ready, seconds=START_SECONDS)
+            others = listening_addresses(self._process.pid) - {HOST}
+            if others:
+                raise UnexpectedListener(f"DynamoDB Local listens on {', '.join(sorted(others))} too")
+        except BaseException:
+            self._process.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.stop()
+
+    def _is_ready(self) -> bool:
+        try:
+            urllib3.request("GET", self.endpoint_url, retries=False)
+        except urllib3.exceptions.HTTPError:
+            return False
+        return True

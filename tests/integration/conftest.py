@@ -1,0 +1,13 @@
+"""The emulators of DynamoDB that serve several clients at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.reservations.ledger.ledger_tables import CONCURRENT, emulator_url
+
+
+@pytest.fixture(params=CONCURRENT)
+def concurrent_dynamodb_url(request: pytest.FixtureRequest) -> str:
+    """Where each answers."""
+    return emulator_url(request.param, request)

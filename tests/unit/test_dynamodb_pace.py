@@ -1,0 +1,37 @@
+"""How the pace of a writer follows what the table takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.dynamodb_pace import WritePace
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count"),
+    [
+        pytest.param([1024] * 1000, 500, id="a quarter of a second's units"),
+        pytest.param([65_000] * 100, 8, id="the last one may exceed it"),
+        pytest.param([350_000, 350_000, 350_000], 2, id="a large one leaves room for another"),
+        pytest.param([9_000_000], 1, id="at least one"),
+    ],
+)
+def test_group_is_what_the_table_takes_in_a_quarter_of_a_second(sizes: list[int], count: int) -> None:
+    assert min(WritePace(rate=2_000.0).count(sizes), len(sizes)) == count
+
+
+def test_grows_until_the_table_throttles_and_then_slowly() -> None:
+    pace = WritePace(rate=2_000.0)
+    pace.adapt(throttled=False)
+    assert pace.rate == 3_000.0
+    pace.adapt(throttled=True)
+    assert pace.rate == pytest.approx(2_100.0)
+    pace.adapt(throttled=False)
+    assert pace.rate == pytest.approx(2_205.0)
+
+
+def test_never_stops() -> None:
+    pace = WritePace()
+    for _ in range(100):
+        pace.adapt(throttled=True)
+    assert pace.rate == 250.0
