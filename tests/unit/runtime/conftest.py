@@ -14,5 +14,9 @@ def metrics(
     """What is printed, log lines too, with all metrics in detail."""
     monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
     monkeypatch.setenv("BERTH_DETAILED_METRICS", "true")
-    monkeypatch.setattr(log_lines.stream, "write", sys.stdout.write)
+
+    def write(text: str) -> int:
+        return sys.stdout.write(text)  # looked up at each call: capsys replaces it
+
+    monkeypatch.setattr(log_lines.stream, "write", write)
     return capsys
