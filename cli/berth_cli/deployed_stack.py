@@ -13,7 +13,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 URL_PREFIX = "UrlPrefix"
 CACHE_TABLE_NAME = "CacheTableName"
 LEDGER_TABLE_NAME = "LedgerTableName"
-LEDGER_TABLE_NAME = "LedgerTableName"
 
 CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 2})
 """Short timeouts for interactive commands: with boto3's defaults an unreachable address takes five minutes."""
@@ -37,6 +36,11 @@ class DeployedStack:
         if key not in self.outputs:
             raise StackUnavailable(f"the stack {self.name} has no output {key}; is it a Berth stack?")
         return self.outputs[key]
+
+    @property
+    def http_timeout(self) -> str:
+        """The stack's httpTimeout in seconds; empty if it is unknown. Stacks of earlier releases lack the output."""
+        return self.outputs.get("HttpTimeoutSeconds") or self.parameters.get("HttpTimeoutSeconds", "")
 
     @cached_property
     def resources(self) -> Mapping[str, Mapping[str, str]]:
