@@ -51,7 +51,7 @@ def test_url_prefix_is_the_address_of_the_mode(template: dict[str, Any], mode: s
 
 
 def test_watcher_function_name_is_the_function(template: dict[str, Any]) -> None:
-    found = Deployment(template, Authentication="basic").outputs()["HttpTimeoutSeconds", "WatcherFunctionName"]
+    found = Deployment(template, Authentication="basic").outputs()["WatcherFunctionName"]
     assert found == {"Ref": "WatcherFunction"}
 
 

@@ -14,7 +14,15 @@ from botocore.session import get_session
 from tests.conftest import PROJECT
 
 SOURCES = sorted([*PROJECT.glob("docs/**/*.md"), PROJECT / "README.md", PROJECT / "template.yaml"])
-GLOBAL_OPTIONS = {"--query", "--output", "--region", "--profile", "--no-cli-pager", "--cli-binary-format", "--cli-input-json"}
+GLOBAL_OPTIONS = {
+    "--query",
+    "--output",
+    "--region",
+    "--profile",
+    "--no-cli-pager",
+    "--cli-binary-format",
+    "--cli-input-json",
+}
 CLI_ONLY: dict[tuple[str, str], set[str]] = {
     ("logs", "tail"): {"--since", "--filter-pattern", "--follow", "--format"},
     ("s3", "cp"): set(),
