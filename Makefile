@@ -86,6 +86,10 @@ spec-large: ## Check larger models of the same protocols
 bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORMAT=json for one line a figure)
 	@$(BIN)/python -m tests.bench -o $(or $(FORMAT),table)
 
+.PHONY: bench-lambda
+bench-lambda: setup ## Cold and warm calls with Lambda's share of a processor; makes control groups, so run it as root (RUNS=4)
+	@$(BIN)/python -m tests.bench.lambda_share --runs $(or $(RUNS),4)
+
 # ------------------------------------------------------------------------------------------------------ the real things
 # Tools that are run and not imported have environments of their own: their pins and ours exclude each other.
 .tools/%/.ready: tools/%/requirements.txt | $(BIN)/uv

@@ -37,6 +37,11 @@ class DeployedStack:
             raise StackUnavailable(f"the stack {self.name} has no output {key}; is it a Berth stack?")
         return self.outputs[key]
 
+    @property
+    def http_timeout(self) -> str:
+        """The stack's httpTimeout in seconds; empty if it is unknown. Stacks of earlier releases lack the output."""
+        return self.outputs.get("HttpTimeoutSeconds") or self.parameters.get("HttpTimeoutSeconds", "")
+
     @cached_property
     def resources(self) -> Mapping[str, Mapping[str, str]]:
         """Physical ids by resource type and logical id. Raises StackUnavailable."""

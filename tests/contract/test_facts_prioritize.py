@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-import orjson
 import pytest
 
 from tests.builders.nodes import labelled, labelled_object, node, node_object
 from tests.builders.pods import pod_object
 from tests.builders.requests import cache_mode, full_mode
+from tests.fakes.log_lines import LogLines
 from tests.fakes.verbs import Verbs
 
 
@@ -72,12 +72,11 @@ def test_fact_19_scores_are_integer_literals(value: str) -> None:
 
 
 def test_fact_20_logs_and_counts_failed_prioritize(
-    verbs: Verbs, log_lines: object, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    verbs: Verbs, log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
     verbs.send("prioritize", "{")
-    metrics = [orjson.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(entry["verb"], entry["outcome"], entry["Calls"]) for entry in metrics] == [
+    assert [(entry["verb"], entry["outcome"], entry["Failures"]) for entry in log_lines.all()] == [
         ("prioritize", "failure-bad-request", [1.0])
     ]
 

@@ -4,6 +4,9 @@ Run by ministack's own interpreter (`.tools/ministack/bin/python`). On AWS the k
 request. ministack omits it, so a statement with a Null condition would never allow anything. This module sets it as AWS
 documents it, for requests that name one item or one partition. Other requests have no key and are denied: Scan, as on
 AWS; batches and transactions, here only. Berth makes no such request.
+
+It also gives the SAM transform the stack's parameters, as CloudFormation does; ministack gives it none, so that no hash
+of a logical id would depend on them.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from typing import Any
 from ministack import app  # type: ignore[import-not-found]
 from ministack.core import iam_actions, iam_evaluator  # type: ignore[import-not-found]
 from ministack.services import dynamodb, iam  # type: ignore[import-not-found]
+from ministack.services.cloudformation import changesets, engine, handlers  # type: ignore[import-not-found]
+from samtranslator.translator import transform as sam  # type: ignore[import-not-found]
 
 LEADING_KEYS = "dynamodb:LeadingKeys"
 PARTITION_KEY = "pk"  # the partition key of both tables
@@ -72,12 +77,31 @@ def _resolve_with_leading_keys(key: str, context: Any) -> Any:
     return _resolve(key, context)
 
 
+_parameters: ContextVar[dict[str, str] | None] = ContextVar("parameters of the stack", default=None)
+
+
+def _apply_transforms_with_parameters(template: Any, provided: Any = None, previous: Any = None) -> Any:
+    token = _parameters.set(engine._transform_parameters(template, provided, previous))
+    try:
+        return _apply_transforms(template, provided, previous)
+    finally:
+        _parameters.reset(token)
+
+
+def _transform_with_parameters(template: Any, parameters: dict[str, str], policies: Any) -> Any:
+    return _transform(template, {**parameters, **(_parameters.get() or {})}, policies)
+
+
 _service_context, iam_actions.dynamodb_service_context = (
     iam_actions.dynamodb_service_context,
     _context_with_leading_keys,
 )
 _resolve, iam_evaluator._resolve_condition_key = iam_evaluator._resolve_condition_key, _resolve_with_leading_keys
 _simulate, iam._IAM_HANDLERS["SimulatePrincipalPolicy"] = iam._simulate_principal_policy, _simulate_with_leading_keys
+_transform, sam.transform = sam.transform, _transform_with_parameters
+_apply_transforms = engine._apply_transforms
+for module in (changesets, engine, handlers):
+    module._apply_transforms = _apply_transforms_with_parameters
 
 if __name__ == "__main__":
     app.main()

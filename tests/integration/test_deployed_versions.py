@@ -69,6 +69,20 @@ class Stack:
                 found[resource["LogicalResourceId"]] = Published(live["Version"], live["Layers"][0]["Arn"])
         return found
 
+    def versions(self) -> dict[str, set[str]]:
+        """All published versions of each function, by logical id."""
+        functions = self._emulator.client("lambda")
+        summaries = self._emulator.client("cloudformation").list_stack_resources(StackName=sam.STACK_NAME)
+        return {
+            resource["LogicalResourceId"]: {
+                each["Version"]
+                for each in functions.list_versions_by_function(FunctionName=resource["PhysicalResourceId"])["Versions"]
+            }
+            - {"$LATEST"}
+            for resource in summaries["StackResourceSummaries"]
+            if resource["ResourceType"] == "AWS::Lambda::Function"
+        }
+
     def scheduled(self) -> str:
         """The ARN that the schedule invokes."""
         schedules = self._emulator.client("scheduler")
@@ -106,19 +120,23 @@ def test_layer_change_publishes_a_version_of_every_function(stack: Stack, first:
     assert [name for name in first if changed[name].layer == first[name].layer] == []
 
 
-def test_parameter_change_publishes_versions_of_the_functions_that_use_it(stack: Stack, first: Live) -> None:
+def test_parameter_change_publishes_versions_of_all_functions(stack: Stack, first: Live) -> None:
     before = stack.live()
     stack.deploy(Profile="resource-segregation")
     after = stack.live()
-    assert {name for name in first if after[name].version != before[name].version} == {
-        "FilterFunction",
-        "FilterOnlyOneFunction",
-        "PrioritizeFunction",
-        "BindFunction",
-        "PreemptFunction",
-        "WatcherFunction",
-        "HealthzFunction",
-    }
+    assert [name for name in first if after[name].version == before[name].version] == []
+
+
+def test_cluster_parameter_publishes_versions_of_bind_and_watcher(stack: Stack, first: Live) -> None:
+    before = stack.live()
+    stack.deploy(Profile="resource-segregation", WatcherMode="periodic")
+    after = stack.live()
+    changed = {name for name in first if after[name].version != before[name].version}
+    assert changed == {"BindFunction", "WatcherFunction"}
+
+
+def test_old_versions_are_gone(stack: Stack, first: Live) -> None:
+    assert stack.versions() == {name: {published.version} for name, published in stack.live().items()}
 
 
 def test_schedule_invokes_the_live_alias(stack: Stack, first: Live) -> None:

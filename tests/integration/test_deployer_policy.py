@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.deployment.resource_schemas import permissions
 from tests.deployment.template import TEMPLATE
 from tests.deployment.transform import transformed
 
@@ -68,7 +69,7 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
     "AWS::ApiGatewayV2::Integration": [(f"{AN_API}/integrations/a1b2c3", "apigateway", API_CALLS)],
     "AWS::ApiGatewayV2::Route": [(f"{AN_API}/routes/a1b2c3", "apigateway", API_CALLS)],
     "AWS::ApiGatewayV2::Stage": [
-        (f"{AN_API}/stages/$default", "apigateway", f"{API_CALLS} TagResource"),
+        (f"{AN_API}/stages/$default", "apigateway", f"{API_CALLS} TagResource UntagResource"),
         (  # Configuring logging for an HTTP API
             ALL_RESOURCES,
             "logs",
@@ -123,7 +124,11 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
             "PutProvisionedConcurrencyConfig UpdateAlias",
         ),
         (AN_APPLICATION, "codedeploy", "GetApplicationRevision RegisterApplicationRevision"),
-        (A_DEPLOYMENT_GROUP, "codedeploy", "CreateDeployment GetDeployment GetDeploymentGroup StopDeployment"),
+        (
+            A_DEPLOYMENT_GROUP,
+            "codedeploy",
+            "CreateDeployment GetDeployment GetDeploymentGroup ListDeployments StopDeployment",
+        ),
         (
             "arn:aws:codedeploy:REGION:ACCOUNT:deploymentconfig:CodeDeployDefault.LambdaCanary10Percent5Minutes",
             "codedeploy",
@@ -143,7 +148,8 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
             A_FUNCTION,
             "lambda",
             "CreateFunction DeleteFunction DeleteFunctionConcurrency GetFunction GetFunctionCodeSigningConfig "
-            "GetRuntimeManagementConfig ListTags PutFunctionConcurrency TagResource UntagResource UpdateFunctionCode "
+            "GetFunctionRecursionConfig GetFunctionScalingConfig GetRuntimeManagementConfig ListTags "
+            "PutFunctionConcurrency TagResource UntagResource UpdateFunctionCode "
             "UpdateFunctionConfiguration",
         ),
         (f"{A_LAYER}:7", "lambda", "GetLayerVersion"),
@@ -161,22 +167,27 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
         (
             A_FUNCTION,
             "lambda",
-            "DeleteFunction GetFunctionConfiguration GetProvisionedConcurrencyConfig GetRuntimeManagementConfig "
-            "PublishVersion",
+            "DeleteFunction GetFunctionConfiguration GetFunctionScalingConfig GetProvisionedConcurrencyConfig "
+            "GetRuntimeManagementConfig ListVersionsByFunction PublishVersion",
         ),
     ],
     "AWS::Logs::LogGroup": [
         (
             group,
             "logs",
-            "CreateLogGroup DeleteLogGroup GetDataProtectionPolicy ListTagsForResource PutRetentionPolicy TagResource "
+            "CreateLogGroup DeleteLogGroup DeleteRetentionPolicy DescribeIndexPolicies GetDataProtectionPolicy "
+            "ListTagsForResource PutRetentionPolicy TagResource "
             "UntagResource",
         )
         for group in (A_LOG_GROUP, API_LOG_GROUP)
     ]
     + [("arn:aws:logs:REGION:ACCOUNT:log-group:*", "logs", "DescribeLogGroups")],
     "AWS::SSM::Parameter": [
-        (A_PARAMETER, "ssm", "AddTagsToResource DeleteParameter GetParameters PutParameter RemoveTagsFromResource"),
+        (
+            A_PARAMETER,
+            "ssm",
+            "AddTagsToResource DeleteParameter GetParameters ListTagsForResource PutParameter RemoveTagsFromResource",
+        ),
     ],
     "AWS::Scheduler::Schedule": [
         (A_SCHEDULE, "scheduler", "CreateSchedule DeleteSchedule GetSchedule UpdateSchedule"),
@@ -211,6 +222,51 @@ SAM_CALLS = [
     ("arn:aws:s3:::BUCKET", "s3", "ListBucket"),
 ]
 
+# By type and property: actions of the schema's handlers that only a property needs which the template does not use.
+UNUSED: dict[str, dict[str, str]] = {
+    "AWS::ApiGatewayV2::Api": {"BodyS3Location": "s3:getObject"},
+    "AWS::CodeDeploy::DeploymentGroup": {"OnPremisesInstanceTagFilters": "codedeploy:RegisterOnPremisesInstance"},
+    "AWS::DynamoDB::Table": {
+        "ContributorInsightsSpecification": "dynamodb:UpdateContributorInsights",
+        "ImportSourceSpecification": "dynamodb:DescribeImport dynamodb:ImportTable logs:CreateLogStream "
+        "logs:DescribeLogStreams logs:PutLogEvents s3:GetObjectMetadata",
+        "KinesisStreamSpecification": "dynamodb:DisableKinesisStreamingDestination kinesis:DescribeStream "
+        "dynamodb:EnableKinesisStreamingDestination dynamodb:UpdateKinesisStreamingDestination kinesis:PutRecords",
+        "Replicas": "dynamodb:AssociateTableReplica dynamodb:BatchWriteItem dynamodb:CreateTableReplica "
+        "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:Scan dynamodb:UpdateItem",
+        "ResourcePolicy": "dynamodb:DeleteResourcePolicy dynamodb:PutResourcePolicy",
+    },
+    "AWS::Lambda::Function": {
+        "CapacityProviderConfig": "lambda:PassCapacityProvider",
+        "CodeSigningConfigArn": "lambda:DeleteFunctionCodeSigningConfig lambda:GetCodeSigningConfig "
+        "lambda:PutFunctionCodeSigningConfig",
+        "FileSystemConfigs": "elasticfilesystem:DescribeMountTargets s3files:ListMountTargets",
+        "FunctionScalingConfig": "lambda:PutFunctionScalingConfig",
+        "KmsKeyArn": "kms:Decrypt kms:Encrypt kms:GenerateDataKey",
+        "RecursiveLoop": "lambda:PutFunctionRecursionConfig",
+        "RuntimeManagementConfig": "lambda:AssociateRuntimeAlias lambda:PutRuntimeManagementConfig",
+    },
+    "AWS::Lambda::Version": {
+        "FunctionScalingConfig": "lambda:PutFunctionScalingConfig",
+        "RuntimePolicy": "lambda:PutRuntimeManagementConfig",
+    },
+    "AWS::Logs::LogGroup": {
+        "BearerTokenAuthenticationEnabled": "logs:PutBearerTokenAuthentication",
+        "DataProtectionPolicy": "firehose:TagDeliveryStream logs:DeleteDataProtectionPolicy "
+        "logs:PutDataProtectionPolicy s3:REST.PUT.OBJECT",
+        "DeletionProtectionEnabled": "logs:PutLogGroupDeletionProtection",
+        "FieldIndexPolicies": "logs:DeleteIndexPolicy logs:PutIndexPolicy",
+        "KmsKeyId": "logs:AssociateKmsKey logs:DisassociateKmsKey",
+        "ResourcePolicyDocument": "logs:DeleteResourcePolicy",
+    },
+    "AWS::SecretsManager::Secret": {
+        "ReplicaRegions": "secretsmanager:RemoveRegionsFromReplication secretsmanager:ReplicateSecretToRegions",
+    },
+}
+
+KEY_ACTIONS_OF_ITEMS = {"kms:Decrypt", "kms:Encrypt", "kms:ListAliases", "kms:RevokeGrant"}
+"""DynamoDB itself uses a table's key, by the grant that the deployer creates."""
+
 LARGEST_INLINE_POLICY_OF_A_ROLE = 10_240
 """Characters without white space. The limit of a managed policy is 6,144."""
 
@@ -233,6 +289,22 @@ def test_allows_every_resource_operation(statements: list[dict[str, Any]]) -> No
         if not _allowed(statements, action, resource)
     }
     assert missing == set()
+
+
+@pytest.mark.parametrize("resource_type", NEEDED)
+def test_grants_what_the_schema_of_the_type_demands(statements: list[dict[str, Any]], resource_type: str) -> None:
+    unused = {action for actions in UNUSED.get(resource_type, {}).values() for action in actions.split()}
+    unused |= KEY_ACTIONS_OF_ITEMS if resource_type == "AWS::DynamoDB::Table" else set()
+    granted = {action for statement in statements for action in _listed(statement["Action"])}
+    assert permissions(resource_type) - granted == unused - granted
+
+
+@pytest.mark.parametrize("resource_type", UNUSED)
+def test_template_uses_no_property_whose_actions_are_left_out(resource_type: str) -> None:
+    for given in STACKS.values():
+        for resource in transformed(**given)["Resources"].values():
+            if resource["Type"] == resource_type:
+                assert not UNUSED[resource_type].keys() & resource["Properties"].keys()
 
 
 def test_allows_sam_deploy_and_delete(statements: list[dict[str, Any]]) -> None:

@@ -38,8 +38,6 @@ SWITCHES = {
     "BERTH_WATCHER_STANDBY": "true",
     "BERTH_AUTHENTICATION": "mtls",
 }
-SECRET_PARAMETERS = {"WatcherKubeconfigSecretArn", "BinderKubeconfigSecretArn"}
-EKS_PARAMETERS = {"EksClusterName", "EksEndpoint"}
 
 
 @pytest.fixture(scope="module")
@@ -87,56 +85,6 @@ def test_environment_matches_function_settings(
     switches = SWITCHES | ({"BERTH_AUTHENTICATION": "basic"} if function == "AuthorizerFunction" else {})
     for each in settings:
         each.from_environ(dict.fromkeys(given, "2") | {name: switches[name] for name in given & set(switches)})
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_version_description_contains_every_environment_parameter(
-    template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str
-) -> None:
-    described = set(re.findall(r"\$\{(\w+)\}", _description(functions[function]))) - {"Layer"}
-    everywhere = template["Globals"]["Function"]
-    used = _references([everywhere["Environment"], everywhere["Tracing"], functions[function].get("Environment")])
-    used |= {"WarmStart"} if "SnapStart" in functions[function] else set()  # through a condition
-    # EksCertificateAuthority is too long for a description; another authority means another cluster and endpoint.
-    assert described == used & set(template["Parameters"]) - {"EksCertificateAuthority"}
-    assert functions[function]["AutoPublishAliasAllProperties"] is True
-
-
-@pytest.mark.parametrize("function", FUNCTIONS)
-def test_version_description_fits_the_longest_parameters(
-    template: dict[str, Any], functions: dict[str, dict[str, Any]], function: str
-) -> None:
-    """Either a secret or the EKS parameters are given, never both: ClusterIsGiven rejects that."""
-    for absent in (SECRET_PARAMETERS, EKS_PARAMETERS):
-        description = _description(functions[function]).replace("${Layer}", "99999")
-        for name, parameter in template["Parameters"].items():
-            length = 0 if name in absent else _longest(parameter)
-            description = description.replace(f"${{{name}}}", "x" * length)
-        assert "$" not in description
-        assert len(description) <= 256
-
-
-def _description(function: dict[str, Any]) -> str:
-    """The text of its version's description, with placeholders."""
-    found: str | list[Any] = function["VersionDescription"]["Fn::Sub"]
-    return found if isinstance(found, str) else str(found[0])
-
-
-def _longest(parameter: dict[str, Any]) -> int:
-    values = parameter.get("AllowedValues", [parameter.get("MaxValue", "")])
-    return int(parameter.get("MaxLength", max(len(str(value)) for value in values)))
-
-
-def _references(value: object) -> set[str]:
-    """All names in `{"Ref": name}` and `{"Fn::Sub": "${name}"}` within `value`."""
-    if isinstance(value, dict):
-        named = {value["Ref"]} if "Ref" in value else set()
-        if isinstance(value.get("Fn::Sub"), str):
-            named |= set(re.findall(r"\$\{(\w+)\}", value["Fn::Sub"]))
-        return named.union(*map(_references, value.values()))
-    if isinstance(value, list):
-        return set().union(*map(_references, value))
-    return set()
 
 
 def test_layers_publish_function_versions(template: dict[str, Any]) -> None:

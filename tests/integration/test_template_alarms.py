@@ -40,18 +40,18 @@ def deployed(template: dict[str, Any], **parameters: str) -> dict[str, dict[str,
 
 
 def emitted() -> set[tuple[str, tuple[str, ...]]]:
-    """Each of Berth's metrics with each of its sets of dimensions."""
+    """Each of Berth's metrics in detail, with each of its sets of dimensions."""
     groups: Iterable[Any] = [
-        telemetry.CALLS,
-        telemetry.SIZES,
-        telemetry.FAILURES,
+        telemetry.CALLS_IN_DETAIL,
+        telemetry.SIZES_IN_DETAIL,
+        telemetry.FAILURES_IN_DETAIL,
         telemetry.DENIALS,
-        metrics.CACHE_AGE,
-        metrics.CACHE_LAG,
-        watcher_metrics.PUBLISHED,
+        metrics.CACHE_AGE_IN_DETAIL,
+        metrics.CACHE_LAG_IN_DETAIL,
+        watcher_metrics.PUBLISHED_IN_DETAIL,
         watcher_metrics.LEADERSHIPS,
         watcher_metrics.LEFT_OUT,
-        watcher_metrics.RESERVATIONS,
+        watcher_metrics.RESERVATIONS_IN_DETAIL,
     ]
     return {
         (metric["Name"], tuple(dimensions))
@@ -63,7 +63,7 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
 
 @pytest.mark.parametrize("name", of_type(read_template(), ALARM))
 def test_alarm_uses_an_emitted_metric(template: dict[str, Any], name: str) -> None:
-    alarm = deployed(template)[name]
+    alarm = deployed(template, DetailedMetrics="true")[name]
     if alarm["Namespace"] == "Berth":
         assert (alarm["MetricName"], tuple(each["Name"] for each in alarm["Dimensions"])) in emitted()
         assert all(each["Value"] in VALUES[each["Name"]] for each in alarm["Dimensions"])
@@ -101,15 +101,50 @@ def test_watcher_alarm_fires_before_max_staleness_and_after_two_periodic_starts(
 
 
 def test_latency_threshold_is_80_percent_of_http_timeout(template: dict[str, Any]) -> None:
-    timeout = template["Parameters"]["HttpTimeoutSeconds"]
-    for seconds in range(timeout["MinValue"], timeout["MaxValue"] + 1):
+    for seconds in set(template["Parameters"]["HttpTimeoutSeconds"]["AllowedValues"]) - {0}:
         alarm = deployed(template, HttpTimeoutSeconds=str(seconds))["LatencyAlarm"]
         assert (alarm["ExtendedStatistic"], alarm["Threshold"]) == ("p99", seconds * 800)
 
 
 def test_periodic_watcher_has_no_lease_alarm(template: dict[str, Any]) -> None:
-    names = {mode: set(deployed(template, WatcherMode=mode)) for mode in ("continuous", "periodic")}
+    names = {
+        mode: set(deployed(template, WatcherMode=mode, DetailedMetrics="true")) for mode in ("continuous", "periodic")
+    }
     assert names["continuous"] - names["periodic"] == {"LeaseTransitionsAlarm"}
+
+
+def test_ten_alarms_by_default(template: dict[str, Any]) -> None:
+    """CloudWatch's free tier has ten, and ten metrics: tests/unit/runtime/telemetry counts those."""
+    by_default, in_detail = deployed(template), deployed(template, DetailedMetrics="true")
+    assert len(by_default) == 10
+    assert in_detail.keys() - by_default.keys() == {
+        "AuthorizerFailuresAlarm",
+        "LeaseTransitionsAlarm",
+        "LedgerContentionAlarm",
+        "LedgerStaleEpochAlarm",
+    }
+
+
+def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> None:
+    groups: Iterable[Any] = [
+        telemetry.ALARMED_CALLS,
+        telemetry.FAILURES,
+        telemetry.DENIALS,
+        metrics.CACHE_AGE,
+        watcher_metrics.PUBLISHED,
+        watcher_metrics.ALARMED_RESERVATIONS,
+    ]
+    without_detail = {
+        (metric["Name"], tuple(dimensions))
+        for group in groups
+        for metric in group["Metrics"]
+        for dimensions in group["Dimensions"]
+    }
+    values = {*telemetry.ALARMED_OUTCOMES, *watcher_metrics.ALARMED_EVENTS, "bind"}
+    for alarm in deployed(template).values():
+        if alarm["Namespace"] == "Berth":
+            assert (alarm["MetricName"], tuple(each["Name"] for each in alarm["Dimensions"])) in without_detail
+            assert {each["Value"] for each in alarm["Dimensions"] if each["Name"] != "stack"} <= values
 
 
 def test_alarms_and_metrics_match_the_documents(template: dict[str, Any]) -> None:

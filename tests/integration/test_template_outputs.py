@@ -17,7 +17,7 @@ from tests.deployment.template import TEMPLATE, Deployment, read_template
 from tests.deployment.transform import transformed
 
 ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/reference/security.md
-CONSOLE = {"WatcherFunctionName", "DashboardUrl"}  # docs/how-to/sam-commands.md
+CONSOLE = {"HttpTimeoutSeconds", "WatcherFunctionName", "DashboardUrl"}  # docs/how-to/sam-commands.md
 EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, CONFIGURATION, LEDGER, *ROLES, *CONSOLE}
 BY_MODE = {
     "basic": EVERYWHERE | {"PasswordSecretArn"},  # docs/reference/security.md

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.deployment.template import Deployment, read_template
+from tests.deployment.template import KUBECONFIGS, Deployment, read_template
 
 BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
@@ -61,10 +61,12 @@ def test_every_parameter_is_in_one_group(template: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("parameters", "reserved"),
     [
-        pytest.param({}, "3", id="default: leader, standby and start"),
+        pytest.param({}, "None", id="default: a new account has a concurrency of 10, and none to reserve"),
+        pytest.param({"WatcherReservedConcurrency": "3"}, "3", id="leader, standby and start"),
         pytest.param({"WatcherReservedConcurrency": "5"}, "5", id="five"),
-        pytest.param({"WatcherReservedConcurrency": "0"}, "None", id="zero: no reservation"),
-        pytest.param({"WatcherMode": "periodic"}, "None", id="periodic: no reservation"),
+        pytest.param(
+            {"WatcherReservedConcurrency": "3", "WatcherMode": "periodic"}, "None", id="periodic: no reservation"
+        ),
     ],
 )
 def test_reserves_concurrency_for_the_watcher_only(
@@ -110,6 +112,9 @@ def test_access_log_has_no_field_for_a_credential(template: dict[str, Any]) -> N
         "$context.integrationLatency",
         "$context.integrationStatus",
         "$context.error.responseType",
+        "$context.error.message",
+        "$context.integrationErrorMessage",
+        "$context.authorizer.error",
     }
     assert "\n" not in stage["AccessLogSettings"]["Format"]
     assert deployment.resources("AWS::Logs::LogGroup")["AccessLogGroup"]["RetentionInDays"] == 30
@@ -166,3 +171,55 @@ def test_only_functions_with_table_access_may_use_the_key(
             statements = [statement for policy in properties["Policies"] for statement in policy["Statement"]]
             on_a_table = any("Table.Arn" in str(statement["Resource"]) for statement in statements)
             assert [each for each in statements if "kms" in str(each)] == ([key] if given and on_a_table else [])
+
+
+@pytest.mark.parametrize("function", ["BindFunction", "WatcherFunction"])
+def test_kubeconfig_key_decrypts_the_own_secret_through_secrets_manager_only(
+    template: dict[str, Any], function: str
+) -> None:
+    secret = KUBECONFIGS[f"{'Binder' if function == 'BindFunction' else 'Watcher'}KubeconfigSecretArn"]
+    for given in (KEY, ""):
+        policies = functions(template, KubeconfigKeyArn=given)[function]["Policies"]
+        statements = [each for policy in policies for each in policy["Statement"] if "kms" in str(each)]
+        via = {"Fn::Sub": "secretsmanager.${AWS::Region}.${AWS::URLSuffix}"}
+        condition = {"StringEquals": {"kms:ViaService": via, "kms:EncryptionContext:SecretARN": secret}}
+        expected = {"Effect": "Allow", "Action": "kms:Decrypt", "Resource": KEY, "Condition": condition}
+        assert statements == ([expected] if given else [])
+
+
+def test_no_other_function_may_use_the_kubeconfig_key(template: dict[str, Any]) -> None:
+    users = {name for name, each in functions(template, KubeconfigKeyArn=KEY).items() if KEY in str(each["Policies"])}
+    assert users == {"BindFunction", "WatcherFunction"}
+
+
+def test_kubeconfig_key_requires_secrets(template: dict[str, Any]) -> None:
+    eks = {"EksClusterName": "c", "EksEndpoint": "https://c", "EksCertificateAuthority": "c"}
+    refused = Deployment(template, Authentication="basic", KubeconfigKeyArn=KEY, **eks).failed_assertions()
+    assert refused == ["KubeconfigKeyArn requires kubeconfig secrets; an EKS cluster has none"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "seconds"),
+    [
+        pytest.param({"ClusterSize": "small"}, "5", id="small"),
+        pytest.param({}, "5", id="medium is the default"),
+        pytest.param({"ClusterSize": "large"}, "10", id="large"),
+        pytest.param({"ClusterSize": "large", "HttpTimeoutSeconds": "7"}, "7", id="a given timeout"),
+    ],
+)
+def test_http_timeout_follows_the_size_of_the_cluster(
+    template: dict[str, Any], parameters: dict[str, str], seconds: str
+) -> None:
+    deployment = Deployment(template, Authentication="basic", **parameters)
+    found = deployment.resources("AWS::Serverless::Function")
+    given = {
+        found[name]["Environment"]["Variables"]["BERTH_HTTP_TIMEOUT"] for name in ("BindFunction", "WatcherFunction")
+    }
+    assert {str(each) for each in given} == {seconds} == {str(deployment.outputs()["HttpTimeoutSeconds"])}
+    assert deployment.resources("AWS::CloudWatch::Alarm")["LatencyAlarm"]["Threshold"] == int(seconds) * 800
+
+
+def test_lambda_writes_no_lines_of_its_own_unless_in_detail(template: dict[str, Any]) -> None:
+    for detailed, level in (("false", "WARN"), ("true", "INFO")):
+        logging = Deployment(template, DetailedMetrics=detailed).value(template["Globals"]["Function"]["LoggingConfig"])
+        assert logging == {"LogFormat": "JSON", "ApplicationLogLevel": "DEBUG", "SystemLogLevel": level}

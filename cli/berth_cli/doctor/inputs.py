@@ -74,7 +74,7 @@ def read_inputs(options: Options) -> Inputs:
         material=material,
         configuration=_configuration(errors, options, stack),
         account=account,
-        stack_timeout=float(parameters["HttpTimeoutSeconds"]) if "HttpTimeoutSeconds" in parameters else None,
+        stack_timeout=float(stack.http_timeout) if stack is not None and stack.http_timeout else None,
         periodic=parameters.get("WatcherMode") == "periodic",
         reader=reader,
         watcher=watcher,

@@ -107,6 +107,6 @@ def missing_credentials_note(stack: DeployedStack | None, *, password: bool, cer
 
 
 def resolve_timeout(stack: DeployedStack | None) -> str:
-    """The stack's HttpTimeoutSeconds, else the default."""
-    seconds = "" if stack is None else stack.parameters.get("HttpTimeoutSeconds", "")
+    """The stack's httpTimeout, else the default."""
+    seconds = "" if stack is None else stack.http_timeout
     return f"{seconds}s" if seconds else DEFAULT_TIMEOUT

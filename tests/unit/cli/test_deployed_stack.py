@@ -6,7 +6,7 @@ import boto3
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
-from berth_cli.deployed_stack import StackUnavailable, describe
+from berth_cli.deployed_stack import DeployedStack, StackUnavailable, describe
 
 ABSENT = ClientError(
     {"Error": {"Code": "ValidationError", "Message": "Stack with id berth does not exist"}}, "DescribeStacks"
@@ -31,3 +31,15 @@ def test_error_remedy_depends_on_source_of_error(
         describe("berth")
     assert str(raised.value).startswith("the stack berth cannot be described: ")
     assert str(raised.value).endswith(remedy)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "outputs", "seconds"),
+    [
+        pytest.param({"HttpTimeoutSeconds": "0"}, {"HttpTimeoutSeconds": "10"}, "10", id="by the size of the cluster"),
+        pytest.param({"HttpTimeoutSeconds": "8"}, {}, "8", id="a stack of an earlier release"),
+        pytest.param({}, {}, "", id="unknown"),
+    ],
+)
+def test_http_timeout_is_the_output(parameters: dict[str, str], outputs: dict[str, str], seconds: str) -> None:
+    assert DeployedStack("berth", None, parameters, outputs).http_timeout == seconds

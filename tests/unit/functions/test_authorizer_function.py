@@ -66,14 +66,15 @@ def test_authorizes_basic_credentials_by_secret(load_function: Load, secret: str
 
 
 def test_denies_and_counts_every_call_without_secret(
-    load_function: Load, account: boto3.Session, log_lines: LogLines, capsys: pytest.CaptureFixture[str]
+    load_function: Load, account: boto3.Session, log_lines: LogLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
     handler = load_function("authorizer", BASIC)
     assert handler(basic_event(basic("berth", "hunter2")), None) == {"isAuthorized": False}
     [line] = log_lines.all()
     assert (line["level"], line["verb"], line["outcome"]) == ("WARNING", "authorizer", "failure-record-unavailable")
     assert line["detail"] == "the password's secret cannot be read: ResourceNotFoundException"
-    assert '"outcome":"failure-record-unavailable"' in capsys.readouterr().out
+    assert line["Failures"] == [1.0]
 
 
 @pytest.mark.parametrize("stored", [SECRET, SECRET[:-1], '"hunter2"'])

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from tests.fakes.log_lines import LogLines
@@ -9,6 +11,12 @@ from tests.fakes.log_lines import LogLines
 def metrics(
     log_lines: LogLines, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> pytest.CaptureFixture[str]:
-    """What is printed; log lines go elsewhere."""
+    """What is printed, log lines too, with all metrics in detail."""
     monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
+    monkeypatch.setenv("BERTH_DETAILED_METRICS", "true")
+
+    def write(text: str) -> int:
+        return sys.stdout.write(text)  # looked up at each call: capsys replaces it
+
+    monkeypatch.setattr(log_lines.stream, "write", write)
     return capsys

@@ -9,8 +9,9 @@ import pytest
 
 
 def printed(metrics: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    """Each line, decoded."""
-    return [orjson.loads(line) for line in metrics.readouterr().out.splitlines()]
+    """Each line with metrics, decoded."""
+    lines = [orjson.loads(line) for line in metrics.readouterr().out.splitlines()]
+    return [line for line in lines if "_aws" in line]
 
 
 def described(entry: dict[str, Any]) -> dict[str, tuple[str, list[list[str]]]]:
@@ -22,4 +23,15 @@ def described(entry: dict[str, Any]) -> dict[str, tuple[str, list[list[str]]]]:
         metric["Name"]: (metric["Unit"], directive["Dimensions"])
         for directive in directives
         for metric in directive["Metrics"]
+    }
+
+
+def series(entries: list[dict[str, Any]]) -> set[tuple[str, ...]]:
+    """Each metric with the values of its dimensions: what CloudWatch charges for."""
+    return {
+        (metric["Name"], *(entry[name] for name in names))
+        for entry in entries
+        for directive in entry["_aws"]["CloudWatchMetrics"]
+        for metric in directive["Metrics"]
+        for names in directive["Dimensions"]
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import orjson
@@ -22,10 +23,10 @@ class CallLog:
     def __init__(self, logger: Logger) -> None:
         self._logger = logging.getLogger(logger.service)
 
-    def write(self, level: int, message: str, fields: dict[str, object], now: float) -> None:
-        """One line, where the level is wanted. now: seconds since the epoch."""
+    def write(self, level: int, message: str, fields: Mapping[str, object], now: float) -> bool:
+        """One line, where the level is wanted; else False. now: seconds since the epoch."""
         if not self._logger.isEnabledFor(level):
-            return
+            return False
         line = {
             "level": logging.getLevelName(level),
             "message": message,
@@ -45,3 +46,4 @@ class CallLog:
                     handler.stream.flush()
                 finally:
                     handler.release()
+        return True

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import orjson
@@ -40,34 +43,67 @@ def group(dimensions: Sequence[Sequence[str]], units: Mapping[str, str]) -> Grou
     }
 
 
+@dataclass(slots=True)
+class Measures:
+    """Groups of metrics and their values, for the log line of one call."""
+
+    groups: list[Group] = field(default_factory=list)
+    values: dict[str, list[float]] = field(default_factory=dict)
+
+
+_CALL: ContextVar[Measures | None] = ContextVar("measures of the current call", default=None)
+
+
+@contextmanager
+def measured_call() -> Iterator[None]:
+    """Collect what is measured within a call, for its one log line."""
+    token = _CALL.set(Measures())
+    try:
+        yield
+    finally:
+        _CALL.reset(token)
+
+
+def measures_of_call() -> Measures:
+    """What was collected since `measured_call`; empty outside of a call."""
+    return _CALL.get() or Measures()
+
+
 class Metrics:
-    """Prints them, unless POWERTOOLS_METRICS_DISABLED. Every one has its stack: an account may have several."""
+    """Prints them, unless POWERTOOLS_METRICS_DISABLED. Every one has its stack: an account may have several.
+
+    detailed: whether metrics that no default alarm needs are wanted; each combination of dimensions has a price.
+    """
 
     def __init__(self) -> None:
         self._measured = os.environ.get("POWERTOOLS_METRICS_DISABLED", "").lower() not in ("true", "1")
         self._stack = os.environ.get("BERTH_STACK", "local")
+        self.detailed = os.environ.get("BERTH_DETAILED_METRICS", "") == "true"
+
+    def members(
+        self, groups: Sequence[Group], values: Mapping[str, Sequence[float]], now: float
+    ) -> Mapping[str, object]:
+        """What makes a log line one with metrics; nothing where there are none. now: seconds since the epoch."""
+        if not self._measured or not groups:
+            return {}
+        return {"_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": groups}, STACK: self._stack, **values}
 
     def emit(
         self,
-        groups: Iterable[Group],
+        groups: Sequence[Group],
         dimensions: Mapping[str, str],
         values: Mapping[str, Sequence[float]],
         now: float,
     ) -> None:
-        """One line. now: seconds since the epoch."""
-        if not self._measured:
-            return
-        line = {
-            "_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": list(groups)},
-            STACK: self._stack,
-            **dimensions,
-            **values,
-        }
-        print(orjson.dumps(line).decode())
+        """A line of its own. now: seconds since the epoch."""
+        line = self.members(groups, values, now)
+        if line:
+            print(orjson.dumps({**line, **dimensions}).decode())
 
 
-CACHE_AGE = group([[VERB], []], {"CacheAge": SECONDS})
-CACHE_LAG = group([[VERB]], {"VersionLag": COUNT})
+CACHE_AGE = group([[]], {"CacheAge": SECONDS})
+CACHE_AGE_IN_DETAIL = group([[VERB], []], {"CacheAge": SECONDS})
+CACHE_LAG_IN_DETAIL = group([[VERB]], {"VersionLag": COUNT})
 
 
 class CacheMetrics:
@@ -78,9 +114,16 @@ class CacheMetrics:
         self._metrics = Metrics()
 
     def record(self, record: Freshness) -> None:
-        """A call has read the published state. The first read of an environment has no lag."""
-        groups, values = [CACHE_AGE], {"CacheAge": [record.age]}
-        if record.lag is not None:
-            groups.append(CACHE_LAG)
+        """A call has read the published state. The first read of an environment has no lag.
+
+        It becomes part of the call's log line; a warm-up event has none, and gets a line of its own."""
+        groups, values = [CACHE_AGE_IN_DETAIL if self._metrics.detailed else CACHE_AGE], {"CacheAge": [record.age]}
+        if self._metrics.detailed and record.lag is not None:
+            groups.append(CACHE_LAG_IN_DETAIL)
             values["VersionLag"] = [float(record.lag)]
-        self._metrics.emit(groups, {VERB: self._verb}, values, time.time())
+        call = _CALL.get()
+        if call is None:
+            self._metrics.emit(groups, {VERB: self._verb}, values, time.time())
+        else:
+            call.groups += groups
+            call.values |= values

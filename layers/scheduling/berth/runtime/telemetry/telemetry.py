@@ -1,4 +1,4 @@
-"""One log line and one set of metrics a call, by verb and outcome; and, where X-Ray is on, a subsegment with the same.
+"""One log line a call, with its metrics in it; and, where X-Ray is on, a subsegment with the same.
 
 Nothing here is shared between calls.
 """
@@ -8,20 +8,37 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
+import orjson
 from aws_lambda_powertools import Logger, Tracer
 
 from berth.runtime.telemetry.call_log import SERVICE, CallLog
-from berth.runtime.telemetry.metrics import BYTES, COUNT, MILLISECONDS, OUTCOME, VERB, Metrics, group
+from berth.runtime.telemetry.metrics import (
+    BYTES,
+    COUNT,
+    MILLISECONDS,
+    OUTCOME,
+    VERB,
+    Metrics,
+    group,
+    measured_call,
+    measures_of_call,
+)
 
-CALLS = group([[VERB, OUTCOME], [VERB]], {"Calls": COUNT, "Duration": MILLISECONDS})
-SIZES = group([[VERB]], {"RequestSize": BYTES, "AnswerSize": BYTES})
-FAILURES = group([[VERB], []], {"Failures": COUNT})
+FAILURES = group([[]], {"Failures": COUNT})
 DENIALS = group([[]], {"Denials": COUNT})
+ALARMED_CALLS = group([[VERB, OUTCOME]], {"Calls": COUNT})
+
+CALLS_IN_DETAIL = group([[VERB, OUTCOME], [VERB]], {"Calls": COUNT, "Duration": MILLISECONDS})
+SIZES_IN_DETAIL = group([[VERB]], {"RequestSize": BYTES, "AnswerSize": BYTES})
+FAILURES_IN_DETAIL = group([[VERB], []], {"Failures": COUNT})
+
+ALARMED_OUTCOMES = frozenset({"ledger-unavailable"})
+"""Of bind; an alarm of every stack counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +61,13 @@ class Telemetry:
 
     @contextmanager
     def traced(self) -> Iterator[None]:
-        """The call as a subsegment of the function's trace; nothing while tracing is off."""
-        if self._tracer is None:
-            yield
-            return
-        with self._tracer.provider.in_subsegment(name=f"## {self._verb}"):
-            yield
+        """The call: a subsegment of the function's trace, unless tracing is off, and one line with all its metrics."""
+        with measured_call():
+            if self._tracer is None:
+                yield
+                return
+            with self._tracer.provider.in_subsegment(name=f"## {self._verb}"):
+                yield
 
     def ended(
         self,
@@ -67,38 +85,41 @@ class Telemetry:
         `caller`: who was let in by this function; empty where another part decided.
         """
         now = time.time()
-        self._log.write(
-            logging.WARNING if failed else logging.INFO,
-            self._verb,
-            {
-                VERB: self._verb,
-                OUTCOME: outcome,
-                "pod": pod,
-                "detail": detail,
-                "milliseconds": round(milliseconds, 3),
-                **({"caller": caller} if caller else {}),
-            },
-            now,
+        metrics = self._measured(outcome, milliseconds, sizes, now)
+        identity = {VERB: self._verb, OUTCOME: outcome}
+        described = {"pod": pod, "detail": detail, "milliseconds": round(milliseconds, 3)}
+        if caller:
+            described["caller"] = caller
+        is_written = self._log.write(
+            logging.WARNING if failed else logging.INFO, self._verb, {**identity, **described, **metrics}, now
         )
-        self._measure(outcome, milliseconds, sizes, now)
+        if metrics and not is_written:  # metrics do not depend on the log level
+            print(orjson.dumps({**metrics, **identity}).decode())
         if self._tracer is not None:
             self._tracer.put_annotation(VERB, self._verb)
             self._tracer.put_annotation(OUTCOME, outcome)
 
-    def _measure(self, outcome: StrEnum, milliseconds: float, sizes: Sizes | None, now: float) -> None:
-        groups = [CALLS]
-        values = {"Calls": [1.0], "Duration": [float(milliseconds)]}
-        if sizes is not None:
-            groups.append(SIZES)
-            values |= {"RequestSize": [float(sizes.request)], "AnswerSize": [float(sizes.answer)]}
+    def _measured(self, outcome: StrEnum, milliseconds: float, sizes: Sizes | None, now: float) -> Mapping[str, object]:
+        """The members of the log line that make metrics of it."""
+        call, detailed = measures_of_call(), self._metrics.detailed
+        groups, values = [*call.groups], dict(call.values)
         # An alarm looks at one metric: what it is to notice is one, whatever it is called.
         if outcome.startswith("failure-"):
-            groups.append(FAILURES)
+            groups.append(FAILURES_IN_DETAIL if detailed else FAILURES)
             values["Failures"] = [1.0]
         elif outcome.startswith("denied-"):
             groups.append(DENIALS)
             values["Denials"] = [1.0]
-        self._metrics.emit(groups, {VERB: self._verb, OUTCOME: outcome}, values, now)
+        if detailed:
+            groups.append(CALLS_IN_DETAIL)
+            values |= {"Calls": [1.0], "Duration": [float(milliseconds)]}
+            if sizes is not None:
+                groups.append(SIZES_IN_DETAIL)
+                values |= {"RequestSize": [float(sizes.request)], "AnswerSize": [float(sizes.answer)]}
+        elif outcome in ALARMED_OUTCOMES:
+            groups.append(ALARMED_CALLS)
+            values["Calls"] = [1.0]
+        return self._metrics.members(groups, values, now)
 
     def unexpected(self, pod: str) -> None:
         """An exception that no one foresaw, with its stack trace. Call it while it is being handled."""

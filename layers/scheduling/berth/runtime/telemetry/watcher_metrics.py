@@ -9,16 +9,22 @@ from collections import Counter
 from collections.abc import Callable
 from threading import Lock
 
-from berth.reservations.reconciler.events import ReservationEvent
+from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
 from berth.runtime.telemetry.metrics import COUNT, HAPPENING, SECONDS, Metrics, group
 
 INTERVAL_SECONDS = 15.0
 """Several times a minute, so that no minute in which it publishes is without one."""
 
-PUBLISHED = group([[]], {"Publications": COUNT, "Changes": COUNT, "PublishedAge": SECONDS})
+PUBLISHED = group([[]], {"Publications": COUNT, "PublishedAge": SECONDS})
 LEFT_OUT = group([[]], {"LeftOut": COUNT})
 LEADERSHIPS = group([[]], {"LeaseTransitions": COUNT})
-RESERVATIONS = group([[HAPPENING], []], {"Reservations": COUNT})
+ALARMED_RESERVATIONS = group([[HAPPENING]], {"Reservations": COUNT})
+
+PUBLISHED_IN_DETAIL = group([[]], {"Publications": COUNT, "Changes": COUNT, "PublishedAge": SECONDS})
+RESERVATIONS_IN_DETAIL = group([[HAPPENING], []], {"Reservations": COUNT})
+
+ALARMED_EVENTS = frozenset({ReservationEventType.OWED.value, ReservationEventType.OUTRANKED.value})
+"""Alarms of every stack count them."""
 
 
 class WatcherMetrics:
@@ -62,6 +68,7 @@ class WatcherMetrics:
         self._print(self._wall())
 
     def _print(self, now: float) -> None:
+        detailed = self._metrics.detailed
         with self._lock:
             changes, self._changes = self._changes, []
             oldest, self._oldest = self._oldest, 0.0
@@ -70,8 +77,10 @@ class WatcherMetrics:
             self._printed_at = now
         if changes:
             values = {"Publications": [float(len(changes))], "Changes": [float(sum(changes))], "PublishedAge": [oldest]}
-            self._metrics.emit([PUBLISHED], {}, values, now)
-        if left_out:
+            self._metrics.emit([PUBLISHED_IN_DETAIL if detailed else PUBLISHED], {}, values, now)
+        if left_out and detailed:
             self._metrics.emit([LEFT_OUT], {}, {"LeftOut": [float(left_out)]}, now)
+        reservations = RESERVATIONS_IN_DETAIL if detailed else ALARMED_RESERVATIONS
         for event_type, times in sorted(happened.items()):
-            self._metrics.emit([RESERVATIONS], {HAPPENING: event_type}, {"Reservations": [float(times)]}, now)
+            if detailed or event_type in ALARMED_EVENTS:
+                self._metrics.emit([reservations], {HAPPENING: event_type}, {"Reservations": [float(times)]}, now)

@@ -11,8 +11,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.runtime.http.events import WARM_UP_EVENT
 
-INTERVAL_SECONDS = 60.0
-"""Lambda keeps an environment that is invoked this often, and there are few changes to load."""
+INTERVAL_SECONDS = 10.0
+"""The events go to the alias: within this time of a deployment they start the new version of every function. Lambda
+keeps an environment that is invoked this often, and there are few changes to load."""
 
 
 class LambdaClient(Protocol):
@@ -41,7 +42,7 @@ class WarmUp:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="warm-up")
 
     def published(self) -> None:
-        """Call it after every publication: it sends the events once a minute."""
+        """Call it after every publication: it sends the events once in ten seconds."""
         now = self._monotonic()
         if self._functions and (self._sent_at is None or now - self._sent_at >= INTERVAL_SECONDS):
             self._sent_at = now

@@ -1,0 +1,95 @@
+"""Every AWS CLI command in the documents and the template, checked against botocore's models of the services."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from botocore import xform_name
+from botocore.session import get_session
+
+from tests.conftest import PROJECT
+
+SOURCES = sorted([*PROJECT.glob("docs/**/*.md"), PROJECT / "README.md", PROJECT / "template.yaml"])
+GLOBAL_OPTIONS = {
+    "--query",
+    "--output",
+    "--region",
+    "--profile",
+    "--no-cli-pager",
+    "--cli-binary-format",
+    "--cli-input-json",
+}
+CLI_ONLY: dict[tuple[str, str], set[str]] = {
+    ("logs", "tail"): {"--since", "--filter-pattern", "--follow", "--format"},
+    ("s3", "cp"): set(),
+    ("s3", "rm"): {"--recursive"},
+    ("s3", "ls"): set(),
+    ("eks", "update-kubeconfig"): {"--name", "--kubeconfig"},
+    ("cloudformation", "wait"): {"--stack-name"},
+    ("dynamodb", "wait"): {"--table-name"},
+}
+"""Commands that the CLI adds to the services' operations, with their options."""
+
+COMMAND = re.compile(r"(?<![\w./-])aws(?: \\\n)? +([a-z][a-z0-9-]+) +([a-z][a-z0-9-]+)((?:[^\n`|;&)]|\\\n)*)")
+OPTION = re.compile(r"(?<=\s)(--[a-z][a-z0-9-]*)")
+
+
+def commands() -> Iterator[Any]:
+    """Each command with its service, operation and options."""
+    for path in SOURCES:
+        text = re.sub(r"\n>? *(?=--[a-z])", " ", path.read_text())
+        for found in COMMAND.finditer(text.replace("\\\n", " ")):
+            service, operation, rest = found.groups()
+            yield pytest.param(service, operation, OPTION.findall(rest), id=f"{path.stem}: {service} {operation}")
+
+
+@cache
+def services() -> dict[str, str]:
+    """The names that differ from the models' are the CLI's own."""
+    return {name: name for name in get_session().get_available_services()} | {"s3api": "s3", "deploy": "codedeploy"}
+
+
+@cache
+def operations(service: str) -> dict[str, set[str]]:
+    """By command: its options."""
+    model = get_session().get_service_model(services()[service])
+    found = {}
+    for name in model.operation_names:
+        shape = model.operation_model(name).input_shape
+        members = {} if shape is None else shape.members
+        names = {f"--{xform_name(member, '-')}": member for member in members}
+        booleans = {option for option, member in names.items() if members[member].type_name == "boolean"}
+        found[xform_name(name, "-")] = {*names, *(f"--no-{option[2:]}" for option in booleans)}
+    return found
+
+
+@pytest.mark.parametrize(("service", "operation", "options"), list(commands()))
+def test_command_exists(service: str, operation: str, options: list[str]) -> None:
+    known = CLI_ONLY.get((service, operation))
+    if known is None:
+        assert service in services()
+        assert operation in operations(service)
+        known = operations(service)[operation]
+    assert set(options) - GLOBAL_OPTIONS <= known
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param("aws eks describe-clusters --name x", id="operation"),
+        pytest.param("aws eks describe-cluster --cluster-name x", id="option"),
+        pytest.param("aws ekss describe-cluster --name x", id="service"),
+    ],
+)
+def test_finds_a_command_that_does_not_exist(command: str) -> None:
+    [(service, operation, rest)] = COMMAND.findall(command)
+    with pytest.raises(AssertionError):
+        test_command_exists(service, operation, OPTION.findall(rest))
+
+
+def test_documents_have_commands() -> None:
+    assert len(list(commands())) > 20

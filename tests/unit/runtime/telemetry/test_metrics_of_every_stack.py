@@ -1,0 +1,105 @@
+"""The metrics that a stack has without DetailedMetrics: enough for the default alarms, and at most ten."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from berth.authentication.outcomes import AuthorizerOutcome
+from berth.extender.outcomes import (
+    BindOutcome,
+    FailureOutcome,
+    FilterOutcome,
+    PreemptOutcome,
+    PrioritizeOutcome,
+)
+from berth.nodecache.warm_node_cache import Freshness
+from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
+from berth.runtime.telemetry.metrics import CacheMetrics
+from berth.runtime.telemetry.telemetry import Sizes, Telemetry
+from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
+from tests.fakes.log_lines import LogLines
+from tests.unit.lease.clocks import EnvironmentClock
+from tests.unit.runtime.telemetry.metric_lines import printed, series
+
+READERS = ("filter", "filter_onlyone", "prioritize", "preempt")
+OUTCOMES = {
+    **dict.fromkeys(("filter", "filter_onlyone"), FilterOutcome),
+    "prioritize": PrioritizeOutcome,
+    "preempt": PreemptOutcome,
+    "bind": BindOutcome,
+    "authorizer": AuthorizerOutcome,
+}
+
+
+@pytest.fixture
+def lines(metrics: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> pytest.CaptureFixture[str]:
+    """What is printed, without the metrics in detail."""
+    monkeypatch.setenv("BERTH_DETAILED_METRICS", "false")
+    return metrics
+
+
+def call(verb: str, outcome: Any) -> None:
+    telemetry = Telemetry(verb)
+    with telemetry.traced():
+        if verb in READERS:
+            CacheMetrics(verb).record(Freshness(age=1.5, lag=3))
+        telemetry.ended(
+            outcome, pod="ml/p", detail="", milliseconds=1, failed=outcome.startswith("failure-"), sizes=Sizes(1, 1)
+        )
+
+
+def test_at_most_ten_metrics_whatever_happens(lines: pytest.CaptureFixture[str]) -> None:
+    for verb, outcomes in OUTCOMES.items():
+        for outcome in (*outcomes, *FailureOutcome):
+            call(verb, outcome)
+    clock = EnvironmentClock()
+    watcher = WatcherMetrics(clock.wall)
+    watcher.became_leader()
+    watcher.published(1, clock.wall())
+    for event_type in ReservationEventType:
+        watcher.happened(ReservationEvent(event_type, "n1", "ml/train-0"))
+    watcher.close()
+    assert series(printed(lines)) == {
+        ("CacheAge", "local"),
+        ("Calls", "local", "bind", "ledger-unavailable"),
+        ("Denials", "local"),
+        ("Failures", "local"),
+        ("LeaseTransitions", "local"),
+        ("PublishedAge", "local"),
+        ("Publications", "local"),
+        ("Reservations", "local", "owed"),
+    }
+
+
+@pytest.mark.parametrize("detailed", ["true", "false"])
+@pytest.mark.parametrize("verb", OUTCOMES)
+def test_one_line_a_call(
+    lines: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str, detailed: str
+) -> None:
+    monkeypatch.setenv("BERTH_DETAILED_METRICS", detailed)
+    call(verb, FailureOutcome.INTERNAL)
+    [line] = lines.readouterr().out.splitlines()
+    assert '"milliseconds"' in line
+    assert '"Failures"' in line
+
+
+def test_call_without_a_metric_has_a_plain_line(log_lines: LogLines, lines: pytest.CaptureFixture[str]) -> None:
+    call("bind", BindOutcome.BOUND)
+    [line] = lines.readouterr().out.splitlines()
+    assert "_aws" not in line
+
+
+def test_metrics_do_not_depend_on_the_log_level(lines: pytest.CaptureFixture[str]) -> None:
+    logging.getLogger("berth").setLevel(logging.WARNING)  # log_lines sets it back
+    call("filter", FilterOutcome.FEASIBLE)
+    [entry] = printed(lines)
+    assert "pod" not in entry
+    assert series([entry]) == {("CacheAge", "local")}
+
+
+def test_warm_up_event_has_a_line_of_its_own(lines: pytest.CaptureFixture[str]) -> None:
+    CacheMetrics("filter").record(Freshness(age=1.5, lag=None))
+    assert series(printed(lines)) == {("CacheAge", "local")}
