@@ -287,7 +287,7 @@ def test_logs_unexpected_exception_without_answering_its_message(
 
     monkeypatch.setattr(Policy, "feasibility", defective)
     monkeypatch.setattr(Policy, "best", defective)
-    monkeypatch.setattr(Policy, "scores", defective)
+    monkeypatch.setattr(Policy, "timely_scores", defective)
     answer = call(handlers[verb], body_of(cache_mode(["n10"])), verb)
     assert answer.error == "Berth failed unexpectedly; the function's log has the cause"
     assert answer.status == (500 if verb in BY_STATUS else 200)

@@ -27,7 +27,7 @@ def test_names_charge_of_oversized_pod() -> None:
 
 @pytest.mark.parametrize(
     "event_type",
-    set(ReservationEventType) - {ReservationEventType.DIVERGED, ReservationEventType.BEYOND_LIMIT},
+    sorted(set(ReservationEventType) - {ReservationEventType.DIVERGED, ReservationEventType.BEYOND_LIMIT}),
 )
 def test_writes_no_event_for_other_changes_of_the_ledger(event_type: ReservationEventType) -> None:
     assert reservation_event(ReservationEvent(event_type, "node-a", "ml/a", {SLOT: 8})) is None

@@ -35,7 +35,7 @@ def mutual_tls(tmp_path: Path) -> EndpointSettings:
 
 
 def valid(serial: str) -> dict[str, Any]:
-    return certificate_event(serial, time.time() - 60, time.time() + 60) | {"body": "the body"}
+    return certificate_event(serial, time.time() - 3600, time.time() + 3600) | {"body": "the body"}
 
 
 def endpoint(

@@ -70,6 +70,7 @@ def test_at_most_ten_metrics_whatever_happens(lines: pytest.CaptureFixture[str])
         ("LeaseTransitions", "local"),
         ("PublishedAge", "local"),
         ("Publications", "local"),
+        ("Reservations", "local", "outranked"),
         ("Reservations", "local", "owed"),
     }
 
