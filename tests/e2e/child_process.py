@@ -41,6 +41,11 @@ class ChildProcess:
                 raise TimeoutError(f"{self._name} is not ready after {seconds} s\n{self._tail()}")
             time.sleep(POLL_SECONDS)
 
+    @property
+    def pid(self) -> int:
+        """Its number, for /proc."""
+        return self._process.pid
+
     def send(self, what: signal.Signals) -> None:
         """Send a signal; to a process that has ended nothing is sent."""
         if self._process.poll() is None:
