@@ -44,6 +44,7 @@ class Served:
     profile: str
     port: int
     second_line: str
+    third_line: str
 
     def ctrl_c(self) -> tuple[int, str, str]:
         """What Ctrl-C does, before an idle connection would end. Returns the exit code and what was printed since.
@@ -68,7 +69,7 @@ def start(*arguments: str) -> Served:
     if found is None:
         process.kill()
         raise AssertionError(process.communicate())
-    return Served(process, found[1], int(found[2]), process.stdout.readline())
+    return Served(process, found[1], int(found[2]), process.stdout.readline(), process.stdout.readline())
 
 
 def _environment() -> dict[str, str]:
@@ -130,6 +131,10 @@ def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> Non
         f"cluster: {dump}, 4 nodes, read again when it changes; "
         f"health: http://127.0.0.1:{served.port}/healthz; Ctrl-C stops\n"
     )
+
+
+def test_says_which_store_it_has_and_what_that_means_for_a_second_server(served: Served) -> None:
+    assert served.third_line.startswith("store: in memory, ends with this process. A second server has a store of its")
 
 
 def test_healthz_reports_fresh_cache(caller: Caller) -> None:
@@ -278,6 +283,17 @@ def test_rejects_binder_kubeconfig_without_live_cluster(dump: Path) -> None:
     assert "needs an existing file and --kubeconfig" in refused(
         "--cluster", str(dump), "--binder-kubeconfig", str(dump)
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        pytest.param(["--cluster=DUMP", "--store=dynamodb"], "--store dynamodb needs --kubeconfig", id="a dump"),
+        pytest.param(["--cluster=DUMP", "--endpoint-url=http://127.0.0.1:8000"], "need --store dynamodb", id="memory"),
+    ],
+)
+def test_rejects_store_options_without_effect(dump: Path, arguments: list[str], complaint: str) -> None:
+    assert complaint in refused(*(each.replace("DUMP", str(dump)) for each in arguments))
 
 
 def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
-from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
 
@@ -52,12 +52,13 @@ class Store:
         return Fence(holder, transitions, lease.uid, lease.resource_version)
 
 
-@pytest.fixture(params=["in memory", "DynamoDB"])
+@pytest.fixture(params=["in memory", "in memory, trimmed", "DynamoDB"])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     ids = (f"id-{number}" for number in _NUMBERS)
-    if request.param == "in memory":
+    if request.param != "DynamoDB":
         item = InMemoryItem()
-        yield Store(InMemoryCacheTable(item), InMemoryLeaseLock(item, lambda: next(ids)))
+        table = InMemoryCacheTable if request.param == "in memory" else TrimmedCacheTable
+        yield Store(table(item), InMemoryLeaseLock(item, lambda: next(ids)))
         return
     dynamodb = request.getfixturevalue("dynamodb")
     name = f"feed-contract-{next(_NUMBERS)}"

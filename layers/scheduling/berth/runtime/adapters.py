@@ -5,31 +5,23 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import boto3
 from botocore.config import Config
 
 from berth.configuration.counting import CountingConfiguration
 from berth.configuration.counting_loss import CountingLossCheck
-from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, ConfigurationStore
 from berth.lease.clock import SystemClock
-from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import LedgerTable
-from berth.runtime.settings import BindSettings, LedgerSettings, PolicySettings
+from berth.runtime.settings import BindSettings, PolicySettings
+from berth.runtime.tables import Tables, tables
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
-
 
 MOST_SECONDS = 0.5
 """The timeout of connecting, and of each read."""
@@ -44,15 +36,16 @@ def counting_configuration(settings: BindSettings) -> CountingConfiguration | No
     seconds = min(MOST_SECONDS, (settings.http_timeout - 1) / 6)
     calls = Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1})
     adapters = cache_adapters(settings.policy, calls)
-    table = DynamoDBLedgerTable(boto3.client("dynamodb", config=calls), settings.ledger_table)
-    reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
+    ledger = adapters.tables.ledger
+    assert ledger is not None  # the settings name its table
+    reservations = LedgerReservations(ledger, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
     return CountingConfiguration(
-        adapters.table.configuration_hash,
+        adapters.tables.cache.configuration_hash,
         adapters.configurations,
         reservations,
         SystemClock(),
         log.warning,
-        _counting_loss_check(table, adapters.store),
+        _counting_loss_check(ledger, adapters.tables.configuration),
     )
 
 
@@ -64,28 +57,24 @@ log = logging.getLogger("berth")
 
 @dataclass(frozen=True, slots=True)
 class CacheAdapters:
-    """The adapters of the cache table: head, log and snapshots, and the applied configuration.
+    """The tables, and the applied configuration.
 
     loss: None where there is no ledger.
     """
 
-    client: DynamoDBClient
-    table: DynamoDBCacheTable
-    store: DynamoDBConfigurationStore
+    tables: Tables
     configurations: Configurations
     loss: CountingLossCheck | None = None
 
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
-    """All of one client; `calls`: how long each may take."""
-    client = boto3.client("dynamodb", config=calls)
-    store = DynamoDBConfigurationStore(client, settings.cache_table, settings.ledger_table)
-    table = DynamoDBCacheTable(client, settings.cache_table)
-    ledger = ledger_table(settings, client)
+    """`calls`: how long each call of a table may take."""
+    opened = tables(settings, calls)
+    store, ledger = opened.configuration, opened.ledger
     loss = None if ledger is None else _counting_loss_check(ledger, store)
     limit = TimeLimit(settings.decision_seconds, time.monotonic, time.time)
     configurations = Configurations(store, settings.deployed, settings.remembered_bytes, limit)
-    return CacheAdapters(client, table, store, configurations, loss)
+    return CacheAdapters(opened, configurations, loss)
 
 
 def _counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
@@ -95,20 +84,14 @@ def _counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> Coun
 def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
     """The node cache, as this verb reads it."""
     adapters = cache_adapters(settings)
-    reader = NodeCacheReader(adapters.table, SnapshotView(), time.sleep)
-    ledger = ledger_table(settings, adapters.client)
+    reader = NodeCacheReader(adapters.tables.cache, SnapshotView(), time.sleep)
     return WarmNodeCache(
-        adapters.table,
+        adapters.tables.cache,
         reader,
         adapters.configurations,
         SystemClock(),
         log.warning,
-        ledger,
+        adapters.tables.ledger,
         CacheMetrics(verb).record,
         adapters.loss,
     )
-
-
-def ledger_table(settings: LedgerSettings, client: DynamoDBClient) -> LedgerTable | None:
-    """The ledger of counted resources, where there is one."""
-    return DynamoDBLedgerTable(client, settings.ledger_table) if settings.ledger_table else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -15,14 +16,14 @@ from berth.extender.ports import PodBinder
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
 from berth.nodecache.feed.cluster import Added, Cluster
-from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import WatcherOutcome
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reserved_pods import ReservedPods
-from berth.runtime.adapters import CacheAdapters
+from berth.runtime.adapters import CALLS, CacheAdapters
 from berth.runtime.cluster import Connection
-from berth.runtime.settings import WatcherMode, WatcherSettings
+from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
+from berth.runtime.tables import dynamodb_tables
 from berth.runtime.watcher.watcher_run import (
     HORIZON_SECONDS,
     LONGEST_SLEEP_SECONDS,
@@ -117,9 +118,8 @@ class ScriptedConnection(Connection):
 @pytest.fixture
 def adapters(dynamodb: DynamoDBClient) -> Iterator[CacheAdapters]:
     create_cache_table(dynamodb, TABLE)
-    store = DynamoDBConfigurationStore(dynamodb, TABLE)
-    configurations = Configurations(store, BerthConfiguration)
-    yield CacheAdapters(dynamodb, DynamoDBCacheTable(dynamodb, TABLE), store, configurations)
+    tables = dynamodb_tables(PolicySettings(BERTH_CACHE_TABLE=TABLE), CALLS)
+    yield CacheAdapters(tables, Configurations(tables.configuration, BerthConfiguration))
     dynamodb.delete_table(TableName=TABLE)
 
 
@@ -170,7 +170,7 @@ def test_ends_when_the_configuration_is_outdated(adapters: CacheAdapters) -> Non
 def test_warns_when_counted_resources_are_not_reconciled(
     adapters: CacheAdapters, caplog: pytest.LogCaptureFixture, mode: WatcherMode, warning: str
 ) -> None:
-    counting = Configurations(adapters.store, configuration)
+    counting = Configurations(adapters.tables.configuration, configuration)
     with caplog.at_level(logging.WARNING, logger="berth"):
         run = WatcherRun(invocation(mode), adapters, ScriptedConnection("n1"))
         run.execute(counting.at(""), lambda: True)
@@ -186,8 +186,8 @@ def test_restores_the_configuration_of_an_emptied_cache_table_from_the_ledger(
     for item in dynamodb.scan(TableName=TABLE)["Items"]:
         dynamodb.delete_item(TableName=TABLE, Key={"pk": item["pk"], "sk": item["sk"]})
     with caplog.at_level(logging.WARNING, logger="berth"):
-        restore_configuration(CacheAdapters(dynamodb, adapters.table, store, adapters.configurations))
-    assert adapters.table.configuration_hash() == hash_of(DOCUMENT)
+        restore_configuration(CacheAdapters(replace(adapters.tables, configuration=store), adapters.configurations))
+    assert adapters.tables.cache.configuration_hash() == hash_of(DOCUMENT)
     assert store.read() == DOCUMENT
     assert "the applied configuration was restored: the ledger's copy is in force" in caplog.text
     dynamodb.delete_table(TableName=ledger)
@@ -198,7 +198,7 @@ def test_warns_where_nothing_is_counted_although_the_ledger_counts(
 ) -> None:
     marker = Marker(MarkerState.READY, 1, 0.0, "nonce")
     loss = CountingLossCheck(lambda: marker, lambda: False, SystemClock())
-    lost = CacheAdapters(adapters.client, adapters.table, adapters.store, adapters.configurations, loss)
+    lost = replace(adapters, loss=loss)
     with caplog.at_level(logging.WARNING, logger="berth"):
         run = WatcherRun(invocation(), lost, ScriptedConnection("n1"))
         run.execute(adapters.configurations.at(""), lambda: False)
@@ -206,15 +206,14 @@ def test_warns_where_nothing_is_counted_although_the_ledger_counts(
 
 
 def test_logs_failure_to_restore_configuration_and_keeps_leading(
-    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
+    adapters: CacheAdapters, dynamodb: DynamoDBClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Unavailable(DynamoDBConfigurationStore):
         def restore(self) -> str:
             raise TableUnavailable("throttled")
 
-    broken = CacheAdapters(
-        adapters.client, adapters.table, Unavailable(adapters.client, TABLE), adapters.configurations
-    )
+    store = Unavailable(dynamodb, TABLE)
+    broken = replace(adapters, tables=replace(adapters.tables, configuration=store))
     with caplog.at_level(logging.WARNING, logger="berth"):
         result = WatcherRun(invocation(), broken, ScriptedConnection("n1")).execute(
             adapters.configurations.at(""), lambda: False

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import boto3
@@ -23,9 +22,8 @@ from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import Configured
 from berth.lease.clock import SystemClock
 from berth.lease.config import Handover, LeaderElectionConfig
-from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
-from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector, new_identity
+from berth.lease.lock import LeaseLock
 from berth.lease.outcomes import BecameLeader, LeaderCallbacks
 from berth.lease.standby import Standby
 from berth.nodecache.feed.leader import Publication
@@ -33,7 +31,7 @@ from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
 from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent
 from berth.reservations.reconciler.reconciler import Reconciler
-from berth.runtime.adapters import CALLS, CacheAdapters, ledger_table, log
+from berth.runtime.adapters import CALLS, CacheAdapters, log
 from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
@@ -41,9 +39,6 @@ from berth.runtime.watcher.background_reconciler import BackgroundReconciler
 from berth.runtime.watcher.warm_up import LambdaClient, WarmUp
 from berth.scheduling_queue.queue import BackgroundQueue
 from berth.scheduling_queue.wake_up import WakeUp
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
 MARGIN_SECONDS = 8.0
 """The watcher stops so many seconds before Lambda does: to release the lease, end the watches and answer."""
@@ -97,12 +92,15 @@ class WatcherRun:
         self._mode = invocation.mode
         self._limit = invocation.limit
         self._adapters = adapters
+        self._tables = adapters.tables
         self._connection = connection
         self._clock = SystemClock()
         self._metrics = WatcherMetrics(self._clock.wall)
         self._identity = new_identity("watcher")
         self._background: BackgroundReconciler | None = None
-        self._standby = Standby(self._elector(STANDBY_KEY, self._limit.handover(HORIZON_SECONDS), LeaderCallbacks()))
+        self._standby = Standby(
+            self._elector(self._tables.standby_lock, self._limit.handover(HORIZON_SECONDS), LeaderCallbacks())
+        )
 
     def execute(self, configured: Configured, is_outdated: Callable[[], bool]) -> RunResult:
         """Run until the time is over, the configuration is outdated, or this candidate is not needed."""
@@ -127,13 +125,13 @@ class WatcherRun:
 
             return Watcher(
                 self._elector(
-                    HEAD_KEY,
+                    self._tables.head_lock,
                     self._limit.handover(self._horizon()),
                     LeaderCallbacks(self._started_leading),
                     self._epoch_floor,
                 ),
                 self._connection.cluster(configured.policy, self._mode),
-                self._adapters.table,
+                self._tables.cache,
                 clock=self._clock,
                 sleep=self._sleep,
                 stopped=lambda: self._limit.is_over() or is_outdated() or self.has_stale_epoch,
@@ -153,7 +151,7 @@ class WatcherRun:
                 # A periodic run ends before any reservation is old enough to be reconciled.
                 log.warning("managedResources need WatcherMode continuous: reservations are not released")
             return None
-        table = ledger_table(self._settings, self._adapters.client)
+        table = self._tables.ledger
         if table is None:
             log.warning("managedResources are configured, but BERTH_LEDGER_TABLE is not set: no resource is counted")
             return None
@@ -174,6 +172,7 @@ class WatcherRun:
                 new_id=lambda: uuid4().hex,
                 report=report,
                 on_capacity_released=capacity_freed,
+                table_since=self._tables.ledger_since,
             )
 
         return BackgroundReconciler(begin)
@@ -185,7 +184,7 @@ class WatcherRun:
 
     def _epoch_floor(self) -> int:
         """Above all epochs that the ledger has seen: a lost head item begins at 0, and the ledger outlives it."""
-        table = ledger_table(self._settings, self._adapters.client)
+        table = self._tables.ledger
         try:
             marker = None if table is None else table.marker()
         except TableUnavailable as error:
@@ -218,13 +217,13 @@ class WatcherRun:
 
     def _elector(
         self,
-        key: dict[str, UniversalAttributeValueTypeDef],
+        lock: LeaseLock,
         handover: Handover,
         callbacks: LeaderCallbacks,
         epoch_floor: Callable[[], int] = lambda: 0,
     ) -> LeaderElector:
         return LeaderElector(
-            DynamoDBLeaseLock(self._adapters.client, self._settings.cache_table, key=key),
+            lock,
             LeaderElectionConfig(),
             self._identity,
             self._clock,
@@ -238,7 +237,7 @@ class WatcherRun:
 def restore_configuration(adapters: CacheAdapters) -> None:
     """Bring back an applied configuration that one of the tables has lost. Failures are logged."""
     try:
-        repaired = adapters.store.restore()
+        repaired = adapters.tables.configuration.restore()
     except TableUnavailable as error:
         log.warning(f"cannot tell whether a configuration was applied: {error}")
         return
