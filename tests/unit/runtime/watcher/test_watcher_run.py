@@ -20,10 +20,9 @@ from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import WatcherOutcome
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reserved_pods import ReservedPods
-from berth.runtime.adapters import CALLS, CacheAdapters
+from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import Connection
 from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
-from berth.runtime.tables import dynamodb_tables
 from berth.runtime.watcher.watcher_run import (
     HORIZON_SECONDS,
     LONGEST_SLEEP_SECONDS,
@@ -33,7 +32,6 @@ from berth.runtime.watcher.watcher_run import (
     WatcherRun,
     restore_configuration,
 )
-from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling.policy import Policy
 from berth.scheduling_queue.queue import SchedulingQueue
@@ -118,8 +116,7 @@ class ScriptedConnection(Connection):
 @pytest.fixture
 def adapters(dynamodb: DynamoDBClient) -> Iterator[CacheAdapters]:
     create_cache_table(dynamodb, TABLE)
-    tables = dynamodb_tables(PolicySettings(BERTH_CACHE_TABLE=TABLE), CALLS)
-    yield CacheAdapters(tables, Configurations(tables.configuration, BerthConfiguration))
+    yield cache_adapters(PolicySettings(BERTH_CACHE_TABLE=TABLE))
     dynamodb.delete_table(TableName=TABLE)
 
 
@@ -186,7 +183,7 @@ def test_restores_the_configuration_of_an_emptied_cache_table_from_the_ledger(
     for item in dynamodb.scan(TableName=TABLE)["Items"]:
         dynamodb.delete_item(TableName=TABLE, Key={"pk": item["pk"], "sk": item["sk"]})
     with caplog.at_level(logging.WARNING, logger="berth"):
-        restore_configuration(CacheAdapters(replace(adapters.tables, configuration=store), adapters.configurations))
+        restore_configuration(replace(adapters, tables=replace(adapters.tables, configuration=store)))
     assert adapters.tables.cache.configuration_hash() == hash_of(DOCUMENT)
     assert store.read() == DOCUMENT
     assert "the applied configuration was restored: the ledger's copy is in force" in caplog.text
