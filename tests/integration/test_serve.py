@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,13 +19,16 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth_cli.serve.limits import Limits
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
 from tests.builders.nodes import labelled_object, node_object
 from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
+from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
+from tests.unit.reservations.ledger.ledger_tables import emulator_client
 
 # The entry point of the `berth` command, in this interpreter.
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "serve"]
@@ -59,9 +62,10 @@ class Served:
         return self.process.returncode, out, err
 
 
-def start(*arguments: str) -> Served:
+def start(*arguments: str, variables: Mapping[str, str] | None = None) -> Served:
+    environment = _environment() | dict(variables or {})
     process = subprocess.Popen(
-        [*BERTH, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment()
+        [*BERTH, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
     assert process.stdout is not None
     # Log lines may come before it: of a cluster that is away.
@@ -294,6 +298,32 @@ def test_rejects_binder_kubeconfig_without_live_cluster(dump: Path) -> None:
 )
 def test_rejects_store_options_without_effect(dump: Path, arguments: list[str], complaint: str) -> None:
     assert complaint in refused(*(each.replace("DUMP", str(dump)) for each in arguments))
+
+
+def test_servers_with_the_same_tables_share_a_node_cache(tmp_path: Path, endpoint_url: str) -> None:
+    client = emulator_client(endpoint_url)
+    create_cache_table(client, "serve-cache")
+    create_ledger_table(client, "serve-ledger")
+    account = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    store = ["--store=dynamodb", "--cache-table=serve-cache", "--ledger-table=serve-ledger", "--region=eu-central-1"]
+    with verified_kubernetes() as kubernetes:
+        kubernetes.nodes = [labelled_object("n10", "10")]
+        file = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+        arguments = [f"--kubeconfig={file}", "--port=0", *store, f"--endpoint-url={endpoint_url}"]
+        first = start(*arguments, variables=account)
+        found = DynamoDBCacheTable(client, "serve-cache").head()
+        second = start(*arguments, variables=account)
+        caller = Caller(second.port)
+        assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] == ["n10"]
+        caller.close()
+    now = DynamoDBCacheTable(client, "serve-cache").head()
+    assert found is not None
+    assert now is not None
+    assert found.uid == now.uid, "one head is shared"
+    for served in (second, first):
+        assert served.third_line.startswith("store: the DynamoDB tables serve-cache and serve-ledger at http://")
+        served.process.kill()
+        served.process.communicate()
 
 
 def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:
