@@ -78,9 +78,7 @@ def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdap
 # Verbs of one process that get the same tables have one snapshot and one memory of verdicts: of 150,000 pods a snapshot
 # takes 200 MB and more than a second.
 @lru_cache(maxsize=1)
-def _adapters_of(
-    opened: Tables, configuration: str, remembered_bytes: int, decision_seconds: float
-) -> CacheAdapters:
+def _adapters_of(opened: Tables, configuration: str, remembered_bytes: int, decision_seconds: float) -> CacheAdapters:
     store, ledger = opened.configuration, opened.ledger
     reader = NodeCacheReader(opened.cache, SnapshotView(), time.sleep)
     limit = TimeLimit(decision_seconds, time.monotonic, time.time)
