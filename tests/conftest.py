@@ -54,16 +54,20 @@ def cluster_dump(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> LocalStack:
-    """The template's functions in this process: embedded DynamoDB, and the cluster of events/cluster.yaml published."""
+    """The template's functions in this process: DynamoDB on moto, and the cluster of events/cluster.yaml published."""
     from berth.scheduling.configuration.document import BerthConfiguration
     from berth_cli.serve import local_stack
+    from tests.fakes.moto_dynamodb import MotoDynamoDB
 
     dump = tmp_path_factory.mktemp("cluster") / "cluster.yaml"
     dump.write_bytes(CLUSTER.read_bytes())
     before = os.environ.copy()
     try:
         stack = local_stack.start(
-            BerthConfiguration.model_validate_json(LASTING), local_stack.dump_environment(dump), log_level="INFO"
+            BerthConfiguration.model_validate_json(LASTING),
+            local_stack.dump_environment(dump),
+            log_level="INFO",
+            store=MotoDynamoDB().install(),
         )
         assert stack.run_watcher_once()["outcome"] == "handed-over"
     finally:
@@ -74,7 +78,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> LocalStack:
 
 @pytest.fixture(scope="session")
 def dynamodb(stack: LocalStack) -> DynamoDBClient:
-    """A client of the embedded DynamoDB."""
+    """A client of the stack's DynamoDB."""
     import boto3
 
     client: DynamoDBClient = boto3.client("dynamodb")
@@ -106,8 +110,8 @@ def dynamodb_local_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
 @pytest.fixture(scope="session")
 def load_function(stack: LocalStack) -> Callable[[str, Mapping[str, str]], Callable[..., Any]]:
     """Loads a function's handler as a new warm environment would, with these variables and the stack's table."""
-    from berth_cli.serve.embedded_dynamodb import CACHE_TABLE
     from berth_cli.serve.functions import load_handler, set_environment
+    from berth_cli.serve.stores import CACHE_TABLE
     from berth_cli.serve.template_api import read_template_api
 
     sources = {source.code.name: source for source in read_template_api().functions.values()}

@@ -23,6 +23,7 @@ def main() -> None:
         functions,
         growth,
         head_read,
+        http_calls,
         memory,
         preempt,
         simulate,
@@ -33,7 +34,7 @@ def main() -> None:
     from tests.bench.figures import shown
 
     verbs, cache = (warm, first_sight, preempt), (growth, memory, head_read, units, event_to_visible)
-    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load, functions):
+    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load, functions, http_calls):
         for family in module.families():
             progress(f"measuring {family.name}")
             for figure in family.figures(arguments.prefix):

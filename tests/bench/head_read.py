@@ -1,23 +1,20 @@
-"""The cost of one read of the head in this process, with boto3 and the embedded table, without a network."""
+"""The cost of one read of the head in the embedded store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-import boto3
-
-from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, EmbeddedDynamoDB
 from tests.bench.figures import Family, Figure, Timed, milliseconds
+from tests.fakes.published import PublishedCluster
 
 
 def families() -> Iterator[Family]:
-    """Informative: on Lambda the network's millisecond takes the place of the embedded table's."""
+    """Informative: on Lambda the network's millisecond takes its place."""
     yield Family("cache.head_read", _measure)
 
 
 def _measure() -> Iterator[Figure]:
-    EmbeddedDynamoDB().install()
-    table = DynamoDBCacheTable(boto3.client("dynamodb"), CACHE_TABLE)
-    [read] = milliseconds(Timed(table.head))
+    cluster = PublishedCluster()
+    cluster.publish_nodes(())
+    [read] = milliseconds(Timed(cluster.table.head))
     yield Figure("cache.head_read.embedded", read, "ms")

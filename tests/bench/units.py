@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from berth.nodecache.feed.head import Pointer
-from berth_cli.serve.embedded_dynamodb import EmbeddedDynamoDB
 from tests.bench.figures import Family, Figure
 from tests.capacity.item_size import read_units, write_units
 from tests.capacity.metered_feed import LOG, Feed, Meter, feed_on_a_table, sample
+from tests.fakes.moto_dynamodb import MotoDynamoDB
 
 CHANGES = (13, 250)
 
@@ -19,7 +19,7 @@ def families() -> Iterator[Family]:
 
 
 def _measure() -> Iterator[Figure]:
-    EmbeddedDynamoDB().install()
+    MotoDynamoDB().install()
     with feed_on_a_table() as feed:
         feed.flush(*sample(10))
         feed.catch_up()

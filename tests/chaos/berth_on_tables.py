@@ -1,8 +1,7 @@
-"""`python -m tests.chaos.berth_on_tables serve …`: the berth command on tables outside of its process.
+"""`python -m tests.chaos.berth_on_tables serve …`: the berth command with a wall clock that may be wrong.
 
-The tables are those of the account that the environment names (AWS_ENDPOINT_URL), as a deployed function has them: they
-survive the process, and several processes share them. The file that CHAOS_CLOCK names has the seconds that this
-process's wall clock is ahead.
+The file that CHAOS_CLOCK names has the seconds that this process's wall clock is ahead. With `--store dynamodb` the
+tables survive the process, and several processes share them.
 """
 
 from __future__ import annotations
@@ -32,22 +31,13 @@ def _follow(file: Path) -> None:
         time.sleep(LOOK_SECONDS)
 
 
-class TablesElsewhere:
-    """In the place of the embedded DynamoDB: the tables are there already."""
-
-    def install(self) -> None:
-        """boto3's default session talks to them by its environment."""
-
-
 def main() -> None:
-    """The command, with its clock and its tables."""
+    """The command, with its clock."""
     time.time = _wall
     Thread(target=_follow, args=(Path(os.environ[CLOCK]),), daemon=True).start()
     # Only now: modules may take the clock when they are imported.
     from berth_cli.main import main as berth
-    from berth_cli.serve import local_stack
 
-    local_stack.EmbeddedDynamoDB = TablesElsewhere  # type: ignore[assignment, attr-defined]
     berth()
 
 

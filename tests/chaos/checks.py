@@ -20,7 +20,7 @@ from berth.reservations.ledger.table import MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
 from berth_cli.doctor.findings import CheckName
-from berth_cli.serve.embedded_dynamodb import CACHE_TABLE
+from berth_cli.serve.stores import CACHE_TABLE
 from tests.chaos.cluster_model import CAPACITY, NODES, PodOnAccount, held, overcommitted, pod_on_account
 from tests.chaos.set_up import SetUp
 from tests.e2e.doctor import Diagnosis, doctor_in_process

@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 from berth.lease.dynamodb_item import HEAD_KEY
 from berth_cli.doctor.findings import CheckName
-from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE
+from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
 from tests.chaos.cluster_model import DEVICE_ANNOTATION, NODES, SCHEDULERS, drawn_request, node, pod
 from tests.chaos.faulty_proxy import Answer, Cut
 from tests.chaos.set_up import SetUp

@@ -19,7 +19,7 @@ import urllib3
 from berth.lease.dynamodb_item import HEAD_KEY
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import Marker, MarkerState
-from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE
+from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.chaos.berth_on_tables import CLOCK
 from tests.chaos.cluster_model import COUNTED, DEPLOYED, DOCUMENT, SCHEDULERS
@@ -217,6 +217,7 @@ class SetUp:
             "-m",
             "tests.chaos.berth_on_tables",
             "serve",
+            "--store=dynamodb",
             f"--host={HOST}",
             f"--kubeconfig={self.control_plane.kubeconfig(through.watcher)}",
             f"--binder-kubeconfig={self.control_plane.kubeconfig(through.binder)}",

@@ -13,13 +13,11 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import boto3
-
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.entry import NodeLedger
+from berth.reservations.ledger.table import LedgerTable
+from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.main import main
 from berth_cli.serve import local_stack
-from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE, EmbeddedDynamoDB
 
 EVERY_SECONDS = 0.25
 
@@ -46,25 +44,24 @@ def ledger_in(file: Path) -> dict[str, Any]:
     return found
 
 
-def _write(file: Path) -> None:
+def _write(file: Path, table: LedgerTable) -> None:
     while True:
         time.sleep(EVERY_SECONDS)
-        found = DynamoDBLedgerTable(boto3.client("dynamodb"), LEDGER_TABLE).nodes()
+        found = table.nodes()
         part = file.with_suffix(".part")
         part.write_text(json.dumps(ledger_document(list(found))))
         os.replace(part, file)
 
 
-class _Watched(EmbeddedDynamoDB):
-    """Written from the moment when there is a table: before, boto3 would call another endpoint."""
+class _Watched(EmbeddedStore):
+    """Its ledger is written from the moment when there is one."""
 
-    def install(self) -> bool:
-        is_new = super().install()
-        Thread(target=_write, args=(FILE,), daemon=True).start()
-        return is_new
+    def __init__(self) -> None:
+        super().__init__()
+        Thread(target=_write, args=(FILE, self.ledger), daemon=True).start()
 
 
 if __name__ == "__main__":
     FILE = Path(sys.argv.pop(1))
-    local_stack.EmbeddedDynamoDB = _Watched  # type: ignore[attr-defined]
+    local_stack.EmbeddedStore = _Watched  # type: ignore[attr-defined]
     main()

@@ -24,6 +24,10 @@ class CountingCacheTable(CacheTable):
         self._called("head_eventually")
         return self._table.head_eventually()
 
+    def put_counting_refusal(self, reason: str) -> None:
+        self._called("put_counting_refusal")
+        self._table.put_counting_refusal(reason)
+
     def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         self._called("log")
         return self._table.log(uid, after, through)

@@ -24,7 +24,7 @@ class PublishedCluster:
     def __init__(self, clock: EnvironmentClock | None = None) -> None:
         self.clock = clock or EnvironmentClock()
         self.item = InMemoryItem()
-        self.table = InMemoryCacheTable(self.item)
+        self.table = self.new_table(self.item)
         self._ids = count(1)
         self._state = ObservedState({})
         self._elector = LeaderElector(
@@ -42,6 +42,10 @@ class PublishedCluster:
             new_id=self._new_id,
             sleep=self.clock.advance,
         )
+
+    def new_table(self, item: InMemoryItem) -> InMemoryCacheTable:
+        """The table to publish to."""
+        return InMemoryCacheTable(item)
 
     def publish(self, resource: str, objects: Iterable[Object]) -> list[Change]:
         """These are all there are of the resource. Returns what has become visible."""

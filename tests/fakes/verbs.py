@@ -19,10 +19,10 @@ from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects import NodeInfo
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from tests.builders.events import http_event
 from tests.builders.requests import body_of
 from tests.fakes.cache_tables import InterruptedCacheTable
-from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import boto3
 import orjson
 import pytest
 import yaml
 
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.entry import EntryState
+from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.serve import local_stack
-from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB, mark_ledger_ready
-from berth_cli.serve.functions import load_handler
-from berth_cli.serve.template_api import read_template_api
+from berth_cli.serve.stores import Store
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 from tests.builders.events import http_event
 from tests.builders.nodes import node_with
@@ -34,16 +32,18 @@ TIMEOUT_SECONDS = 30.0
 class LocalStack:
     """The local stack on a dump file that the test writes."""
 
-    def __init__(self, dump: Path) -> None:
+    def __init__(self, dump: Path, dynamodb: tuple[Store, LedgerTable] | None = None) -> None:
+        """`dynamodb`: a store in DynamoDB and its ledger, which is ready; by default the store is in memory."""
         self.dump = dump
         self.write("a", "b", "c")
-        self._local_stack = local_stack.start(
-            BerthConfiguration.model_validate(DOCUMENT), local_stack.dump_environment(dump)
-        )
-        self.client = boto3.client("dynamodb")
-        self.ledger = DynamoDBLedgerTable(self.client, LEDGER_TABLE)
-        handlers = {source.code.name: source for source in read_template_api().functions.values()}
-        self._load: Callable[[str], Any] = lambda name: load_handler(handlers[name])
+        configuration, cluster = BerthConfiguration.model_validate(DOCUMENT), local_stack.dump_environment(dump)
+        store: Store
+        if dynamodb is None:
+            store = memory = local_stack.memory_store(configuration, cluster)
+            self.ledger: LedgerTable = memory.ledger
+        else:
+            store, self.ledger = dynamodb
+        self._local_stack = local_stack.start(configuration, cluster, store=store)
         self.run_time = LocalLambdaContext(600)
         self._watcher = Thread(target=self._local_stack.run_watcher, args=(self.run_time,), daemon=True)
         self._watcher.start()
@@ -57,9 +57,13 @@ class LocalStack:
 
     def bind(self, name: str) -> str:
         body = {"PodName": name, "PodNamespace": "default", "PodUID": f"uid-{name}", "Node": "node-a"}
-        answer = self._load("bind")(http_event(orjson.dumps(body).decode(), "POST /scheduler/bind"), None)
+        answer = self.call("POST /scheduler/bind", http_event(orjson.dumps(body).decode(), "POST /scheduler/bind"))
         error: str = orjson.loads(answer["body"])["Error"]
         return error
+
+    def call(self, route: str, event: Mapping[str, Any]) -> Mapping[str, Any]:
+        answer: Mapping[str, Any] = self._local_stack.gateway.handlers[route](event, None)
+        return answer
 
     def states(self) -> Mapping[str, EntryState]:
         found = self.ledger.node("node-a")
@@ -76,33 +80,22 @@ class LocalStack:
         self._watcher.join(20)
 
 
-@pytest.fixture
-def stack(tmp_path: Path) -> Iterator[LocalStack]:
-    before, session = os.environ.copy(), boto3.DEFAULT_SESSION
-    EmbeddedDynamoDB().install()
-    # All tests of a process share the tables: items of other tests are removed and restored.
-    other_items = {table: _remove_items(table) for table in (CACHE_TABLE, LEDGER_TABLE)}
-    mark_ledger_ready()
+@contextmanager
+def running(dump: Path, dynamodb: tuple[Store, LedgerTable] | None = None) -> Iterator[LocalStack]:
+    before = os.environ.copy()
     try:
-        stack = LocalStack(tmp_path / "cluster.yaml")
+        stack = LocalStack(dump, dynamodb)
         yield stack
         stack.stop()
     finally:
-        for table, items in other_items.items():
-            _remove_items(table)
-            for item in items:
-                boto3.client("dynamodb").put_item(TableName=table, Item=item)
         os.environ.clear()
         os.environ.update(before)
-        boto3.DEFAULT_SESSION = session
 
 
-def _remove_items(table: str) -> list[Any]:
-    client = boto3.client("dynamodb")
-    items: list[Any] = client.scan(TableName=table)["Items"]
-    for item in items:
-        client.delete_item(TableName=table, Key={"pk": item["pk"], "sk": item["sk"]})
-    return items
+@pytest.fixture
+def stack(tmp_path: Path) -> Iterator[LocalStack]:
+    with running(tmp_path / "cluster.yaml") as stack:
+        yield stack
 
 
 def test_counted_pod_is_bound_confirmed_and_released(stack: LocalStack) -> None:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,13 +19,16 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth_cli.serve.limits import Limits
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
 from tests.builders.nodes import labelled_object, node_object
 from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
+from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
+from tests.unit.reservations.ledger.ledger_tables import emulator_client
 
 # The entry point of the `berth` command, in this interpreter.
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "serve"]
@@ -44,6 +47,7 @@ class Served:
     profile: str
     port: int
     second_line: str
+    third_line: str
 
     def ctrl_c(self) -> tuple[int, str, str]:
         """What Ctrl-C does, before an idle connection would end. Returns the exit code and what was printed since.
@@ -58,9 +62,10 @@ class Served:
         return self.process.returncode, out, err
 
 
-def start(*arguments: str) -> Served:
+def start(*arguments: str, variables: Mapping[str, str] | None = None) -> Served:
+    environment = _environment() | dict(variables or {})
     process = subprocess.Popen(
-        [*BERTH, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_environment()
+        [*BERTH, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
     assert process.stdout is not None
     # Log lines may come before it: of a cluster that is away.
@@ -68,7 +73,7 @@ def start(*arguments: str) -> Served:
     if found is None:
         process.kill()
         raise AssertionError(process.communicate())
-    return Served(process, found[1], int(found[2]), process.stdout.readline())
+    return Served(process, found[1], int(found[2]), process.stdout.readline(), process.stdout.readline())
 
 
 def _environment() -> dict[str, str]:
@@ -130,6 +135,10 @@ def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> Non
         f"cluster: {dump}, 4 nodes, read again when it changes; "
         f"health: http://127.0.0.1:{served.port}/healthz; Ctrl-C stops\n"
     )
+
+
+def test_says_which_store_it_has_and_what_that_means_for_a_second_server(served: Served) -> None:
+    assert served.third_line.startswith("store: in memory, ends with this process. A second server has a store of its")
 
 
 def test_healthz_reports_fresh_cache(caller: Caller) -> None:
@@ -278,6 +287,43 @@ def test_rejects_binder_kubeconfig_without_live_cluster(dump: Path) -> None:
     assert "needs an existing file and --kubeconfig" in refused(
         "--cluster", str(dump), "--binder-kubeconfig", str(dump)
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        pytest.param(["--cluster=DUMP", "--store=dynamodb"], "--store dynamodb needs --kubeconfig", id="a dump"),
+        pytest.param(["--cluster=DUMP", "--endpoint-url=http://127.0.0.1:8000"], "need --store dynamodb", id="memory"),
+    ],
+)
+def test_rejects_store_options_without_effect(dump: Path, arguments: list[str], complaint: str) -> None:
+    assert complaint in refused(*(each.replace("DUMP", str(dump)) for each in arguments))
+
+
+def test_servers_with_the_same_tables_share_a_node_cache(tmp_path: Path, endpoint_url: str) -> None:
+    client = emulator_client(endpoint_url)
+    create_cache_table(client, "serve-cache")
+    create_ledger_table(client, "serve-ledger")
+    account = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
+    store = ["--store=dynamodb", "--cache-table=serve-cache", "--ledger-table=serve-ledger", "--region=eu-central-1"]
+    with verified_kubernetes() as kubernetes:
+        kubernetes.nodes = [labelled_object("n10", "10")]
+        file = kubeconfig_for(kubernetes.host, tmp_path, kubernetes.authority)
+        arguments = [f"--kubeconfig={file}", "--port=0", *store, f"--endpoint-url={endpoint_url}"]
+        first = start(*arguments, variables=account)
+        found = DynamoDBCacheTable(client, "serve-cache").head()
+        second = start(*arguments, variables=account)
+        caller = Caller(second.port)
+        assert caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json["NodeNames"] == ["n10"]
+        caller.close()
+    now = DynamoDBCacheTable(client, "serve-cache").head()
+    assert found is not None
+    assert now is not None
+    assert found.uid == now.uid, "one head is shared"
+    for served in (second, first):
+        assert served.third_line.startswith("store: the DynamoDB tables serve-cache and serve-ledger at http://")
+        served.process.kill()
+        served.process.communicate()
 
 
 def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:

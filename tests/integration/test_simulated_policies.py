@@ -6,25 +6,30 @@ The requests to DynamoDB are recorded while a counted pod is bound, confirmed an
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
+import boto3
 import orjson
 import pytest
 from botocore.client import BaseClient
 
-from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.table import Marker, MarkerState
+from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.events import http_event
+from tests.builders.tables import create_ledger_table
 from tests.deployment.permissions import GRANTS, WARM_UP_TARGETS
 from tests.deployment.policy_simulator import ACCOUNT, ALLOWED, REGION, STACK, Request, documents, simulate, table
 from tests.deployment.template import KUBECONFIGS, Deployment
 from tests.deployment.transform import transformed
-from tests.integration.test_counted_pod_lifecycle import LocalStack, stack
-
-__all__ = ["stack"]
+from tests.fakes.moto_dynamodb import MotoDynamoDB
+from tests.integration.test_counted_pod_lifecycle import LocalStack, running
 
 TABLES = {CACHE_TABLE: table("CacheTable"), LEDGER_TABLE: table("LedgerTable")}
 VERBS = {
@@ -78,6 +83,18 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[Request]]:
     FUNCTION.reset(token)
 
 
+@pytest.fixture
+def stack(tmp_path: Path) -> Iterator[LocalStack]:
+    store = MotoDynamoDB().install()
+    client = boto3.client("dynamodb")
+    client.delete_table(TableName=LEDGER_TABLE)  # of an earlier test in this process
+    create_ledger_table(client, LEDGER_TABLE)
+    ledger = DynamoDBLedgerTable(client, LEDGER_TABLE)
+    ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "test"), None)
+    with running(tmp_path / "cluster.yaml", (store, ledger)) as stack:
+        yield stack
+
+
 @pytest.fixture(scope="module")
 def policies() -> dict[str, list[Any]]:
     """The documents of each role, by function."""
@@ -95,9 +112,9 @@ def test_roles_allow_every_recorded_request(
     for verb, function in VERBS.items():
         event = orjson.loads((EVENTS / verb / "cache-mode.json").read_bytes())
         with as_function(function):
-            assert stack._load(verb)(event, None)["statusCode"] == 200
+            assert stack.call(f"POST /scheduler/{verb}", event)["statusCode"] == 200
     with as_function("HealthzFunction"):
-        stack._load("healthz")(http_event("", "GET /healthz"), None)
+        stack.call("GET /healthz", http_event("", "GET /healthz"))
     stack.wait("no reservation is open", lambda: not stack.ledger.open_reservations())
     stack.write("b")
     stack.wait("the reservation of a is released", lambda: "a" not in stack.states())

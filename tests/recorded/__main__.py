@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from berth_cli.serve.embedded_dynamodb import EmbeddedDynamoDB
+from tests.fakes.moto_dynamodb import MotoDynamoDB
 
 if __name__ == "__main__":
-    EmbeddedDynamoDB().install()
+    MotoDynamoDB().install()
     import boto3
 
     from tests.builders.recordings import items_of, record, table_of

@@ -27,6 +27,9 @@ class ThisReleasesTable(CacheTable):
     def head_eventually(self) -> Head | None:
         return self._seen(self._table.head_eventually())
 
+    def put_counting_refusal(self, reason: str) -> None:
+        self._table.put_counting_refusal(reason)
+
     def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         return [replace(item, data=self._decoded(item.data)) for item in self._table.log(uid, after, through)]
 

@@ -128,6 +128,9 @@ class SimulatedTable(CacheTable):
     def head_eventually(self) -> Head | None:
         return self.head()
 
+    def put_counting_refusal(self, reason: str) -> None:
+        self._network.read(lambda: self._table.put_counting_refusal(reason))
+
     def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         return self._network.read(lambda: self._table.log(uid, after, through))
 

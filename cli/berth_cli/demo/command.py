@@ -29,9 +29,10 @@ def demo() -> None:
     with tempfile.TemporaryDirectory() as folder:
         dump = Path(folder) / "cluster.json"
         cluster = label_priority.labelled_cluster(dump)
-        stack = local_stack.start(
-            counted_resources.configuration(resource_segregation.PROFILES), local_stack.dump_environment(dump)
-        )
+        configuration = counted_resources.configuration(resource_segregation.PROFILES)
+        source = local_stack.dump_environment(dump)
+        store = local_stack.memory_store(configuration, source)
+        stack = local_stack.start(configuration, source, store=store)
         stack.run_watcher_once()
         listener = server.listen("127.0.0.1", 0)
         with server.serve_in_thread(stack.gateway, listener):
@@ -41,7 +42,7 @@ def demo() -> None:
                 label_priority.run(cluster, extender, stack.run_watcher_once, view)
                 resource_segregation.run(dump, extender, stack.run_watcher_once, view)
                 with watcher_thread(stack.run_watcher):
-                    counted_resources.run(dump, extender, view)
+                    counted_resources.run(dump, extender, view, store.ledger)
             except ExtenderFailed as error:
                 raise click.ClickException(str(error)) from error
     view.footer(f"\nFinished in {time.monotonic() - started:.1f} s. To connect your own scheduler: berth serve --help")

@@ -10,10 +10,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import boto3
-
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.entry import EntryState, NodeLedger
+from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object, read_object
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY
@@ -23,7 +21,6 @@ from berth_cli.demo.extender_client import ExtenderClient, ExtenderFailed
 from berth_cli.demo.scheduler import PendingPod, Scheduler
 from berth_cli.demo.view import View
 from berth_cli.project_files import PROJECT
-from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE
 from berth_cli.simulate.admission import PriorityClasses
 from berth_cli.simulate.documents import parse_objects, read_input
 from berth_cli.simulate.manifests import read_manifests
@@ -47,13 +44,13 @@ def configuration(others: Mapping[str, str]) -> BerthConfiguration:
     return example.model_copy(update={"profile": LABEL_PRIORITY, "profiles": {**PROFILES, **others}})
 
 
-def run(path: Path, client: ExtenderClient, view: View) -> None:
-    """`path`: the dump that the watcher reads. Raises ExtenderFailed."""
+def run(path: Path, client: ExtenderClient, view: View, table: LedgerTable) -> None:
+    """`path`: the dump that the watcher reads. `table`: the server's ledger. Raises ExtenderFailed."""
     nodes = list(parse_objects(read_input(EXAMPLE / "cluster.yaml"), "the example"))
     pods = [_pending(pod) for pod in read_manifests([EXAMPLE / "pods.yaml"]).stored(PriorityClasses(()))]
     slices = [pod for pod in pods if not pod.name.startswith("solver")]
     names = [str(read_object(node["metadata"], "Node.metadata")["name"]) for node in nodes]
-    ledger, scheduler = _Ledger(), Scheduler(client)
+    ledger, scheduler = _Ledger(table), Scheduler(client)
     write_dump(path, [*nodes, *(pod.manifest for pod in slices)])
     ledger.wait(lambda found: found.keys() >= set(names))
 
@@ -94,10 +91,10 @@ def _is_confirmed(ledger: NodeLedger) -> bool:
 
 
 class _Ledger:
-    """Reads the embedded ledger table."""
+    """Reads the server's ledger."""
 
-    def __init__(self) -> None:
-        self._table = DynamoDBLedgerTable(boto3.client("dynamodb"), LEDGER_TABLE)
+    def __init__(self, table: LedgerTable) -> None:
+        self._table = table
 
     def wait(self, condition: Callable[[Mapping[str, NodeLedger]], bool]) -> None:
         """Wait until the condition holds. Raises ExtenderFailed after the timeout."""

@@ -1,1 +1,4 @@
-"""The tables of node cache, lease and ledger in memory, held to the same contract tests as DynamoDB."""
+"""The store of `berth serve` in its process: node cache, lease, ledger and configuration, behind the stack's ports.
+
+The same contract tests hold it and DynamoDB, and the simulation runs on it. It ends with the process.
+"""

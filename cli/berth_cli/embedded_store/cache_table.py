@@ -1,8 +1,9 @@
-"""The cache table in memory, for tests, benchmarks and simulation."""
+"""The cache table in memory. Items are kept as they are: nothing is encoded for the table or decoded from it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Lock
 
 from berth.lease.record import Fence
@@ -14,7 +15,7 @@ _POINTER = "pointer"
 
 
 class InMemoryCacheTable(CacheTable):
-    """`item` is the head, which a lease lock may share. Every write is one step."""
+    """Safe to share between threads. `item` is the head, which a lease lock may share. Every write is one step."""
 
     def __init__(self, item: InMemoryItem) -> None:
         self._item = item
@@ -28,14 +29,19 @@ class InMemoryCacheTable(CacheTable):
             return None
         pointer, uid = item.get(_POINTER), str(item.get("uid", ""))
         configuration_hash = str(item.get("configurationHash", ""))
+        refusal = str(item.get("countingRefusal", ""))
         if pointer is None:
-            return Head(uid, None, configuration_hash)
+            return Head(uid, None, configuration_hash, refusal)
         if not isinstance(pointer, Pointer) or not uid:
             raise TableUnavailable("the head item is malformed")
-        return Head(uid, pointer, configuration_hash)
+        return Head(uid, pointer, configuration_hash, refusal)
 
     def head_eventually(self) -> Head | None:
         return self.head()
+
+    def put_counting_refusal(self, reason: str) -> None:
+        with suppress(ConditionFailed):  # there is no head
+            self._item.update(lambda item: item is not None, {"countingRefusal": reason})
 
     def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         with self._lock:
@@ -66,3 +72,30 @@ class InMemoryCacheTable(CacheTable):
         except ConditionFailed as failed:
             if failed.item is None or failed.item.get("nonce") != nonce:
                 raise StaleFence from failed
+
+
+class TrimmedCacheTable(InMemoryCacheTable):
+    """Removes what no reader needs when the head begins to point to another snapshot, as memory has no TTL.
+
+    A reader that still has the head of before misses an item, and reads the head again (see NodeCacheReader). What a
+    leader has written for its next publication stays until that.
+    """
+
+    def __init__(self, item: InMemoryItem) -> None:
+        super().__init__(item)
+        self._trimmed_for = ""
+
+    def publish(self, pointer: Pointer, fence: Fence, renew_time: float, nonce: str) -> None:
+        super().publish(pointer, fence, renew_time, nonce)
+        snapshot = "" if pointer.snapshot is None else pointer.snapshot.id
+        if snapshot != self._trimmed_for:
+            self._trimmed_for = snapshot
+            self._trim(fence.uid, snapshot, pointer.compacted_version)
+
+    def _trim(self, uid: str, snapshot: str, compacted: int) -> None:
+        """Keep this snapshot, and the log of this head after `compacted`."""
+        with self._lock:
+            for version in [key for key in self._log if key[0] != uid or key[1] <= compacted]:
+                del self._log[version]
+            for chunk in [key for key in self._chunks if key[0] != snapshot]:
+                del self._chunks[chunk]

@@ -1,4 +1,4 @@
-"""The lock in memory, for tests, benchmarks and simulation."""
+"""The lock on an item in memory, and the item."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class InMemoryItem:
 
 
 class InMemoryLeaseLock(LeaseLock):
-    """Never unavailable, except where the item is malformed."""
+    """Safe to share between threads. Never unavailable, except where the item is malformed."""
 
     def __init__(self, item: InMemoryItem, new_id: Callable[[], str]) -> None:
         self._item = item

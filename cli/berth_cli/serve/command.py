@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
 
+if TYPE_CHECKING:
+    from berth_cli.serve.stores import DynamoDBStore
+
 EPILOG = """\b
 Examples:
   berth serve --kubeconfig ~/.kube/config --port 8080
+  berth serve --kubeconfig ~/.kube/config --store dynamodb --endpoint-url http://127.0.0.1:8000
   berth serve --cluster dump.yaml --tls-cert server.crt --tls-key server.key \\
       --client-ca certificates/ca.crt --allow-list certificates/allow-list
 """
@@ -47,6 +53,34 @@ class ListenOptions:
             raise click.UsageError("--client-ca needs --tls-cert and --tls-key")
 
 
+@dataclass(frozen=True, slots=True)
+class StoreOptions:
+    """The options of --store dynamodb."""
+
+    is_dynamodb: bool
+    cache_table: str | None
+    ledger_table: str | None
+    region: str | None
+    endpoint_url: str | None
+
+    def check(self, *, live: bool) -> None:
+        """Raise UsageError for options that have no effect, and for a dump."""
+        if self.is_dynamodb and not live:
+            raise click.UsageError("--store dynamodb needs --kubeconfig: bindings on a dump end with the process")
+        if not self.is_dynamodb and (self.cache_table or self.ledger_table or self.region or self.endpoint_url):
+            raise click.UsageError("--cache-table, --ledger-table, --region and --endpoint-url need --store dynamodb")
+
+    def store(self) -> DynamoDBStore | None:
+        """The tables in DynamoDB; None for a store in memory."""
+        from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE, DynamoDBStore
+
+        if not self.is_dynamodb:
+            return None
+        return DynamoDBStore(
+            self.cache_table or CACHE_TABLE, self.ledger_table or LEDGER_TABLE, self.region, self.endpoint_url
+        )
+
+
 @click.command(epilog=EPILOG)
 @click.option(
     "--cluster", type=click.Path(path_type=Path), help="Cluster dump: the output of kubectl get nodes,pods -A -o yaml."
@@ -61,6 +95,18 @@ class ListenOptions:
 )
 @click.option("--profile", help="Name of a built-in profile, for example label-priority.")
 @click.option("--config", type=click.Path(path_type=Path), help="BerthConfiguration document (YAML).")
+@click.option(
+    "--store",
+    "store_kind",
+    type=click.Choice(["memory", "dynamodb"]),
+    default="memory",
+    show_default=True,
+    help="Where the node cache and the ledger are: in this process, or in DynamoDB tables that servers share.",
+)
+@click.option("--cache-table", help="Name of the cache table, with --store dynamodb.  [default: berth-cache]")
+@click.option("--ledger-table", help="Name of the ledger table, with --store dynamodb.  [default: berth-ledger]")
+@click.option("--region", help="AWS region of the tables; default: from the AWS configuration.")
+@click.option("--endpoint-url", help="Address of DynamoDB, for DynamoDB Local.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8080, show_default=True, help="Port to listen on; 0 selects a free port.")
 @click.option("--tls-cert", type=click.Path(path_type=Path), help="Server certificate (PEM); enables HTTPS.")
@@ -87,6 +133,11 @@ def serve(
     binder_kubeconfig: Path | None,
     profile: str | None,
     config: Path | None,
+    store_kind: str,
+    cache_table: str | None,
+    ledger_table: str | None,
+    region: str | None,
+    endpoint_url: str | None,
     host: str,
     port: int,
     tls_cert: Path | None,
@@ -98,8 +149,9 @@ def serve(
 ) -> None:
     """Run the extender on http://HOST:PORT/scheduler.
 
-    Handlers, routes and events are those of the deployed stack; DynamoDB is embedded. Set the scheduler's urlPrefix to
-    the printed address. Stop with Ctrl-C. Exit status: 0 stopped, 1 cannot start, 2 usage error.
+    Handlers, routes and events are those of the deployed stack; the store is in this process unless --store says
+    otherwise. Set the scheduler's urlPrefix to the printed address. Stop with Ctrl-C. Exit status: 0 stopped, 1 cannot
+    start, 2 usage error.
     """
     if (cluster is None) == (kubeconfig is None):
         raise click.UsageError("give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)")
@@ -107,6 +159,8 @@ def serve(
         raise click.UsageError("--binder-kubeconfig needs an existing file and --kubeconfig")
     listen_options = ListenOptions(host, port, tls_cert, tls_key, client_ca, allow_list, allowed_hosts)
     listen_options.check()
+    store_options = StoreOptions(store_kind == "dynamodb", cache_table, ledger_table, region, endpoint_url)
+    store_options.check(live=kubeconfig is not None)
     configuration = load_configuration(config, profile)
     source = cluster or kubeconfig
     if source is None or not source.is_file():
@@ -119,6 +173,7 @@ def serve(
             binder_kubeconfig,
             live=kubeconfig is not None,
             listen_options=listen_options,
+            store_options=store_options,
             verbose=verbose,
         )
     click.echo("stopped")
@@ -131,10 +186,13 @@ def _serve(
     *,
     live: bool,
     listen_options: ListenOptions,
+    store_options: StoreOptions,
     verbose: bool,
 ) -> None:
     """Serve until Ctrl-C: uvicorn shuts down cleanly and then raises the signal again."""
     # Imported here: these imports take most of the start-up time, and a usage error must not wait for them.
+    from botocore.exceptions import BotoCoreError
+
     from berth_cli.serve import local_stack, server
     from berth_cli.serve.request_check import RequestCheck
     from berth_cli.serve.tls import TLS, InvalidTLSFiles
@@ -153,15 +211,21 @@ def _serve(
         listener = server.listen(listen_options.host, listen_options.port)
     except (InvalidTLSFiles, server.ListenError) as error:
         raise click.ClickException(str(error)) from error
-    stack = local_stack.start(
-        configuration,
-        local_stack.kubeconfig_environment(source) if live else local_stack.dump_environment(source),
-        log_level="INFO" if verbose else "WARNING",
-        allow_list=listen_options.allow_list,
-        binder=None if binder is None else local_stack.kubeconfig_environment(binder),
-        # Over HTTPS the certificate has proved the name.
-        check=RequestCheck(None if tls else listen_options.host_names),
-    )
+    cluster = local_stack.kubeconfig_environment(source) if live else local_stack.dump_environment(source)
+    store = store_options.store() or local_stack.memory_store(configuration, cluster)
+    try:
+        stack = local_stack.start(
+            configuration,
+            cluster,
+            log_level="INFO" if verbose else "WARNING",
+            allow_list=listen_options.allow_list,
+            binder=None if binder is None else local_stack.kubeconfig_environment(binder),
+            # Over HTTPS the certificate has proved the name.
+            check=RequestCheck(None if tls else listen_options.host_names),
+            store=store,
+        )
+    except BotoCoreError as error:
+        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
     first_run = stack.run_watcher_once()
     if first_run["reason"] and not live:
         raise click.ClickException(str(first_run["reason"]))
@@ -172,16 +236,23 @@ def _serve(
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
     for doubt in configuration.warnings:
         click.echo(f"warning: {doubt}", err=True)
-    state = "not readable yet, retrying" if first_run["reason"] else f"{first_run['nodes']} nodes, watched"
-    click.echo(
-        f"cluster: {source}, {state if live else str(first_run['nodes']) + ' nodes, read again when it changes'}; "
-        f"health: {address}/healthz; Ctrl-C stops"
-    )
+    click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
+    click.echo(f"store: {store.description}")
     try:
         with watcher_thread(stack.run_watcher):
             uvicorn_server.run(sockets=[listener])
     finally:
         stack.release_ledger()
+
+
+def _state(first_run: Mapping[str, str | int], *, live: bool) -> str:
+    if first_run["reason"]:
+        return f"not readable yet ({first_run['reason']}), retrying"
+    if not live:
+        return f"{first_run['nodes']} nodes, read again when it changes"
+    if not first_run["publications"]:
+        return "watched by another server with these tables"
+    return f"{first_run['nodes']} nodes, watched"
 
 
 def _check_kubeconfig(path: Path) -> None:

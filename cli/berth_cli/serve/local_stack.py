@@ -1,4 +1,4 @@
-"""The stack in this process: the template's functions behind a gateway, with embedded tables."""
+"""The stack in this process: the template's functions behind a gateway."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from berth.ledger_holder.holder import release_ledger
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.cluster import connect
 from berth.runtime.settings import ClusterSettings
+from berth.runtime.tables import tables_opened_by
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.serve.embedded_dynamodb import CACHE_TABLE, LEDGER_TABLE, EmbeddedDynamoDB, mark_ledger_ready
+from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.request_check import RequestCheck
+from berth_cli.serve.stores import Store
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 
@@ -66,19 +68,19 @@ def start(
     allow_list: Path | None = None,
     binder: Mapping[str, str] | None = None,
     check: RequestCheck | None = None,
+    store: Store | None = None,
 ) -> LocalStack:
-    """Load all functions and install the embedded tables.
+    """Load all functions, on this store or, without one, on a new one in memory.
 
     `cluster`: BERTH_ variables that name the cluster; `binder`: other values for bind. `allow_list`: the functions
     check the client certificate; without it callers are not authenticated. `check`: the gateway's, with host names of
     its own.
     """
-    is_new = EmbeddedDynamoDB().install()
-    identity = mark_ledger_ready() if is_new and configuration.policy().counting.counts else ""
+    store = store or memory_store(configuration, cluster)
     set_environment(
         {
-            "BERTH_CACHE_TABLE": CACHE_TABLE,
-            "BERTH_LEDGER_TABLE": LEDGER_TABLE,
+            "BERTH_CACHE_TABLE": store.cache_table,
+            "BERTH_LEDGER_TABLE": store.ledger_table,
             "BERTH_CONFIGURATION": configuration.model_dump_json(by_alias=True),
             "POWERTOOLS_METRICS_DISABLED": "true",
             "POWERTOOLS_TRACE_DISABLED": "true",
@@ -89,23 +91,36 @@ def start(
     )
     api = read_template_api()
     watcher, overrides = api.functions[WATCHER], {BINDER: binder}
-    handlers = {
-        function: load_handler(function, overrides.get(function.logical_id))
-        for function in {*api.routes.values(), watcher}
-    }
+    with tables_opened_by(store.open):
+        handlers = {
+            function: load_handler(function, overrides.get(function.logical_id))
+            for function in {*api.routes.values(), watcher}
+        }
     return LocalStack(
         Gateway(
             {route: handlers[function] for route, function in api.routes.items()},
             check=check,
         ),
         handlers[watcher],
-        identity,
+        store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",
     )
+
+
+def memory_store(configuration: BerthConfiguration, cluster: Mapping[str, str]) -> EmbeddedStore:
+    """A new store. On a live cluster its ledger begins as a lost one and is rebuilt: binds of an earlier process may be
+    under way. Binds of a dump end with their process, so there its ledger is ready at once."""
+    store = EmbeddedStore()
+    if DUMP in cluster and configuration.policy().counting.counts:
+        store.mark_ledger_ready()
+    return store
+
+
+DUMP = "BERTH_CLUSTER_DUMP"
 
 
 def dump_environment(path: Path) -> dict[str, str]:
     """Environment variables for a cluster dump."""
-    return {"BERTH_CLUSTER_DUMP": str(path)}
+    return {DUMP: str(path)}
 
 
 def kubeconfig_environment(path: Path) -> dict[str, str]:

@@ -95,6 +95,8 @@ def create_server(gateway: Gateway, tls: ssl.SSLContext | None = None) -> uvicor
         log_level="warning",
         access_log=False,
         server_header=False,
+        # No proxy stands in front: an X-Forwarded-For is the caller's own word, and the middleware runs with each call.
+        proxy_headers=False,
         timeout_keep_alive=gateway.limits.keep_alive_seconds,
         timeout_graceful_shutdown=2,
     )

@@ -20,9 +20,9 @@ from berth.lease.outcomes import ElectionOutcome
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
-from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.unit.lease.clocks import EnvironmentClock
 from tests.unit.reservations.ledger.ledger_tables import DYNAMODB_LOCAL, IN_MEMORY, MOTO, dynamodb_client
 

@@ -16,11 +16,12 @@ from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
-from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
 from tests.unit.reservations.ledger.ledger_tables import DYNAMODB_LOCAL, IN_MEMORY, MOTO, dynamodb_client
 
+IN_MEMORY_TRIMMED = "in memory, trimmed"
 _NUMBERS = count(1)
 AT = 1_800_000_000.0
 LATER = AT + 86_400
@@ -54,12 +55,13 @@ class Store:
         return Fence(holder, transitions, lease.uid, lease.resource_version)
 
 
-@pytest.fixture(params=[IN_MEMORY, MOTO, DYNAMODB_LOCAL])
+@pytest.fixture(params=[IN_MEMORY, IN_MEMORY_TRIMMED, MOTO, DYNAMODB_LOCAL])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     ids = (f"id-{number}" for number in _NUMBERS)
-    if request.param == IN_MEMORY:
+    if request.param in (IN_MEMORY, IN_MEMORY_TRIMMED):
         item = InMemoryItem()
-        yield Store(InMemoryCacheTable(item), InMemoryLeaseLock(item, lambda: next(ids)))
+        table = InMemoryCacheTable if request.param == IN_MEMORY else TrimmedCacheTable
+        yield Store(table(item), InMemoryLeaseLock(item, lambda: next(ids)))
         return
     dynamodb = dynamodb_client(request.param, request)
     name = f"feed-contract-{next(_NUMBERS)}"

@@ -14,8 +14,8 @@ from berth.configuration.store import Configurations
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
-from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock
 

@@ -16,9 +16,9 @@ from berth.reservations.ledger.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.nodes import node
-from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.fakes.published import PublishedCluster
 
 COUNTS = '{"profile": "managed-resources", "managedResources": [{"name": "example.com/slot"}]}'

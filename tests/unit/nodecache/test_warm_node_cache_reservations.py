@@ -15,9 +15,9 @@ from berth.reservations.ledger.entry import OpenReservation, PodKey
 from berth.reservations.ledger.table import TableUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.nodes import node
-from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.fakes.published import PublishedCluster
 
 SLOT = "example.com/slot"

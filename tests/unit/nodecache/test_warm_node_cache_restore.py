@@ -18,10 +18,10 @@ from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.nodes import labelled
 from tests.fakes.cache_tables import CountingCacheTable
-from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock
 

@@ -14,6 +14,7 @@ from berth.runtime.settings import (
     PolicySettings,
     SettingsInvalid,
     WatcherSettings,
+    deployed,
 )
 
 TABLE = {"BERTH_CACHE_TABLE": "berth-cache"}
@@ -29,12 +30,15 @@ def test_ignores_other_variables() -> None:
 
 
 def test_uses_defaults_without_document() -> None:
-    assert PolicySettings.from_environ(TABLE).deployed().profile == "label-priority"
+    assert deployed(PolicySettings.from_environ(TABLE).configuration).profile == "label-priority"
 
 
 def test_treats_empty_variable_as_absent() -> None:
     """A template's parameter that was left empty arrives as an empty variable."""
-    assert PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": ""}).deployed().profile == "label-priority"
+    assert (
+        deployed(PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": ""}).configuration).profile
+        == "label-priority"
+    )
     with pytest.raises(SettingsInvalid, match="BERTH_CACHE_TABLE"):
         CacheSettings.from_environ({"BERTH_CACHE_TABLE": ""})
 
@@ -115,7 +119,7 @@ def test_starts_with_invalid_document_and_reports_it_on_use(document: str, field
     """A verb whose environment does not start could not tell the scheduler why."""
     settings = PolicySettings.from_environ(TABLE | {"BERTH_CONFIGURATION": document})
     with pytest.raises(ConfigurationInvalid) as caught:
-        settings.deployed()
+        deployed(settings.configuration)
     assert str(caught.value).startswith(f"BERTH_CONFIGURATION: {field}")
 
 

@@ -5,40 +5,33 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache, partial
 from uuid import uuid4
 
-import boto3
 from botocore.config import Config
 
 from berth.configuration.counting import CountingConfiguration
 from berth.configuration.counting_loss import CountingLossCheck
-from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import Configurations, ConfigurationStore
 from berth.lease.clock import SystemClock
-from berth.ledger_holder.store_identity import DynamoDBStoreIdentity, StoreIdentity
-from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.ledger_holder.store_identity import StoreIdentity
 from berth.nodecache.feed.reader import NodeCacheReader
-from berth.nodecache.snapshot_view import SnapshotView
+from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import LedgerTable
-from berth.runtime.settings import BindSettings, LedgerSettings, PolicySettings
+from berth.runtime.settings import BindSettings, PolicySettings, deployed
+from berth.runtime.tables import Tables, tables
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.client import DynamoDBClient
-
 
 MOST_SECONDS = 0.5
 """The timeout of connecting, and of each read."""
 
 
-def store_identity(settings: BindSettings) -> StoreIdentity:
-    """Of the ledger that bind reserves in. Building it reads nothing."""
-    return DynamoDBStoreIdentity(boto3.client("dynamodb", config=_bind_calls(settings)[0]), settings.ledger_table)
+def store_identity(settings: BindSettings) -> StoreIdentity | None:
+    """Of the ledger that bind reserves in; None without one. Building it reads nothing."""
+    return cache_adapters(settings.policy, _bind_calls(settings)[0]).tables.identity if settings.ledger_table else None
 
 
 def _bind_calls(settings: BindSettings) -> tuple[Config, float]:
@@ -54,15 +47,16 @@ def counting_configuration(settings: BindSettings) -> CountingConfiguration | No
         return None
     calls, seconds = _bind_calls(settings)
     adapters = cache_adapters(settings.policy, calls)
-    table = DynamoDBLedgerTable(boto3.client("dynamodb", config=calls), settings.ledger_table)
-    reservations = LedgerReservations(table, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
+    ledger = adapters.tables.ledger
+    assert ledger is not None  # the settings name its table
+    reservations = LedgerReservations(ledger, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
     return CountingConfiguration(
-        adapters.table.configuration_hash,
+        adapters.tables.cache.configuration_hash,
         adapters.configurations,
         reservations,
         SystemClock(),
         log.warning,
-        _counting_loss_check(table, adapters.store),
+        _counting_loss_check(ledger, adapters.tables.configuration),
     )
 
 
@@ -74,28 +68,33 @@ log = logging.getLogger("berth")
 
 @dataclass(frozen=True, slots=True)
 class CacheAdapters:
-    """The adapters of the cache table: head, log and snapshots, and the applied configuration.
+    """The tables, and what is read of them: the snapshot and the applied configuration.
 
     loss: None where there is no ledger.
     """
 
-    client: DynamoDBClient
-    table: DynamoDBCacheTable
-    store: DynamoDBConfigurationStore
+    tables: Tables
+    reader: NodeCacheReader[CachedCluster]
     configurations: Configurations
     loss: CountingLossCheck | None = None
 
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
-    """All of one client; `calls`: how long each may take."""
-    client = boto3.client("dynamodb", config=calls)
-    store = DynamoDBConfigurationStore(client, settings.cache_table, settings.ledger_table)
-    table = DynamoDBCacheTable(client, settings.cache_table)
-    ledger = ledger_table(settings, client)
+    """`calls`: how long each call of a table may take."""
+    opened = tables(settings, calls)
+    return _adapters_of(opened, settings.configuration, settings.remembered_bytes, settings.decision_seconds)
+
+
+# Verbs of one process that get the same tables have one snapshot and one memory of verdicts: of 150,000 pods a snapshot
+# takes 200 MB and more than a second.
+@lru_cache(maxsize=1)
+def _adapters_of(opened: Tables, configuration: str, remembered_bytes: int, decision_seconds: float) -> CacheAdapters:
+    store, ledger = opened.configuration, opened.ledger
+    reader = NodeCacheReader(opened.cache, SnapshotView(), time.sleep)
+    limit = TimeLimit(decision_seconds, time.monotonic, time.time)
+    configurations = Configurations(store, partial(deployed, configuration), remembered_bytes, limit)
     loss = None if ledger is None else _counting_loss_check(ledger, store)
-    limit = TimeLimit(settings.decision_seconds, time.monotonic, time.time)
-    configurations = Configurations(store, settings.deployed, settings.remembered_bytes, limit)
-    return CacheAdapters(client, table, store, configurations, loss)
+    return CacheAdapters(opened, reader, configurations, loss)
 
 
 def _counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
@@ -105,20 +104,13 @@ def _counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> Coun
 def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
     """The node cache, as this verb reads it."""
     adapters = cache_adapters(settings)
-    reader = NodeCacheReader(adapters.table, SnapshotView(), time.sleep)
-    ledger = ledger_table(settings, adapters.client)
     return WarmNodeCache(
-        adapters.table,
-        reader,
+        adapters.tables.cache,
+        adapters.reader,
         adapters.configurations,
         SystemClock(),
         log.warning,
-        ledger,
+        adapters.tables.ledger,
         CacheMetrics(verb).record,
         adapters.loss,
     )
-
-
-def ledger_table(settings: LedgerSettings, client: DynamoDBClient) -> LedgerTable | None:
-    """The ledger of counted resources, where there is one."""
-    return DynamoDBLedgerTable(client, settings.ledger_table) if settings.ledger_table else None

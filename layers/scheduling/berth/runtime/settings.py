@@ -77,9 +77,10 @@ class PolicySettings(CacheSettings, LedgerSettings, SchedulerSettings):
         """Whether the scheduler prints a password with every answer that is not 200 (facts 28 and 37)."""
         return self.authentication is Authentication.BASIC
 
-    def deployed(self) -> BerthConfiguration:
-        """Raises ConfigurationInvalid."""
-        return parsed(self.configuration, "BERTH_CONFIGURATION") if self.configuration else BerthConfiguration()
+
+def deployed(configuration: str) -> BerthConfiguration:
+    """The value of BERTH_CONFIGURATION. Raises ConfigurationInvalid."""
+    return parsed(configuration, "BERTH_CONFIGURATION") if configuration else BerthConfiguration()
 
 
 class ClusterSettings(Settings):

@@ -15,7 +15,7 @@ from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth_cli.main import main
-from berth_cli.serve.embedded_dynamodb import CACHE_TABLE
+from berth_cli.serve.stores import CACHE_TABLE
 from tests.builders.events import http_event
 from tests.builders.requests import body_of, cache_mode
 from tests.builders.tables import create_cache_table, create_ledger_table

@@ -9,15 +9,12 @@ import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import Configurations
 from berth.nodecache.feed.cluster import Added
-from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.reservations.ledger.entry import Entry, EntryState, PodKey
 from berth.reservations.ledger.ledger import new_ledger
-from berth.runtime.adapters import CacheAdapters
-from berth.runtime.settings import WatcherMode, WatcherSettings
+from berth.runtime.adapters import cache_adapters
+from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
 from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun
-from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects.projection import compact_pod
 from berth_cli.reservations.claims import diverging_claims
 from berth_cli.reservations.report import NotCompared, document, rows, table_lines
@@ -43,8 +40,7 @@ def published(dynamodb: DynamoDBClient, annotations: Mapping[str, Mapping[str, s
     """The node cache with a pod for each name, on the node, with these annotations."""
     store = DynamoDBConfigurationStore(dynamodb, TABLE)
     store.apply(orjson.dumps(DOCUMENT).decode())
-    configurations = Configurations(store, BerthConfiguration)
-    adapters = CacheAdapters(dynamodb, DynamoDBCacheTable(dynamodb, TABLE), store, configurations)
+    adapters = cache_adapters(PolicySettings(BERTH_CACHE_TABLE=TABLE))
     connection = ScriptedConnection("node-a")
     for name, given in annotations.items():
         metadata = {"namespace": "ml", "name": name, "uid": f"uid-{name}", "annotations": given}
@@ -52,7 +48,7 @@ def published(dynamodb: DynamoDBClient, annotations: Mapping[str, Mapping[str, s
         connection.scripted.send("pods", Added(pod, "2"))
     environ = {"BERTH_CACHE_TABLE": TABLE, "BERTH_KUBECONFIG": "unused", "BERTH_WATCHER_MODE": "periodic"}
     invocation = Invocation(WatcherSettings.from_environ(environ), WatcherMode.PERIODIC, TimeLimit(lambda: 60.0))
-    WatcherRun(invocation, adapters, connection).execute(configurations.at(""), lambda: False)
+    WatcherRun(invocation, adapters, connection).execute(adapters.configurations.at(""), lambda: False)
 
 
 def entry(name: str, units: int) -> Entry:

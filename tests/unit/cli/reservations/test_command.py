@@ -16,7 +16,7 @@ from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, 
 from berth.reservations.ledger.ledger import Ledger, new_ledger
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth_cli.main import main
-from berth_cli.serve.embedded_dynamodb import LEDGER_TABLE
+from berth_cli.serve.stores import LEDGER_TABLE
 
 SLOT = "example.com/slot"
 NODE = "node-a"

@@ -36,7 +36,11 @@ class ReconcilerHarness:
             self.table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
 
     def lead(
-        self, pods: ReservedPods | None = None, table: LedgerTable | None = None, epoch: int | None = None
+        self,
+        pods: ReservedPods | None = None,
+        table: LedgerTable | None = None,
+        epoch: int | None = None,
+        table_since: float | None = None,
     ) -> Reconciler:
         """A new leader, of the next epoch or of this one, that knows what is published by now."""
         self._epoch = self._epoch + 1 if epoch is None else epoch
@@ -51,6 +55,7 @@ class ReconcilerHarness:
             new_id=lambda: f"id-{next(self._ids)}",
             report=self._record,
             on_capacity_released=self._count_release,
+            table_since=table_since,
         )
         reconciler.update(*self.cluster.published(), self.clock.now)
         return reconciler

@@ -7,6 +7,7 @@ import pytest
 from berth.reservations.ledger.entry import EntryState, OpenReservation, PodKey
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.events import ReservationEventType
+from berth.reservations.reconciler.rebuild import LATE_SECONDS
 from berth.reservations.reconciler.reserved_pods import (
     PodChanged,
     PodFound,
@@ -17,6 +18,8 @@ from berth.reservations.reconciler.reserved_pods import (
 )
 from tests.fakes.counted_cluster import SLOT
 from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness
+
+BIND_SECONDS = HTTP_TIMEOUT + LATE_SECONDS
 
 
 def test_rebuilds_new_table_from_pods_after_binds_under_way_have_ended() -> None:
@@ -44,6 +47,48 @@ def test_rebuilds_new_table_from_pods_after_binds_under_way_have_ended() -> None
     marker = harness.table.marker()
     assert marker is not None
     assert marker.state is MarkerState.READY
+
+
+def test_wait_for_binds_of_an_earlier_process_counts_from_start_of_this_one() -> None:
+    harness = ReconcilerHarness(ready=False)
+    harness.node(8)
+    harness.cluster.create_pod("waiting")
+    version = harness.cluster.pods["waiting"].version
+    harness.publish()
+    started = harness.clock.now
+    harness.clock.advance(BIND_SECONDS - 2)
+    leader = harness.lead(table_since=started)
+
+    harness.run(leader, 1)
+    harness.publish(leader)
+    harness.run(leader, 0.5)
+    assert harness.table.node(NODE) is None, "a bind of the earlier process may still run"
+    assert harness.cluster.pods["waiting"].version == version
+    harness.run(leader, 1)
+    harness.publish(leader)
+    harness.run(leader, 3)
+
+    assert harness.ledger().avail == {SLOT: 8}
+    assert harness.cluster.pods["waiting"].version > version, "its last Binding would succeed"
+
+
+def test_wait_for_binds_of_this_process_counts_from_the_step_that_stops_them() -> None:
+    harness = ReconcilerHarness()
+    harness.node(8)
+    harness.publish()
+    leader = harness.lead(table_since=harness.clock.now)
+    harness.run(leader, 2 * BIND_SECONDS)
+    harness.table.put_marker(Marker(MarkerState.REBUILDING, 0, 0, "asked"), harness.table.marker())
+
+    harness.run(leader, 3)
+    harness.publish(leader)
+    harness.run(leader, BIND_SECONDS - 3)
+    assert harness.ledger().avail is None, "a bind that reserved before may still run"
+    harness.publish(leader)
+    harness.run(leader, 3)
+    harness.publish(leader)
+    harness.run(leader, 3)
+    assert harness.ledger().avail == {SLOT: 8}
 
 
 def test_removes_avail_while_rebuilding(harness: ReconcilerHarness) -> None:

@@ -7,8 +7,8 @@ import pytest
 from berth.configuration.store import Configurations, hash_of
 from berth.runtime.watcher.watcher_function import CONFIGURATION_SECONDS, _AppliedConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from tests.fakes.clock import HandDrivenClock
-from tests.fakes.configuration_store import InMemoryConfigurationStore
 from tests.fakes.published import PublishedCluster
 
 DOCUMENT = '{"profile": "resource-segregation"}'

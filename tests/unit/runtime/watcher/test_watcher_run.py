@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -15,13 +16,12 @@ from berth.configuration.store import Configurations, hash_of
 from berth.lease.clock import SystemClock
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
 from berth.nodecache.feed.cluster import Added
-from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import WatcherOutcome
 from berth.pod_events.pod_event import PodEventReason
 from berth.reservations.ledger.table import Marker, MarkerState
-from berth.runtime.adapters import CacheAdapters
-from berth.runtime.settings import WatcherMode, WatcherSettings
+from berth.runtime.adapters import CacheAdapters, cache_adapters
+from berth.runtime.settings import PolicySettings, WatcherMode, WatcherSettings
 from berth.runtime.watcher.watcher_run import (
     HORIZON_SECONDS,
     LONGEST_SLEEP_SECONDS,
@@ -31,7 +31,6 @@ from berth.runtime.watcher.watcher_run import (
     WatcherRun,
     restore_configuration,
 )
-from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling.objects.projection import compact_pod
 from tests.builders.counted import configuration
@@ -87,9 +86,7 @@ def test_announces_handover_at_beginning_of_margin() -> None:
 @pytest.fixture
 def adapters(dynamodb: DynamoDBClient) -> Iterator[CacheAdapters]:
     create_cache_table(dynamodb, TABLE)
-    store = DynamoDBConfigurationStore(dynamodb, TABLE)
-    configurations = Configurations(store, BerthConfiguration)
-    yield CacheAdapters(dynamodb, DynamoDBCacheTable(dynamodb, TABLE), store, configurations)
+    yield cache_adapters(PolicySettings(BERTH_CACHE_TABLE=TABLE))
     dynamodb.delete_table(TableName=TABLE)
 
 
@@ -156,7 +153,7 @@ def test_ends_when_the_configuration_is_outdated(adapters: CacheAdapters) -> Non
 def test_warns_when_counted_resources_are_not_reconciled(
     adapters: CacheAdapters, caplog: pytest.LogCaptureFixture, mode: WatcherMode, warning: str
 ) -> None:
-    counting = Configurations(adapters.store, configuration)
+    counting = Configurations(adapters.tables.configuration, configuration)
     with caplog.at_level(logging.WARNING, logger="berth"):
         run = WatcherRun(invocation(mode), adapters, ScriptedConnection("n1"))
         run.execute(counting.at(""), lambda: True)
@@ -172,8 +169,8 @@ def test_restores_the_configuration_of_an_emptied_cache_table_from_the_ledger(
     for item in dynamodb.scan(TableName=TABLE)["Items"]:
         dynamodb.delete_item(TableName=TABLE, Key={"pk": item["pk"], "sk": item["sk"]})
     with caplog.at_level(logging.WARNING, logger="berth"):
-        restore_configuration(CacheAdapters(dynamodb, adapters.table, store, adapters.configurations))
-    assert adapters.table.configuration_hash() == hash_of(DOCUMENT)
+        restore_configuration(replace(adapters, tables=replace(adapters.tables, configuration=store)))
+    assert adapters.tables.cache.configuration_hash() == hash_of(DOCUMENT)
     assert store.read() == DOCUMENT
     assert "the applied configuration was restored: the ledger's copy is in force" in caplog.text
     dynamodb.delete_table(TableName=ledger)
@@ -184,7 +181,7 @@ def test_warns_where_nothing_is_counted_although_the_ledger_counts(
 ) -> None:
     marker = Marker(MarkerState.READY, 1, 0.0, "nonce")
     loss = CountingLossCheck(lambda: marker, lambda: False, SystemClock())
-    lost = CacheAdapters(adapters.client, adapters.table, adapters.store, adapters.configurations, loss)
+    lost = replace(adapters, loss=loss)
     with caplog.at_level(logging.WARNING, logger="berth"):
         run = WatcherRun(invocation(), lost, ScriptedConnection("n1"))
         run.execute(adapters.configurations.at(""), lambda: False)
@@ -192,15 +189,14 @@ def test_warns_where_nothing_is_counted_although_the_ledger_counts(
 
 
 def test_logs_failure_to_restore_configuration_and_keeps_leading(
-    adapters: CacheAdapters, caplog: pytest.LogCaptureFixture
+    adapters: CacheAdapters, dynamodb: DynamoDBClient, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Unavailable(DynamoDBConfigurationStore):
         def restore(self) -> str:
             raise TableUnavailable("throttled")
 
-    broken = CacheAdapters(
-        adapters.client, adapters.table, Unavailable(adapters.client, TABLE), adapters.configurations
-    )
+    store = Unavailable(dynamodb, TABLE)
+    broken = replace(adapters, tables=replace(adapters.tables, configuration=store))
     with caplog.at_level(logging.WARNING, logger="berth"):
         result = WatcherRun(invocation(), broken, ScriptedConnection("n1")).execute(
             adapters.configurations.at(""), lambda: False

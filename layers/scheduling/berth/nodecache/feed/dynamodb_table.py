@@ -170,10 +170,6 @@ class DynamoDBCacheTable(CacheTable):
             raise cache_table_errors(self._table).unavailable(error) from error
 
     def put_counting_refusal(self, reason: str) -> None:
-        """Let the head say why this store does not count; empty: it does. Not if there is no head.
-
-        Like the configuration's hash, it is no part of lease or pointer, so it needs no fence. Raises TableUnavailable.
-        """
         change: dict[str, Any] = {"UpdateExpression": "REMOVE countingRefusal"}
         if reason:
             change = {

@@ -65,6 +65,13 @@ class CacheTable(ABC):
         return "" if head is None else head.configuration_hash
 
     @abstractmethod
+    def put_counting_refusal(self, reason: str) -> None:
+        """Let the head say why this store does not count; empty: it does. Not if there is no head.
+
+        Like the configuration's hash, it is no part of lease or pointer, so it needs no fence. Raises TableUnavailable.
+        """
+
+    @abstractmethod
     def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         """The log items with after < version <= through, ascending, as of now (one consistent query, all its pages).
 

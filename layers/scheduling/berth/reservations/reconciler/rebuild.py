@@ -4,7 +4,9 @@ A lost table has forgotten the binds that were under way. So the order of the st
 
 1. Remove `avail` from the item: from now on no bind can reserve on the node.
 2. Read the open reservations of the node: a bind that reserved before step 1 has written one.
-3. Wait until no bind that began before step 1 can still run, and until a later state of the cluster is published.
+3. Wait until no bind that began before step 1 can still run, and until a later state of the cluster is published. A
+   table in the memory of a process (`table_since`) forgets only at its start, and without an item no bind reserves: so
+   on a node without one, every bind that is forgotten began before the process did, and the wait counts from there.
 4. Invalidate the Bindings of every pod that may have been reserved for (see expiry): the pods of the open reservations
    and of the old reserved entries. If all ledgers are rebuilt, also every unbound pod that requests a counted resource:
    a lost table has no trace of its binds.
@@ -36,12 +38,12 @@ LATE_SECONDS = 5.0
 class _NodeRebuild:
     """A node between step 2 and step 5. unconfirmed: the reservations whose Binding may still arrive.
 
-    read_at: when they were read, in monotonic seconds. observed_after: the published state must be later than this, in
-    seconds since the epoch.
+    binds_end_at: when no bind that began before step 1 can run any more, in monotonic seconds. observed_after: the
+    published state must be later than this, in seconds since the epoch.
     """
 
     unconfirmed: list[OpenReservation]
-    read_at: float
+    binds_end_at: float
     observed_after: float
 
 
@@ -64,10 +66,13 @@ class Rebuild:
         new_id: Callable[[], str],
         report: Report,
         unbound_pods: Callable[[], Iterable[PodKey]],
+        table_since: float | None = None,
     ) -> None:
         """bind_seconds: the longest time from the begin of a bind to the arrival of its Binding.
 
-        unbound_pods: the pods that request a counted resource and are published on no node.
+        unbound_pods: the pods that request a counted resource and are published on no node. table_since: when the
+        table was created, in monotonic seconds, if it loses an item only by being created anew; None if an item may be
+        lost at any time.
         """
         self._table = table
         self._reconciliation = reconciliation
@@ -79,10 +84,13 @@ class Rebuild:
         self._new_id = new_id
         self._report = report
         self._unbound_pods = unbound_pods
+        self._table_since = table_since
         self._queue: dict[str, None] = {}
         """Nodes before step 1, in order."""
         self._without_avail: dict[str, list[OpenReservation]] = {}
         """Nodes between steps 1 and 2, with the reserved entries of the old ledger."""
+        self._never_reserved: set[str] = set()
+        """Of them, those on which no bind can have reserved since `table_since`: without an item no bind reserves."""
         self._waiting: dict[str, _NodeRebuild] = {}
         """Nodes between steps 2 and 5."""
         self._rebuilt: set[str] = set()
@@ -117,6 +125,7 @@ class Rebuild:
             return  # the table has another marker by now; the next call reads it
         self._marker, self.is_registered = rebuilding, True
         self._waiting, self._without_avail, self._rebuilt = {}, {}, set()
+        self._never_reserved = set()
         self._pods_to_invalidate = None
         self._queue = dict.fromkeys(nodes)
         detail = f"all {len(self._queue)} nodes"
@@ -152,8 +161,8 @@ class Rebuild:
             return True
         self._observed_at = observed_at
         for node, rebuild in self._waiting.items():
-            has_waited = self._monotonic() - rebuild.read_at >= self._bind_seconds
-            if has_waited and observed_at > rebuild.observed_after:
+            have_ended = self._monotonic() >= rebuild.binds_end_at
+            if have_ended and observed_at > rebuild.observed_after:
                 return self._invalidate_unbound_pods() and self._finish_node(node, rebuild)
         return self._finish()
 
@@ -167,6 +176,8 @@ class Rebuild:
         if isinstance(written, NotWritten) and written.ledger is not None:
             raise StaleEpoch(node, written.ledger.epoch)
         entries = {} if written.ledger is None else written.ledger.entries
+        if written.ledger is None and self._table_since is not None:
+            self._never_reserved.add(node)
         del self._queue[node]
         self._without_avail[node] = [
             OpenReservation(entry.pod, node, entry.attempt, entry.shares, entry.since)
@@ -177,10 +188,13 @@ class Rebuild:
     def _read_open_reservations(self) -> None:
         """Step 2, for all nodes after step 1."""
         found = self._table.open_reservations()
+        now = self._monotonic()
         for node, reserved in self._without_avail.items():
             unconfirmed = reserved + [each for each in found if each.node == node]
-            self._waiting[node] = _NodeRebuild(unconfirmed, self._monotonic(), self._wall() + self._bind_seconds)
-        self._without_avail = {}
+            last_began = self._table_since if node in self._never_reserved else None
+            seconds = max(0.0, (now if last_began is None else last_began) + self._bind_seconds - now)
+            self._waiting[node] = _NodeRebuild(unconfirmed, now + seconds, self._wall() + seconds)
+        self._without_avail, self._never_reserved = {}, set()
 
     def _invalidate_unbound_pods(self) -> bool:
         """Step 4 if all ledgers are rebuilt. False: the API server gave no answer, or a pod keeps changing."""

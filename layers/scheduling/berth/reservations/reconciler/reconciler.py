@@ -67,8 +67,10 @@ class Reconciler:
         report: Report,
         on_capacity_released: Callable[[], None],
         intervals: Intervals | None = None,
+        table_since: float | None = None,
     ) -> None:
-        """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds.
+        """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. table_since: see
+        Rebuild.
 
         on_capacity_released: called when pods may fit that did not fit before, and no publication says so.
         """
@@ -94,6 +96,7 @@ class Reconciler:
             new_id=new_id,
             report=self._report_change,
             unbound_pods=lambda: self._published.unbound_pods,
+            table_since=table_since,
         )
         self._open = OpenReservations(wall, monotonic)
         self._changed_nodes: dict[str, None] = {}

@@ -15,6 +15,7 @@ from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import CountingRight, PodBinder
 from berth.extender.reply import Reply
 from berth.ledger_holder.bind_check import LedgerHolderCheck
+from berth.ledger_holder.store_identity import StoreIdentity
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.runtime.adapters import counting_configuration, store_identity
@@ -25,16 +26,19 @@ from berth.runtime.settings import BindSettings
 
 def bind_endpoint(surroundings: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
     """The endpoint that these settings describe. Building it reads nothing."""
-    handler = BindHandler(settings, counting_configuration(settings))
+    handler = BindHandler(settings, counting_configuration(settings), store_identity(settings))
     return VerbEndpoint("bind", surroundings, handler.answer, failed, handler.warm_up)
 
 
 class BindHandler:
-    """Binds in the cluster that the settings name. `configuration`: None where the function has no ledger."""
+    """Binds in the cluster that the settings name. `configuration`, `identity`: None where there is no ledger."""
 
-    def __init__(self, settings: BindSettings, configuration: CountingConfiguration | None) -> None:
+    def __init__(
+        self, settings: BindSettings, configuration: CountingConfiguration | None, identity: StoreIdentity | None
+    ) -> None:
         self._settings = settings
         self._configuration = configuration
+        self._identity = identity
 
     def answer(self, body: str | bytes, deadline: Deadline) -> Reply:
         """ExtenderBindingArgs in, ExtenderBindingResult out, before the deadline."""
@@ -69,4 +73,4 @@ class BindHandler:
     @cached_property
     def _right(self) -> CountingRight | None:
         lease = connect(self._settings).ledger_lease
-        return None if lease is None else LedgerHolderCheck(lease, store_identity(self._settings))
+        return None if lease is None or self._identity is None else LedgerHolderCheck(lease, self._identity)

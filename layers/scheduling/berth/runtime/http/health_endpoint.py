@@ -24,7 +24,7 @@ class HealthEndpoint(Endpoint):
 
     def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
         outcome, report = health(
-            self._cache.table, self._cache.configurations, self._clock, self._staleness, self._cache.loss
+            self._cache.tables.cache, self._cache.configurations, self._clock, self._staleness, self._cache.loss
         )
         is_ok = outcome is HealthOutcome.OK
         self._telemetry.ended(

@@ -13,7 +13,7 @@ from berth.configuration.store import ConfigurationInvalid, Configurations, Conf
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, WatcherOutcome
-from berth.runtime.adapters import cache_adapters
+from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.telemetry import Telemetry
@@ -35,6 +35,7 @@ class WatcherFunction:
 
     def __init__(self, settings: WatcherSettings) -> None:
         self._settings = settings
+        self._adapters = cache_adapters(settings)
         self._telemetry = Telemetry("watcher")
 
     def handle(self, event: object, context: LambdaContext) -> dict[str, str | int]:
@@ -42,7 +43,7 @@ class WatcherFunction:
         with self._telemetry.traced():
             started = time.perf_counter()
             limit = TimeLimit(lambda: context.get_remaining_time_in_millis() / 1000)
-            result = watch(Invocation(self._settings, self._mode(event), limit))
+            result = watch(Invocation(self._settings, self._mode(event), limit), self._adapters)
             self._telemetry.ended(
                 result.outcome,
                 pod="",
@@ -63,14 +64,13 @@ class WatcherFunction:
         return WatcherMode(mode) if mode in set(WatcherMode) else self._settings.mode
 
 
-def watch(invocation: Invocation) -> RunResult:
+def watch(invocation: Invocation, adapters: CacheAdapters) -> RunResult:
     """Run until the invocation's time is over or no run is needed. Failures are outcomes."""
-    adapters = cache_adapters(invocation.settings)
     try:
         connection = connect(invocation.settings)
         while True:
             restore_configuration(adapters)
-            applied = _AppliedConfiguration(adapters.table, adapters.configurations)
+            applied = _AppliedConfiguration(adapters.tables.cache, adapters.configurations)
             run = WatcherRun(invocation, adapters, connection)
             result = run.execute(applied.configured, applied.is_outdated)
             if invocation.limit.is_over() or not (applied.is_outdated() or run.has_stale_epoch):

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import boto3
@@ -23,13 +22,11 @@ from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import Configured
 from berth.lease.clock import SystemClock
 from berth.lease.config import Handover, LeaderElectionConfig
-from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
-from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.elector import LeaderElector, new_identity
+from berth.lease.lock import LeaseLock
 from berth.lease.outcomes import BecameLeader, LeaderCallbacks
 from berth.lease.standby import Standby
 from berth.ledger_holder.holder import LedgerHolder
-from berth.ledger_holder.store_identity import DynamoDBStoreIdentity
 from berth.nodecache.feed.leader import Publication
 from berth.nodecache.feed.table import TableUnavailable
 from berth.nodecache.feed.watcher import RunResult, Watcher
@@ -38,7 +35,7 @@ from berth.pod_events.pod_event import reservation_event
 from berth.pod_events.recorder import Recorder
 from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent, ReservationEventType
 from berth.reservations.reconciler.reconciler import Reconciler
-from berth.runtime.adapters import CALLS, CacheAdapters, ledger_table, log
+from berth.runtime.adapters import CALLS, CacheAdapters, log
 from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
@@ -47,9 +44,6 @@ from berth.runtime.watcher.background_reconciler import BackgroundReconciler
 from berth.runtime.watcher.warm_up import LambdaClient, WarmUp
 from berth.scheduling_queue.queue import BackgroundQueue
 from berth.scheduling_queue.wake_up import WakeUp
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
 
 MARGIN_SECONDS = 8.0
 """The watcher stops so many seconds before Lambda does: to release the lease, end the watches and answer."""
@@ -103,12 +97,15 @@ class WatcherRun:
         self._mode = invocation.mode
         self._limit = invocation.limit
         self._adapters = adapters
+        self._tables = adapters.tables
         self._connection = connection
         self._clock = SystemClock()
         self._metrics = WatcherMetrics(self._clock.wall)
         self._identity = new_identity("watcher")
         self._background: BackgroundReconciler | None = None
-        self._standby = Standby(self._elector(STANDBY_KEY, self._limit.handover(HORIZON_SECONDS), LeaderCallbacks()))
+        self._standby = Standby(
+            self._elector(self._tables.standby_lock, self._limit.handover(HORIZON_SECONDS), LeaderCallbacks())
+        )
 
     def execute(self, configured: Configured, is_outdated: Callable[[], bool]) -> RunResult:
         """Run until the time is over, the configuration is outdated, or this candidate is not needed."""
@@ -152,13 +149,13 @@ class WatcherRun:
 
             return Watcher(
                 self._elector(
-                    HEAD_KEY,
+                    self._tables.head_lock,
                     self._limit.handover(self._horizon()),
                     LeaderCallbacks(self._started_leading),
                     self._epoch_floor,
                 ),
                 self._connection.cluster(configured.policy, self._mode),
-                self._adapters.table,
+                self._tables.cache,
                 clock=self._clock,
                 sleep=self._sleep,
                 stopped=lambda: self._limit.is_over() or is_outdated() or self.has_stale_epoch,
@@ -180,7 +177,7 @@ class WatcherRun:
                 # A periodic run ends before any reservation is old enough to be reconciled.
                 log.warning("managedResources need WatcherMode continuous: reservations are not released")
             return None
-        table = ledger_table(self._settings, self._adapters.client)
+        table = self._tables.ledger
         if table is None:
             log.warning("managedResources are configured, but BERTH_LEDGER_TABLE is not set: no resource is counted")
             return None
@@ -203,6 +200,7 @@ class WatcherRun:
                 new_id=lambda: uuid4().hex,
                 report=report,
                 on_capacity_released=capacity_freed,
+                table_since=self._tables.ledger_since,
             )
 
         return BackgroundReconciler(begin)
@@ -213,14 +211,12 @@ class WatcherRun:
 
     def _holder(self) -> BackgroundHolder | None:
         """None where no other store can know of the cluster."""
-        lease = self._connection.ledger_lease
-        client, name = self._adapters.client, self._settings.ledger_table
-        table = ledger_table(self._settings, client)
-        if lease is None or table is None:
+        lease, table, identity = self._connection.ledger_lease, self._tables.ledger, self._tables.identity
+        if lease is None or table is None or identity is None:
             return None
 
         def publish(refusal: str) -> None:
-            self._adapters.table.put_counting_refusal(refusal)
+            self._tables.cache.put_counting_refusal(refusal)
             if refusal:
                 self._report(ReservationEvent(ReservationEventType.COUNTED_ELSEWHERE, detail=refusal))
 
@@ -228,12 +224,12 @@ class WatcherRun:
             LedgerHolder(
                 lease,
                 table,
-                DynamoDBStoreIdentity(client, name),
+                identity,
                 publish,
                 self._clock,
                 random.random,
                 lambda: uuid4().hex,
-                name=name,
+                name=self._settings.ledger_table,
             )
         )
 
@@ -244,7 +240,7 @@ class WatcherRun:
 
     def _epoch_floor(self) -> int:
         """Above all epochs that the ledger has seen: a lost head item begins at 0, and the ledger outlives it."""
-        table = ledger_table(self._settings, self._adapters.client)
+        table = self._tables.ledger
         try:
             marker = None if table is None else table.marker()
         except TableUnavailable as error:
@@ -277,13 +273,13 @@ class WatcherRun:
 
     def _elector(
         self,
-        key: dict[str, UniversalAttributeValueTypeDef],
+        lock: LeaseLock,
         handover: Handover,
         callbacks: LeaderCallbacks,
         epoch_floor: Callable[[], int] = lambda: 0,
     ) -> LeaderElector:
         return LeaderElector(
-            DynamoDBLeaseLock(self._adapters.client, self._settings.cache_table, key=key),
+            lock,
             LeaderElectionConfig(),
             self._identity,
             self._clock,
@@ -297,7 +293,7 @@ class WatcherRun:
 def restore_configuration(adapters: CacheAdapters) -> None:
     """Bring back an applied configuration that one of the tables has lost. Failures are logged."""
     try:
-        repaired = adapters.store.restore()
+        repaired = adapters.tables.configuration.restore()
     except TableUnavailable as error:
         log.warning(f"cannot tell whether a configuration was applied: {error}")
         return

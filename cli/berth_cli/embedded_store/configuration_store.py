@@ -1,0 +1,44 @@
+"""The applied configuration in memory, beside an in-memory head."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from threading import Lock
+
+from berth.configuration.store import ConfigurationStore, hash_of
+from berth_cli.embedded_store.lease_lock import ConditionFailed, InMemoryItem
+
+
+class InMemoryConfigurationStore(ConfigurationStore):
+    """Safe to share between threads. There is one copy: no part of this memory is lost alone."""
+
+    def __init__(self, item: InMemoryItem) -> None:
+        """`item` is the head."""
+        self._item = item
+        self._lock = Lock()
+        self._document: str | None = None
+        self._stops_counting = False
+
+    def read(self) -> str | None:
+        with self._lock:
+            return self._document
+
+    def counting_is_stopped(self) -> bool:
+        with self._lock:
+            return self._stops_counting
+
+    def apply(self, document: str, *, stops_counting: bool = False) -> None:
+        with self._lock:
+            self._document = document
+            self._stops_counting = stops_counting
+            self._item.update(lambda item: True, {"configurationHash": hash_of(document)})
+
+    def restore(self) -> str:
+        with self._lock:
+            if self._document is not None:
+                with suppress(ConditionFailed):
+                    self._item.update(
+                        lambda item: "configurationHash" not in (item or {}),
+                        {"configurationHash": hash_of(self._document)},
+                    )
+        return ""

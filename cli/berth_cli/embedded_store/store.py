@@ -1,0 +1,72 @@
+"""The tables of one process, together."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from uuid import uuid4
+
+from botocore.config import Config
+
+from berth.ledger_holder.store_identity import StoreIdentity
+from berth.reservations.ledger.table import Marker, MarkerState
+from berth.runtime.settings import PolicySettings
+from berth.runtime.tables import Tables
+from berth_cli.embedded_store.cache_table import TrimmedCacheTable
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+
+
+def _random_id() -> str:
+    return uuid4().hex
+
+
+class InMemoryStoreIdentity(StoreIdentity):
+    """Of a store that is made with its identity and ends with its process."""
+
+    def __init__(self, identity: str) -> None:
+        self._identity = identity
+
+    def get(self) -> str:
+        return self._identity
+
+    def put_if_absent(self, identity: str) -> bool:
+        return False
+
+
+class EmbeddedStore:
+    """Verbs and watcher share it between their threads: each part has a lock of its own, held for one operation.
+
+    identity: different for every store. Two servers with different ones count apart from each other. cache_table,
+    ledger_table: the functions' settings need names.
+    """
+
+    cache_table = ledger_table = "memory"
+    description = (
+        "in memory, ends with this process. A second server has a store of its own: where resources are counted, run "
+        "one server only, or share tables with --store dynamodb"
+    )
+
+    def __init__(self) -> None:
+        self.identity = f"berth serve on {socket.gethostname()}, process {os.getpid()}/{_random_id()}"
+        head = InMemoryItem()
+        self.ledger = InMemoryLedgerTable()
+        self._tables = Tables(
+            cache=TrimmedCacheTable(head),
+            configuration=InMemoryConfigurationStore(head),
+            head_lock=InMemoryLeaseLock(head, _random_id),
+            standby_lock=InMemoryLeaseLock(InMemoryItem(), _random_id),
+            ledger=self.ledger,
+            identity=InMemoryStoreIdentity(self.identity),
+            ledger_since=time.monotonic(),
+        )
+
+    def open(self, settings: PolicySettings, calls: Config) -> Tables:
+        """These tables, whatever the settings call them. They have no timeouts: nothing here waits."""
+        return self._tables
+
+    def mark_ledger_ready(self) -> None:
+        """Where the cluster is in this process too, no bind can have begun before it: there is nothing to rebuild."""
+        self.ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), self.identity), None)

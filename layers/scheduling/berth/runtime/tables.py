@@ -1,0 +1,82 @@
+"""The tables of a stack, through the ports of those who use them.
+
+In Lambda they are DynamoDB's. `berth serve` has a store of its own in the same process and installs it with
+`tables_opened_by` while it loads the functions' modules: they are those of the stack, and know no other difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import boto3
+from botocore.config import Config
+
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import ConfigurationStore
+from berth.lease.dynamodb_item import STANDBY_KEY
+from berth.lease.dynamodb_lock import DynamoDBLeaseLock
+from berth.lease.lock import LeaseLock
+from berth.ledger_holder.store_identity import DynamoDBStoreIdentity, StoreIdentity
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.nodecache.feed.table import CacheTable
+from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
+from berth.reservations.ledger.table import LedgerTable
+from berth.runtime.settings import PolicySettings
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Cache table and ledger. All of it may be shared between threads.
+
+    ledger, identity: None where there is no ledger. ledger_since: when it was created, in monotonic seconds, if it
+    loses items only by being created anew (see Rebuild); None if it may lose them at any time.
+    """
+
+    cache: CacheTable
+    configuration: ConfigurationStore
+    head_lock: LeaseLock
+    standby_lock: LeaseLock
+    ledger: LedgerTable | None = None
+    identity: StoreIdentity | None = None
+    ledger_since: float | None = None
+
+
+OpenTables = Callable[[PolicySettings, Config], Tables]
+"""Opens the tables that the settings name, for calls with these timeouts. Reads nothing."""
+
+
+def dynamodb_tables(
+    settings: PolicySettings, calls: Config, *, region: str | None = None, endpoint_url: str | None = None
+) -> Tables:
+    """The tables in DynamoDB, through one client. `region` and `endpoint_url`: by default the environment's."""
+    client = boto3.client("dynamodb", config=calls, region_name=region, endpoint_url=endpoint_url)
+    name, ledger = settings.cache_table, settings.ledger_table
+    return Tables(
+        DynamoDBCacheTable(client, name),
+        DynamoDBConfigurationStore(client, name, ledger),
+        DynamoDBLeaseLock(client, name),
+        DynamoDBLeaseLock(client, name, key=STANDBY_KEY),
+        DynamoDBLedgerTable(client, ledger) if ledger else None,
+        DynamoDBStoreIdentity(client, ledger) if ledger else None,
+    )
+
+
+_open_tables: ContextVar[OpenTables] = ContextVar("open_tables", default=dynamodb_tables)
+
+
+def tables(settings: PolicySettings, calls: Config) -> Tables:
+    """The tables of these settings. To be called while the function's module is imported."""
+    return _open_tables.get()(settings, calls)
+
+
+@contextmanager
+def tables_opened_by(open_tables: OpenTables) -> Iterator[None]:
+    """Until the block ends, functions that are loaded in it get these tables, and keep them."""
+    token = _open_tables.set(open_tables)
+    try:
+        yield
+    finally:
+        _open_tables.reset(token)

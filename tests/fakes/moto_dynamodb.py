@@ -1,0 +1,48 @@
+"""DynamoDB inside this process: the real boto3 client on moto, behind one lock."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from threading import Lock
+from typing import Any
+
+import boto3
+import botocore.session
+from moto.core.botocore_stubber import BotocoreStubber
+
+from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE, DynamoDBStore
+from tests.builders.tables import create_cache_table, create_ledger_table
+
+REGION = "us-east-1"
+
+
+class MotoDynamoDB:
+    """Replaces the network of every DynamoDB client that boto3's default session creates afterwards."""
+
+    def __init__(self) -> None:
+        self._moto = BotocoreStubber()
+        self._moto.enabled = True
+        # moto's conditional writes are not thread-safe.
+        self._lock = Lock()
+
+    def install(self) -> DynamoDBStore:
+        """Point boto3's default session at it, with the tables of template.yaml; they as the store of a local stack."""
+        # Credentials are set on the session, not in the environment: a kubeconfig may call `aws eks get-token` with
+        # the user's environment. AWS_PROFILE is ignored.
+        session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
+        session.set_credentials("test", "test")
+        session.set_config_variable("region", REGION)
+        session.set_config_variable("ignore_configured_endpoint_urls", True)
+        session.register("before-send.dynamodb", self._answer)
+        boto3.setup_default_session(botocore_session=session)
+        client: Any = boto3.client("dynamodb")
+        # moto has one store per process, so a second installation finds existing tables.
+        with suppress(client.exceptions.ResourceInUseException):
+            create_cache_table(client, CACHE_TABLE)
+        with suppress(client.exceptions.ResourceInUseException):
+            create_ledger_table(client, LEDGER_TABLE)
+        return DynamoDBStore()
+
+    def _answer(self, **event: Any) -> Any:
+        with self._lock:
+            return self._moto(**event)

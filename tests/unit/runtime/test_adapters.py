@@ -1,0 +1,41 @@
+"""What the functions of one process share."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.lease.clock import SystemClock
+from berth.runtime.adapters import node_cache
+from berth.runtime.settings import PolicySettings
+from berth.runtime.tables import Tables, tables_opened_by
+from berth.scheduling.objects import NodeInfo
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from tests.fakes.published import PublishedCluster
+from tests.unit.lease.clocks import EnvironmentClock
+
+
+def tables_with_a_node() -> Tables:
+    cluster = PublishedCluster(EnvironmentClock(SystemClock().wall()))
+    cluster.publish_nodes([NodeInfo("n1", {})])
+    lock = InMemoryLeaseLock(InMemoryItem(), lambda: "id")
+    return Tables(cluster.table, InMemoryConfigurationStore(cluster.item), lock, lock)
+
+
+def test_verbs_with_the_same_tables_share_snapshot_and_verdicts() -> None:
+    settings, opened = PolicySettings(BERTH_CACHE_TABLE="t"), tables_with_a_node()
+    with tables_opened_by(lambda settings, calls: opened):
+        first, second = (node_cache(settings, verb).current() for verb in ("filter", "prioritize"))
+    assert isinstance(first.cluster, Snapshot)
+    assert first.cluster is second.cluster
+    assert first.policy is second.policy
+
+
+@pytest.mark.parametrize("configuration", ["", '{"profile": "full"}'])
+def test_verbs_with_tables_of_their_own_share_nothing(configuration: str) -> None:
+    settings = PolicySettings(BERTH_CACHE_TABLE="t", BERTH_CONFIGURATION=configuration)
+    with tables_opened_by(lambda settings, calls: tables_with_a_node()):
+        first, second = (node_cache(settings, verb).current() for verb in ("filter", "prioritize"))
+    assert first.cluster is not second.cluster
+    assert first.policy is not second.policy
