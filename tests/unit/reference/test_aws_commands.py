@@ -22,6 +22,7 @@ GLOBAL_OPTIONS = {
     "--no-cli-pager",
     "--cli-binary-format",
     "--cli-input-json",
+    "--endpoint-url",
 }
 CLI_ONLY: dict[tuple[str, str], set[str]] = {
     ("logs", "tail"): {"--since", "--filter-pattern", "--follow", "--format"},
