@@ -121,7 +121,8 @@ def test_ten_alarms_by_default(template: dict[str, Any]) -> None:
         "AuthorizerFailuresAlarm",
         "LeaseTransitionsAlarm",
         "LedgerContentionAlarm",
-        "LedgerStaleEpochAlarm",
+        "LeftOutAlarm",
+        "WatcherErrorsAlarm",
     }
 
 
