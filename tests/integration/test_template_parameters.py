@@ -13,6 +13,7 @@ import orjson
 import pytest
 
 from tests.deployment.template import KUBECONFIGS, Deployment, read_template
+from tests.deployment.transform import transformed
 
 BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
@@ -223,3 +224,12 @@ def test_lambda_writes_no_lines_of_its_own_unless_in_detail(template: dict[str, 
     for detailed, level in (("false", "WARN"), ("true", "INFO")):
         logging = Deployment(template, DetailedMetrics=detailed).value(template["Globals"]["Function"]["LoggingConfig"])
         assert logging == {"LogFormat": "JSON", "ApplicationLogLevel": "DEBUG", "SystemLogLevel": level}
+
+
+@pytest.mark.parametrize("size", read_template()["Parameters"]["ClusterSize"]["AllowedValues"])
+def test_every_variable_of_a_function_is_text(size: str) -> None:
+    """A number in a mapping stays one, and the environment of a process takes none."""
+    deployed = Deployment(transformed(), Authentication="basic", ClusterSize=size)
+    for name, function in deployed.resources("AWS::Lambda::Function").items():
+        numbers = {key for key, value in function["Environment"]["Variables"].items() if isinstance(value, int | float)}
+        assert numbers == set(), name
