@@ -8,6 +8,9 @@ from dataclasses import replace
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.configuration.document_copy import LEDGER_KEY, AppliedDocument, DocumentCopy
+from berth.dynamodb_errors import ledger_table_errors
+from berth.ledger_holder.store_identity import DynamoDBStoreIdentity
 from berth.reservations.ledger.dynamodb_item import SCHEMA_VERSION
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
@@ -29,17 +32,25 @@ LEDGER = new_ledger(NODE, {SLOT: 8, DEVICE: 8000}, {each.pod.uid: each for each 
 REBUILDING = replace(new_ledger("node-b", {SLOT: 2}, {}, epoch=4), avail=None)
 OPEN = OpenReservation(BEING_BOUND.pod, NODE, "a1", BEING_BOUND.shares, AT)
 MARKER = Marker(MarkerState.READY, 4, AT, "n1")
+APPLIED = AppliedDocument('{"profile": "label-priority"}', sequence=3, stops_counting=True)
+IDENTITY = "store-1"
 
 Filled = Callable[[list[Item]], LedgerTable]
 
 
 def write_today(client: DynamoDBClient, name: str) -> None:
-    """A node with pods, one that is rebuilt, a bind under way, the marker."""
+    """A node with pods, one that is rebuilt, a bind under way, the marker, the applied document, the identity."""
     table = DynamoDBLedgerTable(client, name)
     table.create(LEDGER)
     table.create(REBUILDING)
     table.put_open(OPEN)
     table.put_marker(MARKER, None)
+    applied_document(client, name).put(APPLIED)
+    assert DynamoDBStoreIdentity(client, name).put_if_absent(IDENTITY)
+
+
+def applied_document(client: DynamoDBClient, name: str) -> DocumentCopy:
+    return DocumentCopy(client, LEDGER_KEY, ledger_table_errors(name))
 
 
 @pytest.fixture
@@ -66,6 +77,8 @@ def later(items: list[Item], *, oldest_reader: int) -> list[Item]:
             more["oldestReader"] = {"N": str(oldest_reader)}
             entries = {uid: {"M": value["M"] | {"zone": {"S": "a"}}} for uid, value in item["entries"]["M"].items()}
             more["entries"] = {"M": entries}
+        if "document" in item:
+            more["oldestReader"] = {"N": str(oldest_reader)}
         found.append(more)
     return found
 
@@ -92,6 +105,15 @@ def assert_is_read(table: LedgerTable) -> None:
 @pytest.mark.parametrize("release", RELEASES)
 def test_reads_recorded_items_of_every_release(release: str, ledger_of: Filled) -> None:
     assert_is_read(ledger_of(recorded(release, "ledger")))
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("is_later", [False, True], ids=["as recorded", "with additions of the next release"])
+def test_reads_recorded_document_and_identity(release: str, is_later: bool, any_dynamodb: DynamoDBClient) -> None:
+    items = recorded(release, "ledger")
+    with table_of(any_dynamodb, later(items, oldest_reader=SCHEMA_VERSION) if is_later else items, "S") as name:
+        assert applied_document(any_dynamodb, name).read() == APPLIED
+        assert DynamoDBStoreIdentity(any_dynamodb, name).get() == IDENTITY
 
 
 # --------------------------------------------------------------------------------------------------- the release after
@@ -148,6 +170,14 @@ def test_writes_nothing_and_says_why_when_oldest_reader_is_later(
         with pytest.raises(TableUnavailable, match=r"schema 2 is a later release's.*berth reservations rebuild"):
             operation(Ledger(DynamoDBLedgerTable(any_dynamodb, name)))
         assert items_of(any_dynamodb, name) == before
+
+
+def test_uses_no_document_when_oldest_reader_is_later(unreadable: list[Item], any_dynamodb: DynamoDBClient) -> None:
+    with (
+        table_of(any_dynamodb, unreadable, "S") as name,
+        pytest.raises(TableUnavailable, match="a later release applied the configuration"),
+    ):
+        applied_document(any_dynamodb, name).read()
 
 
 def test_rebuilds_items_when_oldest_reader_is_later(unreadable: list[Item], ledger_of: Filled) -> None:
