@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from datetime import date
 from itertools import islice
 from pathlib import Path
@@ -17,7 +18,7 @@ from random import Random
 
 from tests.chaos.checks import CheckKind, Checks
 from tests.chaos.faults import FAULTS, Fault
-from tests.chaos.rounds import Round, deck, play
+from tests.chaos.rounds import GIVEN_UP, Round, deck, given_up, play
 from tests.chaos.set_up import SetUp
 from tests.deployment.emulator import COMMAND
 from tests.e2e.control_plane import BINARY
@@ -98,7 +99,13 @@ def _play(chosen: argparse.Namespace, directory: Path, rounds: list[Round]) -> N
         home = directory / f"set-up-{set_ups}"
         home.mkdir()
         began = time.monotonic()
-        with SetUp(home, chosen.seed + set_ups - 1) as set_up:
+        with ExitStack() as running:
+            try:
+                set_up = running.enter_context(SetUp(home, chosen.seed + set_ups - 1))
+            except GIVEN_UP as error:
+                rounds.append(given_up(following[0], chosen.seed, following[1], error))
+                _progress(_line(rounds[-1]))
+                continue
             _progress(f"set up in {time.monotonic() - began:.0f} s")
             _play_on(set_up, following, left, until, chosen.seed, rounds)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import string
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -13,18 +15,31 @@ from threading import Event, Thread
 from berth.lease.dynamodb_item import HEAD_KEY
 from berth_cli.doctor.findings import CheckName
 from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
-from tests.chaos.cluster_model import DEVICE_ANNOTATION, NODES, SCHEDULERS, drawn_request, node, pod
+from tests.chaos.cluster_model import DEVICE_ANNOTATION, NODES, SCHEDULERS, drawn_request, node, pod, pod_on_account
 from tests.chaos.faulty_proxy import Answer, Cut
 from tests.chaos.set_up import SetUp
 from tests.chaos.workload import NOW
+from tests.e2e.identities import COUNTED_RESOURCES
 from tests.e2e.kubernetes_api import ApiError, JsonObject, KubernetesApi
+from tests.e2e.manifests import apply_manifests, delete_manifests, read_manifests
 
 RATE = 0.3
+THROTTLED_RATE = 0.9
 HOUR = 3600.0
 EPOCH = 3
 """A table is lost after the lease has changed hands so often."""
 
+LOST_SECONDS = 5
+"""How long the first of two tables is away."""
+
+BACK_SECONDS = 120
+"""The longest that Berth may take to make good the loss of the first of two tables."""
+
 EDIT_SECONDS = 0.3
+
+OVERSIZED_PODS = 3
+OVERSIZED_LABELS = 1700
+"""Of 370 characters each, which hardly compress: above the 350 kB of an item, and below what etcd takes."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +79,11 @@ TABLE_FAULTS = (
     _thrown(400, "ProvisionedThroughputExceededException"),
     Cut.BEFORE,
     Cut.AFTER,
+)
+THROTTLED = (
+    _thrown(400, "ProvisionedThroughputExceededException"),
+    _thrown(400, "ThrottlingException"),
+    _thrown(400, "RequestLimitExceeded"),
 )
 NO_TABLE = _thrown(400, "ResourceNotFoundException")
 EXPIRED = Answer(200, json.dumps({"type": "ERROR", "object": json.loads(_status(410, "Expired"))}).encode() + b"\n")
@@ -157,6 +177,10 @@ def _tables_fail(set_up: SetUp) -> AbstractContextManager[None]:
     return set_up.tables_proxy.failing(RATE, TABLE_FAULTS, set_up.random)
 
 
+def _tables_throttled(set_up: SetUp) -> AbstractContextManager[None]:
+    return set_up.tables_proxy.failing(THROTTLED_RATE, THROTTLED, set_up.random)
+
+
 def _watches_expire(set_up: SetUp) -> AbstractContextManager[None]:
     return set_up.api_proxy.expiring_watches(EXPIRED)
 
@@ -204,6 +228,27 @@ def _both_tables_lost(set_up: SetUp) -> Iterator[None]:
         with set_up.without_table(CACHE_TABLE), set_up.without_table(LEDGER_TABLE):
             yield
         set_up.apply_configuration()
+
+
+@contextmanager
+def _ledger_lost_after_cache(set_up: SetUp) -> Iterator[None]:
+    """Nobody applies the configuration again: the ledger's copy brings it back, before the ledger is lost."""
+    with set_up.without_table(CACHE_TABLE):
+        time.sleep(LOST_SECONDS)
+    set_up.wait_until(set_up.has_configuration, BACK_SECONDS, "the applied configuration is in force again")
+    with set_up.without_table(LEDGER_TABLE):
+        yield
+
+
+@contextmanager
+def _cache_lost_after_ledger(set_up: SetUp) -> Iterator[None]:
+    """The ledger gets its copy of the document with the next leadership only, so it has to be applied again."""
+    with set_up.without_table(LEDGER_TABLE):
+        time.sleep(LOST_SECONDS)
+    set_up.wait_until(set_up.has_ledger, BACK_SECONDS, "the ledger is rebuilt")
+    with set_up.without_table(CACHE_TABLE):
+        yield
+    set_up.apply_configuration()
 
 
 # -------------------------------------------------------------------------------------------------------------- clocks
@@ -320,6 +365,44 @@ def _annotate(api: KubernetesApi, path: str, device: str | None) -> None:
 
 
 @contextmanager
+def _pods_grow(set_up: SetUp) -> Iterator[None]:
+    """Owners of running pods give them more labels than an item of the cache has room for; the leader changes."""
+    running = [
+        each for each in set_up.api.get("/api/v1/pods")["items"] if each["spec"].get("nodeName") and _requests(each)
+    ]
+    chosen = set_up.random.sample(running, min(OVERSIZED_PODS, len(running)))
+    paths = [f"/api/v1/namespaces/{each['metadata']['namespace']}/pods/{each['metadata']['name']}" for each in chosen]
+    for path in paths:
+        with suppress(ApiError):
+            set_up.api.patch(path, {"metadata": {"labels": _large_labels(set_up.random)}})
+    set_up.raise_epoch(set_up.epoch() + 1)
+    yield
+    for path in paths:
+        with suppress(ApiError):
+            set_up.api.patch(path, {"metadata": {"labels": None}})
+
+
+def _requests(found: JsonObject) -> bool:
+    return bool(pod_on_account(found).request)
+
+
+def _large_labels(random: Random) -> dict[str, str]:
+    def drawn(length: int) -> str:
+        return "".join(random.choices(string.ascii_lowercase + string.digits, k=length))
+
+    return {f"{'.'.join(drawn(60) for _ in range(4))}/{drawn(63)}": drawn(63) for _ in range(OVERSIZED_LABELS)}
+
+
+@contextmanager
+def _lease_deleted(set_up: SetUp) -> Iterator[None]:
+    """The Lease that names the ledger. Nobody may count meanwhile; it is applied again as its manifest has it."""
+    lease = [each for each in read_manifests(COUNTED_RESOURCES) if each["kind"] == "Lease"]
+    delete_manifests(set_up.api, lease)
+    yield
+    apply_manifests(set_up.api, lease)
+
+
+@contextmanager
 def _another_store(set_up: SetUp) -> Iterator[None]:
     """The second scheduler calls a `berth serve` that has a store of its own, on the same cluster."""
     scheduler = set_up.schedulers[1]
@@ -345,6 +428,7 @@ FAULTS: Sequence[Fault] = (
     Fault("api-faults", _api_fails, 12, 90),
     Fault("api-away", _api_is_away, 10, 90),
     Fault("table-faults", _tables_fail, 12, 90),
+    Fault("tables-throttled", _tables_throttled, 12, 90),
     Fault("answers-lost", _answers_are_lost, 12, 90),
     Fault("everything-fails", _everything_fails, 10, 90),
     Fault("watches-expired", _watches_expire, 6),
@@ -353,11 +437,15 @@ FAULTS: Sequence[Fault] = (
     Fault("cache-table-lost", _cache_table_lost, 8, 90, NO_CACHE, EPOCH),
     Fault("ledger-table-lost", _ledger_table_lost, 6, 120, epoch=EPOCH),
     Fault("both-tables-lost", _both_tables_lost, 6, 150, NO_CACHE, EPOCH),
+    Fault("ledger-lost-after-cache", _ledger_lost_after_cache, 6, 150, epoch=EPOCH),
+    Fault("cache-lost-after-ledger", _cache_lost_after_ledger, 6, 150, epoch=EPOCH),
     Fault("clock-ahead", clock(HOUR), 6, named=frozenset({CheckName.CLOCK})),
     Fault("clock-behind", clock(-HOUR), 6, named=frozenset({CheckName.CLOCK})),
     Fault("nodes-come-and-go", _nodes_come_and_go, 5),
     Fault("namespace-deleted", _namespace_deleted, 4),
     Fault("burst-of-two-schedulers", _burst, 6),
     Fault("owners-edit-annotations", _owners_edit, 15),
+    Fault("pods-grow", _pods_grow, 10, 90),
+    Fault("lease-deleted", _lease_deleted, 15),
     Fault("another-store", _another_store, 10),
 )

@@ -25,6 +25,9 @@ NOTICED_SECONDS = 2.0
 POLL_SECONDS = 0.5
 DOCTOR_SECONDS = 15.0
 
+GIVEN_UP = (TimeoutError, ChildProcessError, ApiError, HTTPError, BotoCoreError, ClientError)
+"""What a round does not survive, nor a set-up: a process does not start, or a server does not answer."""
+
 # Slow calls on a shared machine are no finding here; and a killed scheduler that is started again does not wait for the
 # lease of the dead one.
 ANYWAY = frozenset({CheckName.HTTP_TIMEOUT, CheckName.LEADER_ELECTION})
@@ -62,8 +65,13 @@ def play(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks) ->
     """One round. Where a process does not start again, or nothing publishes any more, that is what does not hold."""
     try:
         return _played(number, seed, fault, set_up, checks)
-    except (TimeoutError, ChildProcessError, ApiError, HTTPError, BotoCoreError, ClientError) as error:
-        return Round(number, seed, fault.name, None, [Finding(CheckKind.SET_UP, repr(error))], "given up")
+    except GIVEN_UP as error:
+        return given_up(number, seed, fault, error)
+
+
+def given_up(number: int, seed: int, fault: Fault, error: Exception) -> Round:
+    """A round that could not be played, or not to its end."""
+    return Round(number, seed, fault.name, None, [Finding(CheckKind.SET_UP, repr(error))], "given up")
 
 
 def _played(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks) -> Round:

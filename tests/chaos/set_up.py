@@ -282,6 +282,16 @@ class SetUp:
         found = self.tables.get_item(TableName=CACHE_TABLE, Key=HEAD_KEY, ConsistentRead=True).get("Item", {})
         return "heartbeat" in found and abs(time.time() - float(found["heartbeat"]["N"])) < seconds
 
+    def has_configuration(self) -> bool:
+        """Whether the head points to an applied document."""
+        found = self.tables.get_item(TableName=CACHE_TABLE, Key=HEAD_KEY, ConsistentRead=True).get("Item", {})
+        return "configurationHash" in found
+
+    def has_ledger(self) -> bool:
+        """Whether the ledger counts: a rebuild has ended."""
+        marker = self.ledger.marker()
+        return marker is not None and marker.state is MarkerState.READY
+
     def empty(self, table: str) -> None:
         """Delete all items of a table."""
         pages = self.tables.get_paginator("scan").paginate(TableName=table, ProjectionExpression="pk, sk")
