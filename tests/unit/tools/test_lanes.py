@@ -7,10 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import islice
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from tests.chaos.faults import FAULTS
+from tests.chaos.rounds import deck
 from tools.lanes import PROJECT, PYTEST, STEPS, Ended, Interrupts, Lane, Result, Step, figure, run, table
 
 # Stands for make: each target is a line of shell.
@@ -27,6 +31,22 @@ def test_nightly_contains_every_step_of_a_change_at_least_as_large() -> None:
     larger = {"simulation": "soak", "e2e-core": "e2e", "sam-local-core": "sam-local"}
     nightly = {step.target for step in STEPS if step.nightly is not None}
     assert {larger.get(step.target, step.target) for step in STEPS if step.change is not None} <= nightly
+
+
+def chaos_variables(lane: Lane) -> dict[str, str]:
+    [step] = [step for step in STEPS if step.target == "chaos"]
+    _, *variables = step.command(lane) or []
+    return dict(variable.split("=", 1) for variable in variables)
+
+
+def test_nightly_plays_every_fault_twice() -> None:
+    assert int(chaos_variables(Lane.NIGHTLY)["ROUNDS"]) == 2 * len(FAULTS)
+
+
+def test_change_begins_with_losses_of_head_and_cache() -> None:
+    known = {each.name: each for each in FAULTS}
+    only = [known[name] for name in chaos_variables(Lane.CHANGE)["ONLY"].split(",")]
+    assert [each.name for each in islice(deck(only, Random(0)), 2)] == ["head-lost", "cache-emptied"]
 
 
 @pytest.mark.parametrize(
