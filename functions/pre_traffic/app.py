@@ -2,12 +2,11 @@
 
 import os
 
-import boto3
-
+from berth.runtime.aws_clients import aws_client
 from berth.runtime.pre_traffic import CALLS, PreTrafficHook, PreTrafficReport, PreTrafficSettings
 
 settings = PreTrafficSettings.from_environ(os.environ)
-hook = PreTrafficHook(settings.versions, boto3.client("lambda", config=CALLS), boto3.client("codedeploy"))
+hook = PreTrafficHook(settings.versions, aws_client("lambda", CALLS), aws_client("codedeploy"))
 
 
 def handler(event: object, context: object) -> PreTrafficReport:

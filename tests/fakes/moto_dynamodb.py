@@ -10,6 +10,7 @@ import boto3
 import botocore.session
 from moto.core.botocore_stubber import BotocoreStubber
 
+from berth.runtime import aws_clients
 from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE, DynamoDBStore
 from tests.builders.tables import create_cache_table, create_ledger_table
 
@@ -17,7 +18,7 @@ REGION = "us-east-1"
 
 
 class MotoDynamoDB:
-    """Replaces the network of every DynamoDB client that boto3's default session creates afterwards."""
+    """Replaces the network of every DynamoDB client that the functions' session and boto3's create afterwards."""
 
     def __init__(self) -> None:
         self._moto = BotocoreStubber()
@@ -26,7 +27,7 @@ class MotoDynamoDB:
         self._lock = Lock()
 
     def install(self) -> DynamoDBStore:
-        """Point boto3's default session at it, with the tables of template.yaml; they as the store of a local stack."""
+        """Point both sessions at it, with the tables of template.yaml; they as the store of a local stack."""
         # Credentials are set on the session, not in the environment: a kubeconfig may call `aws eks get-token` with
         # the user's environment. AWS_PROFILE is ignored.
         session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
@@ -35,6 +36,7 @@ class MotoDynamoDB:
         session.set_config_variable("ignore_configured_endpoint_urls", True)
         session.register("before-send.dynamodb", self._answer)
         boto3.setup_default_session(botocore_session=session)
+        aws_clients.SESSION = session
         client: Any = boto3.client("dynamodb")
         # moto has one store per process, so a second installation finds existing tables.
         with suppress(client.exceptions.ResourceInUseException):

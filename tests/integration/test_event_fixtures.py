@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import boto3
 import orjson
 import pytest
 
+from berth.runtime import aws_clients
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 from tests.builders.event_fixtures import (
@@ -36,7 +36,7 @@ RESULT_KEYS = ["Nodes", "NodeNames", "FailedNodes", "FailedAndUnresolvableNodes"
 def basic(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """The variables of an authorizer with a secret in moto."""
     session = moto_session("secretsmanager")
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
+    monkeypatch.setattr(aws_clients, "SESSION", session._session)
     client = session.client("secretsmanager")
     name = client.create_secret(Name="fixtures", SecretString=json.dumps(PASSWORD))["Name"]
     yield {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": name}

@@ -11,6 +11,7 @@ import pytest
 
 from berth.authentication.authorizer import Authorizer
 from berth.authentication.outcomes import Decision
+from berth.runtime import aws_clients
 from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint
 from berth.runtime.http.events import WARM_UP_EVENT
@@ -25,9 +26,9 @@ SECRET = '{"username": "berth", "password": "hunter2"}'
 
 @pytest.fixture
 def account(load_function: Load, monkeypatch: pytest.MonkeyPatch) -> boto3.Session:
-    """What boto3 finds in place of an account, while the test lasts."""
+    """What the function finds in place of an account, while the test lasts."""
     session = moto_session("secretsmanager", "ssm")
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", session)
+    monkeypatch.setattr(aws_clients, "SESSION", session._session)
     return session
 
 

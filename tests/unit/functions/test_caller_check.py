@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import boto3
 import pytest
 
+from berth.runtime.http import callers
 from berth_cli.serve.template_api import read_template_api
 from tests.builders.authorizer_events import certificate_event
 from tests.fakes.log_lines import LogLines
@@ -26,12 +26,7 @@ def parameter(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     session = moto_session("ssm")
     client = session.client("ssm")
     client.put_parameter(Name="the-allow-list", Value=LISTED, Type="String", Overwrite=True)
-    original = boto3.client
-
-    def created(service: str, **options: Any) -> Any:
-        return session.client(service, **options) if service == "ssm" else original(service, **options)
-
-    monkeypatch.setattr(boto3, "client", created)
+    monkeypatch.setattr(callers, "aws_client", lambda service, config: session.client(service, config=config))
     yield
     client.delete_parameter(Name="the-allow-list")
 

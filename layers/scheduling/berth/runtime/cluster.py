@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
 
-import boto3
+from botocore.session import Session
 from kubernetes.client import Configuration
 
 from berth.cluster.api_server import kubeconfig
@@ -31,6 +31,7 @@ from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
 from berth.pod_events.pod_event import NoPodEvents, PodEventWriter
 from berth.reservations.reconciler.reserved_pods import ReservedPods
 from berth.runtime.adapters import CALLS
+from berth.runtime.aws_clients import aws_client
 from berth.runtime.settings import ClusterSettings, WatcherMode
 from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling.policy import Policy
@@ -143,7 +144,7 @@ def _configuration(settings: ClusterSettings) -> Callable[[], Configuration]:
     if settings.kubeconfig is not None:
         return partial(kubeconfig.from_file, settings.kubeconfig)
     if settings.kubeconfig_secret:
-        client = boto3.client("secretsmanager", config=CALLS)
+        client = aws_client("secretsmanager", CALLS)
         return partial(kubeconfig.from_secret, client, settings.kubeconfig_secret)
     if settings.in_cluster:
         return partial(from_service_account, os.environ, time.time)
@@ -153,7 +154,7 @@ def _configuration(settings: ClusterSettings) -> Callable[[], Configuration]:
         )
     except ValueError as error:
         raise ClusterUnavailable(f"{error}; see the output of aws eks describe-cluster") from error
-    return partial(from_eks, eks, boto3.Session().get_credentials, time.time)
+    return partial(from_eks, eks, Session().get_credentials, time.time)
 
 
 @cache

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-import boto3
 from botocore.config import Config
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
@@ -24,6 +23,7 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.table import CacheTable
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import LedgerTable
+from berth.runtime.aws_clients import aws_client
 from berth.runtime.settings import PolicySettings
 
 
@@ -52,7 +52,7 @@ def dynamodb_tables(
     settings: PolicySettings, calls: Config, *, region: str | None = None, endpoint_url: str | None = None
 ) -> Tables:
     """The tables in DynamoDB, through one client. `region` and `endpoint_url`: by default the environment's."""
-    client = boto3.client("dynamodb", config=calls, region_name=region, endpoint_url=endpoint_url)
+    client = aws_client("dynamodb", calls, region=region, endpoint_url=endpoint_url)
     name, ledger = settings.cache_table, settings.ledger_table
     return Tables(
         DynamoDBCacheTable(client, name),

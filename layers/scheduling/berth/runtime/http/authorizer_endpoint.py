@@ -6,12 +6,12 @@ import time
 from time import perf_counter
 from typing import Literal, TypedDict
 
-import boto3
 from pydantic import Field
 
 from berth.authentication.authorizer import Authorizer, BasicAuthorizer
 from berth.authentication.outcomes import Authentication
 from berth.authentication.secrets_manager_passwords import SecretsManagerPasswords
+from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import Settings
 from berth.runtime.http.callers import CALLS, CallerCheck
 from berth.runtime.http.events import HTTPEvent, is_warm_up
@@ -50,5 +50,5 @@ class AuthorizerEndpoint:
 
 def authorizer_for(settings: AuthorizerSettings) -> Authorizer:
     """The authorizer that the settings ask for. Reads nothing."""
-    client = boto3.client("secretsmanager", config=CALLS)
+    client = aws_client("secretsmanager", CALLS)
     return BasicAuthorizer(SecretsManagerPasswords(client, settings.password_secret, time.time), time.time)

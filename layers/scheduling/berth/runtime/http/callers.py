@@ -15,7 +15,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Self
 
-import boto3
 from botocore.config import Config
 from pydantic import Field, model_validator
 
@@ -23,6 +22,7 @@ from berth.authentication.allow_list_stores import AllowListFile, ParameterStore
 from berth.authentication.authorizer import Authorizer, MutualTLSAuthorizer
 from berth.authentication.outcomes import Authentication, AuthorizerOutcome, Decision
 from berth.authentication.ports import AllowListStore
+from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import Settings
 from berth.runtime.http.events import HTTPEvent
 from berth.runtime.telemetry.telemetry import Telemetry
@@ -100,4 +100,4 @@ def caller_check(settings: CallerSettings, wall: Callable[[], float]) -> CallerC
 def _allow_list_store(settings: CallerSettings) -> AllowListStore:
     if settings.allow_list is not None:
         return AllowListFile(settings.allow_list)
-    return ParameterStoreAllowList(boto3.client("ssm", config=CALLS), settings.allow_list_parameter)
+    return ParameterStoreAllowList(aws_client("ssm", CALLS), settings.allow_list_parameter)

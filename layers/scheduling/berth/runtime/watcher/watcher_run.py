@@ -15,8 +15,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from uuid import uuid4
 
-import boto3
-
 from berth.cluster.field_projection import rejected_by_berth
 from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import Configured
@@ -36,6 +34,7 @@ from berth.pod_events.recorder import Recorder
 from berth.reservations.reconciler.events import WARNING_EVENTS, ReservationEvent, ReservationEventType
 from berth.reservations.reconciler.reconciler import Reconciler
 from berth.runtime.adapters import CALLS, CacheAdapters, log
+from berth.runtime.aws_clients import aws_client
 from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
@@ -307,5 +306,5 @@ def log_reservation_event(event: ReservationEvent) -> None:
 
 
 def _lambda_client() -> LambdaClient:
-    client: LambdaClient = boto3.client("lambda", config=CALLS)
+    client: LambdaClient = aws_client("lambda", CALLS)
     return client

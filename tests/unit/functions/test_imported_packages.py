@@ -1,0 +1,61 @@
+"""What a cold start imports: a package that a function does not need is time that the scheduler waits."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from tests.conftest import PROJECT
+from tests.unit.functions.test_image import KEYS, run
+
+BOTOCORE = {"botocore", "certifi", "dateutil", "jmespath", "six", "urllib3"}
+PYDANTIC = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection"}
+KUBERNETES = {
+    *("kubernetes", "durationpy", "oauthlib", "requests", "requests_oauthlib", "websocket", "yaml"),
+    *("charset_normalizer", "cython_runtime", "idna"),  # of requests and yaml
+}
+EVERY_FUNCTION = {"berth", "aws_lambda_powertools", "orjson", *BOTOCORE, *PYDANTIC}
+
+PROGRAM = """
+import importlib.util, sys
+before = set(sys.modules)
+for handler in sys.argv[1:]:
+    spec = importlib.util.spec_from_file_location("app", handler)
+    spec.loader.exec_module(importlib.util.module_from_spec(spec))
+print(*sys.modules.keys() - before, sep="\\n")
+"""
+
+
+def imported(*functions: str) -> set[str]:
+    """The names of all modules that these functions import."""
+    handlers = [str(PROJECT / "functions" / function / "app.py") for function in functions]
+    return set(run("-c", PROGRAM, *handlers, **KEYS))
+
+
+def packages(modules: set[str]) -> set[str]:
+    """Those that are not Python's own."""
+    names = {module.partition(".")[0] for module in modules}
+    return {name for name in names if not name.startswith("_")} - set(sys.stdlib_module_names)
+
+
+WITH_CLUSTER = {"bind", "watcher"}
+OTHERS = {handler.parent.name for handler in PROJECT.glob("functions/*/app.py")} - WITH_CLUSTER
+
+
+@pytest.mark.parametrize(
+    ("functions", "allowed"),
+    [
+        pytest.param(OTHERS, EVERY_FUNCTION, id="without a cluster"),
+        pytest.param(WITH_CLUSTER, EVERY_FUNCTION | KUBERNETES, id="with a cluster"),
+    ],
+)
+def test_functions_import_no_other_packages(functions: set[str], allowed: set[str]) -> None:
+    """boto3 with s3transfer, and the X-Ray SDK where tracing is off, are what once was imported."""
+    assert packages(imported(*sorted(functions))) - allowed == set()
+
+
+def test_authorizer_imports_no_scheduling() -> None:
+    """It stands before each verb. The outcomes of reading a request are in `extender`."""
+    rooms = {module.split(".")[1] for module in imported("authorizer") if module.startswith("berth.")}
+    assert rooms <= {"authentication", "extender", "runtime"}
