@@ -13,61 +13,43 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from berth.reservations.ledger.ledger import Ledger
 from berth.reservations.ledger.node_write import NodeWrite
-from berth.reservations.ledger.table import LedgerTable, NotWritten, Written
+from berth.reservations.ledger.table import NotWritten, Written
+from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.main import main
+from berth_cli.serve import local_stack
 
 EVERY_SECONDS = 0.25
 
 
-class Counts:
-    """The writes of this process. The threads of the verbs append to a list, which needs no lock."""
+class CountingStore(EmbeddedStore):
+    """Counts the writes of bind and of the watcher. Their threads append to a list, which needs no lock."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._written: list[bool] = []
-        self._tables: list[LedgerTable] = []
+        ledger: Any = self.ledger
+        self._write = ledger.write
+        ledger.write = self._counted
+        Thread(target=self._report, args=(FILE,), daemon=True).start()
 
-    def of(self, table: Any) -> None:
-        """Count the writes to this table from now on."""
-        if any(table is each for each in self._tables):
-            return
-        self._tables.append(table)
-        write = table.write
+    def _counted(self, node: str, change: NodeWrite) -> Written | NotWritten:
+        result: Written | NotWritten = self._write(node, change)
+        self._written.append(isinstance(result, Written))
+        return result
 
-        def counted(node: str, change: NodeWrite) -> Written | NotWritten:
-            result: Written | NotWritten = write(node, change)
-            self._written.append(isinstance(result, Written))
-            return result
-
-        table.write = counted
-
-    def document(self) -> dict[str, int]:
-        """What the benchmark reads. ledgers: of nodes on which bind can reserve."""
-        ledgers = [each for table in self._tables[:1] for each in table.nodes() if each.avail is not None]
-        return {"writes": len(self._written), "conflicts": self._written.count(False), "ledgers": len(ledgers)}
-
-
-def _count_every_ledger(counts: Counts) -> None:
-    begin = Ledger.__init__
-
-    def begin_counted(ledger: Ledger, table: LedgerTable) -> None:
-        begin(ledger, table)
-        counts.of(table)
-
-    Ledger.__init__ = begin_counted  # type: ignore[method-assign, assignment]
-
-
-def _write(counts: Counts, file: Path) -> None:
-    while True:
-        time.sleep(EVERY_SECONDS)
-        part = file.with_suffix(".part")
-        part.write_text(json.dumps(counts.document()))
-        os.replace(part, file)
+    def _report(self, file: Path) -> None:
+        """ledgers: of nodes on which bind can reserve."""
+        while True:
+            time.sleep(EVERY_SECONDS)
+            ledgers = sum(each.avail is not None for each in self.ledger.nodes())
+            counts = {"writes": len(self._written), "conflicts": self._written.count(False), "ledgers": ledgers}
+            part = file.with_suffix(".part")
+            part.write_text(json.dumps(counts))
+            os.replace(part, file)
 
 
 if __name__ == "__main__":
-    COUNTS = Counts()
-    _count_every_ledger(COUNTS)
-    Thread(target=_write, args=(COUNTS, Path(sys.argv.pop(1))), daemon=True).start()
+    FILE = Path(sys.argv.pop(1))
+    local_stack.EmbeddedStore = CountingStore  # type: ignore[attr-defined]
     main()

@@ -8,9 +8,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
-from tests.bench.null_extender import NullExtender, Receive, Send
+from tests.bench.null_extender import NullExtender, Receive, Send, serve
 
 
 class NullVerbs:
@@ -25,17 +23,9 @@ class NullVerbs:
 
 
 if __name__ == "__main__":
-    uvicorn.run(
-        NullVerbs(
-            {
-                f"/scheduler/{file.name}": cycle([NullExtender(line) for line in file.read_bytes().splitlines()])
-                for file in Path(sys.argv[2]).iterdir()
-            }
-        ),
-        port=int(sys.argv[1]),
-        http="httptools",
-        loop="asyncio",
-        lifespan="off",
-        log_level="warning",
-        access_log=False,
-    )
+    FILES = list(Path(sys.argv[2]).iterdir())
+    ANSWERS = {
+        f"/scheduler/{file.name}": cycle([NullExtender(line) for line in file.read_bytes().splitlines()])
+        for file in FILES
+    }
+    serve(NullVerbs(ANSWERS), int(sys.argv[1]))

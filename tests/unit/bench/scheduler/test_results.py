@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -70,6 +71,12 @@ def test_page_keeps_what_is_around_the_section(results: Results) -> None:
     found = page(f"before\n{BEGIN}\nold\n{END}\nafter\n", results)
     assert found == f"before\n{BEGIN}\n{section(results)}{END}\nafter\n"
     assert page(found, results) == found
+
+
+@pytest.mark.parametrize(("loads", "says_so"), [((8.5, 20.0), True), ((0.5, 20.0), False)])
+def test_section_says_that_the_machine_was_busy_in_every_run(loads: tuple[float, float], says_so: bool) -> None:
+    runs = [replace(_run(NONE, 10), load=load) for load in loads]
+    assert ("Other programs used this machine" in section(Results(MACHINE, runs))) is says_so
 
 
 def test_picture_is_an_image_with_a_bar_for_each_plain_case(results: Results) -> None:
