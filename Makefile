@@ -10,6 +10,7 @@ KUBERNETES := v1.36.3
 CONTROLPLANE := .build/controlplane
 ACTIONLINT := .tools/actionlint/actionlint
 ORACLE := .build/parity-oracle
+BENCH_EXTENDER := .build/bench-extender
 
 # Where the caller switches byte-code off, every process compiles each module again: a third of the tests' time.
 export PYTHONDONTWRITEBYTECODE :=
@@ -86,6 +87,10 @@ spec-large: ## Check larger models of the same protocols
 bench: setup ## Measure the hot path, as ratios to a floor of the same run (FORMAT=json for one line a figure)
 	@$(BIN)/python -m tests.bench -o $(or $(FORMAT),table)
 
+.PHONY: bench-guard
+bench-guard: setup ## What calls cost, beside what is committed in tests/bench/guard; fails beyond the margins (WRITE=1 commits to today's)
+	@$(BIN)/python -m tests.bench.guard $(if $(WRITE),--write)
+
 .PHONY: bench-lambda
 bench-lambda: setup ## Cold and warm calls with Lambda's share of a processor; makes control groups, so run it as root (RUNS=4)
 	@$(BIN)/python -m tests.bench.lambda_share --runs $(or $(RUNS),4)
@@ -152,6 +157,18 @@ e2e: tools $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against 
 .PHONY: e2e-core
 e2e-core: tools $(CONTROLPLANE) ## The end-to-end tests that every change runs: each verb once, and one flow on the deployed stack
 	$(BIN)/pytest tests/e2e -m "core and (not stack or core_on_stack)"
+
+# An extender in full mode, and a proxy that delays, to compare Berth with.
+$(BENCH_EXTENDER): $(wildcard tests/bench/scheduler/extender/*.go) tests/bench/scheduler/extender/go.mod tests/bench/scheduler/extender/go.sum
+	@command -v go >/dev/null || { echo "the Go extender is built with Go 1.26 or later; install it" >&2; exit 1; }
+	go build -C tests/bench/scheduler/extender -trimpath -o $(CURDIR)/$@ -ldflags "-s -w" .
+
+# The whole table takes about two hours, and then stands in the documents.
+.PHONY: bench-scheduler
+bench-scheduler: setup $(CONTROLPLANE) $(BENCH_EXTENDER) ## Pods a second through a real kube-scheduler (CASES=name,… NODES=500,1000 RUNS=3 PODS=500; SMALL=1 takes two minutes; WRITE=1)
+	@$(BIN)/python -m tests.bench.scheduler --kubernetes $(KUBERNETES) \
+	  $(if $(SMALL),--small) $(if $(CASES),--cases '$(CASES)') $(if $(NODES),--nodes '$(NODES)') $(if $(RUNS),--runs $(RUNS)) \
+	  $(if $(PODS),--pods $(PODS)) $(if $(WRITE)$(if $(SMALL)$(CASES)$(NODES)$(RUNS)$(PODS),,all),--write)
 
 .PHONY: chaos
 chaos: tools $(CONTROLPLANE) ## Faults on a real control plane, and what holds after each (SEED=0|today ROUNDS=… ONLY=fault,… WITHIN=seconds FORMAT=json)

@@ -30,13 +30,18 @@ class NullExtender:
         await send({"type": "http.response.body", "body": self._content})
 
 
-if __name__ == "__main__":
+def serve(application: Callable[..., Awaitable[None]], port: int) -> None:
+    """With the options of `berth serve`, until Ctrl-C."""
     uvicorn.run(
-        NullExtender(Path(sys.argv[2]).read_bytes()),
-        port=int(sys.argv[1]),
+        application,
+        port=port,
         http="httptools",
         loop="asyncio",
         lifespan="off",
         log_level="warning",
         access_log=False,
     )
+
+
+if __name__ == "__main__":
+    serve(NullExtender(Path(sys.argv[2]).read_bytes()), int(sys.argv[1]))

@@ -108,7 +108,8 @@ class ControlPlane:
         self._files_written += 1
         name = f"kube-scheduler-{self._files_written}"
         path = self._directory / f"{name}.json"
-        _write(path, {**configuration, "clientConnection": {"kubeconfig": str(kubeconfig)}})
+        connection = {**configuration.get("clientConnection", {}), "kubeconfig": str(kubeconfig)}
+        _write(path, {**configuration, "clientConnection": connection})
         port = free_port()
         process = ChildProcess(
             [

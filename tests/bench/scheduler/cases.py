@@ -1,0 +1,107 @@
+"""The cases of the table: an extender, and what is different from the plain case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+
+class Extender(StrEnum):
+    """What the scheduler calls.
+
+    NULL: answers without looking, with the HTTP server of `berth serve`. GO_FULL: gets whole nodes. The rest is
+    `berth serve`. ONLYONE: filter passes one node, and prioritize is not called.
+    """
+
+    NONE = "none"
+    NULL = "null"
+    NULL_ONLYONE = "null-onlyone"
+    GO_FULL = "go-full"
+    BERTH = "berth"
+    BERTH_ONLYONE = "berth-onlyone"
+    BERTH_FULL = "berth-full"
+    BERTH_COUNTED = "berth-counted"
+
+    @property
+    def passes_one(self) -> bool:
+        """Whether its filter passes one node only."""
+        return self in (Extender.NULL_ONLYONE, Extender.BERTH_ONLYONE)
+
+
+class Pods(StrEnum):
+    """IDENTICAL: of one controller. MIXED: of many controllers with different requests, labels and affinity."""
+
+    IDENTICAL = "identical"
+    MIXED = "mixed"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`events`: node changes a second. `pending`: pods that Berth rejects on every node. `delay`: milliseconds before
+    each call. `schedulers`: each has pods of its own."""
+
+    extender: Extender
+    pods: Pods = Pods.IDENTICAL
+    events: int = 0
+    pending: int = 0
+    delay: int | None = None
+    schedulers: int = 1
+
+    @property
+    def name(self) -> str:
+        """Of the extender, and of each difference after a dot. It stays the same over releases."""
+        differences = [
+            "mixed" if self.pods is Pods.MIXED else "",
+            f"pending-{self.pending}" if self.pending else f"events-{self.events}" if self.events else "",
+            "" if self.delay is None else f"delay-{self.delay}",
+            f"schedulers-{self.schedulers}" if self.extender is Extender.BERTH_COUNTED else "",
+        ]
+        return ".".join([self.extender, *(each for each in differences if each)])
+
+
+_CACHE_MODE = (Extender.BERTH, Extender.BERTH_ONLYONE)
+
+CASES: Sequence[Case] = (
+    *(Case(extender) for extender in Extender if extender is not Extender.BERTH_COUNTED),
+    *(
+        Case(extender, pods=Pods.MIXED)
+        for extender in (Extender.NONE, Extender.NULL, *_CACHE_MODE, Extender.BERTH_FULL)
+    ),
+    *(Case(extender, events=events) for events in (1, 10) for extender in (Extender.NONE, *_CACHE_MODE)),
+    # Pending pods are tried again when something happens: so there is an event a second.
+    *(Case(extender, events=1, pending=pending) for pending in (10, 100) for extender in _CACHE_MODE),
+    # A delay of 0 shows what the proxy itself takes.
+    *(Case(extender, delay=delay) for delay in (0, 10, 20, 40) for extender in _CACHE_MODE),
+    *(Case(Extender.BERTH_COUNTED, schedulers=schedulers) for schedulers in (1, 8)),
+)
+SMALL = ("none", "null", "berth", "berth-onlyone")
+
+BASELINES = {
+    Extender.BERTH: Extender.NULL,
+    Extender.GO_FULL: Extender.NULL,
+    Extender.BERTH_FULL: Extender.NULL,
+    Extender.BERTH_ONLYONE: Extender.NULL_ONLYONE,
+}
+
+
+def baseline(case: Case) -> Case | None:
+    """The case with an extender that answers in the same form and does not look."""
+    extender = BASELINES.get(case.extender)
+    wanted = None if extender is None else replace(case, extender=extender)
+    return wanted if wanted in CASES else None
+
+
+def beside_none(case: Case) -> Case:
+    """The case without an extender: with as many events and the same pods."""
+    wanted = Case(Extender.NONE, pods=case.pods, events=case.events)
+    return wanted if wanted in CASES else Case(Extender.NONE)
+
+
+def selected(patterns: Sequence[str]) -> list[Case]:
+    """The cases with these names, which may have * and ?. Raises ValueError where a pattern has no case."""
+    for pattern in patterns:
+        if not any(fnmatchcase(case.name, pattern) for case in CASES):
+            raise ValueError(f"no case is named {pattern}; there are: {' '.join(case.name for case in CASES)}")
+    return [case for case in CASES if any(fnmatchcase(case.name, pattern) for pattern in patterns)]

@@ -1,0 +1,193 @@
+"""The extenders of the cases as running servers, and how the scheduler is told of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from signal import SIGINT
+from socket import create_connection
+from typing import Any
+
+from tests.bench.scheduler.cases import Case, Extender
+from tests.bench.scheduler.workload import COUNTED, COUNTED_NODES, Workload, node_manifest
+from tests.e2e.berth_serve import BerthServe
+from tests.e2e.child_process import ChildProcess
+from tests.e2e.control_plane import ControlPlane
+from tests.e2e.endpoint import Endpoint
+from tests.e2e.identities import serve
+from tests.e2e.label_priority import LABEL
+from tests.e2e.loopback import HOST, free_port
+from tests.e2e.scheduler_configuration import ExtenderConfiguration, Mode
+
+BINARY = Path(__file__).parents[3] / ".build" / "bench-extender"
+DOCUMENTS = {
+    Extender.BERTH: "profile: label-priority",
+    Extender.BERTH_ONLYONE: "profile: label-priority",
+    Extender.BERTH_FULL: "profile: full",
+    Extender.BERTH_COUNTED: f"profile: managed-resources\nmanagedResources:\n  - name: {COUNTED}",
+}
+WITH_AFFINITY = """\
+definitions:
+  with-affinity:
+    extends: label-priority
+    plugins:
+      enabled:
+        - name: NodeAffinity
+profile: with-affinity"""
+"""For pods that are pending on Berth's reasons: the scheduler's own NodeAffinity is switched off then."""
+
+START_SECONDS = 60
+LEDGER_SECONDS = 240
+POLL_SECONDS = 0.2
+READY_ROUNDS = 5
+
+
+class Servers:
+    """Starts what a case needs, on nodes that exist."""
+
+    def __init__(self, control_plane: ControlPlane, workload: Workload, directory: Path) -> None:
+        self._control_plane = control_plane
+        self._workload = workload
+        self._directory = directory
+        self._started = 0
+
+    @contextmanager
+    def of(self, case: Case, nodes: int) -> Iterator[tuple[list[ExtenderConfiguration], Path]]:
+        """Until the block ends: what the scheduler calls, and the file of what the ledger did."""
+        self._started += 1
+        folder = self._directory / f"{self._started}-{case.name}"
+        folder.mkdir()
+        counts = folder / "ledger.json"
+        with ExitStack() as running:
+            url = self._url(case, nodes, folder, running)
+            if url and case.delay is not None:
+                url = self._delayed(url, case.delay, folder, running)
+            yield [_configuration(case, url)] if url else [], counts
+
+    def _url(self, case: Case, nodes: int, folder: Path, running: ExitStack) -> str:
+        names = [node_manifest(index)["metadata"] for index in range(nodes)]
+        labelled = {each["name"]: int(each["labels"][LABEL]) for each in names if LABEL in each["labels"]}
+        match case.extender:
+            case Extender.NONE:
+                return ""
+            case Extender.NULL | Extender.NULL_ONLYONE:
+                return self._null(labelled, folder, running)
+            case Extender.GO_FULL:
+                address = f"{HOST}:{free_port()}"
+                _run([BINARY, "full", address, LABEL], address, folder / "go.log", running)
+                return f"http://{address}"
+            case Extender.BERTH_COUNTED:
+                return self._counted(folder, running)
+            case _:
+                document = WITH_AFFINITY if case.pending else DOCUMENTS[case.extender]
+                berth = _started(serve(self._control_plane, folder, document=_document(document)), running)
+                # full rejects no node of an empty cluster.
+                passed = set(labelled) if case.extender is not Extender.BERTH_FULL else {n["name"] for n in names}
+                _wait_for_nodes(berth.url_prefix, case, [each["name"] for each in names], passed)
+                return berth.url_prefix
+
+    def _null(self, labelled: dict[str, int], folder: Path, running: ExitStack) -> str:
+        answers = folder / "answers"
+        answers.mkdir()
+        best = [name for name, score in labelled.items() if score == max(labelled.values())]
+        lines: dict[str, list[Any]] = {
+            "filter": [_passed(list(labelled))],
+            "filter_onlyone": [_passed([name]) for name in best],
+            "prioritize": [[{"Host": name, "Score": score} for name, score in labelled.items()]],
+        }
+        for verb, those in lines.items():
+            (answers / verb).write_text("".join(json.dumps(each) + "\n" for each in those))
+        port = free_port()
+        command: list[str | Path] = [sys.executable, "-m", "tests.bench.scheduler.null", str(port), answers]
+        _run(command, f"{HOST}:{port}", folder / "null.log", running)
+        return f"http://{HOST}:{port}/scheduler"
+
+    def _counted(self, folder: Path, running: ExitStack) -> str:
+        counts = folder / "ledger.json"
+        command = (sys.executable, "-m", "tests.bench.scheduler.counted_serve", counts)
+        document = _document(DOCUMENTS[Extender.BERTH_COUNTED])
+        berth = serve(self._control_plane, folder, document=document, command=command, is_healthy=False)
+        _started(berth, running)
+        until = time.monotonic() + LEDGER_SECONDS
+        # An idle API server rarely says how far pods are; the ledgers of a new table wait for that. And the server of
+        # the run before is the one that counts, until its Lease has been silent for long enough.
+        with self._workload.pulse():
+            while _ledgers(counts) < COUNTED_NODES:
+                if time.monotonic() > until:
+                    raise TimeoutError(f"after {LEDGER_SECONDS} s there are {_ledgers(counts)} ledgers: {folder}")
+                time.sleep(POLL_SECONDS)
+        return berth.url_prefix
+
+    def _delayed(self, url: str, milliseconds: int, folder: Path, running: ExitStack) -> str:
+        origin, _, path = url.rpartition("/")
+        address = f"{HOST}:{free_port()}"
+        _run([BINARY, "delay", address, origin, f"{milliseconds}ms"], address, folder / "delay.log", running)
+        return f"http://{address}/{path}"
+
+
+def _configuration(case: Case, url: str) -> ExtenderConfiguration:
+    counted = case.extender is Extender.BERTH_COUNTED
+    return ExtenderConfiguration(
+        url_prefix=url,
+        filter_verb="filter_onlyone" if case.extender.passes_one else "filter",
+        prioritize_verb=None if case.extender.passes_one else "prioritize",
+        bind_verb="bind" if counted else None,
+        mode=Mode.FULL if case.extender is Extender.GO_FULL else Mode.CACHE,
+        managed_resources=(COUNTED,) if counted else (),
+        # The Go extender answers late rather than never on a busy machine.
+        http_timeout="30s",
+    )
+
+
+def _document(rest: str) -> str:
+    return f"apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n{rest}\n"
+
+
+def _passed(names: list[str]) -> dict[str, Any]:
+    return {"NodeNames": names, "FailedNodes": {}, "FailedAndUnresolvableNodes": {}, "Error": ""}
+
+
+def _started(berth: BerthServe, running: ExitStack) -> BerthServe:
+    """It ends at once, whatever calls the scheduler has left: on a busy machine a clean end takes long."""
+    running.enter_context(berth)
+    running.callback(berth.kill)
+    return berth
+
+
+def _run(command: list[str | Path], address: str, log: Path, running: ExitStack) -> None:
+    process = ChildProcess(command, log)
+    running.callback(process.stop, SIGINT)
+    process.wait_until(partial(_listens, address), seconds=START_SECONDS)
+
+
+def _listens(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        create_connection((host, int(port)), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _wait_for_nodes(url: str, case: Case, names: list[str], passed: set[str]) -> None:
+    """Until Berth has read the cluster; and a few calls more, as an extender that has run for long has had."""
+    endpoint, probe = Endpoint(url), {"metadata": {"name": "probe", "namespace": "default", "uid": "probe"}, "spec": {}}
+    body = json.dumps({"Pod": probe, "Nodes": None, "NodeNames": names}).encode()
+    until, rounds = time.monotonic() + START_SECONDS, 0
+    while rounds < READY_ROUNDS:
+        answer = endpoint.post("filter", body)
+        if answer.status == 200 and set(answer.json().get("NodeNames") or ()) == passed:
+            rounds += 1
+        elif time.monotonic() > until:
+            raise TimeoutError(f"{case.name} does not pass the nodes: {answer.status} {answer.data[:300]!r}")
+        else:
+            time.sleep(POLL_SECONDS)
+
+
+def _ledgers(counts: Path) -> int:
+    return int(json.loads(counts.read_text())["ledgers"]) if counts.exists() else 0

@@ -1,0 +1,128 @@
+"""One run of a case: pods that wait at the API server, and how fast a scheduler that then starts binds them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from tests.bench.cluster import Manifest
+from tests.bench.scheduler.cases import Case, Extender
+from tests.bench.scheduler.extenders import Servers
+from tests.bench.scheduler.results import Counted, Run, load, rate_of
+from tests.bench.scheduler.workload import (
+    COUNTED_NODES,
+    SLOTS,
+    Bound,
+    Workload,
+    counted_pod_manifest,
+    pending_manifest,
+    pod_manifest,
+)
+from tests.e2e.cluster import DEFAULT_SCHEDULER
+from tests.e2e.control_plane import ControlPlane
+from tests.e2e.identities import counted_resources
+from tests.e2e.scheduler_configuration import ExtenderConfiguration, SchedulerConfiguration, scheduler_configuration
+
+FIRST_SECONDS, BIND_SECONDS = 120.0, 30.0
+"""How long the first pod may take, and how long is measured at most: a slow case binds fewer pods."""
+
+MOST_COUNTED = COUNTED_NODES * SLOTS * 3 // 4
+# With the defaults the scheduler's own client would be what is measured.
+CLIENT = {"qps": 5000, "burst": 10000}
+
+
+class Cluster:
+    """A control plane of its own, with nodes and no pods, until the block ends."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._running = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            home = self._directory / "control-plane"
+            home.mkdir()
+            self._control_plane = undo.enter_context(ControlPlane(home))
+            undo.enter_context(counted_resources(self._control_plane))
+            self._workload = Workload(self._control_plane.credentials())
+            self._servers = Servers(self._control_plane, self._workload, self._directory)
+            self._running = undo.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    def set_nodes(self, count: int) -> None:
+        """The next runs have so many."""
+        self._workload.set_nodes(count)
+
+    def run(self, case: Case, nodes: int, number: int, pods: int) -> Run:
+        """Measure once. It leaves no pods behind."""
+        before = load()
+        with ExitStack() as running:
+            running.callback(self._workload.clear)
+            extenders, counts = running.enter_context(self._servers.of(case, nodes))
+            names = _scheduler_names(case)
+            manifests = _manifests(case, names, pods)
+            self._workload.create_pods([pending_manifest(each) for each in range(case.pending)])
+            self._workload.create_pods(manifests)
+            writes = _counts(counts)
+            running.enter_context(self._workload.events(case.events))
+            bound = Bound(self._control_plane.credentials())
+            for name in names:
+                running.enter_context(self._control_plane.scheduler(_configuration(case, name, extenders)))
+            _wait(bound, len(manifests), case)
+            times = list(bound.times)
+            counted = self._counted(counts, writes) if case.extender is Extender.BERTH_COUNTED else None
+        measured, seconds = rate_of(times)
+        return Run(case.name, nodes, number, measured, round(seconds, 4), len(times), before, counted)
+
+    def _counted(self, counts: Path, before: Counter[str]) -> Counted:
+        time.sleep(1)  # the file is at most so old
+        done = _counts(counts) - before
+        on = Counter(
+            pod["spec"]["nodeName"]
+            for pod in self._workload.pods()
+            if pod["spec"].get("nodeName") and pod["metadata"]["labels"].get("bench") == "measured"
+        )
+        return Counted(done["writes"], done["conflicts"], sum(units > SLOTS for units in on.values()))
+
+
+def _scheduler_names(case: Case) -> list[str]:
+    if case.extender is Extender.BERTH_COUNTED:
+        return [f"bench-{number}" for number in range(case.schedulers)]
+    return [DEFAULT_SCHEDULER]
+
+
+def _manifests(case: Case, names: list[str], pods: int) -> list[Manifest]:
+    if case.extender is Extender.BERTH_COUNTED:
+        numbers = range(min(pods, MOST_COUNTED))
+        return [counted_pod_manifest(number, names[number % len(names)]) for number in numbers]
+    return [pod_manifest(number, case.pods) for number in range(pods)]
+
+
+def _configuration(case: Case, name: str, extenders: list[ExtenderConfiguration]) -> SchedulerConfiguration:
+    profile: dict[str, Any] = {"schedulerName": name}
+    if case.pending:
+        profile["plugins"] = {"multiPoint": {"disabled": [{"name": "NodeAffinity"}]}}
+    return scheduler_configuration(extenders) | {"profiles": [profile], "clientConnection": CLIENT}
+
+
+def _wait(bound: Bound, count: int, case: Case) -> None:
+    until = time.perf_counter() + FIRST_SECONDS
+    while len(bound.times) < count and time.perf_counter() < until:
+        if bound.error is not None:
+            raise bound.error
+        if bound.times:
+            until = bound.times[0] + BIND_SECONDS
+        bound.wait(1)
+    if not bound.times:
+        raise TimeoutError(f"{case.name}: no pod was bound within {FIRST_SECONDS:g} s")
+
+
+def _counts(file: Path) -> Counter[str]:
+    return Counter(json.loads(file.read_text()) if file.exists() else {})

@@ -1,0 +1,135 @@
+"""Runs, their medians, and the machine that they were measured on; as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+
+from tests.bench.scheduler.cases import CASES, Case
+
+NAMED = {case.name: case for case in CASES}
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What the ledger did. `conflicts`: conditional writes whose condition was not met. `overcommitted`: nodes."""
+
+    writes: int
+    conflicts: int
+    overcommitted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One measurement. `pods` were bound in `seconds`, after the first ones, which warm everything up.
+
+    `load`: the machine's load average of a minute when it began. `placed`: all pods that were bound.
+    """
+
+    case: str
+    nodes: int
+    number: int
+    pods: int
+    seconds: float
+    placed: int
+    load: float
+    counted: Counted | None = None
+
+    @property
+    def rate(self) -> float:
+        """Pods a second."""
+        return self.pods / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Where and when."""
+
+    cores: int
+    processor: str
+    python: str
+    kubernetes: str
+    date: str
+
+
+@dataclass(slots=True)
+class Results:
+    """All runs of one call of the command."""
+
+    machine: Machine
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of nodes."""
+        return sorted({run.nodes for run in self.runs})
+
+    @property
+    def cases(self) -> list[Case]:
+        """Those that were measured, in the order of the table."""
+        return [case for case in CASES if any(run.case == case.name for run in self.runs)]
+
+    def of(self, case: Case, nodes: int) -> list[Run]:
+        """Its runs."""
+        return [run for run in self.runs if run.case == case.name and run.nodes == nodes]
+
+    def rate(self, case: Case | None, nodes: int) -> float | None:
+        """The median of the runs, in pods a second."""
+        found = [] if case is None else [run.rate for run in self.of(case, nodes)]
+        return median(found) if found else None
+
+    def ratio(self, case: Case, to: Case | None, nodes: int) -> float | None:
+        """Of the medians."""
+        rate, other = self.rate(case, nodes), self.rate(to, nodes)
+        return None if rate is None or not other or to == case else rate / other
+
+    def loads(self) -> tuple[float, float]:
+        """The smallest and the largest."""
+        found = [run.load for run in self.runs]
+        return min(found), max(found)
+
+    def json(self) -> str:
+        """The file."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+
+def read(file: Path) -> Results:
+    """What `Results.json` wrote."""
+    document = json.loads(file.read_text())
+    runs = [
+        Run(**{**run, "counted": None if run["counted"] is None else Counted(**run["counted"])})
+        for run in document["runs"]
+    ]
+    return Results(Machine(**document["machine"]), runs)
+
+
+def machine(kubernetes: str) -> Machine:
+    """This one."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
+    return Machine(
+        cores=len(os.sched_getaffinity(0)),
+        processor=model,
+        python=platform.python_version(),
+        kubernetes=kubernetes,
+        date=time.strftime("%Y-%m-%d"),
+    )
+
+
+def load() -> float:
+    """The load average of the last minute."""
+    return round(os.getloadavg()[0], 2)
+
+
+def rate_of(times: Sequence[float], warm_up: float = 0.1) -> tuple[int, float]:
+    """Pods and seconds, from when each pod was bound. The first ones, as a share of all, only warm up."""
+    ordered = sorted(times)
+    first = int(len(ordered) * warm_up)
+    measured = ordered[first:]
+    return (len(measured) - 1, measured[-1] - measured[0]) if len(measured) > 1 else (0, 0.0)

@@ -1,0 +1,90 @@
+"""Runs, their medians and ratios, and what is written of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.bench.scheduler.cases import Case, Extender
+from tests.bench.scheduler.documents import BEGIN, END, PAGE, PICTURE, RESULTS, page, section, table
+from tests.bench.scheduler.plot import plot
+from tests.bench.scheduler.results import Counted, Machine, Results, Run, rate_of, read
+
+NONE, BERTH, COUNTED = Case(Extender.NONE), Case(Extender.BERTH), Case(Extender.BERTH_COUNTED, schedulers=8)
+MACHINE = Machine(2, "any", "3.13.0", "v1.36.3", "2026-11-22")
+
+
+def _run(case: Case, pods: int, number: int = 1, counted: Counted | None = None) -> Run:
+    return Run(case.name, 500, number, pods, 1.0, pods, 0.5, counted)
+
+
+@pytest.fixture
+def results() -> Results:
+    runs = [_run(NONE, pods, number) for number, pods in enumerate((90, 100, 400))]
+    runs += [_run(BERTH, pods, number) for number, pods in enumerate((20, 80, 50))]
+    return Results(MACHINE, [*runs, _run(COUNTED, 40, counted=Counted(60, 10, 0))])
+
+
+@pytest.mark.parametrize(
+    ("times", "pods", "seconds"),
+    [
+        pytest.param([], 0, 0.0, id="none"),
+        pytest.param([3.0], 0, 0.0, id="one says nothing about a rate"),
+        pytest.param([0.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0, 13.0], 8, 8.0, id="the first tenth warms up"),
+        pytest.param([2.0, 1.0, 4.0], 2, 3.0, id="in any order"),
+    ],
+)
+def test_rate_is_of_the_pods_after_the_first_ones(times: list[float], pods: int, seconds: float) -> None:
+    assert rate_of(times) == (pods, seconds)
+
+
+def test_rates_are_medians_and_ratios_are_of_medians(results: Results) -> None:
+    assert results.rate(NONE, 500) == 100
+    assert results.ratio(BERTH, NONE, 500) == 0.5
+    assert results.ratio(NONE, NONE, 500) is None
+    assert results.rate(BERTH, 1000) is None
+
+
+def test_file_has_every_run(results: Results, tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    file.write_text(results.json())
+    assert read(file) == results
+
+
+def test_table_and_section_show_rate_time_and_ratio(results: Results) -> None:
+    assert f"{500:>6}  {'berth':<28}{50:>9.1f}{20:>10.1f}{0.5:>8.2f}" in table(results).splitlines()
+    assert "| `berth` | 50.0 | 20.0 | 0.50 |  |" in section(results).splitlines()
+
+
+def test_counted_resources_show_conflicts_per_bind_and_overcommitted_nodes(results: Results) -> None:
+    assert "| `berth-counted.schedulers-8` | 40.0 | 0.250 | 0 |" in section(results).splitlines()
+    assert (
+        "   500  berth-counted.schedulers-8: 0.250 conflicts per bind, 0 nodes overcommitted"
+        in table(results).splitlines()
+    )
+
+
+def test_page_keeps_what_is_around_the_section(results: Results) -> None:
+    found = page(f"before\n{BEGIN}\nold\n{END}\nafter\n", results)
+    assert found == f"before\n{BEGIN}\n{section(results)}{END}\nafter\n"
+    assert page(found, results) == found
+
+
+@pytest.mark.parametrize(("loads", "says_so"), [((8.5, 20.0), True), ((0.5, 20.0), False)])
+def test_section_says_that_the_machine_was_busy_in_every_run(loads: tuple[float, float], says_so: bool) -> None:
+    runs = [replace(_run(NONE, 10), load=load) for load in loads]
+    assert ("Other programs used this machine" in section(Results(MACHINE, runs))) is says_so
+
+
+def test_picture_is_an_image_with_a_bar_for_each_plain_case(results: Results) -> None:
+    texts = [each.text for each in ElementTree.fromstring(plot(results)).iter("{http://www.w3.org/2000/svg}text")]
+    assert texts == ["500 nodes, pods a second", "none", "100.0", "berth", "50.0"]
+
+
+def test_documents_show_the_committed_results() -> None:
+    results = read(RESULTS)
+    assert page(PAGE.read_text(), results) == PAGE.read_text()
+    assert plot(results) == PICTURE.read_text()
