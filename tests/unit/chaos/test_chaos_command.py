@@ -26,7 +26,7 @@ def test_failed_set_up_is_a_broken_round_and_the_next_begins(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(chaos, "SetUp", _NeverReady)
-    monkeypatch.setattr(chaos.signal, "signal", lambda *_: None)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
     for needed in ("COMMAND", "BINARY"):
         monkeypatch.setattr(chaos, needed, tmp_path)
     monkeypatch.setattr("sys.argv", ["chaos", "--only", "head-lost,watches-expired", "--logs", str(tmp_path / "logs")])
