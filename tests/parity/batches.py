@@ -14,6 +14,7 @@ from tests.parity.differences import Difference
 from tests.parity.generator.cases import cases
 from tests.parity.generator.features import Family
 from tests.parity.responder import ResponderFailed
+from tests.parity.versions import comparable
 
 SIZE = 200
 
@@ -55,7 +56,8 @@ def compared(found: Iterator[Batch], jobs: int) -> Iterator[Compared]:
 
 def compare(batch: Batch) -> Compared:
     """Compare one batch in this process."""
-    drawn = list(cases(batch.seed, batch.family, batch.count, batch.first))
+    version = batch.programs.version
+    drawn = [comparable(each, version) for each in cases(batch.seed, batch.family, batch.count, batch.first)]
     comparison = _comparison(batch.programs)
     try:
         answers = comparison.answers(drawn)
