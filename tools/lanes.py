@@ -87,6 +87,7 @@ STEPS = (
     Step("parity", change="N=1000 LEAST=250", nightly="N=20000 LEAST=5000", figure=r"\w+: \d+ of \d+ cases differ"),
     Step("e2e-core", nightly=None, figure=PYTEST),
     Step("e2e", change=None, figure=PYTEST),
+    Step("versions", change=None, figure=rf"{PYTEST}|\w+: \d+ of \d+ cases differ|facts of .*"),
     Step(
         "chaos",
         change="ONLY=api-faults,watches-expired,clock-ahead,both-berths-frozen WITHIN=60",
