@@ -72,7 +72,7 @@ def test_noise_is_the_same_behaviour(changes: dict[str, Any]) -> None:
         pytest.param("placed_on_fuller_node", 0, id="full mode is scored"),
     ],
 )
-def test_other_behaviour_is_named(field: str, value: object) -> None:
+def test_other_behaviour_is_named(field: str, value: Any) -> None:
     changed = replace(MEASUREMENT, **{field: value}).behaviour()
     kept = MEASUREMENT.behaviour()
     assert [name for name in kept if changed[name] != kept[name]] == [field]
