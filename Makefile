@@ -6,10 +6,13 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-KUBERNETES := v1.36.3
-CONTROLPLANE := .build/controlplane
+# Which of the versions under tests/kubernetes is meant: make e2e-core KUBERNETES=1.34
+KUBERNETES ?= 1.36
+export KUBERNETES
+VERSIONS := $(patsubst tests/kubernetes/%.mod,%,$(wildcard tests/kubernetes/*.mod))
+CONTROLPLANE := .build/controlplane-$(KUBERNETES)
 ACTIONLINT := .tools/actionlint/actionlint
-ORACLE := .build/parity-oracle
+ORACLE := .build/parity-oracle-$(KUBERNETES)
 BENCH_EXTENDER := .build/bench-extender
 
 # Where the caller switches byte-code off, every process compiles each module again: a third of the tests' time.
@@ -133,22 +136,22 @@ build: tools ## sam build, for Lambda (python3.13 on arm64), and the tests of wh
 	.tools/sam/bin/sam build --no-cached
 	$(BIN)/pytest tests/integration -m build
 
-# The version has to be given, or the binaries say v0.0.0.
-$(CONTROLPLANE): $(wildcard tests/controlplane/*.go) tests/controlplane/go.mod tests/controlplane/go.sum
+# The Go programs are locked once for each version of Kubernetes. The release has to be given, or they say v0.0.0.
+.build/controlplane-%: tests/kubernetes/%.mod tests/kubernetes/%.sum $(wildcard tests/controlplane/*.go)
 	@command -v go >/dev/null || { echo "the control plane is built with Go 1.26 or later; install it" >&2; exit 1; }
-	go build -C tests/controlplane -trimpath -o $(CURDIR)/$@ -ldflags "-s -w \
-	  -X k8s.io/component-base/version.gitVersion=$(KUBERNETES) \
-	  -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36" .
+	go build -C tests -modfile=kubernetes/$*.mod -trimpath -o $(CURDIR)/$@ -ldflags "-s -w \
+	  -X k8s.io/component-base/version.gitVersion=$$(sed -n 's|^\tk8s.io/kubernetes ||p' $<) \
+	  -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(*:1.%=%)" ./controlplane
 
 # Built and tested when its sources have changed.
-$(ORACLE): $(wildcard tests/parity/oracle/*.go) tests/parity/oracle/go.mod tests/parity/oracle/go.sum
+.build/parity-oracle-%: tests/kubernetes/%.mod tests/kubernetes/%.sum $(wildcard tests/parity/oracle/*.go)
 	@command -v go >/dev/null || { echo "the oracle is built with Go 1.26 or later; install it" >&2; exit 1; }
-	go test -C tests/parity/oracle .
-	go build -C tests/parity/oracle -trimpath -o $(CURDIR)/$@ .
+	go test -C tests -modfile=kubernetes/$*.mod -tags kubernetes$* -trimpath ./parity/oracle
+	go build -C tests -modfile=kubernetes/$*.mod -tags kubernetes$* -trimpath -o $(CURDIR)/$@ ./parity/oracle
 
 .PHONY: parity
 parity: setup $(ORACLE) ## Berth beside kube-scheduler's own plugins: N=20000 cases a family, LEAST=5000 for each plugin
-	$(BIN)/python -m tests.parity.compare --cases $(or $(N),20000) --least $(or $(LEAST),5000)
+	$(BIN)/python -m tests.parity.compare --kubernetes $(KUBERNETES) --cases $(or $(N),20000) --least $(or $(LEAST),5000)
 
 .PHONY: e2e
 e2e: tools $(CONTROLPLANE) ## A real kube-apiserver and kube-scheduler, against berth serve and the deployed stack
@@ -169,6 +172,18 @@ bench-scheduler: setup $(CONTROLPLANE) $(BENCH_EXTENDER) ## Pods a second throug
 	@$(BIN)/python -m tests.bench.scheduler --kubernetes $(KUBERNETES) \
 	  $(if $(SMALL),--small) $(if $(CASES),--cases '$(CASES)') $(if $(NODES),--nodes '$(NODES)') $(if $(RUNS),--runs $(RUNS)) \
 	  $(if $(PODS),--pods $(PODS)) $(if $(WRITE)$(if $(SMALL)$(CASES)$(NODES)$(RUNS)$(PODS),,all),--write)
+
+.PHONY: facts
+facts: setup $(CONTROLPLANE) ## What kube-scheduler does with an extender's answers, compared with what was kept (WRITE=yes keeps it; then make reference)
+	$(BIN)/python -m tests.scheduler_facts $(if $(WRITE),--write,--compare)
+
+# A version that fails does not keep the others from running.
+.PHONY: versions
+versions: ## e2e-core, parity and facts with each version of Kubernetes under tests/kubernetes (N=5000 LEAST=1000)
+	$(MAKE) --keep-going $(addprefix version-,$(VERSIONS))
+
+version-%:
+	$(MAKE) --keep-going e2e-core parity facts KUBERNETES=$* N=$(or $(N),5000) LEAST=$(or $(LEAST),1000)
 
 .PHONY: chaos
 chaos: tools $(CONTROLPLANE) ## Faults on a real control plane, and what holds after each (SEED=0|today ROUNDS=… ONLY=fault,… WITHIN=seconds FORMAT=json)

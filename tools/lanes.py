@@ -88,6 +88,7 @@ STEPS = (
     Step("parity", change="N=1000 LEAST=250", nightly="N=20000 LEAST=5000", figure=r"\w+: \d+ of \d+ cases differ"),
     Step("e2e-core", nightly=None, figure=PYTEST),
     Step("e2e", change=None, figure=PYTEST),
+    Step("versions", change=None, figure=rf"{PYTEST}|\w+: \d+ of \d+ cases differ|facts of .*"),
     Step(
         "chaos",
         # In this order seed 0 begins with the losses of the head and of the cache, which take the longest.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from .cluster import Cluster
-from .control_plane import BINARY, ControlPlane, RunScheduler
+from .control_plane import BINARY, KUBERNETES, ControlPlane, RunScheduler
 from .extender import SERVE_AND_STACK, Extender, ExtenderCache
 from .identities import identities, serve
 from .kubernetes_api import KubernetesApi
@@ -42,7 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _require_binary() -> None:
     if not BINARY.exists():
-        pytest.exit(f"{BINARY.name} is not built: run `make e2e`", returncode=pytest.ExitCode.USAGE_ERROR)
+        missing = f"{BINARY.name} is not built: run `make e2e KUBERNETES={KUBERNETES}`"
+        pytest.exit(missing, returncode=pytest.ExitCode.USAGE_ERROR)
 
 
 @pytest.fixture(scope="session", autouse=True)

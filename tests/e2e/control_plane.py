@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -16,7 +17,9 @@ from .kubernetes_api import ApiError, Credentials, JsonObject, KubernetesApi, an
 from .loopback import HOST, free_port
 from .scheduler_configuration import ExtenderConfiguration, SchedulerConfiguration
 
-BINARY = Path(__file__).parents[2] / ".build" / "controlplane"
+# Which version of Kubernetes; the Makefile says the same, and exports it.
+KUBERNETES = os.environ.get("KUBERNETES") or "1.36"
+BINARY = Path(__file__).parents[2] / ".build" / f"controlplane-{KUBERNETES}"
 
 ADMIN = "admin"
 SCHEDULER = "system:kube-scheduler"

@@ -7,9 +7,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import yaml
 
+from berth_cli.doctor.checks import kubernetes_version
 from berth_cli.doctor.findings import CheckName, Result
 
 from .control_plane import ControlPlane
@@ -99,6 +101,12 @@ def _other_address(installation: Installation) -> Iterator[Options]:
 def _closed_port(installation: Installation) -> Iterator[Options]:
     with _configured(installation, extender(urlPrefix=f"http://{HOST}:{free_port()}/scheduler"), ()) as options:
         yield options
+
+
+@contextmanager
+def _untested_version(_: Installation) -> Iterator[Options]:
+    with patch.object(kubernetes_version, "TESTED", ("1.20", "1.21")):
+        yield ()
 
 
 @contextmanager
@@ -245,6 +253,11 @@ CONFIGURATIONS: tuple[Misconfiguration[Installation], ...] = (
         "clock one hour ahead",
         {CheckName.CLOCK: ExpectedFinding("ahead of this machine's", "time server")},
         _wrong_clock,
+    ),
+    Misconfiguration(
+        "untested version of Kubernetes",
+        {CheckName.KUBERNETES_VERSION: ExpectedFinding("tested with 1.20, 1.21", "upgrade", Result.WARNING)},
+        _untested_version,
     ),
     Misconfiguration(
         "invalid kubeconfig",

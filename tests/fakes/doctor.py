@@ -74,6 +74,7 @@ class FakeAccess(ClusterAccess):
     nodes: Sequence[str] = ()
     wake_up_error: str = ""
     served: frozenset[str] = frozenset()
+    kubernetes: str = "v1.36.3"
     documents: Mapping[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     def _check(self) -> None:
@@ -91,6 +92,10 @@ class FakeAccess(ClusterAccess):
     def uid(self) -> str:
         self._check()
         return self.cluster
+
+    def version(self) -> str:
+        self._check()
+        return self.kubernetes
 
     def node_names(self) -> list[str]:
         self._check()

@@ -14,6 +14,7 @@ from tests.parity.differences import Difference
 from tests.parity.generator.cases import cases
 from tests.parity.generator.features import Family
 from tests.parity.responder import ResponderFailed
+from tests.parity.versions import comparable, comparable_differences
 
 SIZE = 200
 
@@ -55,7 +56,8 @@ def compared(found: Iterator[Batch], jobs: int) -> Iterator[Compared]:
 
 def compare(batch: Batch) -> Compared:
     """Compare one batch in this process."""
-    drawn = list(cases(batch.seed, batch.family, batch.count, batch.first))
+    version = batch.programs.version
+    drawn = [comparable(each, version) for each in cases(batch.seed, batch.family, batch.count, batch.first)]
     comparison = _comparison(batch.programs)
     try:
         answers = comparison.answers(drawn)
@@ -68,7 +70,7 @@ def compare(batch: Batch) -> Compared:
         range(batch.first, batch.first + batch.count), drawn, answers, strict=True
     ):
         coverage.add(case, oracle)
-        if found := comparison.differences(batch.family, case, oracle, berth):
+        if found := comparable_differences(comparison.differences(batch.family, case, oracle, berth), version):
             differences[number] = found
     return Compared(coverage, differences)
 

@@ -20,7 +20,8 @@ from tests.parity.coverage import Coverage
 from tests.parity.differences import Difference
 from tests.parity.generator.cases import case, cases
 from tests.parity.generator.features import Family
-from tests.parity.responder import ResponderFailed
+from tests.parity.responder import Case, ResponderFailed
+from tests.parity.versions import VERSION, comparable, uncovered, unexpected
 
 CHECKED = 250
 """Cases of each family of which the objects are checked: whether an API server could hold them."""
@@ -35,11 +36,17 @@ class TooLittleCovered(Exception):
 def main() -> int:
     """Compare according to the arguments, and return the exit status."""
     arguments = _arguments()
-    programs = Programs(arguments.oracle, tuple(shlex.split(arguments.berth)))
+    version = arguments.kubernetes
+    programs = Programs(
+        arguments.oracle or f".build/parity-oracle-{version}", tuple(shlex.split(arguments.berth)), version
+    )
     try:
         with programs.running() as comparison:
             if arguments.replay:
                 return _replay(comparison, arguments.replay)
+            if wrong := unexpected(version, comparison.ask):
+                print(*wrong, sep="\n")
+                return 1
             coverage = Coverage(with_forms=arguments.details)
             families = arguments.family or list(Family)
             differing = sum(_compare(comparison, programs, family, arguments, coverage) for family in families)
@@ -52,7 +59,8 @@ def main() -> int:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m tests.parity.compare")
-    parser.add_argument("--oracle", default=".build/parity-oracle", help="the built oracle (default %(default)s)")
+    parser.add_argument("--kubernetes", default=VERSION, help="version of the oracle (default %(default)s)")
+    parser.add_argument("--oracle", help="the built oracle (default .build/parity-oracle-VERSION)")
     parser.add_argument(
         "--berth",
         default=f"{shlex.quote(sys.executable)} -m berth_cli.simulate.jsonl",
@@ -77,7 +85,8 @@ def _compare(
 ) -> int:
     """Compare a family, print what differs, and return in how many cases."""
     seed, count = arguments.seed, arguments.cases
-    comparison.check(list(cases(seed, family, min(CHECKED, count))))
+    version = programs.version
+    comparison.check([comparable(each, version) for each in cases(seed, family, min(CHECKED, count))])
     first_of_rule: dict[str, int] = {}
     differing = 0
     started = time.perf_counter()
@@ -93,7 +102,8 @@ def _compare(
     rate = f"{seconds:.0f} s, {count / seconds:.0f} cases/s"
     print(f"== {family}: {differing} of {count} cases differ (seed {seed}, {rate})", flush=True)
     for rule in list(first_of_rule)[: arguments.most]:
-        _save_minimised(comparison, family, first_of_rule[rule], rule, arguments)
+        drawn = comparable(case(seed, family, first_of_rule[rule]), version)
+        _save_minimised(comparison, family, drawn, rule, first_of_rule[rule], arguments)
     return differing
 
 
@@ -101,15 +111,15 @@ def _report(coverage: Coverage, arguments: argparse.Namespace) -> None:
     """Print the coverage of the cases. Raises TooLittleCovered."""
     for line in [*coverage.table(), *(coverage.details() if arguments.details else ())]:
         print(line)
-    thin = coverage.thin(arguments.least)
+    thin = coverage.thin(arguments.least, uncovered(arguments.kubernetes))
     if thin:
         raise TooLittleCovered(f"fewer than {arguments.least} cases say something about {', '.join(thin)}")
 
 
 def _save_minimised(
-    comparison: Comparison, family: Family, number: int, rule: str, arguments: argparse.Namespace
+    comparison: Comparison, family: Family, drawn: Case, rule: str, number: int, arguments: argparse.Namespace
 ) -> None:
-    smallest = comparison.minimised(family, case(arguments.seed, family, number), rule)
+    smallest = comparison.minimised(family, drawn, rule)
     path: Path = arguments.save / f"{family}-{arguments.seed}-{number}-{rule.replace(' ', '-')}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(orjson.dumps({"family": family, **smallest}, option=orjson.OPT_INDENT_2))

@@ -14,6 +14,7 @@ from tests.parity.equal_victims import in_berths_order
 from tests.parity.generator.features import Family
 from tests.parity.minimise import minimise
 from tests.parity.responder import Answer, Case, Responder
+from tests.parity.versions import VERSION
 
 
 class InvalidCase(Exception):
@@ -22,10 +23,11 @@ class InvalidCase(Exception):
 
 @dataclass(frozen=True)
 class Programs:
-    """The commands of the two sides: the oracle's path, and whatever runs Berth."""
+    """The commands of the two sides: the oracle's path and version of Kubernetes, and whatever runs Berth."""
 
     oracle: str
     berth: tuple[str, ...]
+    version: str = VERSION
 
     @contextmanager
     def running(self) -> Iterator[Comparison]:

@@ -71,12 +71,12 @@ class Coverage:
         self.outcomes["budget violated"] += any(each["numPDBViolations"] for each in victims)
         self.outcomes["tied"] += len(preemption["tied"]) > 1
 
-    def thin(self, least: int) -> list[str]:
-        """The plugins with fewer covering cases, and their number of cases."""
+    def thin(self, least: int, uncovered: frozenset[str] = frozenset()) -> list[str]:
+        """The plugins with fewer covering cases, and their number of cases; without those that cannot have more."""
         return [
             f"{plugin} ({count} cases {column})"
             for (plugin, column), count in sorted(self.cases.items())
-            if column in (FILTERED, SCORED) and count < least
+            if column in (FILTERED, SCORED) and count < least and plugin not in uncovered
         ]
 
     def table(self) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tools.reference.command_line import command_line
 from tools.reference.configuration import configuration
+from tools.reference.kubernetes_versions import kubernetes_versions
 from tools.reference.template_parameters import template_parameters
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -15,6 +16,7 @@ FOLDER = PROJECT / "docs" / "reference"
 GENERATED: Mapping[str, Callable[[], str]] = {
     "cli.md": command_line,
     "configuration.md": configuration,
+    "kubernetes-versions.md": kubernetes_versions,
     "template-parameters.md": lambda: template_parameters(PROJECT / "template.yaml"),
 }
 

@@ -13,6 +13,8 @@ from berth_cli.doctor.checks import cluster as cluster_checks
 from berth_cli.doctor.checks.authentication import AccessProbe, probe_access
 from berth_cli.doctor.checks.cache import check_healthz
 from berth_cli.doctor.checks.certificates import check_client_certificate, check_server_certificate
+from berth_cli.doctor.checks.kubernetes_version import CHECK as KUBERNETES_VERSION
+from berth_cli.doctor.checks.kubernetes_version import check_kubernetes_version
 from berth_cli.doctor.checks.latency import check_bind_time, check_latency
 from berth_cli.doctor.checks.managed_resources import check_managed_resources, check_pod_groups
 from berth_cli.doctor.checks.scheduler import check_document, check_extenders
@@ -108,6 +110,7 @@ def _cluster_checks(inputs: Inputs) -> Iterator[Check]:
         return
     reader = inputs.reader or watcher or binder
     if reader is not None:
+        yield Check(KUBERNETES_VERSION, lambda: list(check_kubernetes_version(reader)))
         counted = managed_resources_of(configuration)
         yield Check(CheckName.MANAGED_RESOURCES, lambda: list(check_pod_groups(reader, counted)))
     if watcher is None:

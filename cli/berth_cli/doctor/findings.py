@@ -53,6 +53,7 @@ class CheckName(StrEnum):
     BIND_RIGHTS = "bind-rights"
     WAKE_UP = "wake-up"
     SAME_CLUSTER = "same-cluster"
+    KUBERNETES_VERSION = "kubernetes-version"
     STACK = "stack"
     CONFIGURATION = "configuration"
     TABLE = "table"

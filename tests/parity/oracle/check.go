@@ -117,7 +117,7 @@ func validate(object runtime.Object) field.ErrorList {
 	case *apps.ReplicaSet:
 		return appsvalidation.ValidateReplicaSet(object, podOptions(&object.Spec.Template.Spec))
 	case *apps.StatefulSet:
-		return appsvalidation.ValidateStatefulSet(object, podOptions(&object.Spec.Template.Spec))
+		return validateStatefulSet(object)
 	case *policy.PodDisruptionBudget:
 		return policyvalidation.ValidatePodDisruptionBudget(object, policyvalidation.PodDisruptionBudgetValidationOptions{})
 	case *scheduling.PriorityClass:

@@ -2,7 +2,6 @@ package main
 
 import (
 	v1 "k8s.io/api/core/v1"
-	resourcev1 "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/tools/cache"
@@ -21,24 +20,14 @@ type cluster struct {
 
 // nominations are the pods nominated to a node. kube-scheduler's own nominator is part of its queue.
 type nominations struct {
-	fwk.PodNominator // never called: nothing is nominated while a case is answered
-	podsOfNode       map[string][]fwk.PodInfo
+	podNominator // never called: nothing is nominated while a case is answered
+	podsOfNode   map[string][]fwk.PodInfo
 }
 
 // NominatedPodsForNode implements fwk.PodNominator.
 func (n *nominations) NominatedPodsForNode(nodeName string) []fwk.PodInfo {
 	return n.podsOfNode[nodeName]
 }
-
-// noDeviceClasses is a cluster in which no extended resource is backed by dynamic resource allocation.
-type noDeviceClasses struct {
-	fwk.SharedDRAManager // never called: only a device class leads to the rest
-}
-
-func (m noDeviceClasses) DeviceClassResolver() fwk.DeviceClassResolver { return m }
-
-// GetDeviceClass implements fwk.DeviceClassResolver.
-func (noDeviceClasses) GetDeviceClass(v1.ResourceName) *resourcev1.DeviceClass { return nil }
 
 func newCluster() *cluster {
 	return &cluster{

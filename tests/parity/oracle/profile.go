@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	configv1 "k8s.io/kube-scheduler/config/v1"
-	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/latest"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/scheme"
@@ -93,7 +92,7 @@ func newFramework(
 	kept.Plugins = &config.Plugins{MultiPoint: config.PluginSet{Enabled: enabled}}
 
 	registry := plugins.NewInTreeRegistry()
-	registry[names.DefaultPreemption] = func(ctx context.Context, args runtime.Object, handle fwk.Handle) (fwk.Plugin, error) {
+	registry[names.DefaultPreemption] = func(ctx context.Context, args runtime.Object, handle handle) (plugin, error) {
 		features := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
 		plugin, err := defaultpreemption.New(ctx, args, handle, features)
 		*preemption = plugin
@@ -102,13 +101,13 @@ func newFramework(
 	// Ends the framework's metrics recorder, which nothing is written to and which would outlive it.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	return frameworkruntime.NewFramework(ctx, registry, &kept,
-		frameworkruntime.WithSnapshotSharedLister(seen),
+	options := append(snapshotOptions(seen),
 		frameworkruntime.WithInformerFactory(seen.informers),
 		frameworkruntime.WithPodNominator(&seen.nominations),
 		frameworkruntime.WithSharedDRAManager(noDeviceClasses{}),
 		frameworkruntime.WithParallelism(1), // cases are answered in parallel
 	)
+	return frameworkruntime.NewFramework(ctx, registry, &kept, options...)
 }
 
 // withArgs replaces the arguments of the plugins named, decoded and defaulted as kube-scheduler does.

@@ -19,7 +19,7 @@ func TestScores(t *testing.T) {
 		"TaintToleration": {"a": 0, "b": 100},
 		// cpu 75 and memory 97 of a, 50 and 95 of b: every container counts for 200 MiB at least
 		"NodeResourcesFit":                {"a": 86, "b": 72},
-		"NodeResourcesBalancedAllocation": {"a": 68, "b": 69},
+		"NodeResourcesBalancedAllocation": balanced,
 		"InterPodAffinity":                {"a": 0, "b": 0}, // skips
 		"PodTopologySpread":               {"a": 0, "b": 0}, // skips
 	} {
@@ -27,7 +27,7 @@ func TestScores(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", plugin, got, want)
 		}
 	}
-	if want := map[string]int64{"a": 86 + 68, "b": 3*100 + 72 + 69}; !maps.Equal(answer.Total, want) {
+	if want := map[string]int64{"a": 86 + balanced["a"], "b": 3*100 + 72 + balanced["b"]}; !maps.Equal(answer.Total, want) {
 		t.Errorf("total: got %v, want %v", answer.Total, want)
 	}
 	if answer.Preemption != nil {

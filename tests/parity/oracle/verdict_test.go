@@ -9,6 +9,12 @@ import (
 	st "k8s.io/kubernetes/pkg/scheduler/testing"
 )
 
+// rejection is the first plugin that rejects a node, and its verdict; of no plugin: the node passes.
+type rejection struct {
+	plugin  string
+	verdict PluginVerdict
+}
+
 func TestVerdicts(t *testing.T) {
 	noTeam := &metav1.LabelSelector{
 		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpDoesNotExist}},
@@ -79,14 +85,14 @@ func TestVerdicts(t *testing.T) {
 			plugin:  "NodeUnschedulable",
 			want:    PluginVerdict{unresolvable, []string{"node(s) were unschedulable"}},
 		},
-		"a namespaceSelector that no label satisfies holds for all namespaces": {
+		"a namespaceSelector that no label satisfies": {
 			pod: repelling(pod("p"), away),
 			objects: []any{
 				node("n"), namespace("default", nil), namespace("red", map[string]string{"team": "red"}),
 				pod("other").Namespace("red").Label("app", "db").Node("n"),
 			},
-			plugin: "InterPodAffinity",
-			want:   PluginVerdict{rejected, []string{"node(s) didn't match pod anti-affinity rules"}},
+			plugin: farAway.plugin,
+			want:   farAway.verdict,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,6 +40,10 @@ class ClusterAccess(ABC):
         """UID of the cluster."""
 
     @abstractmethod
+    def version(self) -> str:
+        """The API server's version, such as v1.36.3."""
+
+    @abstractmethod
     def node_names(self) -> list[str]:
         """Names of all nodes."""
 

@@ -54,6 +54,9 @@ class KubernetesAccess(ClusterAccess):
     def uid(self) -> str:
         return cluster_uid(self._api)
 
+    def version(self) -> str:
+        return str(self._request_ok("GET", "/version").content.get("gitVersion", ""))
+
     def node_names(self) -> list[str]:
         items = self._request_ok("GET", "/api/v1/nodes").content.get("items")
         return [item["metadata"]["name"] for item in items] if isinstance(items, list) else []

@@ -1,0 +1,6 @@
+//go:build kubernetes1.34 || kubernetes1.35
+
+package main
+
+// balanced is the balance of cpu and memory with the pod, of node a and of node b with another pod.
+var balanced = map[string]int64{"a": 87, "b": 75}

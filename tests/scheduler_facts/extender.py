@@ -1,0 +1,112 @@
+"""An extender whose answers are given, and which records when and how it is asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from tests.e2e.loopback import LoopbackServer, Request, Response
+from tests.e2e.scheduler_configuration import ExtenderConfiguration, Mode
+
+REASON = "node(s) were rejected"
+ANSWER_SECONDS = 30
+
+Message = dict[str, Any]
+Answers = Mapping[str, Callable[[Message], object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a verb; `at`: monotonic seconds."""
+
+    at: float
+    verb: str
+    request: Message
+
+
+class ScriptedExtender:
+    """Answers each verb with the function of its name; a verb without one is not configured."""
+
+    def __init__(self, answers: Answers, mode: Mode = Mode.CACHE) -> None:
+        self._answers, self._mode = answers, mode
+        self._server = LoopbackServer(self._answer)
+        self._calls: list[Call] = []
+        self._changed = threading.Condition()
+
+    def __enter__(self) -> Self:
+        self._server.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.stop()
+
+    @property
+    def configuration(self) -> ExtenderConfiguration:
+        """The entry of kube-scheduler's configuration."""
+        return ExtenderConfiguration(
+            url_prefix=self._server.url,
+            mode=self._mode,
+            filter_verb=self._name("filter"),
+            prioritize_verb=self._name("prioritize"),
+            preempt_verb=self._name("preempt"),
+        )
+
+    def calls(self, verb: str) -> list[Call]:
+        """The calls of a verb so far."""
+        with self._changed:
+            return [call for call in self._calls if call.verb == verb]
+
+    def wait_for_calls(self, verb: str, count: int) -> list[Call]:
+        """Wait until the verb was called this often. Raises AssertionError."""
+        with self._changed:
+            asked = self._changed.wait_for(
+                lambda: sum(call.verb == verb for call in self._calls) >= count, ANSWER_SECONDS
+            )
+            assert asked, f"{verb} was not called {count} times within {ANSWER_SECONDS} s"
+        return self.calls(verb)
+
+    def _name(self, verb: str) -> str | None:
+        return verb if verb in self._answers else None
+
+    def _answer(self, request: Request) -> Response:
+        verb, message = request.path.strip("/"), json.loads(request.body)
+        with self._changed:
+            self._calls.append(Call(time.monotonic(), verb, message))
+            self._changed.notify_all()
+        body = json.dumps(self._answers[verb](message)).encode()
+        return Response(200, body, {"Content-Type": "application/json"})
+
+
+def pass_all(request: Message) -> Message:
+    """filter: every node passes, in the mode of the request."""
+    return {"Nodes": request["Nodes"], "NodeNames": request["NodeNames"]}
+
+
+def reject_as(field: str) -> Callable[[Message], Message]:
+    """filter: no node passes; the reasons stand in this map of the answer."""
+    return lambda request: {"NodeNames": [], field: dict.fromkeys(request["NodeNames"], REASON)}
+
+
+def fail(_: Message) -> Message:
+    """filter: there is no decision."""
+    return {"NodeNames": [], "Error": "no decision"}
+
+
+def score_equally(request: Message) -> list[Message]:
+    """prioritize: all nodes are equal."""
+    names = request["NodeNames"] or [node["metadata"]["name"] for node in request["Nodes"]["items"]]
+    return [{"Host": name, "Score": 0} for name in names]
+
+
+def agree(request: Message) -> Message:
+    """preempt: every proposed node and victim."""
+    return {"NodeNameToMetaVictims": request["NodeNameToMetaVictims"]}
+
+
+def name_no_victims(request: Message) -> Message:
+    """preempt: every proposed node, with an empty list of victims."""
+    return {"NodeNameToMetaVictims": {node: {"Pods": []} for node in request["NodeNameToMetaVictims"]}}
