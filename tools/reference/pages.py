@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tools.cost.page import cost
 from tools.reference.command_line import command_line
 from tools.reference.configuration import configuration
 from tools.reference.kubernetes_versions import kubernetes_versions
@@ -17,6 +18,7 @@ GENERATED: Mapping[str, Callable[[], str]] = {
     "cli.md": command_line,
     "configuration.md": configuration,
     "kubernetes-versions.md": kubernetes_versions,
+    "cost.md": lambda: cost(PROJECT / "template.yaml"),
     "template-parameters.md": lambda: template_parameters(PROJECT / "template.yaml"),
 }
 

@@ -30,10 +30,10 @@ ALARMED_EVENTS = frozenset({ReservationEventType.OWED.value, ReservationEventTyp
 class WatcherMetrics:
     """The metrics of one run. Two threads call it: the one that publishes and the one that reconciles."""
 
-    def __init__(self, wall: Callable[[], float]) -> None:
+    def __init__(self, wall: Callable[[], float], metrics: Metrics | None = None) -> None:
         """wall: seconds since the epoch."""
         self._wall = wall
-        self._metrics = Metrics()
+        self._metrics = metrics or Metrics()
         self._lock = Lock()
         self._printed_at: float | None = None
         self._changes: list[int] = []
@@ -42,8 +42,9 @@ class WatcherMetrics:
         self._happened: Counter[str] = Counter()
 
     def became_leader(self) -> None:
-        """A lease transition."""
-        self._metrics.emit([LEADERSHIPS], {}, {"LeaseTransitions": [1.0]}, self._wall())
+        """A lease transition. No default alarm needs it."""
+        if self._metrics.detailed:
+            self._metrics.emit([LEADERSHIPS], {}, {"LeaseTransitions": [1.0]}, self._wall())
 
     def published(self, changes: int, observed_at: float, left_out: int = 0) -> None:
         """So many changes, none in a heartbeat. observed_at: how old the data is, in seconds since the epoch.

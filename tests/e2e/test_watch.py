@@ -1,0 +1,151 @@
+"""`berth watch` in the place of the watcher function: the stack's tables and policy, and a pod's service account."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from berth.lease.dynamodb_item import HEAD_KEY
+from berth.nodecache.feed.dynamodb_head import read_head
+from berth_cli.watch.health import ALIVE, READY
+from tests.deployment import sam
+
+from .berth_serve import COMMAND
+from .child_process import ChildProcess
+from .cluster import Cluster
+from .control_plane import ControlPlane
+from .identities import identities
+from .label_priority import priority
+from .stack import DeployedStack
+
+pytestmark = pytest.mark.stack
+
+READY_SECONDS = 60
+# A released lease is found by the next try of a candidate, within 2 to 4.4 s.
+TAKEOVER_SECONDS = 30
+ROLE = "berth-watch"
+
+
+class ExternallyWatchedStack(DeployedStack):
+    """A stack without a watcher function: nothing publishes until `berth watch` runs."""
+
+    def _wait_until_healthy(self) -> None:
+        """Not before that."""
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """One process of `berth watch`, with the role of a pod."""
+
+    process: ChildProcess
+    health: Path
+    log: Path
+
+    def is_ready(self) -> bool:
+        return (self.health / READY).exists() and (self.health / ALIVE).exists()
+
+
+@pytest.fixture(scope="module")
+def stack(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DeployedStack]:
+    directory = tmp_path_factory.mktemp("stack")
+    with ExternallyWatchedStack(identities(control_plane), directory, {"WatcherMode": "external"}) as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def credentials(stack: DeployedStack) -> dict[str, str]:
+    """Of a role that has the stack's policy and nothing else, as IRSA or Pod Identity gives them to a pod."""
+    iam = stack.client("iam")
+    account = stack.client("sts").get_caller_identity()["Account"]
+    trust = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": {"AWS": f"arn:aws:iam::{account}:root"}}
+    iam.create_role(RoleName=ROLE, AssumeRolePolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [trust]}))
+    iam.attach_role_policy(RoleName=ROLE, PolicyArn=_output(stack, "WatcherPolicyArn"))
+    arn = iam.get_role(RoleName=ROLE)["Role"]["Arn"]
+    found = stack.client("sts").assume_role(RoleArn=arn, RoleSessionName="pod")["Credentials"]
+    return {
+        "AWS_ACCESS_KEY_ID": found["AccessKeyId"],
+        "AWS_SECRET_ACCESS_KEY": found["SecretAccessKey"],
+        "AWS_SESSION_TOKEN": found["SessionToken"],
+    }
+
+
+@contextmanager
+def watching(
+    stack: DeployedStack, control_plane: ControlPlane, credentials: dict[str, str], directory: Path
+) -> Iterator[Watcher]:
+    """A process until the context exits."""
+    directory.mkdir()
+    environment = {**stack.environment(), **credentials}
+    kubeconfig = control_plane.kubeconfig(identities(control_plane).watcher)
+    log, health = directory / "watch.log", directory / "health"
+    command = ["env", "-i", *(f"{name}={value}" for name, value in environment.items())]
+    arguments = ["watch", f"--stack={sam.STACK_NAME}", f"--kubeconfig={kubeconfig}", f"--health-dir={health}"]
+    process = ChildProcess([*command, COMMAND, *arguments], log)
+    watcher = Watcher(process, health, log)
+    try:
+        process.wait_until(watcher.is_ready, seconds=READY_SECONDS)
+        yield watcher
+    finally:
+        process.stop()
+
+
+def test_processes_with_the_policy_of_the_stack_publish_and_hand_over(
+    stack: DeployedStack,
+    credentials: dict[str, str],
+    control_plane: ControlPlane,
+    cluster: Cluster,
+    tmp_path: Path,
+) -> None:
+    with watching(stack, control_plane, credentials, tmp_path / "first") as first:
+        leader = _until(lambda: _holder(stack), READY_SECONDS)
+        cluster.create_node("best", priority(30))
+        published = _until(lambda: _version(stack), READY_SECONDS)
+        with watching(stack, control_plane, credentials, tmp_path / "second"):
+            assert _holder(stack) == leader, "a healthy leader keeps the lease"
+            assert first.process.stop() == 0
+            successor = _until(lambda: _holder(stack).replace(leader, ""), TAKEOVER_SECONDS)
+            _until(lambda: _version(stack) > published, TAKEOVER_SECONDS)
+    assert successor != leader
+    assert _holder(stack) == "", "SIGTERM releases the lease"
+    for name in ("first", "second"):
+        log = (tmp_path / name / "watch.log").read_text()
+        # The emulator does not know the condition key cloudwatch:namespace.
+        denied = [line for line in log.splitlines() if "AccessDenied" in line and "PutMetricData" not in line]
+        assert denied == []
+
+
+def _output(stack: DeployedStack, key: str) -> str:
+    [found] = stack.client("cloudformation").describe_stacks(StackName=sam.STACK_NAME)["Stacks"]
+    [value] = [each["OutputValue"] for each in found["Outputs"] if each["OutputKey"] == key]
+    return str(value)
+
+
+def _holder(stack: DeployedStack) -> str:
+    item = stack.client("dynamodb").get_item(TableName=stack.name("CacheTable"), Key=HEAD_KEY)["Item"]
+    return str(item["holderIdentity"]["S"])
+
+
+def _version(stack: DeployedStack) -> int:
+    """Of the published state."""
+    item = stack.client("dynamodb").get_item(TableName=stack.name("CacheTable"), Key=HEAD_KEY)["Item"]
+    head = read_head(item)
+    return 0 if head.pointer is None else head.pointer.version
+
+
+T = TypeVar("T")
+
+
+def _until(ask: Callable[[], T], seconds: float) -> T:
+    """The first answer that is true."""
+    deadline = time.monotonic() + seconds
+    while not (found := ask()):
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.2)
+    return found
