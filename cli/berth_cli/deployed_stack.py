@@ -13,6 +13,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 URL_PREFIX = "UrlPrefix"
 CACHE_TABLE_NAME = "CacheTableName"
 LEDGER_TABLE_NAME = "LedgerTableName"
+WARM_UP_FUNCTIONS = "WarmUpFunctions"
 
 CLIENT_CONFIG = Config(connect_timeout=5, read_timeout=10, retries={"total_max_attempts": 2})
 """Short timeouts for interactive commands: with boto3's defaults an unreachable address takes five minutes."""

@@ -36,6 +36,7 @@ COMMANDS = {
     ),
     "serve": _Command("berth_cli.serve.command", "Run the extender on http://HOST:PORT/scheduler."),
     "simulate": _Command("berth_cli.simulate.command", "Place the pods of a cluster dump and explain each placement."),
+    "watch": _Command("berth_cli.watch.command", "Run the watcher of a stack, for example in a pod."),
 }
 
 

@@ -22,6 +22,7 @@ PRIVATE = {"VpcSubnetIds": "subnet-0123456789abcdef0", "VpcSecurityGroupIds": "s
 STACKS = {
     "basic": {"Authentication": "basic"},
     "mtls": {"Authentication": "mtls"},
+    "external watcher": {"WatcherMode": "external"},
     "all options": {"Tracing": "Active", "DeploymentPreference": "Canary10Percent5Minutes", **PRIVATE},
 }
 
@@ -36,6 +37,7 @@ A_LAYER = "arn:aws:lambda:REGION:ACCOUNT:layer:STACK-kubernetes"
 A_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/lambda/STACK-bind:*"
 API_LOG_GROUP = "arn:aws:logs:REGION:ACCOUNT:log-group:/aws/vendedlogs/STACK-api:*"
 A_PARAMETER = "arn:aws:ssm:REGION:ACCOUNT:parameter/berth/STACK/allow-list"
+A_POLICY = "arn:aws:iam::ACCOUNT:policy/STACK-WatcherPolicy-0A1B2C3D4E5F"
 A_ROLE = "arn:aws:iam::ACCOUNT:role/STACK-BindFunctionRole-0A1B2C3D4E5F"
 A_SCHEDULE = "arn:aws:scheduler:REGION:ACCOUNT:schedule/default/STACK-WatcherFunctionEveryMinute-0A1B2C3D4E5F"
 A_SECRET = "arn:aws:secretsmanager:REGION:ACCOUNT:secret:PasswordSecret-0A1B2C3D4E5F-AbCdEf"
@@ -106,6 +108,14 @@ NEEDED: dict[str, list[tuple[str, str, str]]] = {
             "TagResource UntagResource UpdateContinuousBackups UpdateTable UpdateTimeToLive",
         ),
         (TABLE_KEY_ARN, "kms", "CreateGrant DescribeKey"),
+    ],
+    "AWS::IAM::ManagedPolicy": [
+        (
+            A_POLICY,
+            "iam",
+            "CreatePolicy CreatePolicyVersion DeletePolicy DeletePolicyVersion GetPolicy GetPolicyVersion "
+            "ListEntitiesForPolicy ListPolicyVersions",
+        ),
     ],
     "AWS::IAM::Role": [
         (
@@ -235,6 +245,10 @@ UNUSED: dict[str, dict[str, str]] = {
         "Replicas": "dynamodb:AssociateTableReplica dynamodb:BatchWriteItem dynamodb:CreateTableReplica "
         "dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query dynamodb:Scan dynamodb:UpdateItem",
         "ResourcePolicy": "dynamodb:DeleteResourcePolicy dynamodb:PutResourcePolicy",
+    },
+    "AWS::IAM::ManagedPolicy": {
+        "Groups": "iam:AttachGroupPolicy iam:DetachGroupPolicy",
+        "Users": "iam:AttachUserPolicy iam:DetachUserPolicy",
     },
     "AWS::Lambda::Function": {
         "CapacityProviderConfig": "lambda:PassCapacityProvider",

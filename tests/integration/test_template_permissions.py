@@ -132,8 +132,13 @@ def test_outputs_name_the_roles_for_access_entries() -> None:
         ),
         pytest.param(
             {"BinderKubeconfigSecretArn": BINDER_SECRET},
-            ["BinderKubeconfigSecretArn requires WatcherKubeconfigSecretArn"],
+            ["BinderKubeconfigSecretArn requires WatcherKubeconfigSecretArn, unless WatcherMode is external"],
             id="binder secret only",
+        ),
+        pytest.param(
+            {"BinderKubeconfigSecretArn": BINDER_SECRET, "WatcherMode": "external"},
+            [],
+            id="binder secret only, and no watcher function",
         ),
         pytest.param(
             {**KUBECONFIGS, "BinderKubeconfigSecretArn": WATCHER_SECRET},

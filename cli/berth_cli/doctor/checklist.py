@@ -137,9 +137,9 @@ def _account_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check
         return
     yield Check(account_checks.TABLE, lambda: list(account_checks.check_table(account)))
     yield Check(account_checks.LEASE, lambda: _lease_findings(account, inputs, wall))
-    yield Check(account_checks.SCHEDULE, lambda: list(account_checks.check_schedule(account)))
+    yield Check(account_checks.SCHEDULE, lambda: list(account_checks.check_schedule(account, external=inputs.external)))
     yield Check(account_checks.FUNCTIONS, lambda: list(account_checks.check_functions(account)))
-    yield Check(account_checks.ROLES, lambda: list(account_checks.check_roles(account)))
+    yield Check(account_checks.ROLES, lambda: list(account_checks.check_roles(account, external=inputs.external)))
 
 
 def _lease_findings(account: Account, inputs: Inputs, wall: Callable[[], float]) -> list[Finding]:

@@ -38,7 +38,7 @@ class Inputs:
 
     `address`: Berth's address from the options. `reader`: the cluster as the caller. `watcher`, `binder`: the
     cluster as these functions. `stack_timeout`: the stack's HttpTimeoutSeconds. `periodic`: the stack's watcher
-    lists the cluster once a minute.
+    lists the cluster once a minute. `external`: the stack has no watcher; berth watch runs elsewhere.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -50,6 +50,7 @@ class Inputs:
     account: Account | None = None
     stack_timeout: float | None = None
     periodic: bool = False
+    external: bool = False
     reader: ClusterAccess | None = None
     watcher: ClusterAccess | None = None
     binder: ClusterAccess | None = None
@@ -76,6 +77,7 @@ def read_inputs(options: Options) -> Inputs:
         account=account,
         stack_timeout=float(stack.http_timeout) if stack is not None and stack.http_timeout else None,
         periodic=parameters.get("WatcherMode") == "periodic",
+        external=parameters.get("WatcherMode") == "external",
         reader=reader,
         watcher=watcher,
         binder=binder,

@@ -100,8 +100,11 @@ def check_lease(item: HeadItem, now: float, *, periodic: bool, ledger_epoch: int
         )
 
 
-def check_schedule(account: Account) -> Iterator[Finding]:
-    """A disabled schedule lets the cache become stale without any error."""
+def check_schedule(account: Account, *, external: bool = False) -> Iterator[Finding]:
+    """A disabled schedule lets the cache become stale without any error. external: berth watch needs none."""
+    if external:
+        yield ok(SCHEDULE, "none: with WatcherMode external berth watch runs without it")
+        return
     try:
         found = account.schedules()
     except InspectionDenied as error:
@@ -146,8 +149,8 @@ def _function_problem(function: FunctionState) -> str:
     return "its last update failed" if function.update == "Failed" else ""
 
 
-def check_roles(account: Account) -> Iterator[Finding]:
-    """Simulate the actions of each function's role on the table."""
+def check_roles(account: Account, *, external: bool = False) -> Iterator[Finding]:
+    """Simulate the actions of each function's role on the table. external: the stack has no watcher's role."""
     try:
         arn = account.table_arn()
     except AccountUnavailable as error:
@@ -157,6 +160,7 @@ def check_roles(account: Account) -> Iterator[Finding]:
         denied = {
             function: account.denied(function, [Action(name, arn, partition) for name, partition in actions])
             for function, actions in TABLE_ACTIONS.items()
+            if not (external and function == "WatcherFunction")
         }
     except InspectionDenied as error:
         yield skipped(ROLES, str(error), "needs iam:SimulatePrincipalPolicy and iam:GetRole")

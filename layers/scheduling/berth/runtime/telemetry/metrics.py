@@ -81,9 +81,15 @@ class Metrics:
         self.detailed = os.environ.get("BERTH_DETAILED_METRICS", "") == "true"
 
     def members(
-        self, groups: Sequence[Group], values: Mapping[str, Sequence[float]], now: float
+        self,
+        groups: Sequence[Group],
+        dimensions: Mapping[str, str],
+        values: Mapping[str, Sequence[float]],
+        now: float,
     ) -> Mapping[str, object]:
-        """What makes a log line one with metrics; nothing where there are none. now: seconds since the epoch."""
+        """What makes a log line one with metrics; nothing where there are none. now: seconds since the epoch.
+
+        dimensions: other fields of that line; the members are without them."""
         if not self._measured or not groups:
             return {}
         return {"_aws": {"Timestamp": int(now * 1000), "CloudWatchMetrics": groups}, STACK: self._stack, **values}
@@ -96,9 +102,12 @@ class Metrics:
         now: float,
     ) -> None:
         """A line of its own. now: seconds since the epoch."""
-        line = self.members(groups, values, now)
+        line = self.members(groups, dimensions, values, now)
         if line:
             print(orjson.dumps({**line, **dimensions}).decode())
+
+    def close(self) -> None:
+        """Nothing is kept."""
 
 
 CACHE_AGE = group([[]], {"CacheAge": SECONDS})

@@ -52,11 +52,11 @@ class Sizes:
 class Telemetry:
     """Keys are constant, so that a query finds every verb's lines: verb, outcome, pod, detail, milliseconds."""
 
-    def __init__(self, verb: str) -> None:
+    def __init__(self, verb: str, metrics: Metrics | None = None) -> None:
         self._verb = verb
         self._logger = Logger(service=SERVICE, logger_formatter=None)
         self._log = CallLog(self._logger)
-        self._metrics = Metrics()
+        self._metrics = metrics or Metrics()
         self._tracer = _tracer()
 
     @contextmanager
@@ -119,7 +119,7 @@ class Telemetry:
         elif outcome in ALARMED_OUTCOMES:
             groups.append(ALARMED_CALLS)
             values["Calls"] = [1.0]
-        return self._metrics.members(groups, values, now)
+        return self._metrics.members(groups, {VERB: self._verb, OUTCOME: outcome}, values, now)
 
     def unexpected(self, pod: str) -> None:
         """An exception that no one foresaw, with its stack trace. Call it while it is being handled."""

@@ -30,10 +30,10 @@ ALARMED_EVENTS = frozenset({ReservationEventType.OWED.value, ReservationEventTyp
 class WatcherMetrics:
     """The metrics of one run. Two threads call it: the one that publishes and the one that reconciles."""
 
-    def __init__(self, wall: Callable[[], float]) -> None:
+    def __init__(self, wall: Callable[[], float], metrics: Metrics | None = None) -> None:
         """wall: seconds since the epoch."""
         self._wall = wall
-        self._metrics = Metrics()
+        self._metrics = metrics or Metrics()
         self._lock = Lock()
         self._printed_at: float | None = None
         self._changes: list[int] = []

@@ -7,6 +7,7 @@ it began; a new configuration ends it and starts the next one.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
@@ -16,8 +17,9 @@ from berth.nodecache.feed.watcher import RunResult, WatcherOutcome
 from berth.runtime.adapters import CacheAdapters, cache_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.settings import WatcherMode, WatcherSettings
+from berth.runtime.telemetry.metrics import Metrics
 from berth.runtime.telemetry.telemetry import Telemetry
-from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun, restore_configuration
+from berth.runtime.watcher.watcher_run import Invocation, TimeLimit, WatcherRun, ignore_leader, restore_configuration
 
 CONFIGURATION_SECONDS = 15.0
 """How often a watcher checks whether another configuration was applied."""
@@ -33,17 +35,26 @@ class LambdaContext(Protocol):
 class WatcherFunction:
     """The schedule invokes it with any event. An event with a `mode` overrides the mode of the settings."""
 
-    def __init__(self, settings: WatcherSettings) -> None:
+    def __init__(
+        self,
+        settings: WatcherSettings,
+        metrics: Metrics | None = None,
+        on_new_leader: Callable[[str], None] = ignore_leader,
+    ) -> None:
+        """metrics: where they go; by default into the function's log. on_new_leader: see Invocation."""
         self._settings = settings
         self._adapters = cache_adapters(settings)
-        self._telemetry = Telemetry("watcher")
+        self._on_new_leader = on_new_leader
+        self._metrics = metrics or Metrics()
+        self._telemetry = Telemetry("watcher", self._metrics)
 
     def handle(self, event: object, context: LambdaContext) -> dict[str, str | int]:
         """Watch until the invocation's time is over. The answer is the result of the last run."""
         with self._telemetry.traced():
             started = time.perf_counter()
             limit = TimeLimit(lambda: context.get_remaining_time_in_millis() / 1000)
-            result = watch(Invocation(self._settings, self._mode(event), limit), self._adapters)
+            invocation = Invocation(self._settings, self._mode(event), limit, self._metrics, self._on_new_leader)
+            result = watch(invocation, self._adapters)
             self._telemetry.ended(
                 result.outcome,
                 pod="",

@@ -12,7 +12,7 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from berth.cluster.field_projection import rejected_by_berth
@@ -37,6 +37,7 @@ from berth.runtime.adapters import CALLS, CacheAdapters, log
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.cluster import Connection
 from berth.runtime.settings import WatcherMode, WatcherSettings
+from berth.runtime.telemetry.metrics import Metrics
 from berth.runtime.telemetry.watcher_metrics import WatcherMetrics
 from berth.runtime.watcher.background_holder import BackgroundHolder
 from berth.runtime.watcher.background_reconciler import BackgroundReconciler
@@ -79,13 +80,19 @@ class TimeLimit:
         return self.remaining() - MARGIN_SECONDS
 
 
+def ignore_leader(holder: str) -> None:
+    """For those that do not need to know who leads."""
+
+
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One invocation of the watcher function."""
+    """One invocation of the watcher function. on_new_leader: called with each new holder of the lease."""
 
     settings: WatcherSettings
     mode: WatcherMode
     limit: TimeLimit
+    metrics: Metrics = field(default_factory=Metrics)
+    on_new_leader: Callable[[str], None] = ignore_leader
 
 
 class WatcherRun:
@@ -95,11 +102,12 @@ class WatcherRun:
         self._settings = invocation.settings
         self._mode = invocation.mode
         self._limit = invocation.limit
+        self._on_new_leader = invocation.on_new_leader
         self._adapters = adapters
         self._tables = adapters.tables
         self._connection = connection
         self._clock = SystemClock()
-        self._metrics = WatcherMetrics(self._clock.wall)
+        self._metrics = WatcherMetrics(self._clock.wall, invocation.metrics)
         self._identity = new_identity("watcher")
         self._background: BackgroundReconciler | None = None
         self._standby = Standby(
@@ -150,7 +158,7 @@ class WatcherRun:
                 self._elector(
                     self._tables.head_lock,
                     self._limit.handover(self._horizon()),
-                    LeaderCallbacks(self._started_leading),
+                    LeaderCallbacks(self._started_leading, new_leader=self._on_new_leader),
                     self._epoch_floor,
                 ),
                 self._connection.cluster(configured.policy, self._mode),

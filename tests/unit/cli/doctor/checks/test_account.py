@@ -95,6 +95,10 @@ def test_reports_schedule(account: FakeAccount, result: Result, message: str) ->
     expect(check_schedule(account), "schedule", result, message)
 
 
+def test_external_watcher_needs_no_schedule() -> None:
+    expect(check_schedule(FakeAccount(scheduled=[]), external=True), "schedule", OK, "WatcherMode external")
+
+
 @pytest.mark.parametrize(
     "account",
     [
@@ -127,6 +131,7 @@ def test_reports_denied_action_of_role() -> None:
     found = list(check_roles(account))
     assert [each.message for each in found] == ["WatcherFunction may not dynamodb:UpdateItem head in the table"]
     expect(check_roles(FakeAccount()), "roles", OK, "all permissions")
+    expect(check_roles(account, external=True), "roles", OK, "all permissions")
 
 
 @pytest.mark.parametrize("check", [check_functions, check_roles])

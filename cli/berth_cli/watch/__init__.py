@@ -1,0 +1,1 @@
+"""`berth watch`: the watcher of a stack as a process."""

@@ -1,0 +1,78 @@
+"""Runs the watcher again and again until it is stopped.
+
+Each run lasts as long as one of the watcher function, and ends with the same handover. So what holds for the function
+holds here: a lost table, a changed configuration or a lost lease is found by the next run at the latest.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from threading import Event
+from typing import Protocol
+
+from berth.nodecache.feed.watcher import WatcherOutcome
+from berth.runtime.watcher.watcher_function import LambdaContext
+
+RUN_SECONDS = 15 * 60.0
+"""The longest run of a Lambda function."""
+
+FAILED_PAUSE_SECONDS = 5.0
+_PAUSE_SECONDS = {WatcherOutcome.HANDED_OVER.value: 0.0, WatcherOutcome.NOT_NEEDED.value: 60.0}
+"""By outcome: another leader and another standby exist, so this process looks again in a minute, as the schedule."""
+
+log = logging.getLogger("berth")
+
+
+class Watch(Protocol):
+    """The handler of the watcher function."""
+
+    def __call__(self, event: object, context: LambdaContext) -> Mapping[str, str | int]:
+        """The result of the run."""
+
+
+class WatcherProcess:
+    """`run` in one thread; `stop` may be called by a signal handler."""
+
+    def __init__(
+        self,
+        watch: Watch,
+        progressed: Callable[[], None],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """progressed: called several times a second, unless the watcher hangs."""
+        self._watch = watch
+        self._progressed = progressed
+        self._monotonic = monotonic
+        self._stopped = Event()
+
+    def run(self) -> None:
+        """Until `stop`: then the watcher publishes what it has, and releases the lease."""
+        while not self._stopped.is_set():
+            try:
+                outcome = str(self._watch({}, _Run(self, self._monotonic() + RUN_SECONDS))["outcome"])
+            except Exception:
+                log.exception("the watcher failed; the next run starts in %g s", FAILED_PAUSE_SECONDS)
+                outcome = ""
+            self._stopped.wait(_PAUSE_SECONDS.get(outcome, FAILED_PAUSE_SECONDS))
+
+    def stop(self) -> None:
+        """End the run within a second, and start no other."""
+        self._stopped.set()
+
+    def remaining(self, until: float) -> float:
+        """Seconds that a run has. until: by the monotonic clock."""
+        self._progressed()
+        return 0.0 if self._stopped.is_set() else max(0.0, until - self._monotonic())
+
+
+class _Run:
+    """The Lambda context of one run."""
+
+    def __init__(self, process: WatcherProcess, until: float) -> None:
+        self._process = process
+        self._until = until
+
+    def get_remaining_time_in_millis(self) -> int:
+        return int(self._process.remaining(self._until) * 1000)

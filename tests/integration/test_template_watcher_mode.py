@@ -1,0 +1,105 @@
+"""WatcherMode external: a stack without a watcher function, for `berth watch`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.deployment.permissions import GRANTS
+from tests.deployment.template import Deployment, of_type, read_template
+from tests.deployment.transform import transformed
+
+FUNCTION_ONLY = {"secretsmanager:GetSecretValue"}
+"""The pod has its service account instead of a secret."""
+PROCESS_ONLY = {"cloudwatch:PutMetricData", "cloudformation:DescribeStacks"}
+LARGEST_MANAGED_POLICY = 6_144
+"""Characters without white space."""
+
+
+def deployed(mode: str, **parameters: str) -> Deployment:
+    return Deployment(transformed(), Authentication="basic", WatcherMode=mode, **parameters)
+
+
+def created(mode: str, **parameters: str) -> set[str]:
+    kinds = {resource["Type"] for resource in transformed()["Resources"].values()}
+    return {name for kind in kinds for name in deployed(mode, **parameters).resources(kind)}
+
+
+@pytest.mark.parametrize("detailed", ["false", "true"])
+def test_external_mode_creates_no_part_of_the_watcher_function(detailed: str) -> None:
+    inside, outside = created("continuous", DetailedMetrics=detailed), created("external", DetailedMetrics=detailed)
+    assert outside - inside == {"WatcherPolicy"}
+    missing = inside - outside
+    assert missing >= {"WatcherFunction", "WatcherFunctionRole", "WatcherLogGroup", "ScheduleRole"}
+    assert {"WatcherFunctionEveryMinute", "WatcherFunctionAliaslive"} <= missing
+    assert all(name.startswith(("Watcher", "ScheduleRole")) for name in missing), missing
+
+
+@pytest.mark.parametrize("detailed", ["false", "true"])
+def test_nothing_of_an_external_stack_refers_to_what_is_not_created(detailed: str) -> None:
+    there = created("external", DetailedMetrics=detailed)
+    missing = set(transformed()["Resources"]) - there
+    found = deployed("external", DetailedMetrics=detailed)
+    kinds = {resource["Type"] for resource in transformed()["Resources"].values()}
+    values = [found.outputs(), *(found.resources(kind) for kind in kinds)]
+    for name in missing & {"WatcherFunction", "WatcherFunctionRole", "WatcherLogGroup", "ScheduleRole"}:
+        for value in values:
+            text = json.dumps(value)
+            assert f'"Ref": "{name}"' not in text
+            assert f'"Fn::GetAtt": ["{name}"' not in text
+            assert f'"Fn::GetAtt": "{name}.' not in text
+
+
+def test_alarm_of_a_missing_watcher_exists_in_every_mode() -> None:
+    """berth watch sends the metric, Publications by stack, itself."""
+    for mode in read_template()["Parameters"]["WatcherMode"]["AllowedValues"]:
+        assert "WatcherNotRunningAlarm" in deployed(mode).resources("AWS::CloudWatch::Alarm")
+
+
+def policy() -> dict[str, Any]:
+    return deployed("external").resources("AWS::IAM::ManagedPolicy")["WatcherPolicy"]
+
+
+def actions(statements: list[dict[str, Any]]) -> set[str]:
+    found = [each["Action"] for each in statements]
+    return {action for each in found for action in ([each] if isinstance(each, str) else each)}
+
+
+def test_policy_grants_what_the_function_may_do_on_tables_and_functions() -> None:
+    role = deployed("continuous").resources("AWS::IAM::Role")["WatcherFunctionRole"]
+    of_function = [
+        statement
+        for each in role["Policies"]
+        for statement in each["PolicyDocument"]["Statement"]
+        if statement["Effect"] == "Allow"
+    ]
+    of_process = policy()["PolicyDocument"]["Statement"]
+    assert len(of_function) == len(GRANTS["WatcherFunction"])
+    assert [each for each in of_process if not actions([each]) & PROCESS_ONLY] == [
+        each for each in of_function if not actions([each]) & FUNCTION_ONLY
+    ]
+    assert actions(of_process) - actions(of_function) == PROCESS_ONLY
+
+
+def test_metrics_are_limited_to_the_namespace_and_the_description_to_the_stack() -> None:
+    by_action = {next(iter(actions([each]))): each for each in policy()["PolicyDocument"]["Statement"]}
+    assert by_action["cloudwatch:PutMetricData"]["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Berth"}}
+    described = by_action["cloudformation:DescribeStacks"]["Resource"]["Fn::Sub"]
+    assert described.endswith(":stack/${AWS::StackName}/*")
+
+
+def test_policy_is_no_longer_than_a_managed_policy_may_be() -> None:
+    key = "arn:aws:kms:ap-southeast-1:123456789012:key/12345678-1234-1234-1234-123456789012"
+    found = deployed("external", TableKeyArn=key).resources("AWS::IAM::ManagedPolicy")["WatcherPolicy"]
+    text = json.dumps(found["PolicyDocument"], separators=(",", ":"))
+    # An intrinsic function stands for an ARN of about 150 characters, with a long name of a stack.
+    longest = len(text) + 150 * (text.count("Fn::GetAtt") + text.count('"Ref"'))
+    assert longest <= LARGEST_MANAGED_POLICY
+
+
+def test_dashboard_is_the_same_with_and_without_the_function() -> None:
+    [dashboard] = of_type(read_template(), "AWS::CloudWatch::Dashboard").values()
+    _, variables = dashboard["DashboardBody"]["Fn::Sub"]
+    assert variables["WatcherFunction"] == {"Fn::If": ["HasWatcherFunction", {"Ref": "WatcherFunction"}, "none"]}
