@@ -64,9 +64,9 @@ def settings(*, standby: bool) -> WatcherSettings:
     )
 
 
-def function(seconds: float) -> Result:
+def function(seconds: float, event: object = None) -> Result:
     """One invocation of the watcher function that the schedule starts."""
-    return WatcherFunction(settings(standby=False)).handle({}, Context(seconds))
+    return WatcherFunction(settings(standby=False)).handle(event, Context(seconds))
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def test_function_is_not_needed_while_a_process_leads(table: DynamoDBClient, thr
 def test_function_leads_after_a_process_was_stopped(table: DynamoDBClient, threads: ThreadPoolExecutor) -> None:
     with process(threads) as holders:
         leader = holders.get(timeout=SECONDS)
-    found = function(seconds=MARGIN_SECONDS + 1)
+    found = function(seconds=60.0, event={"mode": "periodic"})
     assert leader
     assert (found["outcome"], found["reason"]) == (WatcherOutcome.HANDED_OVER, "")
     assert int(found["publications"]) >= 1

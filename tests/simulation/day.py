@@ -162,10 +162,6 @@ class Day(Witness):
             handover = limit.handover(horizon)
             return LeaderElector(lock, LeaderElectionConfig(), name, clock, world.random.random, callbacks, handover)
 
-        def sleep(seconds: float) -> None:
-            limit.sleep(seconds)
-            standby.renew()
-
         standby = Standby(elector(self._place, HORIZON_SECONDS))
         is_standby = self._plan.standby and standby.acquire(limit.sleep, limit.is_over)
         leading = LeaderCallbacks(started_leading=lambda became: _do_nothing(standby.release()))
@@ -174,10 +170,11 @@ class Day(Witness):
             SimulatedCluster(world, self._server),
             SimulatedTable(self._table, network, Retention().lifetime, Ambush(world, lambda: None)),
             clock=clock,
-            sleep=sleep,
+            sleep=limit.sleep,
             stopped=limit.is_over,
             new_id=self._new_id,
             on_published=lambda publication: None,
+            may_wait=standby.may_wait,
         ).run()
         standby.release()
         self.ages.hand_overs += ended.outcome is WatcherOutcome.HANDED_OVER

@@ -93,3 +93,36 @@ def test_next_standby_waits_near_end_of_first_run() -> None:
     assert not starts.takes_place(starts.start(), within=5.0)
     first.release()
     assert starts.takes_place(starts.start(), within=0.0)
+
+
+def test_one_candidate_may_wait_and_others_end_after_one_read() -> None:
+    starts = Starts()
+    first = starts.start()
+    assert first.may_wait()
+    assert not starts.start().may_wait()
+    starts.clock.advance(3)
+    assert first.may_wait()
+    assert not starts.start().may_wait()
+
+
+def test_candidate_may_wait_until_it_is_known_whether_a_crashed_one_waits() -> None:
+    starts = Starts()
+    assert starts.start().may_wait()  # and is not heard of again
+    starts.clock.advance(16)
+    second = starts.start()
+    for _ in range(20):
+        assert second.may_wait()
+        starts.clock.advance(1)
+    assert second.renew()
+    assert not starts.start().may_wait()
+
+
+def test_candidate_that_lost_the_lease_waits_on() -> None:
+    starts = Starts()
+    first, second = starts.start(), starts.start()
+    assert first.may_wait()
+    starts.clock.advance(20)
+    while not second.renew():
+        assert second.may_wait()
+        starts.clock.advance(1)
+    assert first.may_wait()

@@ -1,7 +1,7 @@
-"""One candidate waits as a standby for the leader to fail: the holder of a second lease.
+"""One candidate waits, as a standby for the leader to fail or for its handover: the holder of a second lease.
 
-The schedule starts a candidate every minute, and a standby waits until its run ends. The second lease limits them to
-one. It guards no data: two standbys at a time cost money and do no harm.
+The schedule starts a candidate every minute, and each would wait for the same event. The second lease limits them to
+one. It guards no data: two that wait at a time cost money and do no harm.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class Standby:
         """`elector`: a candidate for the standby lease, not for the head."""
         self._elector = elector
         self._is_held = False
+        self._was_held = False
 
     def acquire(self, sleep: Callable[[float], None], stopped: Callable[[], bool]) -> bool:
         """Whether this candidate holds the standby lease now.
@@ -27,11 +28,28 @@ class Standby:
         """
         while not stopped():
             step = self._elector.step()
-            self._is_held = step.outcome is ElectionOutcome.BECAME_LEADER
+            self._note(step)
             if self._is_held or step.ended:
                 break
             sleep(step.again_in)
         return self._is_held
+
+    def may_wait(self) -> bool:
+        """Whether this candidate may wait: no other one does, as far as is known. Call it every two seconds.
+
+        The first call tries to acquire the lease: one read, and one write where it is free. A candidate that has held
+        it waits to the end, even if the lease is lost.
+        """
+        if self._was_held:
+            self.renew()
+            return True
+        step = self._elector.step()
+        self._note(step)
+        return not step.ended
+
+    def _note(self, step: Step) -> None:
+        self._is_held = step.outcome is ElectionOutcome.BECAME_LEADER
+        self._was_held |= self._is_held
 
     def renew(self) -> bool:
         """Renew the lease when a renewal is due; call it every two seconds. False: it is lost or was released."""

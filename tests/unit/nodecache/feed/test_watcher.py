@@ -33,6 +33,7 @@ class Running:
         self.publications: list[Publication] = []
         self.slept: list[float] = []
         self.stops = False
+        self.may_wait = True
         self._asked = 0
         self._at: list[tuple[float, Callable[[], object]]] = []
         self.watcher = Watcher(
@@ -51,6 +52,7 @@ class Running:
             stopped=self._stopped,
             new_id=new_id,
             on_published=self.publications.append,
+            may_wait=lambda: self.may_wait,
             once=once,
         )
 
@@ -126,6 +128,18 @@ def test_is_not_needed_beside_healthy_leader() -> None:
     ).step()
     assert running.run().outcome is WatcherOutcome.NOT_NEEDED
     assert running.table.calls == []
+
+
+def test_candidate_reads_nothing_if_another_one_waits_for_the_handover() -> None:
+    store = Store()
+    running = Running(store)
+    running.may_wait = False
+    soon = Handover(running.clock.wall() + HORIZON_SECONDS / 2, HORIZON_SECONDS)
+    lock = InMemoryLeaseLock(store.item, new_id)
+    LeaderElector(lock, LeaderElectionConfig(), "leader", running.clock, lambda: 0.0, handover=soon).step()
+    result = running.run()
+    assert (result.outcome, result.failed) == (WatcherOutcome.NOT_NEEDED, False)
+    assert (running.table.calls, running.slept) == ([], [])
 
 
 def test_is_deposed_by_log_item_of_later_epoch() -> None:

@@ -1,8 +1,8 @@
 """The watcher: one run of it, from the election to the handover.
 
-A candidate that is not needed ends after one read. A candidate that waits follows the published state, so that it can
-continue at once. The leader resumes the watches at its predecessor's positions, publishes changes, and releases the
-lease when its time is over.
+A candidate that is not needed, because the leader stays or another one waits, ends after one or two reads. A candidate
+that waits follows the published state, so that it can continue at once. The leader resumes the watches at its
+predecessor's positions, publishes changes, and releases the lease when its time is over.
 
 Guarantees:
 - A deposed leader stops. It has published nothing that its successor does not know.
@@ -96,11 +96,14 @@ class Watcher:
         stopped: Callable[[], bool],
         new_id: Callable[[], str],
         on_published: Callable[[Publication], None],
+        may_wait: Callable[[], bool] = lambda: True,
         once: bool = False,
         intervals: PublishIntervals | None = None,
         retention: Retention | None = None,
     ) -> None:
-        """`on_published`: see Leader. `once`: end after the first publication or the first trouble.
+        """`on_published`: see Leader. `may_wait`: asked before each wait for the leader. False: another one waits.
+
+        `once`: end after the first publication or the first trouble.
 
         `new_id`: never the same twice, in no process.
         """
@@ -116,6 +119,8 @@ class Watcher:
         self._once = once
         self._intervals = intervals or PublishIntervals()
         self._retention = retention
+        self._may_wait = may_wait
+        self._is_redundant = False
         self._leader: Leader | None = None
         self._failure: tuple[WatcherOutcome, str] | None = None
         self._survived_failure = ""
@@ -150,7 +155,7 @@ class Watcher:
         return self._is_over()
 
     def _is_over(self) -> bool:
-        return (self._once and self._has_published_or_failed()) or self._stopped()
+        return self._is_redundant or (self._once and self._has_published_or_failed()) or self._stopped()
 
     def _has_published_or_failed(self) -> bool:
         leader = self._leader
@@ -160,6 +165,9 @@ class Watcher:
         fence = self._elector.fence()
         if fence is None:
             if self._leader is None:
+                self._is_redundant = not self._may_wait()
+                if self._is_redundant:
+                    return
                 self._load_published()
             self._sleep(seconds)
             return
@@ -197,6 +205,8 @@ class Watcher:
             return head.pointer, None
 
     def _result(self, ended: Step) -> RunResult:
+        if self._is_redundant:
+            return RunResult(WatcherOutcome.NOT_NEEDED, reason="another candidate waits for the handover")
         leader = self._leader
         outcome, reason = self._failure or (_OUTCOMES.get(ended.outcome, WatcherOutcome.NEVER_LED), ended.detail)
         if leader is None:

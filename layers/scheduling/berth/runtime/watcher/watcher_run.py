@@ -164,10 +164,11 @@ class WatcherRun:
                 self._connection.cluster(configured.policy, self._mode),
                 self._tables.cache,
                 clock=self._clock,
-                sleep=self._sleep,
+                sleep=self._limit.sleep,
                 stopped=lambda: self._limit.is_over() or is_outdated() or self.has_stale_epoch,
                 new_id=lambda: uuid4().hex,
                 on_published=on_published,
+                may_wait=self._standby.may_wait,
                 once=self._mode is WatcherMode.PERIODIC,
             ).run()
 
@@ -267,10 +268,6 @@ class WatcherRun:
     def _horizon(self) -> float:
         is_standby = self._settings.standby and self._standby.acquire(self._limit.sleep, self._limit.is_over)
         return math.inf if is_standby else HORIZON_SECONDS
-
-    def _sleep(self, seconds: float) -> None:
-        self._limit.sleep(seconds)
-        self._standby.renew()
 
     def _started_leading(self, record: BecameLeader) -> None:
         log.info(str(record))
