@@ -41,12 +41,13 @@ def sample(number: int) -> list[Change]:
 class Meter:
     """Sums the units of every request by kind of key, from the sizes of the items."""
 
-    def __init__(self, client: DynamoDBClient) -> None:
-        self._client = client
+    def __init__(self, source: DynamoDBClient | boto3.Session) -> None:
+        """source: a client, or a session for the clients that it creates from now on."""
         self.writes: dict[str, int] = {}
         self.reads: dict[str, int] = {}
-        client.meta.events.register("after-call.dynamodb.*", self._count)
-        client.meta.events.register("provide-client-params.dynamodb.*", self._record_parameters)
+        events = source.events if isinstance(source, boto3.Session) else source.meta.events
+        events.register("after-call.dynamodb.*", self._count)
+        events.register("provide-client-params.dynamodb.*", self._record_parameters)
         self._parameters: Mapping[str, Any] = {}
 
     def _record_parameters(self, params: Mapping[str, Any], **_: object) -> None:

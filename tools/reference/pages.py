@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tools.cost.page import cost
 from tools.reference.command_line import command_line
 from tools.reference.configuration import configuration
 from tools.reference.template_parameters import template_parameters
@@ -15,6 +16,7 @@ FOLDER = PROJECT / "docs" / "reference"
 GENERATED: Mapping[str, Callable[[], str]] = {
     "cli.md": command_line,
     "configuration.md": configuration,
+    "cost.md": lambda: cost(PROJECT / "template.yaml"),
     "template-parameters.md": lambda: template_parameters(PROJECT / "template.yaml"),
 }
 

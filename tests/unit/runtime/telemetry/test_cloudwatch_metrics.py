@@ -112,7 +112,7 @@ def test_details_have_the_dimensions_of_the_call(clock: HandDrivenClock) -> None
 
 def test_refused_call_is_a_warning_and_nothing_else(clock: HandDrivenClock) -> None:
     client, warnings = RecordingCloudWatch(DENIED), list[str]()
-    metrics = metrics_to(client, clock, warnings)
+    metrics = metrics_to(client, clock, warnings, detailed=True)
     WatcherMetrics(lambda: 1_000.0, metrics).became_leader()
     metrics.close()
     assert len(client.calls) == 1

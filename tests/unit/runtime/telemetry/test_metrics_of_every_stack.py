@@ -67,7 +67,6 @@ def test_at_most_ten_metrics_whatever_happens(lines: pytest.CaptureFixture[str])
         ("Calls", "local", "bind", "ledger-unavailable"),
         ("Denials", "local"),
         ("Failures", "local"),
-        ("LeaseTransitions", "local"),
         ("PublishedAge", "local"),
         ("Publications", "local"),
         ("Reservations", "local", "outranked"),

@@ -42,8 +42,9 @@ class WatcherMetrics:
         self._happened: Counter[str] = Counter()
 
     def became_leader(self) -> None:
-        """A lease transition."""
-        self._metrics.emit([LEADERSHIPS], {}, {"LeaseTransitions": [1.0]}, self._wall())
+        """A lease transition. No default alarm needs it."""
+        if self._metrics.detailed:
+            self._metrics.emit([LEADERSHIPS], {}, {"LeaseTransitions": [1.0]}, self._wall())
 
     def published(self, changes: int, observed_at: float, left_out: int = 0) -> None:
         """So many changes, none in a heartbeat. observed_at: how old the data is, in seconds since the epoch.
