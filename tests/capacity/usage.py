@@ -126,7 +126,7 @@ def _stack(nodes: int) -> Iterator[tuple[Mapping[str, Handler], Meter]]:
             os.environ["AWS_LAMBDA_FUNCTION_NAME"] = os.environ["BERTH_STACK"] = "berth-production"
             os.environ["BERTH_AUTHENTICATION"] = "basic"  # the authorizer has let the calls through
             sources = {source.code.name: source for source in read_template_api().functions.values()}
-            meter = Meter(boto3.DEFAULT_SESSION)
+            meter = Meter(boto3._get_default_session())
             yield {name: load_handler(sources[name]) for name in ("filter", "prioritize", "bind")}, meter
         finally:
             os.environ.clear()

@@ -86,7 +86,8 @@ def test_emits_metrics_of_publications_and_leadership(
 ) -> None:
     monkeypatch.delenv("POWERTOOLS_METRICS_DISABLED", raising=False)
     path = dump(tmp_path, {"name": "n1"}, {"name": "n2"})
-    handler = load_function("watcher", {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path)})
+    variables = {"BERTH_CACHE_TABLE": TABLE, "BERTH_CLUSTER_DUMP": str(path), "BERTH_DETAILED_METRICS": "true"}
+    handler = load_function("watcher", variables)
     handler(EVENT, LocalLambdaContext(SECONDS))
     values: dict[str, Any] = {}
     for line in printed(capsys):

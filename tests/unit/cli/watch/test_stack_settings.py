@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from berth.runtime.settings import WatcherMode
+from berth.runtime.settings import WatcherMode, deployed
 from berth_cli.deployed_stack import DeployedStack, StackUnavailable
 from berth_cli.watch.stack_settings import watcher_settings
 from tests.deployment.template import Deployment, read_template
@@ -23,7 +23,7 @@ STACK = DeployedStack("berth", None, {"Profile": "full", "WatcherMode": "externa
 def test_settings_are_those_of_the_stack() -> None:
     found = watcher_settings(STACK, None)
     assert (found.cache_table, found.ledger_table) == ("berth-CacheTable-1", "berth-LedgerTable-1")
-    assert (found.http_timeout, found.deployed().profile) == (10.0, "full")
+    assert (found.http_timeout, deployed(found.configuration).profile) == (10.0, "full")
     assert found.warm_up_functions == ("arn:filter:live", "arn:bind:live")
     assert found.mode is WatcherMode.CONTINUOUS
     assert found.standby, "no schedule starts a successor"
@@ -36,8 +36,8 @@ def test_cluster_is_the_one_of_the_pod_or_of_the_kubeconfig() -> None:
 
 
 def test_template_has_every_output_that_is_read() -> None:
-    deployed = Deployment(read_template(), Authentication="basic", WatcherMode="external")
-    assert set(OUTPUTS) <= set(deployed.outputs())
+    stack = Deployment(read_template(), Authentication="basic", WatcherMode="external")
+    assert set(OUTPUTS) <= set(stack.outputs())
 
 
 def test_stack_of_another_application_is_named() -> None:
