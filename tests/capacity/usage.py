@@ -36,6 +36,7 @@ from berth_cli.serve.template_api import read_template_api
 from tests.bench import large_cluster
 from tests.capacity.metered_feed import Meter
 from tests.capacity.model import Load, units
+from tests.fakes.moto_dynamodb import MotoDynamoDB
 from tools.cost.usage import USAGE, CallUsage, ClusterUsage, Usage, WatcherUsage
 
 SIZES = (100, 500, 1_000, 5_000)
@@ -120,7 +121,9 @@ def _stack(nodes: int) -> Iterator[tuple[Mapping[str, Handler], Meter]]:
         dump.write_bytes(orjson.dumps({"kind": "List", "items": [*_labelled(nodes), _waiting_pod()]}))
         before = os.environ.copy()
         try:
-            stack = local_stack.start(BerthConfiguration(), local_stack.dump_environment(dump), log_level="INFO")
+            store = MotoDynamoDB().install()
+            cluster = local_stack.dump_environment(dump)
+            stack = local_stack.start(BerthConfiguration(), cluster, log_level="INFO", store=store)
             assert stack.run_watcher_once()["outcome"] == WatcherOutcome.HANDED_OVER
             os.environ["POWERTOOLS_METRICS_DISABLED"] = "false"
             os.environ["AWS_LAMBDA_FUNCTION_NAME"] = os.environ["BERTH_STACK"] = "berth-production"
