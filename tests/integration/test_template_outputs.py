@@ -17,7 +17,7 @@ from tests.deployment.template import TEMPLATE, Deployment, read_template
 from tests.deployment.transform import transformed
 
 ROLES = {"WatcherRoleArn", "BinderRoleArn"}  # for access entries: docs/reference/security.md
-CONSOLE = {"HttpTimeoutSeconds", "WatcherFunctionName", "DashboardUrl"}  # docs/how-to/sam-commands.md
+CONSOLE = {"HttpTimeoutSeconds", "WatcherFunctionName"}  # docs/how-to/sam-commands.md
 EVERYWHERE = {URL_PREFIX, CACHE_TABLE_NAME, CONFIGURATION, LEDGER, *ROLES, *CONSOLE}
 BY_MODE = {
     "basic": EVERYWHERE | {"PasswordSecretArn"},  # docs/reference/security.md
@@ -56,7 +56,8 @@ def test_watcher_function_name_is_the_function(template: dict[str, Any]) -> None
 
 
 def test_dashboard_url_opens_the_dashboard_in_the_stack_region(template: dict[str, Any]) -> None:
-    url = Deployment(template, Authentication="basic").outputs()["DashboardUrl"]["Fn::Sub"]
+    detailed = Deployment(template, Authentication="basic", DetailedMetrics="true")
+    url = detailed.outputs()["DashboardUrl"]["Fn::Sub"]
     host, _, path = url.removeprefix("https://").partition("/")
     assert host == "${AWS::Region}.console.aws.amazon.com"
     assert path == "cloudwatch/home?region=${AWS::Region}#dashboards/dashboard/${Dashboard}"
