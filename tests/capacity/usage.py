@@ -32,6 +32,7 @@ from berth.runtime.watcher.warm_up import INTERVAL_SECONDS as WARM_UP_SECONDS
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.serve import local_stack
 from berth_cli.serve.functions import load_handler
+from berth_cli.serve.stores import DynamoDBStore
 from berth_cli.serve.template_api import read_template_api
 from tests.bench import large_cluster
 from tests.capacity.metered_feed import Meter
@@ -121,7 +122,7 @@ def _stack(nodes: int) -> Iterator[tuple[Mapping[str, Handler], Meter]]:
         dump.write_bytes(orjson.dumps({"kind": "List", "items": [*_labelled(nodes), _waiting_pod()]}))
         before = os.environ.copy()
         try:
-            store = MotoDynamoDB().install()
+            store = MotoDynamoDB().install(DynamoDBStore("usage-cache", "usage-ledger"))
             cluster = local_stack.dump_environment(dump)
             stack = local_stack.start(BerthConfiguration(), cluster, log_level="INFO", store=store)
             assert stack.run_watcher_once()["outcome"] == WatcherOutcome.HANDED_OVER

@@ -11,10 +11,11 @@ import botocore.session
 from moto.core.botocore_stubber import BotocoreStubber
 
 from berth.runtime import aws_clients
-from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE, DynamoDBStore
+from berth_cli.serve.stores import DynamoDBStore
 from tests.builders.tables import create_cache_table, create_ledger_table
 
 REGION = "us-east-1"
+SESSIONS_STORE = DynamoDBStore()
 
 
 class MotoDynamoDB:
@@ -26,8 +27,11 @@ class MotoDynamoDB:
         # moto's conditional writes are not thread-safe.
         self._lock = Lock()
 
-    def install(self) -> DynamoDBStore:
-        """Point both sessions at it, with the tables of template.yaml; they as the store of a local stack."""
+    def install(self, store: DynamoDBStore = SESSIONS_STORE) -> DynamoDBStore:
+        """Point both sessions at it, with the tables of template.yaml; they as the store of a local stack.
+
+        moto has one store per process: what publishes a cluster of its own needs names of its own.
+        """
         # Credentials are set on the session, not in the environment: a kubeconfig may call `aws eks get-token` with
         # the user's environment. AWS_PROFILE is ignored.
         session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
@@ -38,12 +42,11 @@ class MotoDynamoDB:
         boto3.setup_default_session(botocore_session=session)
         aws_clients.SESSION = session
         client: Any = boto3.client("dynamodb")
-        # moto has one store per process, so a second installation finds existing tables.
         with suppress(client.exceptions.ResourceInUseException):
-            create_cache_table(client, CACHE_TABLE)
+            create_cache_table(client, store.cache_table)
         with suppress(client.exceptions.ResourceInUseException):
-            create_ledger_table(client, LEDGER_TABLE)
-        return DynamoDBStore()
+            create_ledger_table(client, store.ledger_table)
+        return store
 
     def _answer(self, **event: Any) -> Any:
         with self._lock:

@@ -84,7 +84,7 @@ def test_fails_for_scores_that_go_rejects() -> None:
 
 def test_unreachable_cluster_does_not_stop_other_checks(url: str, tmp_path: Path) -> None:
     done = run("--url", url, "--kubeconfig", kubeconfig_for("https://127.0.0.1:1", tmp_path), "-o", "json")
-    assert set(bad(done)) - {"watcher"} == {"watcher-rights", "bind-rights", "wake-up"}
+    assert set(bad(done)) - {"watcher"} == {"watcher-rights", "bind-rights", "wake-up", "kubernetes-version"}
 
 
 def test_asks_for_files_of_schedulers_machine(scheduler: tuple[Path, dict[str, Any]]) -> None:

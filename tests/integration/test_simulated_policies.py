@@ -20,10 +20,9 @@ from botocore.client import BaseClient
 
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
 from berth.reservations.ledger.table import Marker, MarkerState
-from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
+from berth_cli.serve.stores import DynamoDBStore
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.events import http_event
-from tests.builders.tables import create_ledger_table
 from tests.deployment.permissions import GRANTS, WARM_UP_TARGETS
 from tests.deployment.policy_simulator import ACCOUNT, ALLOWED, REGION, STACK, Request, documents, simulate, table
 from tests.deployment.template import KUBECONFIGS, Deployment
@@ -31,6 +30,7 @@ from tests.deployment.transform import transformed
 from tests.fakes.moto_dynamodb import MotoDynamoDB
 from tests.integration.test_counted_pod_lifecycle import LocalStack, running
 
+CACHE_TABLE, LEDGER_TABLE = "policies-cache", "policies-ledger"
 TABLES = {CACHE_TABLE: table("CacheTable"), LEDGER_TABLE: table("LedgerTable")}
 VERBS = {
     "filter": "FilterFunction",
@@ -85,17 +85,12 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[Request]]:
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Iterator[LocalStack]:
-    store = MotoDynamoDB().install()
+    store = MotoDynamoDB().install(DynamoDBStore(CACHE_TABLE, LEDGER_TABLE))
     client = boto3.client("dynamodb")
     ledger = DynamoDBLedgerTable(client, LEDGER_TABLE)
     ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "test"), None)
-    try:
-        with running(tmp_path / "cluster.yaml", (store, ledger)) as stack:
-            yield stack
-    finally:
-        # The other tests of this process have the same tables, and count nothing.
-        client.delete_table(TableName=LEDGER_TABLE)
-        create_ledger_table(client, LEDGER_TABLE)
+    with running(tmp_path / "cluster.yaml", (store, ledger)) as stack:
+        yield stack
 
 
 @pytest.fixture(scope="module")

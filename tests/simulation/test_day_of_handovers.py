@@ -32,7 +32,7 @@ def test_handovers_leave_no_gap() -> None:
 
 
 def test_crash_costs_time_until_next_start_and_lease() -> None:
-    ages = Day(crashing(seed=1, duration=8 * HOUR)).run()
+    ages = Day(crashing(seed=1, duration=9 * HOUR)).run()
     assert len(ages.recoveries) > 15
     assert max(ages.recoveries) <= LONGEST_RECOVERY
 
