@@ -13,14 +13,12 @@ from berth.nodecache.feed.leader import PublishIntervals
 from berth.nodecache.feed.writer import Retention
 from tests.capacity.item_size import read_units, write_units
 from tests.capacity.sizes import HEAD_BYTES, LOG_ITEM_KEYS, packed_pod_changes, snapshot_bytes_per_node
+from tools.cost.prices import READ_UNIT, WRITE_UNIT
 
 PARTITION_WRITE_UNITS = 1_000
 PARTITION_READ_UNITS = 3_000
 CHUNK_BYTES = 65_000
 
-# On demand, us-east-1, in dollars per million, as documented in November 2026. Prices change.
-WRITE_PRICE = 0.625
-READ_PRICE = 0.125
 MONTH = 30 * 24 * 3600
 
 WARM_UP_SECONDS = 60.0
@@ -72,7 +70,7 @@ def units(load: Load, pace: PublishIntervals | None = None, retention: Retention
     log_reads = load.environments * looks * read_units(round(log_rate / looks))
     head_reads = load.calls + load.environments / WARM_UP_SECONDS
     writes, reads = head_writes + log_writes + snapshot_writes, head_reads + log_reads
-    dollars = (writes * WRITE_PRICE + reads * READ_PRICE) * MONTH / 1e6
+    dollars = (writes * WRITE_UNIT.dollars + reads * READ_UNIT.dollars) * MONTH
     return Units(
         1 / interval, changes, flush_bytes, head_writes, log_writes, snapshot_writes, head_reads, log_reads, dollars
     )

@@ -1,15 +1,11 @@
-"""What a run cost, from what CloudWatch counted. On demand, us-east-1, list prices of November 2026, no free tier."""
+"""What a run cost, from what CloudWatch counted, at the list prices of tools/cost/prices.py. No free tier."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-LAMBDA_REQUEST = 0.20 / 1e6
-LAMBDA_GB_SECOND: Mapping[str, float] = {"arm64": 0.0000133334, "x86_64": 0.0000166667}
-API_REQUEST = 1.00 / 1e6
-WRITE_UNIT = 0.625 / 1e6
-READ_UNIT = 0.125 / 1e6
+from tools.cost.prices import API_REQUEST, LAMBDA_GB_SECOND, LAMBDA_REQUEST, READ_UNIT, WRITE_UNIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +24,7 @@ class FunctionUsage:
     def dollars(self) -> float:
         """Requests and GB-seconds."""
         gb_seconds = self.memory_mb / 1024 * self.milliseconds / 1000
-        return self.invocations * LAMBDA_REQUEST + gb_seconds * LAMBDA_GB_SECOND[self.architecture]
+        return self.invocations * LAMBDA_REQUEST.dollars + gb_seconds * LAMBDA_GB_SECOND[self.architecture].dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +38,7 @@ class TableUsage:
     @property
     def dollars(self) -> float:
         """Both kinds of units."""
-        return self.write_units * WRITE_UNIT + self.read_units * READ_UNIT
+        return self.write_units * WRITE_UNIT.dollars + self.read_units * READ_UNIT.dollars
 
 
 def cost(functions: Sequence[FunctionUsage], tables: Sequence[TableUsage], api_requests: int) -> Iterator[str]:
@@ -57,8 +53,8 @@ def cost(functions: Sequence[FunctionUsage], tables: Sequence[TableUsage], api_r
         )
     for table in tables:
         yield f"| {table.name} | | | | | {table.write_units:.0f} | {table.read_units:.0f} | {table.dollars:.5f} |"
-    yield f"| API | {api_requests} | | | | | | {api_requests * API_REQUEST:.5f} |"
+    yield f"| API | {api_requests} | | | | | | {api_requests * API_REQUEST.dollars:.5f} |"
     usage = sum(each.dollars for each in functions) + sum(each.dollars for each in tables)
-    total = usage + api_requests * API_REQUEST
+    total = usage + api_requests * API_REQUEST.dollars
     yield ""
     yield f"Together ${total:.4f}, without logs, metrics, alarms, secrets, data transfer and the start of environments."

@@ -11,7 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, EvaluationCache
 from berth.scheduling.evaluation.nominated_pods import nodes_with_assumed, nominated_verdicts
-from berth.scheduling.evaluation.time_limit import NO_DEADLINE, NO_TIME_LIMIT, Deadline, TimeLimit, TimeLimited
+from berth.scheduling.evaluation.time_limit import (
+    NO_DECISION_DEADLINE,
+    NO_TIME_LIMIT,
+    DecisionDeadline,
+    TimeLimit,
+    TimeLimited,
+)
 from berth.scheduling.evaluation.verdicts import NONE_REJECTED, FilterResult, Rejected
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
@@ -167,7 +173,7 @@ class Policy:
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
 
-        def decide(deadline: Deadline) -> Feasibility:
+        def decide(deadline: DecisionDeadline) -> Feasibility:
             result = self._filter(profile, pod, nodes, snapshot, deadline)
             return self._feasibility(result.feasible_names, result.rejected, pod, snapshot)
 
@@ -183,7 +189,7 @@ class Policy:
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
 
-        def decide(deadline: Deadline) -> Feasibility:
+        def decide(deadline: DecisionDeadline) -> Feasibility:
             result = self._filter(profile, pod, nodes, snapshot, deadline)
             feasible = result.feasible
             chosen: list[str] = []
@@ -209,7 +215,7 @@ class Policy:
         nodes = _resolved(names, snapshot)
         profile = self._profiles.get(pod.spec.scheduler_name, self.profile)
 
-        def decide(deadline: Deadline) -> list[int]:
+        def decide(deadline: DecisionDeadline) -> list[int]:
             result = self._evaluation(profile, pod, snapshot, deadline).statuses.filter_nodes(nodes, deadline)
             totals = self._totals(profile, pod, result.feasible, snapshot, deadline)
             if profile.scale is Scale.EXTENDER:
@@ -242,7 +248,7 @@ class Policy:
         profile = self._deciding_profile(pod)
         with_assumed = snapshot.with_assumed
 
-        def decide(deadline: Deadline) -> PreemptResult:
+        def decide(deadline: DecisionDeadline) -> PreemptResult:
             evaluation = None
             if profile is not None:
                 evaluation = self._evaluation_with_assumed(profile, pod, snapshot, with_assumed, deadline)
@@ -275,7 +281,7 @@ class Policy:
         return Feasibility(feasible, {name: rejected[name] for name in sorted(resolvable)}, Rejected.of(unresolvable))
 
     def _evaluation(
-        self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: Deadline = NO_DEADLINE
+        self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline = NO_DECISION_DEADLINE
     ) -> Evaluation:
         return self._evaluations.of(profile, pod, snapshot.base, deadline)
 
@@ -285,7 +291,7 @@ class Policy:
         pod: Pod,
         snapshot: Snapshot,
         with_assumed: Snapshot,
-        deadline: Deadline = NO_DEADLINE,
+        deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> Evaluation:
         """Without a cache if the snapshot has assumed pods: both preemption and assumed pods are rare."""
         if with_assumed is snapshot:
@@ -293,7 +299,7 @@ class Policy:
         return Evaluation.of(profile, pod, with_assumed, LocalEvaluation.of(profile, pod, with_assumed), deadline)
 
     def _filter(
-        self, profile: Profile, pod: Pod, nodes: NodeRefs, snapshot: Snapshot, deadline: Deadline
+        self, profile: Profile, pod: Pod, nodes: NodeRefs, snapshot: Snapshot, deadline: DecisionDeadline
     ) -> FilterResult:
         evaluation = self._evaluation(profile, pod, snapshot, deadline)
         result = evaluation.statuses.filter_nodes(nodes, deadline)
@@ -303,7 +309,7 @@ class Policy:
         return result.with_statuses(exceptions) if exceptions else result
 
     def _totals(
-        self, profile: Profile, pod: Pod, candidates: NodeRefs, snapshot: Snapshot, deadline: Deadline
+        self, profile: Profile, pod: Pod, candidates: NodeRefs, snapshot: Snapshot, deadline: DecisionDeadline
     ) -> list[int]:
         replaced = nodes_with_assumed(snapshot, pod, candidates)
         totals = self._evaluation(profile, pod, snapshot, deadline).totals(pod, candidates, replaced, deadline)

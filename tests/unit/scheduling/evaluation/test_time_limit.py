@@ -10,8 +10,8 @@ import pytest
 from berth.scheduling.evaluation.time_limit import (
     MAX_COSTLY_SHAPES,
     STEP,
-    Deadline,
     DeadlineExceeded,
+    DecisionDeadline,
     TimeLimit,
     TimeLimited,
 )
@@ -252,7 +252,7 @@ def test_preempt_accepts_no_node_where_the_review_takes_too_long() -> None:
     assert work.units < NODES
 
 
-def exceeding(_: Deadline) -> None:
+def exceeding(_: DecisionDeadline) -> None:
     raise DeadlineExceeded
 
 
@@ -261,7 +261,7 @@ def test_remembers_a_bounded_number_of_shapes() -> None:
     limited = TimeLimited(clock.limit())
     calls = []
 
-    def decide(deadline: Deadline) -> None:
+    def decide(deadline: DecisionDeadline) -> None:
         calls.append(deadline)
         exceeding(deadline)
 
@@ -283,7 +283,7 @@ def test_looks_at_the_clock_once_for_each_step(items: int) -> None:
         looks += 1
         return 0.0
 
-    deadline = Deadline(TimeLimit(1.0, monotonic, lambda: 0.0))
+    deadline = DecisionDeadline(TimeLimit(1.0, monotonic, lambda: 0.0))
     looks = 0
     assert [item for step in deadline.steps(range(items)) for item in step] == list(range(items))
     assert looks == -(-items // STEP)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from berth.scheduling.evaluation.local_scores import NONE_REPLACED, LocalScores, add_weighted
-from berth.scheduling.evaluation.time_limit import NO_DEADLINE, Deadline
+from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
 from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE, ClusterVerdicts, LocalVerdicts, StatusCodes, Verdicts
 from berth.scheduling.framework.plugin import ClusterFilter, ClusterFilterPlugin, ClusterScore
 from berth.scheduling.framework.profile import LocalFilters, Profile
@@ -73,7 +73,12 @@ class Evaluation(DerivedFromSnapshot):
 
     @classmethod
     def of(
-        cls, profile: Profile, pod: Pod, snapshot: Snapshot, local: LocalEvaluation, deadline: Deadline = NO_DEADLINE
+        cls,
+        profile: Profile,
+        pod: Pod,
+        snapshot: Snapshot,
+        local: LocalEvaluation,
+        deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> Self:
         """A new evaluation. Plugins that look at all nodes count over the whole snapshot. Raises DeadlineExceeded."""
         if local.filters.rejected is not None:
@@ -104,7 +109,7 @@ class Evaluation(DerivedFromSnapshot):
         pod: Pod,
         nodes: NodeRefs,
         replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
-        deadline: Deadline = NO_DEADLINE,
+        deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int] | Status:
         """The weighted scores of these feasible nodes, which are all candidates. A Status says why there are no scores.
 
@@ -133,7 +138,7 @@ class ClusterScores:
     error: Status | None = None
 
     @classmethod
-    def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: Deadline) -> Self:
+    def of(cls, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline) -> Self:
         """Count over the whole snapshot. Raises DeadlineExceeded."""
         states = []
         for plugin, weight in profile.cluster_scores:
@@ -151,7 +156,7 @@ class ClusterScores:
 
 
 def _pre_filter(
-    plugins: tuple[ClusterFilterPlugin, ...], pod: Pod, snapshot: Snapshot, deadline: Deadline
+    plugins: tuple[ClusterFilterPlugin, ...], pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline
 ) -> tuple[Status | None, tuple[ClusterFilter, ...]]:
     filters = []
     for plugin in plugins:

@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
-from berth.scheduling.evaluation.time_limit import NO_DEADLINE, Deadline
+from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import Pod
 from berth.scheduling.snapshot.history import SnapshotDelta
@@ -122,7 +122,9 @@ class EvaluationCache:
         """About how many bytes the contents of the remembered pods take."""
         return self._local.size + self._by_shape.size
 
-    def of(self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: Deadline = NO_DEADLINE) -> Evaluation:
+    def of(
+        self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline = NO_DECISION_DEADLINE
+    ) -> Evaluation:
         """The evaluation of this snapshot for pods shaped like this one. Raises DeadlineExceeded."""
         limit = min(self._max_shapes, max(MIN_SHAPES, MAX_VERDICTS // snapshot.nodes.positions.size))
         local_shape, cluster_shape = profile.shapes(pod)

@@ -9,7 +9,7 @@ from operator import add
 from types import MappingProxyType
 from typing import Any, Self
 
-from berth.scheduling.evaluation.time_limit import NO_DEADLINE, Deadline
+from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
 from berth.scheduling.framework.plugin import ScorePlugin
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.status import Status
@@ -102,7 +102,10 @@ class LocalScores(DerivedFromSnapshot):
         return later
 
     def totals(
-        self, nodes: NodeRefs, replaced: Mapping[int, NodeInfo] = NONE_REPLACED, deadline: Deadline = NO_DEADLINE
+        self,
+        nodes: NodeRefs,
+        replaced: Mapping[int, NodeInfo] = NONE_REPLACED,
+        deadline: DecisionDeadline = NO_DECISION_DEADLINE,
     ) -> list[int]:
         """The weighted sums for these nodes, normalised among them. Raises DeadlineExceeded.
 

@@ -46,7 +46,7 @@ class TimeLimit:
 NO_TIME_LIMIT = TimeLimit(inf, lambda: 0.0, lambda: 0.0)
 
 
-class Deadline:
+class DecisionDeadline:
     """When a decision has to stop."""
 
     __slots__ = ("_ends", "_monotonic")
@@ -67,7 +67,7 @@ class Deadline:
             yield items[start : start + STEP]
 
 
-NO_DEADLINE = Deadline(NO_TIME_LIMIT)
+NO_DECISION_DEADLINE = DecisionDeadline(NO_TIME_LIMIT)
 
 
 class TimeLimited:
@@ -78,12 +78,12 @@ class TimeLimited:
         self._costly_since: OrderedDict[Hashable, float] = OrderedDict()
         self._lock = Lock()
 
-    def run(self, kind: str, pod: Pod, decide: Callable[[Deadline], T]) -> T | None:
+    def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T]) -> T | None:
         """The decision; None where it takes too long, now or a while ago. kind: what is decided, and by what."""
         if self._costly_since and self._is_costly(key := _key(kind, pod)):
             return None
         try:
-            return decide(Deadline(self._limit))
+            return decide(DecisionDeadline(self._limit))
         except DeadlineExceeded:
             key = _key(kind, pod)
         with self._lock:

@@ -9,7 +9,7 @@ from itertools import compress
 from threading import Lock
 from typing import Self, TypeVar
 
-from berth.scheduling.evaluation.time_limit import NO_DEADLINE, Deadline
+from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
 from berth.scheduling.framework.plugin import ClusterFilter
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
@@ -152,7 +152,7 @@ class Verdicts(DerivedFromSnapshot, ABC):
             self._evaluate((position,))
         return self._status(position)
 
-    def filter_nodes(self, nodes: NodeRefs, deadline: Deadline = NO_DEADLINE) -> FilterResult:
+    def filter_nodes(self, nodes: NodeRefs, deadline: DecisionDeadline = NO_DECISION_DEADLINE) -> FilterResult:
         """The verdicts on all nodes of a request. Raises DeadlineExceeded; what is evaluated until then stays."""
         codes = self.codes_at(nodes.positions, deadline)
         mask = codes.translate(_IS_FEASIBLE)
@@ -165,7 +165,7 @@ class Verdicts(DerivedFromSnapshot, ABC):
             return FilterResult(nodes, Rejected.of(dict(zip(names, map(self._status, positions), strict=True))), mask)
         return FilterResult(nodes, Rejected(names, codes.translate(None, _FEASIBLE), self._codes.statuses), mask)
 
-    def codes_at(self, positions: Sequence[int], deadline: Deadline = NO_DEADLINE) -> bytes:
+    def codes_at(self, positions: Sequence[int], deadline: DecisionDeadline = NO_DECISION_DEADLINE) -> bytes:
         """The codes of these nodes. Missing verdicts are computed. Raises DeadlineExceeded."""
         codes = bytearray(pick(self._codes_by_position, positions))
         unjudged = []

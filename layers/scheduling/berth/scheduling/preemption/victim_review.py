@@ -23,7 +23,7 @@ from math import inf
 
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
-from berth.scheduling.evaluation.time_limit import NO_DEADLINE, Deadline
+from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
 from berth.scheduling.framework.status import SUCCESS, Code
 from berth.scheduling.objects import LabelSet, NodeInfo, Pod, PodSpec
 from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
@@ -70,7 +70,7 @@ def review_victims(
     pod: Pod,
     proposals: Mapping[str, Proposal],
     nodes: Mapping[str, NodeInfo],
-    deadline: Deadline = NO_DEADLINE,
+    deadline: DecisionDeadline = NO_DECISION_DEADLINE,
 ) -> PreemptResult:
     """Review the proposals. evaluation: None where the pod may go to every node. nodes: as the cache has them.
 
