@@ -25,43 +25,11 @@ from berth.runtime.tables import Tables, tables
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
 
-MOST_SECONDS = 0.5
-"""The timeout of connecting, and of each read."""
-
-
-def store_identity(settings: BindSettings) -> StoreIdentity | None:
-    """Of the ledger that bind reserves in; None without one. Building it reads nothing."""
-    return cache_adapters(settings.policy, _bind_calls(settings)[0]).tables.identity if settings.ledger_table else None
-
-
-def _bind_calls(settings: BindSettings) -> tuple[Config, float]:
-    """A reservation is two calls, and the Binding needs its time, too. Nothing is repeated by the client: bind does
-    that itself, as long as there is time. Also the timeout of connecting, and of each read, in seconds."""
-    seconds = min(MOST_SECONDS, (settings.http_timeout - 1) / 6)
-    return Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1}), seconds
-
-
-def counting_configuration(settings: BindSettings) -> CountingConfiguration | None:
-    """None where the function has no ledger. Building it reads nothing."""
-    if not settings.ledger_table:
-        return None
-    calls, seconds = _bind_calls(settings)
-    adapters = cache_adapters(settings.policy, calls)
-    ledger = adapters.tables.ledger
-    assert ledger is not None  # the settings name its table
-    reservations = LedgerReservations(ledger, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
-    return CountingConfiguration(
-        adapters.tables.cache.configuration_hash,
-        adapters.configurations,
-        reservations,
-        SystemClock(),
-        log.warning,
-        _counting_loss_check(ledger, adapters.tables.configuration),
-    )
-
-
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
+
+BIND_CALL_SECONDS = 0.5
+"""The longest that bind waits for a connection to a table, and for each read."""
 
 log = logging.getLogger("berth")
 
@@ -114,3 +82,34 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
         CacheMetrics(verb).record,
         adapters.loss,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BindAdapters:
+    """What bind counts by, and the identity of the ledger that it reserves in; None where there is no ledger."""
+
+    configuration: CountingConfiguration | None = None
+    identity: StoreIdentity | None = None
+
+
+def bind_adapters(settings: BindSettings) -> BindAdapters:
+    """Building them reads nothing."""
+    if not settings.ledger_table:
+        return BindAdapters()
+    # A reservation is two calls, and the Binding needs its time, too. Nothing is repeated by the client: bind does that
+    # itself, as long as there is time.
+    seconds = min(BIND_CALL_SECONDS, (settings.http_timeout - 1) / 6)
+    calls = Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1})
+    adapters = cache_adapters(settings.policy, calls)
+    ledger = adapters.tables.ledger
+    assert ledger is not None  # the settings name its table
+    reservations = LedgerReservations(ledger, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
+    configuration = CountingConfiguration(
+        adapters.tables.cache.configuration_hash,
+        adapters.configurations,
+        reservations,
+        SystemClock(),
+        log.warning,
+        _counting_loss_check(ledger, adapters.tables.configuration),
+    )
+    return BindAdapters(configuration, adapters.tables.identity)

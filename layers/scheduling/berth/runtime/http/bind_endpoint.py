@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 
-from berth.configuration.counting import CountingConfiguration
 from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import ConfigurationInvalid
 from berth.extender.bind import NO_RULES, BindRules, answer_bind, failed
@@ -15,10 +14,9 @@ from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import CountingRight, PodBinder
 from berth.extender.reply import Reply
 from berth.ledger_holder.bind_check import LedgerHolderCheck
-from berth.ledger_holder.store_identity import StoreIdentity
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
-from berth.runtime.adapters import counting_configuration, store_identity
+from berth.runtime.adapters import BindAdapters, bind_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.settings import BindSettings
@@ -26,19 +24,16 @@ from berth.runtime.settings import BindSettings
 
 def bind_endpoint(surroundings: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
     """The endpoint that these settings describe. Building it reads nothing."""
-    handler = BindHandler(settings, counting_configuration(settings), store_identity(settings))
+    handler = BindHandler(settings, bind_adapters(settings))
     return VerbEndpoint("bind", surroundings, handler.answer, failed, handler.warm_up)
 
 
 class BindHandler:
-    """Binds in the cluster that the settings name. `configuration`, `identity`: None where there is no ledger."""
+    """Binds in the cluster that the settings name."""
 
-    def __init__(
-        self, settings: BindSettings, configuration: CountingConfiguration | None, identity: StoreIdentity | None
-    ) -> None:
+    def __init__(self, settings: BindSettings, adapters: BindAdapters) -> None:
         self._settings = settings
-        self._configuration = configuration
-        self._identity = identity
+        self._adapters = adapters
 
     def answer(self, body: str | bytes, deadline: Deadline) -> Reply:
         """ExtenderBindingArgs in, ExtenderBindingResult out, before the deadline."""
@@ -64,7 +59,8 @@ class BindHandler:
 
     def _connected(self) -> tuple[BindRules, PodBinder]:
         """Raises ClusterUnavailable, CountingLost, TableUnavailable and ConfigurationInvalid."""
-        rules = NO_RULES if self._configuration is None else self._with_right(self._configuration.current())
+        counting = self._adapters.configuration
+        rules = NO_RULES if counting is None else self._with_right(counting.current())
         return rules, connect(self._settings).binder
 
     def _with_right(self, rules: BindRules) -> BindRules:
@@ -73,4 +69,5 @@ class BindHandler:
     @cached_property
     def _right(self) -> CountingRight | None:
         lease = connect(self._settings).ledger_lease
-        return None if lease is None or self._identity is None else LedgerHolderCheck(lease, self._identity)
+        identity = self._adapters.identity
+        return None if lease is None or identity is None else LedgerHolderCheck(lease, identity)
