@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from berth.extender import bind, filter, preempt, prioritize  # noqa: A004  a verb's name
-from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.deadline import ANSWER_SECONDS, NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome, FilterOutcome, PreemptOutcome, PrioritizeOutcome
 from berth.extender.ports import DecisionContext, NodeCache
 from berth.extender.reply import Reply
@@ -78,10 +78,10 @@ def test_logs_decision_with_outcome_and_summary(
 
 
 class NoTime(NodeCache):
-    """A cluster of one node, and no time for a decision."""
+    """A cluster of one node, and a limit for each decision that is over at once where it is 0."""
 
-    def __init__(self) -> None:
-        self._policy = BerthConfiguration().policy(time_limit=TimeLimit(0.0, lambda: 0.0, lambda: 0.0))
+    def __init__(self, seconds: float = 0.0) -> None:
+        self._policy = BerthConfiguration().policy(time_limit=TimeLimit(seconds, lambda: 0.0, lambda: 0.0))
 
     def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
         return DecisionContext(self._policy, Snapshot.of([labelled("n", "1")]))
@@ -141,3 +141,31 @@ def test_names_a_decision_that_takes_too_long(
     assert (found["statusCode"], orjson.loads(found["body"])) == (200, body)
     [line] = log_lines.all()
     assert (line["level"], line["outcome"]) == ("INFO", outcome)
+
+
+LATE = "the time for the answer was over before the decision: a cold start, or a slow table"
+
+
+@pytest.mark.parametrize(
+    ("answer", "failed", "request_body"),
+    [
+        pytest.param(filter.answer_filter, filter.failed, cache_mode(["n"]), id="filter"),
+        pytest.param(filter.answer_filter_onlyone, filter.failed, cache_mode(["n"]), id="filter_onlyone"),
+        pytest.param(prioritize.answer_prioritize, prioritize.failed, cache_mode(["n"]), id="prioritize"),
+        pytest.param(preempt.answer_preempt, preempt.failed, victims_by_uid({"n": ["v"]}), id="preempt"),
+    ],
+)
+@pytest.mark.parametrize("left", [ANSWER_SECONDS, 0.0])
+def test_fails_where_the_call_leaves_no_time_for_a_decision(
+    answer: Callable[..., Reply], failed: Callable[[Failure], Reply], request_body: object, left: float
+) -> None:
+    reply = answer(body_of(request_body), cache=NoTime(2.0), deadline=Deadline(left, lambda: 0.0))
+    failure = Failure(FailureOutcome.DEADLINE_PASSED, LATE, reply.pod)
+    assert (reply.outcome, reply.detail, reply.body) == (failure.outcome, LATE, failed(failure).body)
+    assert reply.pod
+
+
+def test_decides_with_what_the_call_leaves() -> None:
+    deadline = Deadline(ANSWER_SECONDS + 0.1, lambda: 0.0)
+    found = filter.answer_filter(body_of(cache_mode(["n"])), NoTime(2.0), deadline)
+    assert found.outcome is FilterOutcome.FEASIBLE

@@ -7,6 +7,9 @@ from collections.abc import Callable
 
 Clock = Callable[[], float]
 
+ANSWER_SECONDS = 0.1
+"""To encode and send the answer, after the decision."""
+
 
 class Deadline:
     """About a second before the scheduler stops to wait, so that it still gets an answer (facts 5 and 23)."""
@@ -19,6 +22,10 @@ class Deadline:
     def remaining(self) -> float:
         """Seconds left; 0 after the deadline."""
         return max(0.0, self._end - self._clock())
+
+    def decision_seconds(self) -> float:
+        """What is left for a decision, with room to answer."""
+        return max(0.0, self.remaining() - ANSWER_SECONDS)
 
 
 NO_DEADLINE = Deadline(math.inf, lambda: 0.0)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from berth.extender.arguments import Candidates, Passthrough, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.outcomes import Failure, FilterOutcome
+from berth.extender.outcomes import Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, error_reply, reasons, reply
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Feasibility, Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -29,7 +30,7 @@ def failed(failure: Failure) -> Reply:
     return error_reply(_result(names=[], items=None, unresolvable={}, error=failure.reason), failure)
 
 
-Decide = Callable[[Policy, Pod, Sequence[str], Snapshot], Feasibility]
+Decide = Callable[[Policy, Pod, Sequence[str], Snapshot, float], Feasibility]
 
 
 def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadline) -> Reply:
@@ -38,12 +39,16 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadl
         return failed(candidates)
     if isinstance(candidates, Passthrough):
         return _passed(candidates)
-    pod = candidates.pod
-    decision = decide(candidates.policy, pod, candidates.names, candidates.snapshot)
+    pod_name = f"{candidates.pod.namespace}/{candidates.pod.name}"
+    left = deadline.decision_seconds()
+    try:
+        decision = decide(candidates.policy, candidates.pod, candidates.names, candidates.snapshot, left)
+    except DeadlineExceeded:
+        return failed(deadline_passed(pod_name))
     return reply(
         _encode(candidates, decision),
         _outcome(decision),
-        pod=f"{pod.namespace}/{pod.name}",
+        pod=pod_name,
         detail=f"{len(decision.feasible)} of {len(candidates.names)} nodes feasible",
     )
 

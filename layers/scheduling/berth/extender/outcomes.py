@@ -63,7 +63,8 @@ class FailureOutcome(StrEnum):
     """Outcomes of any verb that are not decisions.
 
     COUNTING_LOST: the configuration in force counts nothing, although the ledger counts. COUNTED_ELSEWHERE: another
-    store counts the cluster's resources. ANSWER_TOO_LARGE: Lambda cannot return it.
+    store counts the cluster's resources. ANSWER_TOO_LARGE: Lambda cannot return it. DEADLINE_PASSED: the call's time
+    was over before the decision.
     """
 
     BAD_REQUEST = "failure-bad-request"
@@ -72,6 +73,7 @@ class FailureOutcome(StrEnum):
     COUNTING_LOST = "failure-counting-lost"
     ANSWER_TOO_LARGE = "failure-answer-too-large"
     COUNTED_ELSEWHERE = "failure-counted-elsewhere"
+    DEADLINE_PASSED = "failure-deadline-passed"
     INTERNAL = "failure-internal"
 
 
@@ -96,6 +98,12 @@ class Failure:
     outcome: FailureOutcome
     reason: str
     pod: str = ""
+
+
+def deadline_passed(pod: str) -> Failure:
+    """A passing failure: the next call may have more time."""
+    reason = "the time for the answer was over before the decision: a cold start, or a slow table"
+    return Failure(FailureOutcome.DEADLINE_PASSED, reason, pod)
 
 
 def bad_request(reason: str) -> Failure:

@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.outcomes import Failure, PreemptOutcome
+from berth.extender.outcomes import Failure, PreemptOutcome, deadline_passed
 from berth.extender.ports import CacheUnavailable, NodeCache
 from berth.extender.preemption_arguments import PreemptionArguments, read_preemption_arguments
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
 from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, review_victims
 from berth.scheduling.preemption.victims import Victims
 
@@ -43,7 +44,11 @@ def answer_preempt(
     context = cache.current(deadline)
     if isinstance(context.cluster, CacheUnavailable):
         return _without_cache(arguments, context.cluster, failed)
-    found = context.policy.review_victims(arguments.pod, arguments.proposals, context.cluster)
+    left = deadline.decision_seconds()
+    try:
+        found = context.policy.review_victims(arguments.pod, arguments.proposals, context.cluster, left)
+    except DeadlineExceeded:
+        return failed(deadline_passed(arguments.pod_name))
     return _reply(arguments, found, _outcome(found))
 
 

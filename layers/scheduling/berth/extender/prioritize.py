@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from berth.extender.arguments import Passthrough, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
-from berth.extender.outcomes import Failure, PrioritizeOutcome
+from berth.extender.outcomes import Failure, PrioritizeOutcome, deadline_passed
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
+from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.policy import TOO_COSTLY
 
 
@@ -33,13 +34,18 @@ def answer_prioritize(
     if isinstance(candidates, Failure):
         return failed(candidates)
     pod = candidates.pod
+    pod_name = f"{pod.namespace}/{pod.name}"
     if not candidates.names:
-        return reply([], PrioritizeOutcome.SCORED, pod=f"{pod.namespace}/{pod.name}", detail="0 nodes scored")
+        return reply([], PrioritizeOutcome.SCORED, pod=pod_name, detail="0 nodes scored")
     if isinstance(candidates, Passthrough):
         outcome, detail = PrioritizeOutcome.PASSED, candidates.reason
         scores = [0] * len(candidates.names)
     else:
-        found = candidates.policy.timely_scores(pod, candidates.names, candidates.snapshot)
+        left = deadline.decision_seconds()
+        try:
+            found = candidates.policy.timely_scores(pod, candidates.names, candidates.snapshot, left)
+        except DeadlineExceeded:
+            return failed(deadline_passed(pod_name))
         if found is None:
             # Equal scores leave the choice to the scheduler's own scores.
             scores = [0] * len(candidates.names)
@@ -48,4 +54,4 @@ def answer_prioritize(
             scores = found
             outcome, detail = PrioritizeOutcome.SCORED, f"{len(scores)} nodes scored, {min(scores)} to {max(scores)}"
     hosts = [{"Host": name, "Score": score} for name, score in zip(candidates.names, scores, strict=True)]
-    return reply(hosts, outcome, pod=f"{pod.namespace}/{pod.name}", detail=detail)
+    return reply(hosts, outcome, pod=pod_name, detail=detail)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -117,6 +118,8 @@ class Feasibility:
 class Policy:
     """The decisions of one configuration. It remembers verdicts and has no other state; threads may share it.
 
+    `seconds_left` of a decision: of the call that it is for. Raises DeadlineExceeded where that is too short.
+
     `profiles`: by schedulerName, for pods of schedulers that have a profile of their own; `profile` is for the others.
     """
 
@@ -166,7 +169,7 @@ class Policy:
         """Whether the pod requests counted resources. Then the decision needs to know what is used."""
         return bool(self.counting.demands(pod))
 
-    def feasibility(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
+    def feasibility(self, pod: Pod, names: Sequence[str], snapshot: Snapshot, seconds_left: float = inf) -> Feasibility:
         """A verdict for every name, once where one is repeated. An exempt pod passes all of them."""
         nodes = _resolved(names, snapshot)
         profile = self._deciding_profile(pod)
@@ -177,9 +180,9 @@ class Policy:
             result = self._filter(profile, pod, nodes, snapshot, deadline)
             return self._feasibility(result.feasible_names, result.rejected, pod, snapshot)
 
-        return self._time_limited.run(f"filter {profile.name}", pod, decide) or _too_costly(nodes)
+        return self._time_limited.run(f"filter {profile.name}", pod, decide, seconds_left) or _too_costly(nodes)
 
-    def best(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Feasibility:
+    def best(self, pod: Pod, names: Sequence[str], snapshot: Snapshot, seconds_left: float = inf) -> Feasibility:
         """Like `feasibility`, but only the feasible node with the highest score is left; of equal ones the first name.
 
         The other feasible nodes have no entry: they are no failure (fact 47). An exempt pod keeps all names.
@@ -199,7 +202,7 @@ class Policy:
                 chosen = [min(name for name, total in zip(feasible, totals, strict=True) if total == highest)]
             return self._feasibility(chosen, result.rejected, pod, snapshot)
 
-        return self._time_limited.run(f"best {profile.name}", pod, decide) or _too_costly(nodes)
+        return self._time_limited.run(f"best {profile.name}", pod, decide, seconds_left) or _too_costly(nodes)
 
     def scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int]:
         """One integer per name, in the same order.
@@ -208,7 +211,9 @@ class Policy:
         """
         return self.timely_scores(pod, names, snapshot) or [0] * len(names)
 
-    def timely_scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int] | None:
+    def timely_scores(
+        self, pod: Pod, names: Sequence[str], snapshot: Snapshot, seconds_left: float = inf
+    ) -> list[int] | None:
         """The same; None where scoring takes too long."""
         if self._exemption.covers(pod):
             return [0] * len(names)
@@ -225,7 +230,7 @@ class Policy:
             scores = dict(zip(result.feasible_names, totals, strict=True))
             return [scores.get(name, 0) for name in names]
 
-        return self._time_limited.run(f"scores {profile.name}", pod, decide)
+        return self._time_limited.run(f"scores {profile.name}", pod, decide, seconds_left)
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
         """The rejected nodes on which preemption may help, as filter answers them (facts 15 and 15a)."""
@@ -240,7 +245,9 @@ class Policy:
                 found.add(name)
         return found
 
-    def review_victims(self, pod: Pod, proposals: Mapping[str, Proposal], snapshot: Snapshot) -> PreemptResult:
+    def review_victims(
+        self, pod: Pod, proposals: Mapping[str, Proposal], snapshot: Snapshot, seconds_left: float = inf
+    ) -> PreemptResult:
         """Which of the scheduler's candidates for preemption are left. An exempt pod fits anywhere.
 
         With `choose: one` only the best of them is left; of equal ones the first name.
@@ -255,7 +262,7 @@ class Policy:
             return review_victims(evaluation, pod, proposals, with_assumed.nodes, deadline)
 
         kind = "preempt" if profile is None else f"preempt {profile.name}"
-        result = self._time_limited.run(kind, pod, decide)
+        result = self._time_limited.run(kind, pod, decide, seconds_left)
         if result is None:
             # An eviction cannot be taken back.
             return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.TOO_COSTLY))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import pytest
@@ -250,6 +251,61 @@ def test_preempt_accepts_no_node_where_the_review_takes_too_long() -> None:
         assert result.victims == {}
         assert result.rejected == dict.fromkeys(NAMES, NodeRejection.TOO_COSTLY)
     assert work.units < NODES
+
+
+def test_stops_where_the_call_ends_before_the_limit() -> None:
+    clock = Clock()
+    work = Work(clock, 0.01)
+    policy = policy_of(clock, WorksByNode(work))
+    assert policy.feasibility(pod(), NAMES, SNAPSHOT, 0.6).too_costly
+    assert work.units == STEP  # the first multiple of a step that takes 0.6 s
+
+
+DECISIONS = {
+    "filter": lambda policy, seconds: policy.feasibility(pod(), NAMES, SNAPSHOT, seconds).feasible,
+    "filter_onlyone": lambda policy, seconds: policy.best(pod(), NAMES, SNAPSHOT, seconds).feasible,
+    "prioritize": lambda policy, seconds: policy.timely_scores(pod(), NAMES, SNAPSHOT, seconds),
+    "preempt": lambda policy, seconds: policy.review_victims(
+        pod(priority=10), {name: Proposal((f"victim-{name}",), 0) for name in NAMES}, SNAPSHOT, seconds
+    ),
+}
+
+
+@pytest.mark.parametrize("decide", DECISIONS.values(), ids=DECISIONS)
+def test_a_late_call_is_no_verdict_on_the_shape(decide: Callable[[Policy, float], object]) -> None:
+    clock = Clock()
+    work = Work(clock, 0.01)
+    policy = policy_of(clock, WorksByNode(work))
+    with pytest.raises(DeadlineExceeded):
+        decide(policy, 0.4)
+    done = work.units
+    assert 0 < done < NODES
+    with pytest.raises(DeadlineExceeded):
+        decide(policy, 0.4)
+    assert work.units > done, "the shape was remembered as too costly"
+
+
+@pytest.mark.parametrize(
+    ("seconds_left", "remembered"),
+    [
+        pytest.param(2.0, True, id="the limit is over"),
+        pytest.param(0.5, True, id="half the limit is over"),
+        pytest.param(0.49, False, id="less than half"),
+        pytest.param(0.0, False, id="nothing was left"),
+    ],
+)
+def test_remembers_a_shape_that_had_half_of_the_limit(seconds_left: float, remembered: bool) -> None:
+    limited = TimeLimited(Clock().limit())
+    calls: list[DecisionDeadline] = []
+
+    def decide(deadline: DecisionDeadline) -> None:
+        calls.append(deadline)
+        exceeding(deadline)
+
+    for _ in range(2):
+        with nullcontext() if remembered else pytest.raises(DeadlineExceeded):
+            limited.run("filter", pod(), decide, seconds_left)
+    assert len(calls) == (1 if remembered else 2)
 
 
 def exceeding(_: DecisionDeadline) -> None:

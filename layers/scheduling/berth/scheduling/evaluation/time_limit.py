@@ -3,6 +3,9 @@
 Whoever creates pods decides how much work a decision is. The scheduler ends a call after `httpTimeout`, and its next
 attempt would do the same work again. So a decision stops before, and the shape is remembered for a while: until then
 each attempt is answered at once.
+
+A call that is late already, such as one that began with a cold start, leaves a decision less time. Where it leaves less
+than half, the overrun says little about the shape: it is not remembered, and the next attempt may succeed.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ T = TypeVar("T")
 
 
 class DeadlineExceeded(Exception):
-    """The decision took as long as it may. It does not leave `TimeLimited.run`."""
+    """The decision took as long as it may. It leaves `TimeLimited.run` only where the call was late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,10 @@ class DecisionDeadline:
 
     __slots__ = ("_ends", "_monotonic")
 
-    def __init__(self, limit: TimeLimit) -> None:
+    def __init__(self, limit: TimeLimit, seconds_left: float = inf) -> None:
+        """seconds_left: of the call, where the limit is longer."""
         self._monotonic = limit.monotonic
-        self._ends = limit.monotonic() + limit.seconds
+        self._ends = limit.monotonic() + min(limit.seconds, seconds_left)
 
     def check(self) -> None:
         """Raises DeadlineExceeded once it is over."""
@@ -78,13 +82,18 @@ class TimeLimited:
         self._costly_since: OrderedDict[Hashable, float] = OrderedDict()
         self._lock = Lock()
 
-    def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T]) -> T | None:
-        """The decision; None where it takes too long, now or a while ago. kind: what is decided, and by what."""
+    def run(self, kind: str, pod: Pod, decide: Callable[[DecisionDeadline], T], seconds_left: float = inf) -> T | None:
+        """The decision; None where it takes too long, now or a while ago. kind: what is decided, and by what.
+
+        Raises DeadlineExceeded where a late call leaves too little time to tell: see the module.
+        """
         if self._costly_since and self._is_costly(key := _key(kind, pod)):
             return None
         try:
-            return decide(DecisionDeadline(self._limit))
+            return decide(DecisionDeadline(self._limit, seconds_left))
         except DeadlineExceeded:
+            if seconds_left < self._limit.seconds / 2:
+                raise
             key = _key(kind, pod)
         with self._lock:
             self._costly_since[key] = self._limit.wall()
