@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from threading import Event
 
 import pytest
 
@@ -228,3 +230,58 @@ def test_decides_on_the_snapshot_in_memory_after_the_deadline() -> None:
     warm = snapshot_of(verbs)
     assert verbs.cache.current(Deadline(0.0, verbs.clock.monotonic)).cluster is warm
     assert verbs.warnings[-1].startswith(DEADLINE_PASSED)
+
+
+@pytest.fixture
+def silence() -> Iterator[Callable[[], object]]:
+    """A table that does not answer until the test ends."""
+    over = Event()
+    yield lambda: over.wait(10)
+    over.set()
+
+
+def soon() -> Deadline:
+    return Deadline(0.05, time.monotonic)
+
+
+@pytest.mark.parametrize("method", ["head", "log", "chunks"])
+def test_leaves_a_read_that_is_late_at_the_deadline(method: str, silence: Callable[[], object]) -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    if method == "chunks":
+        verbs.cluster.compact()
+    verbs.table.before[method] = silence
+    found = verbs.cache.current(soon()).cluster
+    assert isinstance(found, CacheUnavailable)
+    assert found.reason == DEADLINE_PASSED
+
+
+def test_decides_on_the_snapshot_in_memory_when_a_read_is_late(silence: Callable[[], object]) -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    warm = snapshot_of(verbs)
+    verbs.table.before["head"] = silence
+    assert verbs.cache.current(soon()).cluster is warm
+    assert verbs.warnings == [f"{DEADLINE_PASSED}; what is in memory counts until it is 180 s old"]
+    verbs.clock.advance(200)
+    found = verbs.cache.current(soon()).cluster
+    assert isinstance(found, CacheUnavailable)
+    assert "older than maxStaleness" in found.reason
+
+
+def test_a_late_read_does_not_hold_up_the_next_call(silence: Callable[[], object]) -> None:
+    """The late one has the lock of the reader."""
+    verbs = Verbs([labelled("n1", "10")])
+    warm = snapshot_of(verbs)
+    verbs.cluster.publish_nodes([labelled("n1", "20")])
+    verbs.table.before["log"] = silence
+    for _ in range(2):
+        found = verbs.cache.current(soon()).cluster
+        assert isinstance(found, CacheUnavailable)
+        assert found.reason == DEADLINE_PASSED
+    assert list(warm.nodes) == ["n1"]
+
+
+def test_policy_is_the_last_one_when_the_head_is_late(silence: Callable[[], object]) -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    last = verbs.cache.current().policy
+    verbs.table.before["head"] = silence
+    assert verbs.cache.policy(soon()) is last

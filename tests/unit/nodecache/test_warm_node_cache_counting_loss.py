@@ -7,6 +7,7 @@ import pytest
 from berth.configuration.counting_loss import COUNTING_LOST, CountingLossCheck
 from berth.configuration.store import Configurations
 from berth.dynamodb_errors import TableUnavailable
+from berth.extender.deadline import PASSED
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheUnavailable
 from berth.nodecache.feed.reader import NodeCacheReader
@@ -94,3 +95,11 @@ def test_decides_with_a_warning_while_the_ledger_cannot_be_read() -> None:
     environment.is_available = False
     assert isinstance(environment.cache.current().cluster, Snapshot)
     assert environment.warnings == ["throttled; whether resources should be counted is unknown"]
+
+
+def test_refuses_without_a_read_what_is_known_to_be_lost() -> None:
+    environment = Filter()
+    environment.cache.current()
+    assert environment.cache.current(PASSED).cluster == CacheUnavailable(
+        COUNTING_LOST, WhenStale.FAIL, FailureOutcome.COUNTING_LOST
+    )

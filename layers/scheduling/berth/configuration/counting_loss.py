@@ -49,6 +49,11 @@ class CountingLossCheck:
         if last[0]:
             raise CountingLost
 
+    def raise_if_known(self) -> None:
+        """Raises CountingLost by the last result, however old. Reads nothing."""
+        if self._last is not None and self._last[0]:
+            raise CountingLost
+
     def _is_lost(self) -> bool:
         try:
             return self._marker() is not None and not self._counting_is_stopped()

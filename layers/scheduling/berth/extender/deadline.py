@@ -30,3 +30,6 @@ class Deadline:
 
 NO_DEADLINE = Deadline(math.inf, lambda: 0.0)
 """Where nobody waits: a warm-up event."""
+
+PASSED = Deadline(0.0, lambda: 0.0)
+"""Where nothing may be read any more."""

@@ -9,8 +9,8 @@ Guarantees:
   closed only after its pod was published.
 
 - Nothing is decided by a configuration that counts nothing while the ledger counts (CountingLossCheck).
-- After the deadline of a call no read of a table begins, and nothing is waited for. A read that has begun takes as long
-  as its client allows.
+- After the deadline of a call no read of a table begins, and nothing is waited for. A read that has begun is left to
+  its thread, and the call answers with what is in memory, or with a reason.
 
 Not guaranteed:
 - That a verb sees binds of the last moment, where the head is read eventually consistent or at intervals. The ledger
@@ -21,13 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
-from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.deadline import NO_DEADLINE, PASSED, Deadline
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.lease.clock import Clock, Instant
+from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
 from berth.nodecache.feed.head import FUTURE_SCHEMA, Head
 from berth.nodecache.feed.reader import DEADLINE_PASSED, NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
@@ -93,8 +95,27 @@ class WarmNodeCache(NodeCache):
         self._loss = loss
         self._last_read: HeadRead | None = None
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
+        self._reads = BoundedReads()
 
     def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+        try:
+            return self._reads.before(deadline, partial(self._read, deadline))
+        except DeadlinePassed:
+            return self._in_memory()
+
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
+        try:
+            return self._reads.before(deadline, partial(self._read_policy, deadline))
+        except DeadlinePassed:
+            self._warn(DEADLINE_PASSED)
+            return self._configurations.last.policy
+
+    def catch_up(self) -> int:
+        """Load the latest snapshot for the next call. Returns its version; 0 if there is none."""
+        self.current()
+        return self._reader.version
+
+    def _read(self, deadline: Deadline) -> DecisionContext:
         try:
             read = self._read_tables(deadline, reservations=self._counts(self._configurations.last))
             configured = self._configured(read)
@@ -102,30 +123,36 @@ class WarmNodeCache(NodeCache):
                 # A new configuration counts resources: the reservations must be read before the head.
                 read = self._read_tables(deadline, reservations=True)
                 configured = self._configured(read)
-            cluster = self._cluster(read, configured, deadline)
-            if isinstance(cluster, Snapshot) and not configured.policy.counting.counts:
+            found = self._decision_context(read, configured, deadline)
+            if isinstance(found.cluster, Snapshot) and not configured.policy.counting.counts:
                 self._check_counting_loss()
-            refusal = read.head.counting_refusal if read.head is not None and self._counts(configured) else ""
-            return DecisionContext(configured.policy, cluster, refusal)
+            return found
         except CountingLost as error:
-            return DecisionContext(
-                configured.policy, CacheUnavailable(str(error), outcome=FailureOutcome.COUNTING_LOST)
-            )
+            return _counting_lost(configured, error)
         except (TableUnavailable, ConfigurationInvalid) as error:
             configured = self._configurations.last
             return DecisionContext(configured.policy, CacheUnavailable(str(error), configured.node_cache.when_stale))
 
-    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
+    def _read_policy(self, deadline: Deadline) -> Policy:
         try:
             return self._configured(self._read_tables(deadline, reservations=False)).policy
         except (TableUnavailable, ConfigurationInvalid) as error:
             self._warn(str(error))
             return self._configurations.last.policy
 
-    def catch_up(self) -> int:
-        """Load the latest snapshot for the next call. Returns its version; 0 if there is none."""
-        self.current()
-        return self._reader.version
+    def _in_memory(self) -> DecisionContext:
+        """Without a read, and without a lock that a late read may hold."""
+        last, configured = self._last_read, self._configurations.last
+        rules = configured.node_cache
+        if last is None:
+            return DecisionContext(configured.policy, CacheUnavailable(DEADLINE_PASSED, rules.when_stale))
+        self._warn(_in_memory_counts(DEADLINE_PASSED, rules.max_staleness))
+        try:
+            if self._loss is not None and not configured.policy.counting.counts:
+                self._loss.raise_if_known()
+        except CountingLost as error:
+            return _counting_lost(configured, error)
+        return self._decision_context(last, configured, PASSED)
 
     def _configured(self, read: HeadRead) -> Configured:
         return self._configurations.at("" if read.head is None else read.head.configuration_hash)
@@ -142,6 +169,11 @@ class WarmNodeCache(NodeCache):
 
     def _counts(self, configured: Configured) -> bool:
         return self._ledger is not None and configured.policy.counting.counts
+
+    def _decision_context(self, read: HeadRead, configured: Configured, deadline: Deadline) -> DecisionContext:
+        cluster = self._cluster(read, configured, deadline)
+        refusal = read.head.counting_refusal if read.head is not None and self._counts(configured) else ""
+        return DecisionContext(configured.policy, cluster, refusal)
 
     def _cluster(self, read: HeadRead, configured: Configured, deadline: Deadline) -> Snapshot | CacheUnavailable:
         rules, head = configured.node_cache, read.head
@@ -189,7 +221,7 @@ class WarmNodeCache(NodeCache):
         except TableUnavailable as error:
             if last is None:
                 raise
-            self._warn(f"{error}; what is in memory counts until it is {rules.max_staleness:g} s old")
+            self._warn(_in_memory_counts(str(error), rules.max_staleness))
             return HeadRead(now, last.head, found)
         read = HeadRead(now, head, found)
         if head is not None:
@@ -208,6 +240,14 @@ class WarmNodeCache(NodeCache):
             # Filter may then pass a node that bind refuses: bind reads the ledger itself.
             self._warn(f"{error}; pods that are being bound are not counted")
             return () if last is None or last.reservations is None else last.reservations
+
+
+def _counting_lost(configured: Configured, error: CountingLost) -> DecisionContext:
+    return DecisionContext(configured.policy, CacheUnavailable(str(error), outcome=FailureOutcome.COUNTING_LOST))
+
+
+def _in_memory_counts(cause: str, max_staleness: float) -> str:
+    return f"{cause}; what is in memory counts until it is {max_staleness:g} s old"
 
 
 def _require_time(deadline: Deadline) -> None:

@@ -128,6 +128,9 @@ class NodeCacheReader(Generic[S]):
         cursor = self._cursor
         if cursor is not None and cursor.is_at(head):
             return cursor.state
+        if not remaining():
+            # Before the lock: the thread that has it may wait for the table.
+            raise NothingPublished(DEADLINE_PASSED)
         with self._catching_up:
             for attempt in range(ATTEMPTS):
                 if remaining() <= RETRY_SECONDS * attempt:

@@ -14,12 +14,18 @@ from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import CountingRight, PodBinder
 from berth.extender.reply import Reply
 from berth.ledger_holder.bind_check import LedgerHolderCheck
+from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
 from berth.runtime.adapters import BindAdapters, bind_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.settings import BindSettings
+
+DEADLINE_PASSED = (
+    "the time for the answer was over before the configuration and the credentials were read: a cold start, or a slow "
+    "table"
+)
 
 
 def bind_endpoint(surroundings: EndpointSettings, settings: BindSettings) -> VerbEndpoint:
@@ -34,11 +40,14 @@ class BindHandler:
     def __init__(self, settings: BindSettings, adapters: BindAdapters) -> None:
         self._settings = settings
         self._adapters = adapters
+        self._reads = BoundedReads()
 
     def answer(self, body: str | bytes, deadline: Deadline) -> Reply:
         """ExtenderBindingArgs in, ExtenderBindingResult out, before the deadline."""
         try:
-            rules, binder = self._connected()
+            rules, binder = self._reads.before(deadline, self._connected)
+        except DeadlinePassed:
+            return failed(Failure(FailureOutcome.CACHE_UNAVAILABLE, DEADLINE_PASSED))
         except ClusterUnavailable as error:
             return failed(Failure(FailureOutcome.CLUSTER_UNAVAILABLE, str(error)))
         except CountingLost as error:

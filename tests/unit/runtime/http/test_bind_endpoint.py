@@ -1,0 +1,55 @@
+"""bind's handler: what it answers when it cannot connect in time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+
+import orjson
+import pytest
+
+from berth.configuration.counting import CountingConfiguration
+from berth.configuration.counting_loss import CountingLossCheck
+from berth.configuration.store import Configurations
+from berth.extender.deadline import PASSED, Deadline
+from berth.lease.clock import SystemClock
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.runtime.adapters import BindAdapters
+from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindHandler
+from berth.runtime.settings import BindSettings
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.embedded_store.lease_lock import InMemoryItem
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.builders.requests import binding, body_of
+
+
+def handler(read_hash: Callable[[], str]) -> BindHandler:
+    ledger, clock = InMemoryLedgerTable(), SystemClock()
+    store = InMemoryConfigurationStore(InMemoryItem())
+    configuration = CountingConfiguration(
+        read_hash,
+        Configurations(store, BerthConfiguration),
+        LedgerReservations(ledger, lambda: "id", time.time, call_seconds=1),
+        clock,
+        pytest.fail,
+        CountingLossCheck(ledger.marker, store.counting_is_stopped, clock),
+    )
+    return BindHandler(BindSettings(BERTH_KUBECONFIG=Path("/absent")), BindAdapters(configuration))
+
+
+def error(handler: BindHandler, deadline: Deadline) -> str:
+    found: str = orjson.loads(handler.answer(body_of(binding()), deadline).body)["Error"]
+    return found
+
+
+def test_leaves_a_read_that_is_late_at_the_deadline() -> None:
+    over = Event()
+    assert error(handler(lambda: str(over.wait(10))), Deadline(0.05, time.monotonic)) == DEADLINE_PASSED
+    over.set()
+
+
+def test_begins_no_read_after_the_deadline() -> None:
+    assert error(handler(lambda: pytest.fail("read")), PASSED) == DEADLINE_PASSED
