@@ -18,7 +18,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "null": type(None),
 }
 # What says something to readers alone, or has been followed elsewhere.
-_SILENT = {"$schema", "$defs", "title", "description", "default"}
+_SILENT = {"$schema", "$defs", "title", "description", "default", "examples"}
 
 
 def violations(document: object, schema: Schema) -> list[str]:

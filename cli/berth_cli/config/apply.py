@@ -9,7 +9,8 @@ from uuid import uuid4
 
 import click
 
-from berth_cli.config.document import display_name, load_configuration
+from berth_cli.config.document import display_name, load_document, located
+from berth_cli.config.warnings import configuration_warnings
 from berth_cli.stack_options import require_stack_or_table, table_options
 
 if TYPE_CHECKING:
@@ -48,9 +49,11 @@ def apply(
     require_stack_or_table(stack, table)
     if ledger_table and stack is not None:
         raise click.UsageError("--ledger-table is for --table: the stack's output names its ledger table")
-    configuration = load_configuration(file, None)
-    for doubt in configuration.warnings:
-        click.echo(f"{display_name(file)}: warning: {doubt}", err=True)
+    loaded = load_document(file)
+    configuration = loaded.configuration
+    for warning in configuration_warnings(configuration):
+        line = loaded.source.line(warning.path)
+        click.echo(located(display_name(file), f"warning: {warning.field}", warning.message, line), err=True)
     counts = configuration.policy().counting.counts
     if counts and stop_counting:
         raise click.ClickException(f"{display_name(file)} counts resources: --stop-counting is for one without them")

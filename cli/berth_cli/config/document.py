@@ -1,40 +1,30 @@
-"""Read a BerthConfiguration from --config or --profile. Errors name the field and the allowed values."""
+"""Read a BerthConfiguration from --config or --profile. Errors name line, field and the allowed values."""
 
 from __future__ import annotations
 
+import json
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from pydantic import ValidationError
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config import strict_yaml
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
-
-# Messages of pydantic that use Python's type names, in the words of YAML.
-_YAML_MESSAGES = {
-    "model_type": "Input should be a mapping",
-    "dict_type": "Input should be a mapping",
-    "tuple_type": "Input should be a list",
-    "frozen_set_type": "Input should be a list",
-}
-
+from berth_cli.config.field_errors import WHOLE_DOCUMENT, FieldError, field_errors, field_path
+from berth_cli.config.strict_yaml import YAMLDocument
 
 STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class FieldError:
-    """An invalid field. `field`: dotted path, or `document` if the error concerns the whole document."""
+class ValidDocument:
+    """A configuration, and the document that it was read from."""
 
-    field: str
-    message: str
+    configuration: BerthConfiguration
+    source: YAMLDocument
 
 
 def load_configuration(config: Path | None, profile: str | None) -> BerthConfiguration:
@@ -42,12 +32,21 @@ def load_configuration(config: Path | None, profile: str | None) -> BerthConfigu
     if config is not None and profile is not None:
         raise click.UsageError("--config and --profile exclude each other; name the profile in the document")
     if config is None:
-        return _require_valid(validate_document({"profile": profile} if profile else {}), "--profile")
+        text = b"{}" if profile is None else f"profile: {json.dumps(profile)}".encode()
+        result, source = parse_document(text), "--profile"
+        if not isinstance(result, ValidDocument):
+            result = [replace(error, line=None) for error in result]
+        return _require_valid(result, source).configuration
+    return load_document(config).configuration
+
+
+def load_document(file: Path) -> ValidDocument:
+    """Load a document; `-` reads standard input. Raises click.ClickException with one line per invalid field."""
     try:
-        text = read_bytes(config)
+        text = read_bytes(file)
     except OSError as error:
-        raise click.ClickException(f"{config}: {error.strerror}") from error
-    return _require_valid(parse_document(text), display_name(config))
+        raise click.ClickException(f"{file}: {error.strerror}") from error
+    return _require_valid(parse_document(text), display_name(file))
 
 
 def display_name(file: Path) -> str:
@@ -60,43 +59,31 @@ def read_bytes(file: Path) -> bytes:
     return sys.stdin.buffer.read() if str(file) == STDIN else file.read_bytes()
 
 
-def parse_document(text: bytes) -> BerthConfiguration | list[FieldError]:
+def parse_document(text: bytes) -> ValidDocument | list[FieldError]:
     """Parse YAML or JSON text into a configuration, or return its errors."""
     try:
-        document = strict_yaml.load(text)
+        source = strict_yaml.load(text)
     except strict_yaml.InvalidYAML as error:
-        return [FieldError(error.field or "document", str(error))]
-    return validate_document(document)
-
-
-def validate_document(document: object) -> BerthConfiguration | list[FieldError]:
-    """Validate a parsed document, or return its errors."""
+        return [FieldError(field_path(error.path), str(error), error.line)]
     try:
         # The document uses camelCase names only: Python's field names are not accepted.
-        configuration = BerthConfiguration.model_validate(document, by_alias=True, by_name=False)
+        configuration = BerthConfiguration.model_validate(source.value, by_alias=True, by_name=False)
     except ValidationError as error:
-        return [_field_error(detail, document) for detail in error.errors()]
+        return field_errors(error.errors(), source)
     try:
         configuration.policy()
     except Exception as error:
         # A custom plugin's constructor may raise any exception.
-        return [FieldError("document", f"the policy cannot be built: {type(error).__name__}: {error}")]
-    return configuration
+        return [FieldError(WHOLE_DOCUMENT, f"the policy cannot be built: {type(error).__name__}: {error}")]
+    return ValidDocument(configuration, source)
 
 
-def _field_error(detail: ErrorDetails, document: object) -> FieldError:
-    path = [part for part in detail["loc"] if part != "[key]"]
-    message = _YAML_MESSAGES.get(detail["type"]) or detail["msg"].removeprefix("Value error, ")
-    if detail["type"] == "extra_forbidden":
-        # Imported here: building the schema takes a moment.
-        from berth_cli.config.schema import known_fields
-
-        known = known_fields(document, path[:-1])
-        message += f"; allowed: {', '.join(known)}" if known else ""
-    return FieldError(".".join(map(str, path)) or "document", message)
+def located(source: str, field: str, message: str, line: int | None) -> str:
+    """A message about a field of a document: `berth.yaml:3: profile: …`."""
+    return f"{source}{'' if line is None else f':{line}'}: {field}: {message}"
 
 
-def _require_valid(result: BerthConfiguration | list[FieldError], source: str) -> BerthConfiguration:
-    if isinstance(result, BerthConfiguration):
+def _require_valid(result: ValidDocument | Sequence[FieldError], source: str) -> ValidDocument:
+    if isinstance(result, ValidDocument):
         return result
-    raise click.ClickException("\n".join(f"{source}: {each.field}: {each.message}" for each in result))
+    raise click.ClickException("\n".join(located(source, each.field, each.message, each.line) for each in result))

@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+Path = tuple[str | int, ...]
+
 
 class InvalidYAML(ValueError):
-    """The text is not one YAML document. `field`: dotted path of the error, or empty."""
+    """The text is not one YAML document. `path`: of the error, empty for the whole document. `line`: from 1."""
 
-    def __init__(self, message: str, field: str = "") -> None:
+    def __init__(self, message: str, path: Path = (), line: int | None = None) -> None:
         super().__init__(message)
-        self.field = field
+        self.path = path
+        self.line = line
 
 
-def load(text: str | bytes) -> object:
+@dataclass(frozen=True, slots=True)
+class YAMLDocument:
+    """A document's value, and the lines on which its parts stand."""
+
+    value: object
+    root: Node
+
+    def line(self, path: Sequence[object]) -> int:
+        """The line of the part at this path, from 1; of what contains it where there is no such part."""
+        node, line = self.root, self.root.start_mark.line
+        for part in path:
+            found = _child(node, part)
+            if found is None:
+                break
+            node, line = found
+        return line + 1
+
+
+def load(text: str | bytes) -> YAMLDocument:
     """Parse the text. Raises InvalidYAML."""
     try:
         return _load(yaml.SafeLoader(text))
+    except yaml.MarkedYAMLError as error:
+        line = None if error.problem_mark is None else error.problem_mark.line + 1
+        message = error.problem or " ".join(str(error).split())
+        raise InvalidYAML(f"is not YAML: {message}", line=line) from error
     except (yaml.YAMLError, ValueError) as error:
         if isinstance(error, InvalidYAML):
             raise
@@ -28,15 +54,18 @@ def load(text: str | bytes) -> object:
         raise InvalidYAML("is nested too deeply") from error
 
 
-def _load(loader: yaml.SafeLoader) -> object:
+def _load(loader: yaml.SafeLoader) -> YAMLDocument:
     nodes = _nodes(loader)
     if not nodes:
         raise InvalidYAML("is empty")
     if len(nodes) > 1:
-        raise InvalidYAML(f"contains {len(nodes)} YAML documents; give one")
-    for field, key in _duplicate_keys(nodes[0], "", set()):
-        raise InvalidYAML(f"duplicate key, repeated in line {key.start_mark.line + 1}", field)
-    return loader.construct_document(nodes[0])
+        line = nodes[1].start_mark.line + 1
+        raise InvalidYAML(f"contains {len(nodes)} YAML documents; give one", line=line)
+    for path, first, second in _duplicate_keys(nodes[0], (), set()):
+        raise InvalidYAML(
+            f"duplicate key: the same key is in line {first.start_mark.line + 1}", path, second.start_mark.line + 1
+        )
+    return YAMLDocument(loader.construct_document(nodes[0]), nodes[0])
 
 
 def _nodes(loader: yaml.SafeLoader) -> list[Node]:
@@ -49,24 +78,31 @@ def _nodes(loader: yaml.SafeLoader) -> list[Node]:
     return nodes
 
 
-def _duplicate_keys(node: Node, path: str, seen: set[int]) -> Iterator[tuple[str, Node]]:
-    """Duplicate keys with their paths. `seen`: ids of visited nodes, because an alias may refer to its own parent."""
+def _duplicate_keys(node: Node, path: Path, seen: set[int]) -> Iterator[tuple[Path, Node, Node]]:
+    """Paths of duplicate keys, with the first and the repeated one. `seen`: ids of visited nodes, because an alias may
+    refer to its own parent."""
     if id(node) in seen:
         return
     seen.add(id(node))
     if isinstance(node, SequenceNode):
         for index, item in enumerate(node.value):
-            yield from _duplicate_keys(item, _join_path(path, str(index)), seen)
+            yield from _duplicate_keys(item, (*path, index), seen)
     elif isinstance(node, MappingNode):
-        keys: set[str] = set()
+        keys: dict[str, Node] = {}
         for key, value in node.value:
             if isinstance(key, ScalarNode):
-                field = _join_path(path, key.value)
                 if key.value in keys and key.value != "<<":
-                    yield field, key
-                keys.add(key.value)
-                yield from _duplicate_keys(value, field, seen)
+                    yield (*path, key.value), keys[key.value], key
+                keys.setdefault(key.value, key)
+                yield from _duplicate_keys(value, (*path, key.value), seen)
 
 
-def _join_path(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+def _child(node: Node, part: object) -> tuple[Node, int] | None:
+    """The node under this key or index, and its line: a key's where there is a key."""
+    if isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
+        return node.value[part], node.value[part].start_mark.line
+    if isinstance(node, MappingNode):
+        for key, value in node.value:
+            if isinstance(key, ScalarNode) and key.value == part:
+                return value, key.start_mark.line
+    return None

@@ -13,6 +13,7 @@ import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import load_configuration
+from berth_cli.config.warnings import configuration_warnings
 
 if TYPE_CHECKING:
     from berth_cli.serve.stores import DynamoDBStore
@@ -234,8 +235,8 @@ def _serve(
     uvicorn_server = server.create_server(stack.gateway, tls)
     address = f"{'https' if tls else 'http'}://{listen_options.host}:{listener.getsockname()[1]}"
     click.echo(f"Berth serves the profile {configuration.profile} on {address}/scheduler")
-    for doubt in configuration.warnings:
-        click.echo(f"warning: {doubt}", err=True)
+    for warning in configuration_warnings(configuration):
+        click.echo(f"warning: {warning}", err=True)
     click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
     click.echo(f"store: {store.description}")
     try:

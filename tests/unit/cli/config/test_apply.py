@@ -59,7 +59,7 @@ def test_apply_prints_table_profile_and_hash(applied: Result, document: Path) ->
 def test_apply_reads_standard_input() -> None:
     done = CliRunner().invoke(main, ["config", "apply", "-", "--table", CACHE_TABLE], input="profile: labels\n")
     assert done.exit_code == 1
-    assert "standard input: profile: Input should be 'label-priority'" in done.stderr
+    assert "standard input:1: profile: Input should be 'label-priority'" in done.stderr
 
 
 def test_warm_function_uses_applied_configuration_on_next_call(
@@ -77,7 +77,7 @@ def test_apply_rejects_invalid_document(dynamodb: DynamoDBClient, tmp_path: Path
     path.write_text("profile: labels\n")
     done = apply(str(path), "--table", CACHE_TABLE)
     assert done.exit_code == 1
-    assert f"{path}: profile: Input should be 'label-priority'" in done.stderr
+    assert f"{path}:1: profile: Input should be 'label-priority'" in done.stderr
     assert "Item" not in dynamodb.get_item(TableName=CACHE_TABLE, Key={"pk": {"S": "configuration"}, "sk": {"N": "0"}})
 
 

@@ -49,25 +49,42 @@ def test_check_prints_profiles_of_valid_document(document: str, message: str) ->
     assert (done.exit_code, done.stdout, done.stderr) == (0, f"standard input is valid: {message}\n", "")
 
 
-def test_check_prints_one_line_per_invalid_field(tmp_path: Path) -> None:
+def test_check_prints_line_field_and_example_of_each_error(tmp_path: Path) -> None:
     path = tmp_path / "berth.yaml"
-    path.write_text("kind: Berth\nprofile: fastest\nexempt: {daemonsets: true}\n")
+    path.write_text("kind: Berth\nprofile: fastest\nexempt:\n  daemonsets: true\n")
     done = run("check", str(path))
     assert (done.exit_code, done.stdout) == (1, "")
+    profiles = "'label-priority', 'resource-segregation', 'managed-resources', 'full'"
     assert done.stderr.splitlines() == [
-        f"{path}: kind: Input should be 'BerthConfiguration'",
-        f"{path}: profile: Input should be 'label-priority', 'resource-segregation', 'managed-resources', 'full'",
-        f"{path}: exempt.daemonsets: Extra inputs are not permitted; allowed: daemonSets, systemCritical, namespaces",
+        f"{path}:1: kind: Input should be 'BerthConfiguration'; found the string 'Berth'",
+        "    example: kind: BerthConfiguration",
+        f"{path}:2: profile: Input should be {profiles}; found the string 'fastest'",
+        "    example: profile: label-priority",
+        f"{path}:4: exempt.daemonsets: unknown field; did you mean `daemonSets`? "
+        "allowed: daemonSets, systemCritical, namespaces",
+        "    example: daemonSets: false",
     ]
 
 
 def test_check_warns_about_doubtful_but_valid_document() -> None:
-    done = run("check", "-", stdin="managedResources: [{name: example.com/licence}]")
+    done = run("check", "-", stdin="profile: label-priority\nmanagedResources: [{name: example.com/licence}]")
     assert done.exit_code == 0
     assert done.stderr == (
-        "standard input: warning: profile label-priority has no plugin ManagedResources: "
-        "filter passes nodes that have nothing left of managedResources, and bind refuses them\n"
+        "standard input:2: warning: managedResources: profile label-priority has no plugin ManagedResources: "
+        "filter passes nodes that have nothing left of managedResources, and bind refuses them; "
+        "enable the plugin in a definition\n"
     )
+
+
+def test_check_warns_about_resources_that_no_node_of_a_cluster_has(tmp_path: Path) -> None:
+    dump = tmp_path / "dump.json"
+    dump.write_text(json.dumps({"items": [{"kind": "Node", "metadata": {"name": "a", "uid": "1"}}]}))
+    text = "profile: managed-resources\nmanagedResources:\n- name: example.com/licence"
+    done = run("check", "-", "--cluster", str(dump), "-o", "json", stdin=text)
+    assert done.exit_code == 0
+    [warning] = json.loads(done.stdout)["warnings"]
+    assert (warning["line"], warning["field"]) == (3, "managedResources[0]")
+    assert warning["message"].startswith("none of 1 nodes has capacity for example.com/licence, by its allocatable")
 
 
 def test_check_prints_json() -> None:
@@ -86,7 +103,14 @@ def test_check_prints_json() -> None:
     assert json.loads(done.stdout) == {
         "file": "standard input",
         "valid": False,
-        "errors": [{"field": "kind", "message": "Input should be 'BerthConfiguration'"}],
+        "errors": [
+            {
+                "line": 1,
+                "field": "kind",
+                "message": "Input should be 'BerthConfiguration'; found the string 'Berth'",
+                "example": "kind: BerthConfiguration",
+            }
+        ],
     }
 
 

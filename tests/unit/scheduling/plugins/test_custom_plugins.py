@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -141,8 +142,9 @@ def test_validates_arguments_with_plugins_type() -> None:
 
 
 def test_command_line_reports_plugin_that_cannot_be_built() -> None:
-    from berth_cli.config.document import FieldError, validate_document
+    from berth_cli.config.document import parse_document
+    from berth_cli.config.field_errors import FieldError
 
     definition = {"plugins": {"enabled": [{"name": "berth_plugins.mine:FailsToStart"}]}}
-    found = validate_document({"profile": "mine", "definitions": {"mine": definition}})
+    found = parse_document(json.dumps({"profile": "mine", "definitions": {"mine": definition}}).encode())
     assert found == [FieldError("document", "the policy cannot be built: RuntimeError: no licence")]

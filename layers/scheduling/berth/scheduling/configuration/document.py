@@ -21,8 +21,10 @@ from pydantic_core import PydanticCustomError
 from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.configuration.plugin_config import (
+    ALL_PLUGINS,
     PluginConfig,
     PluginName,
+    PluginNameOrAll,
     build_plugin,
     refuse_repeated,
     refuse_repeated_plugins,
@@ -85,7 +87,7 @@ class EnabledPlugin(_Document):
 class DisabledPlugin(_Document):
     """A plugin to leave out; `*` stands for all that `extends` brings."""
 
-    name: PluginName | Literal["*"]
+    name: PluginNameOrAll
 
 
 class PluginSet(_Document):
@@ -130,7 +132,9 @@ class ProfileDefinition(_Document):
         """The remaining and the added plugins, in order. A plugin that is enabled again keeps its place."""
         base = Composition() if self.extends is None else SHIPPED[self.extends]
         disabled = {each.name for each in self.plugins.disabled}
-        found = {} if "*" in disabled else {each.name: each for each in base.plugins if each.name not in disabled}
+        found = (
+            {} if ALL_PLUGINS in disabled else {each.name: each for each in base.plugins if each.name not in disabled}
+        )
         found |= {each.name: WeightedPlugin(each.name, each.weight) for each in self.plugins.enabled}
         return Composition(tuple(found.values()), base.scale if self.scores is None else self.scores)
 
@@ -161,24 +165,6 @@ class BerthConfiguration(_Document):
     def counting(self) -> Counting:
         """How the managed resources are counted."""
         return Counting(self.managed_resources)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings about a valid document that hardly does what its author wants."""
-        names = dict.fromkeys((self.profile, *self.profiles.values()))
-        counts = {name: "ManagedResources" in {each.name for each in self.composition(name).plugins} for name in names}
-        if self.managed_resources:
-            return tuple(
-                f"profile {name} has no plugin ManagedResources: filter passes nodes that have nothing left of "
-                "managedResources, and bind refuses them"
-                for name in names
-                if not counts[name]
-            )
-        return tuple(
-            f"profile {name} counts managedResources, and there are none: every node passes"
-            for name in names
-            if counts[name]
-        )
 
     def policy(self, remembered_bytes: int = MAX_BYTES, time_limit: TimeLimit = NO_TIME_LIMIT) -> Policy:
         """The policy this document describes. remembered_bytes, time_limit: see Policy."""

@@ -44,10 +44,20 @@ def _known(name: str) -> str:
     return name
 
 
+def _known_or_all(name: str) -> str:
+    return name if name == ALL_PLUGINS else _known(name)
+
+
+ALL_PLUGINS = "*"
 _CUSTOM: JsonSchemaValue = {"type": "string", "pattern": f"^{PATTERN.pattern}$"}
 
-PluginName = Annotated[
-    str, AfterValidator(_known), WithJsonSchema({"anyOf": [{"type": "string", "enum": list(REGISTRY)}, _CUSTOM]})
+_NAMES: list[JsonSchemaValue] = [{"type": "string", "enum": list(REGISTRY)}, _CUSTOM]
+
+PluginName = Annotated[str, AfterValidator(_known), WithJsonSchema({"anyOf": _NAMES})]
+PluginNameOrAll = Annotated[
+    str,
+    AfterValidator(_known_or_all),
+    WithJsonSchema({"anyOf": [*_NAMES, {"const": ALL_PLUGINS, "type": "string"}]}),
 ]
 
 

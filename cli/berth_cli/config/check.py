@@ -1,0 +1,113 @@
+"""`berth config check`: is a BerthConfiguration valid, and does each part of it have an effect?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import orjson
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.config.document import ValidDocument, display_name, located, parse_document, read_bytes
+from berth_cli.config.field_errors import FieldError
+from berth_cli.config.warnings import ConfigurationWarning, capacity_warnings, configuration_warnings
+
+EPILOG = """\b
+Examples:
+  berth config check examples/configuration.yaml
+  berth config check berth.yaml --cluster dump.json
+  cat berth.yaml | berth config check - -o json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--cluster",
+    type=click.Path(path_type=Path),
+    help="Cluster dump: also warn about counted resources that no node has.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def check(file: Path, cluster: Path | None, output: str) -> None:
+    """Validate the BerthConfiguration in FILE.
+
+    Each error names line and field, the value that was found, what may stand there, and an example. Warnings name parts
+    of a valid document that have no effect. `-` reads standard input.
+
+    Exit status: 0 valid, with or without warnings; 1 invalid; 2 file not found or usage error.
+    """
+    try:
+        text = read_bytes(file)
+    except OSError as error:
+        raise click.BadParameter(f"{file}: {error.strerror}") from error
+    name, result = display_name(file), parse_document(text)
+    warnings = _warnings(result.configuration, cluster) if isinstance(result, ValidDocument) else []
+    if output == "json":
+        click.echo(orjson.dumps({"file": name, **_json(result, warnings)}, option=orjson.OPT_INDENT_2))
+    elif isinstance(result, ValidDocument):
+        click.echo(f"{name} is valid: {describe(result.configuration)}")
+        for warning in warnings:
+            line = result.source.line(warning.path)
+            click.echo(located(name, f"warning: {warning.field}", warning.message, line), err=True)
+    else:
+        for each in result:
+            click.echo(located(name, each.field, each.message, each.line), err=True)
+            if each.example:
+                click.echo(f"    example: {each.example}", err=True)
+    sys.exit(0 if isinstance(result, ValidDocument) else 1)
+
+
+def _warnings(configuration: BerthConfiguration, cluster: Path | None) -> list[ConfigurationWarning]:
+    found = configuration_warnings(configuration)
+    if cluster is None:
+        return found
+    # Imported here: only --cluster needs it.
+    from berth_cli.simulate.cluster import read_cluster, trim
+    from berth_cli.simulate.documents import parse_objects, read_input
+
+    objects = [trim(each, configuration.counting) for each in parse_objects(read_input(cluster), str(cluster))]
+    return [*found, *capacity_warnings(configuration, read_cluster(objects, str(cluster)).snapshot.nodes.values())]
+
+
+def describe(configuration: BerthConfiguration) -> str:
+    """One line: the profile and its plugins, then the profiles of individual schedulers."""
+    parts = [f"{_describe_profile(configuration, configuration.profile)}"]
+    parts += [
+        f"for {scheduler}: {_describe_profile(configuration, name)}"
+        for scheduler, name in configuration.profiles.items()
+    ]
+    return "; ".join(parts)
+
+
+def _describe_profile(configuration: BerthConfiguration, name: str) -> str:
+    plugins = configuration.composition(name).plugins
+    return f"profile {name}, plugins {', '.join(each.name for each in plugins)}"
+
+
+def _json(result: ValidDocument | Sequence[FieldError], warnings: Sequence[ConfigurationWarning]) -> dict[str, object]:
+    """The profiles and plugins, or the invalid fields."""
+    if not isinstance(result, ValidDocument):
+        errors = [
+            {"line": each.line, "field": each.field, "message": each.message, "example": each.example}
+            for each in result
+        ]
+        return {"valid": False, "errors": errors}
+    configuration = result.configuration
+    return {
+        "valid": True,
+        "warnings": [
+            {"line": result.source.line(each.path), "field": each.field, "message": each.message} for each in warnings
+        ],
+        "profile": configuration.profile,
+        "plugins": _plugins(configuration, configuration.profile),
+        "profiles": {
+            scheduler: {"profile": name, "plugins": _plugins(configuration, name)}
+            for scheduler, name in configuration.profiles.items()
+        },
+    }
+
+
+def _plugins(configuration: BerthConfiguration, name: str) -> list[dict[str, object]]:
+    return [{"name": each.name, "weight": each.weight} for each in configuration.composition(name).plugins]

@@ -1,0 +1,138 @@
+"""Warnings about a valid document: parts of it have no effect, or hardly the effect that their author wants."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.plugin_config import ALL_PLUGINS, plugin_factory
+from berth.scheduling.framework.plugin import ClusterScorePlugin, ScorePlugin
+from berth.scheduling.framework.shipped_profiles import FULL, SHIPPED
+from berth.scheduling.managed_resources.amounts import NoAmount
+from berth.scheduling.managed_resources.capacity import capacity_of
+from berth.scheduling.objects import NodeInfo
+from berth_cli.config.field_errors import field_path
+
+MANAGED_RESOURCES = "ManagedResources"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationWarning:
+    """`path`: of the field, as the document has it."""
+
+    path: tuple[str | int, ...]
+    message: str
+
+    @property
+    def field(self) -> str:
+        """The path as text."""
+        return field_path(self.path)
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+def configuration_warnings(configuration: BerthConfiguration) -> list[ConfigurationWarning]:
+    """What the document alone shows."""
+    return [
+        *_counting(configuration),
+        *_unused_arguments(configuration),
+        *_definitions(configuration),
+        *_bind(configuration),
+    ]
+
+
+def capacity_warnings(configuration: BerthConfiguration, nodes: Collection[NodeInfo]) -> Iterator[ConfigurationWarning]:
+    """Counted resources of which no node of a cluster has any."""
+    for index, resource in enumerate(configuration.managed_resources):
+        capacities = [capacity_of(resource, node) for node in nodes]
+        if not any(not isinstance(each, NoAmount) and each for each in capacities):
+            source = "capacity or devices" if resource.capacity or resource.devices else "its allocatable of that name"
+            yield ConfigurationWarning(
+                ("managedResources", index),
+                f"none of {len(nodes)} nodes has capacity for {resource.name}, by {source}: "
+                "pods that request it stay pending",
+            )
+
+
+def _used_profiles(configuration: BerthConfiguration) -> dict[str, set[str]]:
+    """The plugins of each profile that decides for some pod."""
+    names = dict.fromkeys((configuration.profile, *configuration.profiles.values()))
+    return {name: {each.name for each in configuration.composition(name).plugins} for name in names}
+
+
+def _counting(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    for name, plugins in _used_profiles(configuration).items():
+        if configuration.managed_resources and MANAGED_RESOURCES not in plugins:
+            yield ConfigurationWarning(
+                ("managedResources",),
+                f"profile {name} has no plugin ManagedResources: filter passes nodes that have nothing left of "
+                "managedResources, and bind refuses them; enable the plugin in a definition",
+            )
+        if not configuration.managed_resources and MANAGED_RESOURCES in plugins:
+            where = ("definitions", name) if name in configuration.definitions else ("profile",)
+            yield ConfigurationWarning(
+                where, f"profile {name} counts managedResources, and there are none: every node passes; add some"
+            )
+
+
+def _unused_arguments(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    used = _used_profiles(configuration)
+    own = {name: _configured(configuration, name) for name in used}
+    in_tree = {each.name for each in SHIPPED[FULL].plugins}
+    for index, config in enumerate(configuration.plugin_config):
+        path = ("pluginConfig", index)
+        profiles = [name for name, plugins in used.items() if config.name in plugins]
+        if not profiles:
+            reader = "only berth simulate uses these arguments" if config.name in in_tree else "these have no effect"
+            yield ConfigurationWarning(path, f"no profile in use has the plugin {config.name}: {reader}")
+        elif all(config.name in own[name] for name in profiles):
+            yield ConfigurationWarning(
+                path, f"these arguments have no effect: each profile with {config.name} has arguments of its own"
+            )
+
+
+def _configured(configuration: BerthConfiguration, profile: str) -> set[str]:
+    definition = configuration.definitions.get(profile)
+    return set() if definition is None else {each.name for each in definition.plugin_config}
+
+
+def _definitions(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    used = _used_profiles(configuration)
+    for name, definition in configuration.definitions.items():
+        path = ("definitions", name)
+        if name not in used:
+            yield ConfigurationWarning(path, "no scheduler uses this profile: neither profile nor profiles names it")
+        plugins = {each.name for each in definition.composition().plugins}
+        for index, config in enumerate(definition.plugin_config):
+            if config.name not in plugins:
+                yield ConfigurationWarning(
+                    (*path, "pluginConfig", index), f"this profile has no plugin {config.name}: these have no effect"
+                )
+        for index, enabled in enumerate(definition.plugins.enabled):
+            if "weight" in enabled.model_fields_set and not _scores(enabled.name):
+                yield ConfigurationWarning(
+                    (*path, "plugins", "enabled", index, "weight"),
+                    f"{enabled.name} only filters: a weight has no effect",
+                )
+        extended = set() if definition.extends is None else {each.name for each in SHIPPED[definition.extends].plugins}
+        for index, disabled in enumerate(definition.plugins.disabled):
+            if disabled.name not in (*extended, ALL_PLUGINS):
+                yield ConfigurationWarning(
+                    (*path, "plugins", "disabled", index),
+                    f"{definition.extends or 'the profile'} has no plugin {disabled.name}: nothing is disabled",
+                )
+
+
+def _scores(plugin: str) -> bool:
+    constructor = plugin_factory(plugin).plugin
+    return not isinstance(constructor, type) or issubclass(constructor, ScorePlugin | ClusterScorePlugin)
+
+
+def _bind(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    for scheduler in configuration.profiles:
+        if not configuration.bind.covers_scheduler(scheduler):
+            yield ConfigurationWarning(
+                ("profiles", scheduler), "bind refuses the pods of this scheduler: bind.schedulerNames does not list it"
+            )

@@ -1,0 +1,237 @@
+"""What `berth config check` says about a newcomer's mistakes: line, path, finding, what may stand there, an example."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from berth_cli.config.document import ValidDocument, parse_document
+from berth_cli.config.field_errors import FieldError
+from berth_cli.config.schema import schema_document
+
+PROFILES = "'label-priority', 'resource-segregation', 'managed-resources', 'full'"
+
+
+def errors(text: str) -> list[FieldError]:
+    result = parse_document(text.encode())
+    assert isinstance(result, list)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "field", "message", "example"),
+    [
+        pytest.param(
+            "kind: BerthConfiguration\npluginConfigs: []",
+            2,
+            "pluginConfigs",
+            "unknown field; did you mean `pluginConfig`? allowed: apiVersion, kind, ",
+            "pluginConfig: [{name: NodePriorityLabel, args: {label: example.com/rank}}]",
+            id="a misspelt field",
+        ),
+        pytest.param(
+            "exempt:\n  daemonsets: false",
+            2,
+            "exempt.daemonsets",
+            "unknown field; did you mean `daemonSets`? allowed: daemonSets, systemCritical, namespaces",
+            "daemonSets: false",
+            id="another case",
+        ),
+        pytest.param(
+            "plugin_config: []",
+            1,
+            "plugin_config",
+            "unknown field; did you mean `pluginConfig`? allowed: ",
+            "pluginConfig: [{name: NodePriorityLabel, args: {label: example.com/rank}}]",
+            id="snake case",
+        ),
+        pytest.param(
+            "pluginConfig:\n- name: NodePriorityLabel\n  args:\n    labl: rank",
+            4,
+            "pluginConfig[0].args.labl",
+            "unknown field; did you mean `label`? allowed: label",
+            "label: example.com/rank",
+            id="a misspelt argument",
+        ),
+        pytest.param(
+            "pluginConfig:\n- name: NodePriorityLabel\n  label: rank",
+            3,
+            "pluginConfig[0].label",
+            "unknown field; `label` belongs under `args`; allowed: name, args",
+            "pluginConfig: [{name: NodePriorityLabel, args: {label: example.com/rank}}]",
+            id="an argument beside the name",
+        ),
+        pytest.param(
+            "exempt:\n  managedResources: []",
+            2,
+            "exempt.managedResources",
+            "unknown field; `managedResources` belongs at the top level; allowed: daemonSets, ",
+            "managedResources: [{name: example.com/licence, capacity: {nodeLabel: example.com/licences}}]",
+            id="a field of the top level",
+        ),
+        pytest.param(
+            "profile: label-priorty",
+            1,
+            "profile",
+            f"Input should be {PROFILES}; found the string 'label-priorty'; did you mean `label-priority`?",
+            "profile: label-priority",
+            id="a misspelt profile",
+        ),
+        pytest.param(
+            "profile: mine\ndefinitions:\n  my-profile: {extends: full}",
+            1,
+            "profile",
+            f"Input should be {PROFILES}, 'my-profile'; found the string 'mine'",
+            "profile: label-priority",
+            id="a profile that is not defined",
+        ),
+        pytest.param(
+            "definitions:\n  mine:\n    extends: full\n    plugins:\n      enabled:\n      - name: NodeLabelPriority",
+            6,
+            "definitions.mine.plugins.enabled[0].name",
+            "; found the string 'NodeLabelPriority'; did you mean `NodePriorityLabel`?",
+            "name: NodeReady",
+            id="a misspelt plugin",
+        ),
+        pytest.param(
+            "definitions:\n  mine:\n    extends: full\n    plugins:\n      disabled: [{name: NodeRedy}]",
+            5,
+            "definitions.mine.plugins.disabled[0].name",
+            "; found the string 'NodeRedy'; did you mean `NodeReady`?",
+            "name: NodeReady",
+            id="a misspelt plugin that is to go",
+        ),
+        pytest.param(
+            "definitions: {mine: {plugins: {enabled: [NodeReady]}}}",
+            1,
+            "definitions.mine.plugins.enabled[0]",
+            "Input should be a mapping; found the string 'NodeReady'",
+            "enabled: [{name: NodeReady, weight: 2}]",
+            id="the name of a plugin alone",
+        ),
+        pytest.param(
+            "definitions:\n  mine:\n    plugins:\n      enabled:\n        - name: NodeReady\n          weight: '2'",
+            6,
+            "definitions.mine.plugins.enabled[0].weight",
+            "Input should be a valid integer; found the string '2'",
+            "weight: 2",
+            id="a number in quotes",
+        ),
+        pytest.param(
+            "pluginConfig:\n  NodePriorityLabel:\n    label: rank",
+            1,
+            "pluginConfig",
+            "Input should be a list; found a mapping",
+            "pluginConfig: [{name: NodePriorityLabel, args: {label: example.com/rank}}]",
+            id="a mapping for a list",
+        ),
+        pytest.param(
+            "nodeCache:\n  maxStaleness: 3m",
+            2,
+            "nodeCache.maxStaleness",
+            "Input should be a valid number; found the string '3m'",
+            "maxStaleness: 120",
+            id="a unit",
+        ),
+        pytest.param(
+            "profile: full\n\nexempt:\n\tdaemonSets: false",
+            4,
+            "document",
+            "is not YAML: found character '\\t' that cannot start any token",
+            "",
+            id="a tab",
+        ),
+        pytest.param(
+            "profile: full\nkind: BerthConfiguration\nprofile: label-priority",
+            3,
+            "profile",
+            "the same key is in line 1",
+            "",
+            id="a key twice",
+        ),
+        pytest.param(
+            "managedResources:\n- name: licence",
+            2,
+            "managedResources[0].name",
+            "such as 'example.com/licence'; found the string 'licence'",
+            "name: example.com/licence",
+            id="a resource without a domain",
+        ),
+        pytest.param(
+            "managedResources:\n- capacity: {nodeLabel: a}",
+            2,
+            "managedResources[0].name",
+            "Field required",
+            "name: example.com/licence",
+            id="a field that is missing",
+        ),
+        pytest.param(
+            "managedResources:\n- name: example.com/a\n  capacity: {nodeLabel: a, nodeAnnotation: b}",
+            3,
+            "managedResources[0].capacity",
+            "Input should have exactly one of allocatable, nodeLabel, nodeAnnotation",
+            "capacity: {nodeLabel: example.com/licences}",
+            id="one field too many",
+        ),
+        pytest.param(
+            "profile: mine\ndefinitions:\n  mine:\n    plugins:\n      enabled: [{name: 'berth_plugins.team:Team'}]",
+            5,
+            "definitions.mine.plugins.enabled[0].name",
+            "is the module part of the layer?",
+            "name: NodeReady",
+            id="a plugin of one's own that is not installed",
+        ),
+        pytest.param(
+            "profiles:\n  my.scheduler/x: fast",
+            2,
+            "profiles[my.scheduler/x]",
+            f"Input should be {PROFILES}; found the string 'fast'",
+            "profiles: {batch-scheduler: resource-segregation}",
+            id="a key with dots",
+        ),
+        pytest.param(
+            "kind: KubeSchedulerConfiguration",
+            1,
+            "kind",
+            "Input should be 'BerthConfiguration'; found the string 'KubeSchedulerConfiguration'",
+            "kind: BerthConfiguration",
+            id="the scheduler's own configuration",
+        ),
+        pytest.param(
+            "definitions:\n  My_Profile: {extends: full}",
+            2,
+            "definitions.My_Profile",
+            "String should match pattern",
+            "definitions: {gpus-first: {extends: label-priority, plugins: {enabled: [{name: NodeReady, weight: 2}]}}}",
+            id="a name in upper case",
+        ),
+    ],
+)
+def test_names_line_path_finding_remedy_and_example(
+    text: str, line: int, field: str, message: str, example: str
+) -> None:
+    [found] = errors(text)
+    assert (found.line, found.field, found.example) == (line, field, example)
+    assert message in found.message
+
+
+def test_lists_errors_in_the_order_of_their_lines() -> None:
+    text = "profile: x\nnodeCache: {maxStaleness: no}\nkind: Y\npluginConfig: 3"
+    assert [each.line for each in errors(text)] == [1, 2, 3, 4]
+
+
+def test_every_object_has_a_valid_example() -> None:
+    """Each example is valid where it stands: put into a document, it raises no error about the object itself."""
+    schema = schema_document()
+    objects = {"BerthConfiguration": schema, **schema["$defs"]}
+    missing = [title for title, each in objects.items() if each.get("properties") and not each.get("examples")]
+    assert missing == ["PluginConfig"] or missing == []
+    [example] = schema["examples"]
+    assert isinstance(parse_document(yaml.safe_dump(example).encode()), ValidDocument)
+
+
+def test_examples_fit_on_a_line() -> None:
+    text = "pluginConfigs: []\nexempt: 3\nmanagedResources: 3\ndefinitions: 3\nnodeCache: 3"
+    assert all(re.fullmatch(r"\w+: .{1,120}", each.example) for each in errors(text))
