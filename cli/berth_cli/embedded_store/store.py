@@ -61,6 +61,7 @@ class EmbeddedStore:
             ledger=self.ledger,
             identity=InMemoryStoreIdentity(self.identity),
             ledger_since=time.monotonic(),
+            in_process=True,
         )
 
     def open(self, settings: PolicySettings, calls: Config) -> Tables:

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 import pytest
 
 from berth.extender.deadline import NO_DEADLINE, PASSED, Deadline
-from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
+from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, ImmediateReads
 
 ATTRIBUTE: ContextVar[str] = ContextVar("attribute", default="")
 
@@ -50,6 +50,10 @@ def test_begins_no_read_after_the_deadline() -> None:
 
 def test_reads_in_the_same_thread_without_a_deadline() -> None:
     assert BoundedReads().before(NO_DEADLINE, threading.get_ident) == threading.get_ident()
+
+
+def test_store_that_is_never_late_is_read_in_the_same_thread() -> None:
+    assert ImmediateReads().before(in_ten_seconds(), threading.get_ident) == threading.get_ident()
 
 
 def test_read_has_the_context_of_its_call() -> None:

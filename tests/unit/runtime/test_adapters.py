@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from threading import get_ident
+from time import monotonic
+
 import pytest
 
+from berth.extender.deadline import Deadline
 from berth.lease.clock import SystemClock
 from berth.runtime.adapters import node_cache
 from berth.runtime.settings import PolicySettings
@@ -12,6 +17,7 @@ from berth.scheduling.objects import NodeInfo
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+from tests.fakes.cache_tables import InterruptedCacheTable
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock
 
@@ -30,6 +36,17 @@ def test_verbs_with_the_same_tables_share_snapshot_and_verdicts() -> None:
     assert isinstance(first.cluster, Snapshot)
     assert first.cluster is second.cluster
     assert first.policy is second.policy
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_verbs_use_a_thread_for_tables_behind_a_network_only(in_process: bool) -> None:
+    threads: list[int] = []
+    opened, settings = tables_with_a_node(), PolicySettings(BERTH_CACHE_TABLE="t")
+    cache = InterruptedCacheTable(opened.cache, {"head": lambda: threads.append(get_ident())})
+    with tables_opened_by(lambda settings, calls: replace(opened, cache=cache, in_process=in_process)):
+        node_cache(settings, "filter").current(Deadline(10, monotonic))
+    [reader] = threads
+    assert (reader == get_ident()) is in_process
 
 
 @pytest.mark.parametrize("configuration", ["", '{"profile": "full"}'])

@@ -2,6 +2,7 @@
 
 A client's timeouts are fixed when it is created, and they limit a wait for bytes and not a request. So the read runs in
 a thread. A read that is late goes on there, ends by its client's timeouts, and may still fill what is kept in memory.
+A store in the same process is never late, and there each call would pay for the thread.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from berth.extender.deadline import Deadline
 
@@ -24,15 +25,29 @@ class DeadlinePassed(Exception):
     """The call has to answer without this read."""
 
 
-class BoundedReads:
-    """Safe to share between threads."""
+class Reads(Protocol):
+    """How a call reads. Safe to share between threads."""
+
+    def before(self, deadline: Deadline, read: Callable[[], T]) -> T:
+        """What `read` returns or raises; DeadlinePassed where that takes too long. `read` must be safe to share between
+        threads."""
+        ...
+
+
+class ImmediateReads(Reads):
+    """Of a store that is never late."""
+
+    def before(self, deadline: Deadline, read: Callable[[], T]) -> T:
+        return read()
+
+
+class BoundedReads(Reads):
+    """Of a store behind a network. After the deadline nothing is read; without one, a read runs in the same thread."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="read")
 
     def before(self, deadline: Deadline, read: Callable[[], T]) -> T:
-        """What `read` returns or raises; DeadlinePassed where that takes too long. `read` must be safe to share between
-        threads. After the deadline it is not called; without one it runs in this thread."""
         remaining = deadline.remaining()
         if math.isinf(remaining):
             return read()

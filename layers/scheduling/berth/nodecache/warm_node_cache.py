@@ -29,7 +29,7 @@ from berth.extender.deadline import NO_DEADLINE, PASSED, Deadline
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.lease.clock import Clock, Instant
-from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
+from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, Reads
 from berth.nodecache.feed.head import FUTURE_SCHEMA, Head
 from berth.nodecache.feed.reader import DEADLINE_PASSED, NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
@@ -80,10 +80,11 @@ class WarmNodeCache(NodeCache):
         ledger: LedgerTable | None = None,
         on_read: Callable[[Freshness], None] = _do_nothing,
         loss: CountingLossCheck | None = None,
+        reads: Reads | None = None,
     ) -> None:
         """`warn`: called with failures that the call survived. `ledger`: the table of reservations, if there is one.
         `on_read`: called by every call that reads the published state; it must not raise. `loss`: asked where nothing
-        is counted, if there is a ledger."""
+        is counted, if there is a ledger. `reads`: by default bounded ones."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
@@ -95,7 +96,7 @@ class WarmNodeCache(NodeCache):
         self._loss = loss
         self._last_read: HeadRead | None = None
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
-        self._reads = BoundedReads()
+        self._reads = reads or BoundedReads()
 
     def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
         try:

@@ -15,6 +15,7 @@ from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations, ConfigurationStore
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.store_identity import StoreIdentity
+from berth.nodecache.bounded_reads import BoundedReads, ImmediateReads
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
@@ -81,6 +82,7 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
         adapters.tables.ledger,
         CacheMetrics(verb).record,
         adapters.loss,
+        ImmediateReads() if adapters.tables.in_process else BoundedReads(),
     )
 
 

@@ -32,7 +32,8 @@ class Tables:
     """Cache table and ledger. All of it may be shared between threads.
 
     ledger, identity: None where there is no ledger. ledger_since: when it was created, in monotonic seconds, if it
-    loses items only by being created anew (see Rebuild); None if it may lose them at any time.
+    loses items only by being created anew (see Rebuild); None if it may lose them at any time. in_process: no read of
+    them waits for a network.
     """
 
     cache: CacheTable
@@ -42,6 +43,7 @@ class Tables:
     ledger: LedgerTable | None = None
     identity: StoreIdentity | None = None
     ledger_since: float | None = None
+    in_process: bool = False
 
 
 OpenTables = Callable[[PolicySettings, Config], Tables]
