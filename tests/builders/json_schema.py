@@ -100,6 +100,11 @@ def _limit(value: Any, wanted: Any, schema: Schema, whole: Schema, path: str) ->
         yield f"{path} has too many items"
 
 
+def _exclusive(value: Any, wanted: Any, schema: Schema, whole: Schema, path: str) -> Iterator[str]:
+    if isinstance(value, int | float) and value <= wanted:
+        yield f"{path} is out of its range"
+
+
 def _const(value: Any, wanted: Any, schema: Schema, whole: Schema, path: str) -> Iterator[str]:
     yield from _one_of(value, [wanted], schema, whole, path)
 
@@ -121,6 +126,7 @@ _KEYWORDS: dict[str, Callable[[Any, Any, Schema, Schema, str], Iterator[str]]] =
     "enum": _one_of,
     "const": _const,
     "minimum": _limit,
+    "exclusiveMinimum": _exclusive,
     "maximum": _limit,
     "minItems": _limit,
     "maxItems": _limit,

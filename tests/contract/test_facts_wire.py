@@ -147,7 +147,9 @@ def test_fact_02_reads_null_anywhere_in_pod(handlers: Handlers, verb: str, part:
 )
 def test_fact_02_reads_null_anywhere_in_node(handlers: Handlers, node: dict[str, object]) -> None:
     answer = ask(handlers, "filter", body_of(full_mode([node]))).json
-    assert answer["FailedAndUnresolvableNodes"] == {"n": "node(s) didn't have the priority label"}
+    assert answer["FailedAndUnresolvableNodes"] == {
+        "n": "node(s) didn't have the priority label priority.lixueduan.com"
+    }
 
 
 def test_fact_02_kind_and_version_of_objects_are_optional(handlers: Handlers) -> None:

@@ -11,7 +11,7 @@ OUTCOMES = [
     "web-1 runs on node-c",
     "web-2 runs on node-a",
     "web-3 runs on node-b",
-    "web-4 is Pending: 0/4 nodes are available: 4 node(s) didn't have the priority label.",
+    "web-4 is Pending: 0/4 nodes are available: 4 node(s) didn't have the priority label priority.lixueduan.com.",
     "the scheduler alone: 3 of 30 pods are Pending: "
     "0/15 nodes are available: 12 Insufficient nvidia.com/gpu, 6 Insufficient cpu.",
     "with resource-segregation: all 30 pods run",

@@ -200,7 +200,9 @@ def test_uses_configuration_and_stops_despite_idle_connections(dump: Path, tmp_p
     callers = [Caller(served.port) for _ in range(3)]
     for caller in callers:
         answer = caller.post("/scheduler/filter", body_of(cache_mode(["n10"]))).json
-        assert answer["FailedAndUnresolvableNodes"] == {"n10": "node(s) didn't have the priority label"}
+        assert answer["FailedAndUnresolvableNodes"] == {
+            "n10": "node(s) didn't have the priority label example.com/rank"
+        }
     assert served.ctrl_c() == (0, "stopped\n", "")
     for caller in callers:
         caller.close()
@@ -259,7 +261,7 @@ def test_live_cluster_is_listed_bound_and_woken(kubernetes: KubernetesOnLoopback
     def woken() -> int:
         return len([received for received in kubernetes.requests if received.method == "PATCH"])
 
-    kubernetes.add_rejected_pod("waiting", "node(s) didn't have the priority label")
+    kubernetes.add_rejected_pod("waiting", "node(s) didn't have the priority label priority.lixueduan.com")
     before = woken()
     kubernetes.nodes = [labelled_object("n10", "10"), labelled_object("plain", "5")]
     eventually(lambda: caller.post("/scheduler/filter", request).json["NodeNames"] == ["n10", "plain"], PATIENCE)
@@ -413,7 +415,7 @@ def test_reports_dump_without_nodes(tmp_path: Path) -> None:
     ("text", "wanted"),
     [
         pytest.param("profile: fastest", "profile: Input should be 'label-priority'", id="an unknown profile"),
-        pytest.param("profil: label-priority", "profil: Extra inputs are not permitted", id="an unknown field"),
+        pytest.param("profil: label-priority", "profil: unknown field; did you mean `profile`?", id="an unknown field"),
         pytest.param("a: [", "is not YAML", id="no YAML"),
         pytest.param("", "document: ", id="empty"),
     ],

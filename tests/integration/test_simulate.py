@@ -16,6 +16,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from berth_cli.main import main
+from berth_cli.simulate.report import NO_PODS
 from tests.builders.nodes import PRIORITY
 from tests.conftest import PROJECT
 
@@ -81,7 +82,7 @@ def test_table_prints_one_line_per_pod_and_summary(dump: Write) -> None:
 def test_exits_with_0_if_no_pod_is_pending(dump: Write) -> None:
     assert run("--cluster", dump(node("a"), pod("small"))).exit_code == 0
     done = run("--cluster", dump(node("a"), pod("there", nodeName="a")))
-    assert (done.exit_code, done.stdout) == (0, "no pods to place\n")
+    assert (done.exit_code, done.stdout) == (0, f"{NO_PODS}\n")
 
 
 def test_json_has_pods_and_nodes_of_pending_pods(dump: Write) -> None:

@@ -90,7 +90,9 @@ class CertificateDirectory:
         record = self.record()
         found = tuple(each for each in record.find(name_or_serial) if each.state(now) is not CertificateState.REVOKED)
         if not found:
-            raise CertificateError(f"{self.path} has no unrevoked certificate {name_or_serial}")
+            raise CertificateError(
+                f"{self.path} has no unrevoked certificate {name_or_serial}; list them with: berth certificates list"
+            )
         for each in found:
             record = record.with_revocation(each, now)
         self._save(record, now)

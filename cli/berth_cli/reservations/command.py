@@ -106,7 +106,7 @@ def release(pod: str, stack: str | None, table: str | None, region: str | None, 
             outcome = release_result(ledger, requested)
     match outcome:
         case NoReservation():
-            raise click.ClickException(f"no reservation for {pod}")
+            raise click.ClickException(f"no reservation for {pod}; list them with: berth reservations list")
         case Released(summary=summary):
             click.echo(f"released: {summary}")
         case StillReserved(reason=reason) | AwaitingWatcher(reason=reason):

@@ -52,8 +52,9 @@ class Gateway:
         route = f"{scope['method']} {scope['path']}"
         handler = self.handlers.get(route)
         if handler is None:
-            log.warning("no route %s; known routes: %s", route, ", ".join(self.handlers))
-            await _respond(send, 404, {"message": "Not Found", "Error": f"Berth has no route {route}"})
+            error = f"Berth has no route {route}; its routes: {', '.join(sorted(self.handlers))}"
+            log.warning(error)
+            await _respond(send, 404, {"message": "Not Found", "Error": error})
             return
         refusal = self._check.refusal(scope["method"], _headers(scope))
         if refusal is not None:

@@ -51,7 +51,7 @@ def read_manifests(paths: Iterable[Path]) -> Manifests:
             except Malformed as error:
                 raise InvalidInput(f"{display_name(path)}: {error}") from error
         if len(pods) == before:
-            raise InvalidInput(f"{display_name(path)} has no pods")
+            raise InvalidInput(f"{display_name(path)} has no pods; give Pods or {', '.join(_WORKLOADS)}")
     return Manifests(tuple(pods), tuple(others))
 
 

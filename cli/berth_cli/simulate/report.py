@@ -27,6 +27,9 @@ class Format(StrEnum):
     JSON = "json"
 
 
+NO_PODS = "no pods to place: every pod of the dump has a node; create pods and dump again, or give --pod FILE"
+
+
 @dataclass(slots=True)
 class Summary:
     """Counts the outcomes that pass through `count`."""
@@ -53,7 +56,7 @@ class Summary:
         if self.placed or self.pending:
             yield f"{self.placed} of {self.placed + self.pending} pods placed"
         else:
-            yield "no pods to place"
+            yield NO_PODS
         if self.evicted:
             yield f"evicted: {self.evicted}"
         for reason, count in sorted(self.queue.skipped.items()):

@@ -79,7 +79,7 @@ def test_issue_prints_tls_config_without_key(issued: Berth, tmp_path: Path) -> N
     [
         (("issue", "scheduler"), 1, "scheduler already has a certificate; replace it with: berth certificates rotate"),
         (("rotate", "other"), 1, "other has no certificate to replace"),
-        (("revoke", "other"), 1, "has no unrevoked certificate other"),
+        (("revoke", "other"), 1, "has no unrevoked certificate other; list them with: berth certificates list"),
         (("init", "my-cluster"), 1, "already has an authority"),
         (("issue", "Scheduler One"), 2, "use letters a to z, digits and hyphens, at most 63 characters"),
         (("issue", "../scheduler"), 2, "letters a to z"),

@@ -10,6 +10,7 @@ import yaml
 from berth_cli.config.document import ValidDocument, parse_document
 from berth_cli.config.field_errors import FieldError
 from berth_cli.config.schema import schema_document
+from tests.builders.json_schema import violations
 
 PROFILES = "'label-priority', 'resource-segregation', 'managed-resources', 'full'"
 
@@ -222,13 +223,18 @@ def test_lists_errors_in_the_order_of_their_lines() -> None:
     assert [each.line for each in errors(text)] == [1, 2, 3, 4]
 
 
-def test_every_object_has_a_valid_example() -> None:
-    """Each example is valid where it stands: put into a document, it raises no error about the object itself."""
-    schema = schema_document()
-    objects = {"BerthConfiguration": schema, **schema["$defs"]}
-    missing = [title for title, each in objects.items() if each.get("properties") and not each.get("examples")]
-    assert missing == ["PluginConfig"] or missing == []
-    [example] = schema["examples"]
+SCHEMA = schema_document()
+TITLED = {title: each for title, each in SCHEMA["$defs"].items() if each.get("properties")}
+
+
+@pytest.mark.parametrize("title", TITLED)
+def test_every_object_has_a_valid_example(title: str) -> None:
+    [example] = TITLED[title]["examples"]
+    assert violations(example, {"$ref": f"#/$defs/{title}", "$defs": SCHEMA["$defs"]}) == []
+
+
+def test_example_of_the_whole_document_is_valid() -> None:
+    [example] = SCHEMA["examples"]
     assert isinstance(parse_document(yaml.safe_dump(example).encode()), ValidDocument)
 
 

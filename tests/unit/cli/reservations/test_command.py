@@ -123,7 +123,10 @@ def test_release_reports_missing_answer_of_watcher(ledger: DynamoDBLedgerTable) 
 
 def test_release_fails_without_reservation(ledger: DynamoDBLedgerTable) -> None:
     done = berth("release", "ml/absent", "--table", LEDGER_TABLE, "--wait", "0")
-    assert (done.exit_code, done.stderr) == (1, "Error: no reservation for ml/absent\n")
+    assert (done.exit_code, done.stderr) == (
+        1,
+        "Error: no reservation for ml/absent; list them with: berth reservations list\n",
+    )
 
 
 def test_rebuild_requests_once(ledger: DynamoDBLedgerTable) -> None:

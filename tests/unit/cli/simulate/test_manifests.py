@@ -104,7 +104,9 @@ def test_stored_pod_loses_node_and_status(manifests: Any) -> None:
             {"kind": "DaemonSet"}, "a DaemonSet has no pods to place; give Pods or Deployment, ", id="no pods"
         ),
         pytest.param({"a": 1}, "a document without a kind has no pods to place", id="no kind"),
-        pytest.param({"kind": "Service"}, "pods.yaml has no pods", id="only what goes with pods"),
+        pytest.param(
+            {"kind": "Service"}, "pods.yaml has no pods; give Pods or Deployment, ", id="only what goes with pods"
+        ),
         pytest.param({"kind": "Pod", "spec": []}, "pods.yaml: Pod.spec is not an object", id="a wrong type"),
         pytest.param(workload("Deployment", replicas="3"), "Deployment.spec.replicas is not an integer", id="a number"),
     ],

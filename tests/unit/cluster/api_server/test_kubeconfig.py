@@ -246,7 +246,9 @@ def test_rejects_secret_when_it_is_more_than_data(
 
 def test_rejects_secret_when_current_context_is_missing() -> None:
     document = a_kubeconfig("https://h") | {"current-context": "absent"}
-    with pytest.raises(ClusterUnavailable, match="has no context of the name in current-context"):
+    with pytest.raises(
+        ClusterUnavailable, match="has no context of the name in current-context; set it with: kubectl config"
+    ):
         kubeconfig.from_secret(secret_with(document), "berth/cluster")
 
 

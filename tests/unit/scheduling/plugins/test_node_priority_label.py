@@ -11,7 +11,13 @@ from berth.scheduling.plugins.node_priority_label import NodePriorityLabel, Node
 from tests.builders.nodes import labelled, node
 from tests.builders.pods import pod
 
-NO_LABEL = Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, ("node(s) didn't have the priority label",), "NodePriorityLabel")
+
+def no_label(key: str) -> Status:
+    reason = f"node(s) didn't have the priority label {key}"
+    return Status(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, (reason,), "NodePriorityLabel")
+
+
+NO_LABEL = no_label("priority.lixueduan.com")
 NOT_AN_INTEGER = Status(
     Code.UNSCHEDULABLE_AND_UNRESOLVABLE,
     ("node(s) had a priority label that is not an integer",),
@@ -72,7 +78,7 @@ def test_uses_label_of_arguments() -> None:
     ranked = node("n", {"example.com/rank": "4", "priority.lixueduan.com": "x"})
     assert configured.filter(pod(), ranked) is SUCCESS
     assert configured.score(pod(), ranked) == 4
-    assert configured.filter(pod(), labelled("n", "10")) == NO_LABEL
+    assert configured.filter(pod(), labelled("n", "10")) == no_label("example.com/rank")
 
 
 def test_one_verdict_serves_all_pods() -> None:

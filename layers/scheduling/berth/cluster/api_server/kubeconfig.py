@@ -71,7 +71,9 @@ def _data_only(document: dict[str, object], where: str) -> dict[str, object]:
     """A kubeconfig of the current context alone, with nothing in it but data."""
     context = _by_name(document, "contexts", "context").get(document.get("current-context"))
     if context is None:
-        raise ClusterUnavailable(f"{where} has no context of the name in current-context")
+        raise ClusterUnavailable(
+            f"{where} has no context of the name in current-context; set it with: kubectl config use-context NAME"
+        )
     cluster = _by_name(document, "clusters", "cluster").get(context.get("cluster"), {})
     user = _by_name(document, "users", "user").get(context.get("user"), {})
     if cluster.get("insecure-skip-tls-verify") is False:

@@ -16,7 +16,7 @@ from berth.scheduling.plugins.arguments import Args
 NAME = "NodePriorityLabel"
 
 # Given when the node has no such label. No eviction gives a node a label.
-REASON_NO_LABEL = "node(s) didn't have the priority label"
+REASON_NO_LABEL = "node(s) didn't have the priority label {}"
 # Given when the label is no integer.
 REASON_NOT_AN_INTEGER = "node(s) had a priority label that is not an integer"
 
@@ -44,7 +44,7 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
 
     def __init__(self, args: NodePriorityLabelArgs) -> None:
         self._label = args.label
-        self._no_label = unresolvable(NAME, REASON_NO_LABEL)
+        self._no_label = unresolvable(NAME, REASON_NO_LABEL.format(args.label))
         self._not_an_integer = unresolvable(NAME, REASON_NOT_AN_INTEGER)
 
     def filter(self, pod: Pod, node: NodeInfo) -> Status:
