@@ -20,6 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # Two processes that take tests from each other: no worker is idle while the other has a long file left.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
+FAST := not build and not scan and not external and not long
 
 .PHONY: help
 help: ## Show the targets
@@ -50,12 +51,22 @@ demo: setup ## Play the main job on a small cluster: no account, no Kubernetes, 
 
 .PHONY: unit
 unit: setup ## Run the unit and contract tests: less than a minute
-	$(PYTEST) tests/unit tests/contract
+	$(PYTEST) tests/unit tests/contract -m "$(FAST)"
 
 .PHONY: test
-test: setup ## Run all tests that need neither Docker nor Go
-	$(PYTEST) -m "not build and not scan"
-	@echo "not run here: make e2e (a real control plane and a deployed stack; needs Go), make sam-local (needs Docker)"
+test: setup ## Run all tests without those of test-external, test-long, build, scan, e2e and sam-local
+	$(PYTEST) -m "$(FAST)"
+	@echo "not run here: make test-external (emulators of AWS; needs Java and Node.js), make test-long (histories and long"
+	@echo "properties), make e2e (a real control plane and a deployed stack; needs Go), make sam-local (needs Docker)"
+
+# One process: the emulators work beside it, and are started once.
+.PHONY: test-external
+test-external: tools ## Run the tests on DynamoDB Local, ministack and a policy simulator (Java 17, Maven, npm)
+	$(BIN)/pytest tests/contract tests/integration -m external
+
+.PHONY: test-long
+test-long: setup ## Run the histories in virtual time, and the properties that need many or large cases
+	$(PYTEST) tests/simulation tests/property -m long
 
 .PHONY: simulation
 simulation: setup ## Run histories of the node cache in virtual time (N=2000), and every bind cut short at every call

@@ -31,6 +31,25 @@ settings.register_profile(
 )
 settings.load_profile("berth")
 
+# Where the make target that runs the tests with a marker looks for them.
+FOLDERS = {
+    "external": ("contract", "integration"),
+    "long": ("property", "simulation"),
+    "build": ("integration",),
+    "scan": ("integration",),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A marked test that no target runs is an error."""
+    for item in items:
+        for mark in item.iter_markers():
+            folders = [PROJECT / "tests" / folder for folder in FOLDERS.get(mark.name, ())]
+            if folders and not any(map(item.path.is_relative_to, folders)):
+                raise pytest.UsageError(
+                    f"{item.nodeid}: tests marked {mark.name} belong in {', '.join(FOLDERS[mark.name])}"
+                )
+
 
 def pytest_collection_finish() -> None:
     """What tests have in common is read once: botocore's descriptions of services, megabytes of JSON for each session.

@@ -70,6 +70,8 @@ STEPS = (
     Step("tools"),
     Step("lint", figure=r"no issues found in \d+ source files"),
     Step("test", figure=PYTEST),
+    Step("test-external", figure=PYTEST),
+    Step("test-long", figure=PYTEST),
     Step("demo"),
     Step("docs", figure="Documentation built in .*"),
     Step("validate", figure="is a valid SAM Template"),

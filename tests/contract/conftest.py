@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
-from tests.unit.reservations.ledger.ledger_tables import DYNAMODB_LOCAL, MOTO, dynamodb_client
+from tests.unit.reservations.ledger.ledger_tables import MOTO, ON_DYNAMODB_LOCAL, dynamodb_client
 
 
-@pytest.fixture(params=[MOTO, DYNAMODB_LOCAL])
+@pytest.fixture(params=[MOTO, ON_DYNAMODB_LOCAL])
 def any_dynamodb(request: pytest.FixtureRequest) -> DynamoDBClient:
     """A client of each."""
     return dynamodb_client(request.param, request)

@@ -10,7 +10,10 @@ import pytest
 from tests.e2e.loopback import LoopbackServer, Request, Response, free_port
 from tools.supply_chain.audit import PIP_AUDIT, Outcome, RequirementsUnreadable, audit, main
 
-pytestmark = pytest.mark.skipif(not PIP_AUDIT.exists(), reason="pip-audit is not installed: make tools")
+pytestmark = [
+    pytest.mark.external,
+    pytest.mark.skipif(not PIP_AUDIT.exists(), reason="pip-audit is not installed: make tools"),
+]
 
 LOCKED = "vulnerable==1.0 --hash=sha256:{0}\nclean==2.0 --hash=sha256:{0}\n".format("a" * 64)
 VULNERABILITY = {

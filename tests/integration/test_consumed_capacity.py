@@ -25,6 +25,8 @@ from tests.unit.lease.clocks import AT, EnvironmentClock
 from tests.unit.nodecache.feed.feeds import new_id
 from tests.unit.reservations.ledger.ledger_tables import emulator_client, new_table
 
+pytestmark = pytest.mark.external
+
 
 class ReportedUnits:
     """What the table says that each request has used, by the kind of key and of request."""

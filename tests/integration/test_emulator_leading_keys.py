@@ -19,6 +19,8 @@ CONDITION = {
 }
 EVERYTHING = ("GetItem", "Query", "Scan", "PutItem", "UpdateItem", "DeleteItem", "BatchGetItem")
 
+pytestmark = pytest.mark.external
+
 Call = Callable[[Any], object]
 
 

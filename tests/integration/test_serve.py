@@ -300,6 +300,7 @@ def test_rejects_store_options_without_effect(dump: Path, arguments: list[str], 
     assert complaint in refused(*(each.replace("DUMP", str(dump)) for each in arguments))
 
 
+@pytest.mark.external
 def test_servers_with_the_same_tables_share_a_node_cache(tmp_path: Path, endpoint_url: str) -> None:
     client = emulator_client(endpoint_url)
     create_cache_table(client, "serve-cache")

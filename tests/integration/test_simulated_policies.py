@@ -30,6 +30,8 @@ from tests.deployment.transform import transformed
 from tests.fakes.moto_dynamodb import MotoDynamoDB
 from tests.integration.test_counted_pod_lifecycle import LocalStack, running
 
+pytestmark = pytest.mark.external
+
 CACHE_TABLE, LEDGER_TABLE = "policies-cache", "policies-ledger"
 TABLES = {CACHE_TABLE: table("CacheTable"), LEDGER_TABLE: table("LedgerTable")}
 VERBS = {

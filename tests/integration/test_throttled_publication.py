@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import time
 
+import pytest
 from botocore.config import Config
 from botocore.httpsession import URLLib3Session
 
@@ -27,6 +28,8 @@ from tests.unit.lease.dynamodb_stores import client_of
 from tests.unit.nodecache.feed.feeds import new_id
 from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
 from tests.unit.nodecache.feed.test_throttled_publication import large_nodes
+
+pytestmark = pytest.mark.external
 
 NODES = 5_000
 TABLE = "throttled-for-real"

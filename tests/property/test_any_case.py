@@ -20,6 +20,8 @@ from tests.parity.generator.cases import case as generated
 from tests.parity.generator.features import Family
 from tests.property.json_values import changed, json_values
 
+pytestmark = pytest.mark.long
+
 FULL = BerthConfiguration(profile="full")
 CODES = {code.value for code in Code}
 

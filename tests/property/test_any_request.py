@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from tests.builders.events import http_event
 from tests.property.json_values import json_values, mutated
 
+pytestmark = pytest.mark.long
+
 Handlers = Mapping[str, Callable[..., Any]]
 VERBS = ("filter", "filter_onlyone", "prioritize", "bind", "preempt")
 KIND = {"bind": "bind", "preempt": "preempt"}

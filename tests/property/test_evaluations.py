@@ -22,6 +22,8 @@ from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.property.changing_clusters import Cluster, Event, as_pod, clusters, events, incoming
 
+pytestmark = pytest.mark.long
+
 PROFILES = {name: BerthConfiguration().build_profile(name) for name in ("full", "label-priority")}
 NAMES = [*(f"n{index}" for index in range(6)), "joined-a-moment-ago"]
 

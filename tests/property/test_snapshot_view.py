@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +10,8 @@ from berth.nodecache.feed.changes import Change, Key, Object, pack, unpack
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from tests.builders.snapshots import content
 from tests.property.cluster_objects import changes
+
+pytestmark = pytest.mark.long
 
 batches = st.lists(st.lists(changes(), max_size=8), max_size=8)
 VIEW = SnapshotView()

@@ -17,6 +17,8 @@ from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.property.changing_clusters import NODES, Cluster, Event, clusters, events, incoming
 
+pytestmark = pytest.mark.long
+
 steps = st.lists(st.lists(events, min_size=1, max_size=3), min_size=1, max_size=5)
 names = st.lists(st.sampled_from([*NODES, "joined", 'odd",']) | st.text(max_size=3), min_size=1, max_size=12)
 

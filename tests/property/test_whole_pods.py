@@ -5,11 +5,14 @@ Calls of functions are counted, not time. `make fuzz-pods` does the same at the 
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 
 from tests.bench.cluster import Manifest
 from tests.builders.whole_pods import whole_pods
 from tests.property.pod_costs import Cost, Verbs
+
+pytestmark = pytest.mark.long
 
 NODES = 500
 BYTES = 60_000

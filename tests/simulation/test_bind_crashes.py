@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Sequence
 
 import pytest
 
-from tests.simulation.bind_crashes import cases
+from tests.simulation.bind_crashes import Case, cases
 from tests.simulation.broken_binds import BROKEN, Break
+
+pytestmark = pytest.mark.long
 
 EVERY = 40
 """`make soak` runs them all."""
@@ -15,9 +17,15 @@ PARTS = 4
 STRIDE = 12
 
 
+@pytest.fixture(scope="module")
+def laid_out() -> Sequence[Case]:
+    """All cases. To lay them out takes a thousand binds, of the correct protocol."""
+    return tuple(cases(all_afterwards=False))
+
+
 @pytest.mark.parametrize("part", range(PARTS))
-def test_recovers_when_bind_is_interrupted_at_any_call(part: int) -> None:
-    for case in islice(cases(all_afterwards=False), part, None, EVERY):
+def test_recovers_when_bind_is_interrupted_at_any_call(laid_out: Sequence[Case], part: int) -> None:
+    for case in laid_out[part::EVERY]:
         try:
             case.run()
         except AssertionError as broken:
@@ -25,15 +33,16 @@ def test_recovers_when_bind_is_interrupted_at_any_call(part: int) -> None:
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
-def test_catches_bind_without_one_of_its_rules(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_catches_bind_without_one_of_its_rules(
+    laid_out: Sequence[Case], broken: Break, monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken(monkeypatch)
     with pytest.raises(AssertionError):
-        run_until_caught()
+        run_until_caught(laid_out)
 
 
-def run_until_caught() -> None:
+def run_until_caught(laid_out: Sequence[Case]) -> None:
     """Run every case; neighbours, which are alike, in different rounds."""
     for first in range(STRIDE):
-        # What breaks may break while the cases are laid out, too.
-        for case in islice(cases(all_afterwards=False), first, None, STRIDE):
+        for case in laid_out[first::STRIDE]:
             case.run()

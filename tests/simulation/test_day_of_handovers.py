@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.simulation.day import (
     DAY,
     LONGEST_RECOVERY,
@@ -15,6 +17,8 @@ from tests.simulation.day import (
     crashing,
     quiet,
 )
+
+pytestmark = pytest.mark.long
 
 HOUR = 3600.0
 MOST_PAID = 1.25

@@ -21,6 +21,8 @@ from tests.simulation.binds import COUNTING, GPU_MEMORY, assert_adds_up
 from tests.simulation.reservations import InterruptedTable
 from tests.simulation.world import EPOCH, World
 
+pytestmark = pytest.mark.long
+
 BINDS = 16
 DEVICES = 8
 HISTORIES = 400

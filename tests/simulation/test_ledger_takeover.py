@@ -7,6 +7,8 @@ import pytest
 from berth.extender.outcomes import BindOutcome
 from tests.simulation.ledger_takeover import BOUND, Case, Variant, cases
 
+pytestmark = pytest.mark.long
+
 
 def test_node_is_never_overcommitted_wherever_a_takeover_comes() -> None:
     results = [case.run() for case in cases(Variant.CORRECT)]

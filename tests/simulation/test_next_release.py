@@ -12,6 +12,8 @@ from berth.nodecache.feed.reader import NothingPublished
 from berth.nodecache.feed.writer import Writer
 from tests.simulation.history import History, Plan
 
+pytestmark = pytest.mark.long
+
 HISTORIES = 20
 UNTIL_CAUGHT = 60
 ADDITIVE, INCOMPATIBLE = SCHEMA_VERSION, SCHEMA_VERSION + 1

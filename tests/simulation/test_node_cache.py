@@ -8,6 +8,8 @@ from berth.nodecache.feed.reader import NothingPublished
 from tests.simulation.broken_variants import BROKEN, Break
 from tests.simulation.history import History, Plan
 
+pytestmark = pytest.mark.long
+
 HISTORIES = 60
 PER_TEST = 20
 UNTIL_CAUGHT = 150

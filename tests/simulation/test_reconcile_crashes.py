@@ -20,6 +20,8 @@ from tests.fakes.counted_cluster import BY_ANNOTATION, BY_DEVICE, COUNTING, DEVI
 from tests.simulation.reservations import InterruptedPods, InterruptedTable
 from tests.unit.reservations.reconciler.reconciler_harness import HTTP_TIMEOUT, NODE, ReconcilerHarness, check
 
+pytestmark = pytest.mark.long
+
 EXPIRY = 30.0
 UNITS = 8
 REBUILD = 3 * (HTTP_TIMEOUT + 6)

@@ -10,6 +10,8 @@ from tests.simulation.broken_reservations import BROKEN, Break
 from tests.simulation.ledger_scenarios import SCENARIOS
 from tests.simulation.reservations import ReservationsHistory
 
+pytestmark = pytest.mark.long
+
 HISTORIES = 20
 PER_TEST = 10
 UNTIL_CAUGHT = 5

@@ -24,7 +24,7 @@ from berth_cli.embedded_store.configuration_store import InMemoryConfigurationSt
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
 from tests.unit.lease.clocks import EnvironmentClock
-from tests.unit.reservations.ledger.ledger_tables import DYNAMODB_LOCAL, IN_MEMORY, MOTO, dynamodb_client
+from tests.unit.reservations.ledger.ledger_tables import IN_MEMORY, MOTO, ON_DYNAMODB_LOCAL, dynamodb_client
 
 TABLE = "configuration-store"
 FIRST, SECOND = '{"profile": "full"}', '{"profile": "label-priority"}'
@@ -47,7 +47,7 @@ class Kept:
         return LeaderElector(self.lock, LeaderElectionConfig(), "watcher", EnvironmentClock(), lambda: 0.0)
 
 
-@pytest.fixture(params=[IN_MEMORY, MOTO, DYNAMODB_LOCAL])
+@pytest.fixture(params=[IN_MEMORY, MOTO, ON_DYNAMODB_LOCAL])
 def kept(request: pytest.FixtureRequest) -> Iterator[Kept]:
     if request.param == IN_MEMORY:
         item = InMemoryItem()

@@ -19,7 +19,7 @@ from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
-from tests.unit.reservations.ledger.ledger_tables import DYNAMODB_LOCAL, IN_MEMORY, MOTO, dynamodb_client
+from tests.unit.reservations.ledger.ledger_tables import IN_MEMORY, MOTO, ON_DYNAMODB_LOCAL, dynamodb_client
 
 IN_MEMORY_TRIMMED = "in memory, trimmed"
 _NUMBERS = count(1)
@@ -55,7 +55,7 @@ class Store:
         return Fence(holder, transitions, lease.uid, lease.resource_version)
 
 
-@pytest.fixture(params=[IN_MEMORY, IN_MEMORY_TRIMMED, MOTO, DYNAMODB_LOCAL])
+@pytest.fixture(params=[IN_MEMORY, IN_MEMORY_TRIMMED, MOTO, ON_DYNAMODB_LOCAL])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     ids = (f"id-{number}" for number in _NUMBERS)
     if request.param in (IN_MEMORY, IN_MEMORY_TRIMMED):

@@ -19,7 +19,8 @@ from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.builders.tables import create_ledger_table
 
 IN_MEMORY, MOTO, MINISTACK, DYNAMODB_LOCAL = "in memory", "moto", "ministack", "DynamoDB Local"
-CONCURRENT = (MINISTACK, DYNAMODB_LOCAL)
+ON_DYNAMODB_LOCAL = pytest.param(DYNAMODB_LOCAL, marks=pytest.mark.external)
+CONCURRENT = (pytest.param(MINISTACK, marks=pytest.mark.external), ON_DYNAMODB_LOCAL)
 ALL = (IN_MEMORY, MOTO, *CONCURRENT)
 
 _NUMBERS = count(1)
