@@ -125,7 +125,7 @@ def _dollars(amount: float) -> str:
     return f"{amount:,.2f}"
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """Knows CloudFormation's short forms well enough to skip them."""
 
 

@@ -91,7 +91,7 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(each)
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.CSafeLoader):
     """YAML with CloudFormation's short forms: `!Ref X` is read as {"Ref": X}, other functions under their names."""
 
 

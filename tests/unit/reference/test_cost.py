@@ -31,11 +31,11 @@ def test_million_decisions_keep_to_their_target() -> None:
 
 
 def every_item() -> Iterator[Item]:
-    usage = read_usage()
+    usage, by_name = read_usage(), sizes(TEMPLATE)
     for nodes, name in CLUSTERS.items():
         for mode in Mode:
-            yield from idle(usage, nodes, sizes(TEMPLATE)[name], mode)
-        yield from million_decisions(usage, nodes, sizes(TEMPLATE)[name])
+            yield from idle(usage, nodes, by_name[name], mode)
+        yield from million_decisions(usage, nodes, by_name[name])
 
 
 def test_every_price_is_in_the_table_with_its_source() -> None:
