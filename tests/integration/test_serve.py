@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,7 +16,6 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth_cli.serve.limits import Limits
@@ -63,9 +61,12 @@ class Served:
 
 
 def start(*arguments: str, variables: Mapping[str, str] | None = None) -> Served:
-    environment = _environment() | dict(variables or {})
     process = subprocess.Popen(
-        [*BERTH, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        [*BERTH, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment() | dict(variables or {}),
     )
     assert process.stdout is not None
     # Log lines may come before it: of a cluster that is away.
@@ -76,26 +77,10 @@ def start(*arguments: str, variables: Mapping[str, str] | None = None) -> Served
     return Served(process, found[1], int(found[2]), process.stdout.readline(), process.stdout.readline())
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """A user's shell, without anything of AWS or of Berth in it."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BERTH_", "POWERTOOLS_"))}
     return kept | {"PYTHONUNBUFFERED": "1"}
-
-
-def refused(*arguments: str) -> str:
-    """What a `berth serve` that cannot start says on stderr: one line, besides how it is used."""
-    from berth_cli.main import main
-
-    return _only_line(CliRunner().invoke(main, ["serve", *arguments], prog_name="berth"))
-
-
-def _only_line(done: Result) -> str:
-    assert done.exit_code != 0
-    assert isinstance(done.exception, SystemExit), done.exception
-    assert done.stdout == ""
-    lines = [line for line in done.stderr.splitlines() if line and not line.startswith(("Usage:", "Try "))]
-    assert len(lines) == 1, done.stderr
-    return lines[0]
 
 
 def eventually(condition: Callable[[], Any], seconds: float) -> float:
@@ -285,23 +270,6 @@ def test_bind_uses_binder_kubeconfig(kubernetes: KubernetesOnLoopback, tmp_path:
     assert calls == {(True, "Bearer of-bind"), (False, "Bearer token-1")}
 
 
-def test_rejects_binder_kubeconfig_without_live_cluster(dump: Path) -> None:
-    assert "needs an existing file and --kubeconfig" in refused(
-        "--cluster", str(dump), "--binder-kubeconfig", str(dump)
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        pytest.param(["--cluster=DUMP", "--store=dynamodb"], "--store dynamodb needs --kubeconfig", id="a dump"),
-        pytest.param(["--cluster=DUMP", "--endpoint-url=http://127.0.0.1:8000"], "need --store dynamodb", id="memory"),
-    ],
-)
-def test_rejects_store_options_without_effect(dump: Path, arguments: list[str], complaint: str) -> None:
-    assert complaint in refused(*(each.replace("DUMP", str(dump)) for each in arguments))
-
-
 @pytest.mark.external
 def test_servers_with_the_same_tables_share_a_node_cache(tmp_path: Path, endpoint_url: str) -> None:
     client = emulator_client(endpoint_url)
@@ -339,101 +307,3 @@ def test_starts_while_live_cluster_is_unreachable(tmp_path: Path) -> None:
     caller.close()
     served.process.kill()
     served.process.communicate()
-
-
-def test_reports_port_in_use(dump: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        line = refused("--cluster", str(dump), "--port", str(port))
-    assert line.startswith(f"Error: 127.0.0.1:{port} cannot be listened on (Address already in use")
-    assert line.endswith("choose another with --port")
-
-
-def test_reports_invalid_port(dump: Path) -> None:
-    assert "70000" in refused("--cluster", str(dump), "--port", "70000")
-
-
-def test_reports_foreign_host_address(dump: Path) -> None:
-    line = refused("--cluster", str(dump), "--host", "192.0.2.1")  # reserved for documentation
-    assert line.startswith("Error: 192.0.2.1:8080 cannot be listened on (")
-    assert line.endswith("choose another with --host")
-
-
-@pytest.mark.parametrize(
-    ("option", "remedy"),
-    [
-        pytest.param("--cluster", "; make a dump with: kubectl get nodes,pods -A -o yaml > FILE", id="a dump"),
-        pytest.param("--kubeconfig", "", id="a kubeconfig is no dump"),
-    ],
-)
-def test_reports_missing_file(tmp_path: Path, option: str, remedy: str) -> None:
-    line = refused(option, str(tmp_path / "absent.yaml"))
-    assert line == f"Error: {tmp_path / 'absent.yaml'} is not a file{remedy}"
-
-
-def test_rejects_invalid_kubeconfig(tmp_path: Path) -> None:
-    path = tmp_path / "kubeconfig"
-    path.write_text("kind: ConfigMap")
-    assert refused("--kubeconfig", str(path), "--port", "0").startswith(f"Error: kubeconfig {path}: ")
-
-
-def test_rejects_invalid_binder_kubeconfig(tmp_path: Path) -> None:
-    watchers, binders = kubeconfig_for("https://127.0.0.1:1", tmp_path), tmp_path / "binder"
-    binders.write_text("kind: ConfigMap")
-    line = refused("--kubeconfig", str(watchers), "--binder-kubeconfig", str(binders), "--port", "0")
-    assert line.startswith(f"Error: kubeconfig {binders}: ")
-
-
-def ended(path: Path) -> str:
-    """The one line on stderr of a `berth serve` that cannot go on with this dump."""
-    done = subprocess.run(
-        [*BERTH, "--cluster", str(path), "--port", "0"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-        env=_environment(),
-    )
-    assert done.returncode == 1
-    [line] = done.stderr.splitlines()
-    return line
-
-
-def test_reports_invalid_dump(tmp_path: Path) -> None:
-    path = tmp_path / "cluster.yaml"
-    path.write_text("items: [\nkind: List")
-    assert ended(path).startswith(f"Error: dump {path} is neither JSON nor YAML")
-
-
-def test_reports_dump_without_nodes(tmp_path: Path) -> None:
-    path = tmp_path / "cluster.yaml"
-    path.write_text("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}")
-    assert ended(path) == f"Error: {path} has no nodes; make a dump with: kubectl get nodes,pods -A -o yaml > FILE"
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        pytest.param("profile: fastest", "profile: Input should be 'label-priority'", id="an unknown profile"),
-        pytest.param("profil: label-priority", "profil: unknown field; did you mean `profile`?", id="an unknown field"),
-        pytest.param("a: [", "is not YAML", id="no YAML"),
-        pytest.param("", "document: ", id="empty"),
-    ],
-)
-def test_reports_field_of_invalid_configuration(dump: Path, tmp_path: Path, text: str, wanted: str) -> None:
-    config = tmp_path / "berth.yaml"
-    config.write_text(text)
-    line = refused("--cluster", str(dump), "--config", str(config))
-    assert line.startswith(f"Error: {config}")
-    assert wanted in line
-
-
-def test_reports_missing_configuration(dump: Path, tmp_path: Path) -> None:
-    line = refused("--cluster", str(dump), "--config", str(tmp_path / "absent.yaml"))
-    assert line == f"Error: {tmp_path / 'absent.yaml'}: No such file or directory"
-
-
-def test_requires_exactly_one_cluster_source(dump: Path, tmp_path: Path) -> None:
-    wanted = "Error: give either --cluster FILE (a dump) or --kubeconfig FILE (a live cluster)"
-    assert refused() == wanted
-    assert refused("--cluster", str(dump), "--kubeconfig", str(tmp_path / "kubeconfig")) == wanted
