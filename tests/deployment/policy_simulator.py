@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
@@ -17,7 +18,12 @@ from .sam import PROJECT
 INSTALLED = PROJECT / ".tools" / "iam_simulate"
 SCRIPT = PROJECT / "tools" / "iam_simulate" / "simulate.mjs"
 ACCOUNT, REGION, STACK = "123456789012", "eu-central-1", "one"
+APPLICATION = f"{STACK}-ServerlessDeploymentApplication-0A1B2C3D4E5F"
+"""CodeDeploy's, as CloudFormation names it."""
 ALLOWED = "Allowed"
+WITHOUT_RESOURCE = frozenset({"codedeploy:PutLifecycleEventHookExecutionStatus"})
+"""IAM checks these on a resource, and the simulator's data does not know of it: it refuses to judge them. CodeDeploy's
+own error names the deployment group."""
 
 
 @dataclass(frozen=True)
@@ -50,21 +56,43 @@ def simulate(requests: Sequence[Request], policies: Mapping[str, Sequence[Any]])
     return decisions
 
 
+def refused(requests: Sequence[Request], policies: Mapping[str, Sequence[Any]]) -> list[str]:
+    """A line for each request that its role may not make."""
+    judged = [each for each in requests if each.action not in WITHOUT_RESOURCE]
+    decisions = zip(judged, simulate(judged, policies), strict=True)
+    lines = [f"{decision}: {each}" for each, decision in decisions if decision != ALLOWED]
+    others = [each for each in requests if each.action in WITHOUT_RESOURCE]
+    return lines + [f"no statement matches: {each}" for each in others if not _matches(each, policies[each.role])]
+
+
+def _matches(request: Request, policies: Sequence[Any]) -> bool:
+    """Whether a statement allows the action on the resource. For statements without conditions."""
+    return any(
+        statement["Effect"] == "Allow"
+        and request.action == statement["Action"]
+        and fnmatchcase(request.resource, statement["Resource"])
+        for policy in policies
+        for statement in policy["Statement"]
+    )
+
+
 def documents(role: Mapping[str, Any]) -> list[Any]:
     """The policies of a role in the processed template, with the names that CloudFormation would put in."""
-    return [_resolved(policy["PolicyDocument"]) for policy in role["Policies"]]
+    return [resolved(policy["PolicyDocument"]) for policy in role["Policies"]]
 
 
 def table(logical_id: str) -> str:
     """The ARN of a table of the stack."""
-    return _arn("dynamodb", f"table/{STACK}-{logical_id}")
+    return arn("dynamodb", f"table/{STACK}-{logical_id}")
 
 
-def _arn(service: str, resource: str) -> str:
+def arn(service: str, resource: str) -> str:
+    """Of a resource in the stack's account."""
     return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{resource}"
 
 
-def _resolved(value: Any) -> Any:
+def resolved(value: Any) -> Any:
+    """A value of the processed template, with the ARNs and names that CloudFormation would put in."""
     match value:
         case {"Fn::GetAtt": str(name)} | {"Ref": str(name)}:
             return _attribute(name)
@@ -73,11 +101,11 @@ def _resolved(value: Any) -> Any:
         case {"Fn::Sub": str(text)}:
             return re.sub(r"\$\{([^}]+)\}", lambda found: _attribute(found[1]), text)
         case {"Fn::Join": [str(separator), parts]}:
-            return separator.join(map(str, map(_resolved, parts)))
+            return separator.join(map(str, map(resolved, parts)))
         case dict():
-            return {key: _resolved(each) for key, each in value.items()}
+            return {key: resolved(each) for key, each in value.items()}
         case list():
-            return list(map(_resolved, value))
+            return list(map(resolved, value))
     return value
 
 
@@ -90,10 +118,16 @@ def _attribute(name: str) -> str:
         return _PSEUDO[name]
     if logical_id.endswith("Table"):
         return table(logical_id)
+    if logical_id == "ServerlessDeploymentApplication":
+        return APPLICATION
+    if logical_id == "AllowListParameter":
+        return f"/berth/{STACK}/allow-list"
     if "Secret" in logical_id:
-        return _arn("secretsmanager", f"secret:{STACK}-{logical_id}-AbCdEf")
+        return arn("secretsmanager", f"secret:{STACK}-{logical_id}-AbCdEf")
     if logical_id.endswith("Aliaslive"):
-        return _arn("lambda", f"function:{STACK}-{logical_id.removesuffix('Aliaslive')}:live")
+        return arn("lambda", f"function:{STACK}-{logical_id.removesuffix('Aliaslive')}:live")
+    if version := re.fullmatch(r"(\w+Function)Version\w+", logical_id):
+        return arn("lambda", f"function:{STACK}-{version[1]}:7")
     if logical_id.endswith("Function"):
-        return _arn("lambda", f"function:{STACK}-{logical_id}")
+        return arn("lambda", f"function:{STACK}-{logical_id}")
     raise ValueError(f"no ARN is known for {name}")

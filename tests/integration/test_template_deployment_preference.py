@@ -26,7 +26,8 @@ def resources(processed: dict[str, Any], kind: str, preference: str) -> dict[str
 
 def test_default_has_no_codedeploy_resources() -> None:
     processed = transformed()
-    assert [each["Type"] for each in processed["Resources"].values() if "CodeDeploy" in each["Type"]] == []
+    assert resources(processed, "AWS::CodeDeploy::Application", "AllAtOnce") == {}
+    assert resources(processed, GROUP, "AllAtOnce") == {}
     assert all("UpdatePolicy" not in resource for resource in processed["Resources"].values())
     roles = resources(processed, "AWS::IAM::Role", "AllAtOnce")
     assert {"DeploymentRole", "PreTrafficFunctionRole"} & roles.keys() == set()
@@ -128,7 +129,7 @@ def test_hook_may_invoke_verb_versions_and_report() -> None:
         [{"Fn::Sub": f"${{{verb}.Arn}}:*"} for verb in VERBS],
     )
     assert report["Action"] == "codedeploy:PutLifecycleEventHookExecutionStatus"
-    assert report["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${AWS::StackName}-*/*")
+    assert report["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${ServerlessDeploymentApplication}/*")
 
 
 def test_hook_invokes_new_versions_instead_of_the_alias() -> None:

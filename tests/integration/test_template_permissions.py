@@ -6,6 +6,7 @@ That they are sufficient, and that one more action or key is denied, is tested i
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -63,7 +64,28 @@ def test_pre_traffic_role_may_invoke_versions_and_report(processed: dict[str, An
     assert invoke["Action"] == "lambda:InvokeFunction"
     assert invoke["Resource"] == [{"Fn::Sub": f"${{{verb}.Arn}}:*"} for verb in VERBS]
     assert report["Action"] == "codedeploy:PutLifecycleEventHookExecutionStatus"
-    assert report["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${AWS::StackName}-*/*")
+    assert report["Resource"]["Fn::Sub"].endswith(":deploymentgroup:${ServerlessDeploymentApplication}/*")
+
+
+@pytest.mark.parametrize("preference", ["AllAtOnce", "Canary10Percent5Minutes"])
+def test_policies_name_by_the_stack_only_what_the_template_names(preference: str) -> None:
+    """CloudFormation shortens other names: a stack's has up to 128 characters, and CodeDeploy takes 100."""
+    processed = transformed(DeploymentPreference=preference)
+    given = str([resource.get("Properties", {}).get("Name") for resource in processed["Resources"].values()])
+    for role in roles(processed, DeploymentPreference=preference, Authentication="mtls").values():
+        for statement in statements(role):
+            for text in re.findall(r"[^:']*\$\{AWS::StackName\}[^']*", str(statement["Resource"])):
+                assert text.removeprefix("parameter") in given
+
+
+@pytest.mark.parametrize("preference", ["AllAtOnce", "Canary10Percent5Minutes"])
+def test_policies_refer_only_to_resources_of_the_template(preference: str) -> None:
+    """CloudFormation refuses another one, also in a resource whose condition is false."""
+    processed = transformed(DeploymentPreference=preference)
+    policies = [each for each in processed["Resources"].values() if each["Type"] == "AWS::IAM::Role"]
+    named = set(re.findall(r"\$\{(\w+)[.}]", str(policies)))
+    assert "ServerlessDeploymentApplication" in named
+    assert named <= processed["Resources"].keys() | processed["Parameters"].keys()
 
 
 def test_mtls_adds_the_allow_list_to_functions_with_a_route(processed: dict[str, Any]) -> None:

@@ -1,0 +1,85 @@
+"""What the functions ask AWS for, as IAM judges it: recorded at the events of botocore's clients."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from botocore.model import OperationModel
+from botocore.session import Session
+
+from .policy_simulator import APPLICATION, Request, arn
+
+FUNCTION: ContextVar[str] = ContextVar("function", default="WatcherFunction")
+"""Whose code runs; empty: the test's own. Threads begin with the default: those that live on are the watcher's."""
+
+
+@contextmanager
+def as_function(name: str) -> Iterator[None]:
+    """The requests of the block are those of this function's role."""
+    token = FUNCTION.set(name)
+    yield
+    FUNCTION.reset(token)
+
+
+class RecordedRequests:
+    """The requests of every client that a session creates from now on."""
+
+    def __init__(self, tables: Mapping[str, str]) -> None:
+        """`tables`: the ARN of each table's name. Requests for other tables are not recorded."""
+        self._tables = tables
+        self._found: set[Request] = set()
+
+    def listen(self, session: Session) -> None:
+        """To be called before the session creates a client."""
+        session.register("provide-client-params", self._record)
+
+    def sorted(self) -> list[Request]:
+        """In an order that does not depend on threads."""
+        return sorted(self._found, key=str)
+
+    def _record(self, **event: Any) -> None:
+        params: Mapping[str, Any] = event["params"]
+        model: OperationModel = event["model"]
+        role, service = FUNCTION.get(), model.service_model.service_name
+        resource = self._resource(service, params)
+        if role and resource is not None:
+            key = leading_key(model.name, params) if service == "dynamodb" else None
+            self._found.add(Request(role, _action(service, model.name), resource, key))
+
+    def _resource(self, service: str, params: Mapping[str, Any]) -> str | None:
+        """The ARN; * for a call that this table does not know, which no role may make."""
+        match service, params:
+            case "dynamodb", {"TableName": str(name)}:
+                return self._tables.get(name)
+            case "secretsmanager", {"SecretId": str(secret)}:
+                return secret
+            case "ssm", {"Name": str(name)}:
+                return arn("ssm", f"parameter/{name.removeprefix('/')}")
+            case "lambda", {"FunctionName": str(function)}:
+                return function
+            case "codedeploy", {"deploymentId": str()}:
+                return arn("codedeploy", f"deploymentgroup:{APPLICATION}/FilterFunctionDeploymentGroup-0A1B2C3D4E5F")
+        return "*"
+
+
+def leading_key(operation: str, parameters: Mapping[str, Any]) -> str | None:
+    """The partition key of the request, as DynamoDB tells IAM."""
+    match operation:
+        case "Query":
+            [name] = re.findall(r"pk = (:\w+)", parameters["KeyConditionExpression"])
+            key: str = parameters["ExpressionAttributeValues"][name]["S"]
+            return key
+        case "PutItem":
+            return str(parameters["Item"]["pk"]["S"])
+        case "GetItem" | "UpdateItem" | "DeleteItem":
+            return str(parameters["Key"]["pk"]["S"])
+    return None
+
+
+def _action(service: str, operation: str) -> str:
+    """IAM's name of the operation."""
+    return "lambda:InvokeFunction" if (service, operation) == ("lambda", "Invoke") else f"{service}:{operation}"

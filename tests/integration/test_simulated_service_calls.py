@@ -1,0 +1,143 @@
+"""Each function with the environment of the template: its role allows its calls of other services than DynamoDB, and
+allows no call that no function makes.
+
+The account answers every request with fixed bytes. A call of any service that has no permission fails here.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import botocore.session
+import orjson
+import pytest
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
+
+from berth.runtime import aws_clients
+from berth.runtime.http.events import WARM_UP_EVENT
+from berth.runtime.settings import WatcherSettings
+from berth.runtime.watcher.warm_up import WarmUp
+from berth.runtime.watcher.watcher_run import _lambda_client
+from berth_cli.serve.functions import load_handler, set_environment
+from berth_cli.serve.template_api import read_template_api
+from berth_cli.serve.watcher_thread import LocalLambdaContext
+from tests.builders.authorizer_events import basic, basic_event, certificate_event
+from tests.deployment.policy_simulator import REGION, documents, refused, resolved
+from tests.deployment.recorded_requests import RecordedRequests, as_function
+from tests.deployment.template import Deployment
+from tests.deployment.transform import transformed
+
+ANSWERS: Mapping[str, object] = {
+    "ssm": {"Parameter": {"Name": "allow-list", "Type": "String", "Value": "1f00000000000001", "Version": 1}},
+    "secretsmanager": {"ARN": "secret", "Name": "secret", "SecretString": '{"username": "berth", "password": "one"}'},
+    "lambda": {"statusCode": 200, "body": "{}"},
+    "codedeploy": {},
+    "dynamodb": {},
+}
+"""By service, and so every table is empty."""
+
+DEPLOYMENT = {"DeploymentId": "d-ABC", "LifecycleEventHookExecutionId": "exec-1"}
+
+
+class _Body(io.BytesIO):
+    def stream(self, **_: object) -> Iterator[bytes]:
+        yield self.read()
+
+
+def _answer(**event: Any) -> Any:
+    request: AWSPreparedRequest = event["request"]
+    service = event["event_name"].split(".")[1].replace("-", "")
+    return AWSResponse(request.url, 200, HTTPHeaders(), _Body(orjson.dumps(ANSWERS[service])))
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> RecordedRequests:
+    session = botocore.session.Session(session_vars={"profile": (None, None, None, None)})
+    session.set_credentials("test", "test")
+    session.set_config_variable("region", REGION)
+    session.set_config_variable("ignore_configured_endpoint_urls", True)
+    session.register("before-send", _answer)
+    found = RecordedRequests({})
+    found.listen(session)
+    monkeypatch.setattr(aws_clients, "SESSION", session)
+    return found
+
+
+class Stack:
+    """The functions of the processed template, each with its environment and its role."""
+
+    def __init__(self, authentication: str) -> None:
+        template = Deployment(
+            transformed(), Authentication=authentication, DeploymentPreference="Canary10Percent5Minutes"
+        )
+        self.functions = template.resources("AWS::Lambda::Function")
+        roles = template.resources("AWS::IAM::Role")
+        self.policies = {name: documents(roles[f"{name}Role"]) for name in self.functions}
+        self._sources = {each.logical_id: each for each in read_template_api().functions.values()}
+
+    def load(self, name: str) -> Callable[..., Any]:
+        variables = dict(self.functions[name]["Environment"]["Variables"])
+        variables.pop("BERTH_CONFIGURATION", None)  # the default one
+        set_environment({key: str(value) for key, value in resolved(variables).items()})
+        return load_handler(self._sources[name])
+
+    def granted(self) -> set[tuple[str, str]]:
+        """Role and action. Tables have tests of their own (test_simulated_policies.py)."""
+        return {
+            (name, action)
+            for name, found in self.policies.items()
+            for document in found
+            for statement in document["Statement"]
+            if statement["Effect"] == "Allow"
+            for action in _listed(statement["Action"])
+            if not action.startswith("dynamodb:")
+        }
+
+
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    before = os.environ.copy()
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def _listed(found: str | list[str]) -> list[str]:
+    return [found] if isinstance(found, str) else found
+
+
+def _call(stack: Stack, name: str) -> None:
+    """So that it makes every call of another service that it can make."""
+    handler = stack.load(name)
+    now = time.time()
+    match name:
+        case "WatcherFunction":
+            handler({"mode": "periodic"}, LocalLambdaContext(20.0))
+            warm_up = WarmUp(
+                _lambda_client, WatcherSettings.from_environ(os.environ).warm_up_functions, time.monotonic, pytest.fail
+            )
+            warm_up.published()
+            warm_up.close()
+        case "PreTrafficFunction":
+            handler(DEPLOYMENT, None)
+        case "AuthorizerFunction":
+            handler(basic_event(basic("berth", "one")), None)
+        case _:
+            handler(WARM_UP_EVENT, None)
+            handler(certificate_event("1f00000000000001", now - 60, now + 60) | {"body": "{}"}, None)
+
+
+@pytest.mark.parametrize("authentication", ["basic", "mtls"])
+def test_role_allows_its_calls_of_services_and_no_other(recorded: RecordedRequests, authentication: str) -> None:
+    stack = Stack(authentication)
+    for name in stack.functions:
+        with as_function(name):
+            _call(stack, name)
+    requests = recorded.sorted()
+    assert refused(requests, stack.policies) == []
+    assert {(each.role, each.action) for each in requests} == stack.granted()
