@@ -16,6 +16,7 @@ RESOURCES = {
     "ConfigMap": "configmaps",
     "Deployment": "deployments",
     "Lease": "leases",
+    "PodDisruptionBudget": "poddisruptionbudgets",
     "Role": "roles",
     "RoleBinding": "rolebindings",
     "Secret": "secrets",
@@ -32,6 +33,11 @@ def read_manifests(path: Path) -> list[JsonObject]:
 def apply_manifests(api: KubernetesApi, documents: Sequence[JsonObject]) -> None:
     for document in documents:
         api.apply(_path(document), document)
+
+
+def read_back(api: KubernetesApi, documents: Sequence[JsonObject]) -> list[JsonObject]:
+    """The objects as the API server keeps them."""
+    return [api.get(_path(document)) for document in documents]
 
 
 def delete_manifests(api: KubernetesApi, documents: Sequence[JsonObject]) -> None:

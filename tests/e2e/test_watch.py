@@ -1,8 +1,11 @@
-"""`berth watch` in the place of the watcher function: the stack's tables and policy, and a pod's service account."""
+"""`berth watch` in the place of the watcher function: the stack's tables and policy, a pod's service account, and the
+arguments and probes of the Deployment in examples/watcher-pod, as the API server has taken it.
+"""
 
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,15 +17,16 @@ import pytest
 
 from berth.lease.dynamodb_item import HEAD_KEY
 from berth.nodecache.feed.dynamodb_head import read_head
-from berth_cli.watch.health import ALIVE, READY
 from tests.deployment import sam
 
 from .berth_serve import COMMAND
 from .child_process import ChildProcess
 from .cluster import Cluster
 from .control_plane import ControlPlane
-from .identities import identities
+from .identities import EXAMPLES, NAMESPACE, WATCHER, identities
+from .kubernetes_api import JsonObject, KubernetesApi
 from .label_priority import priority
+from .manifests import apply_manifests, delete_manifests, read_back, read_manifests
 from .stack import DeployedStack
 
 pytestmark = pytest.mark.stack
@@ -40,16 +44,46 @@ class ExternallyWatchedStack(DeployedStack):
         """Not before that."""
 
 
+PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
+
+
+@dataclass(frozen=True)
+class Container:
+    """The container of the Deployment, with its volume in a directory of this machine."""
+
+    spec: JsonObject
+    run: Path
+
+    def arguments(self) -> list[str]:
+        return [self._localized(each) for each in self.spec["args"]]
+
+    def probes(self) -> list[bool]:
+        """Whether each succeeds."""
+        commands = [[self._localized(each) for each in self.spec[probe]["exec"]["command"]] for probe in PROBES]
+        return [subprocess.run(command, check=False).returncode == 0 for command in commands]
+
+    def _localized(self, text: str) -> str:
+        return text.replace("/run/berth", str(self.run)).replace("berth-production", sam.STACK_NAME)
+
+
 @dataclass(frozen=True)
 class Watcher:
     """One process of `berth watch`, with the role of a pod."""
 
     process: ChildProcess
-    health: Path
+    container: Container
     log: Path
 
-    def is_ready(self) -> bool:
-        return (self.health / READY).exists() and (self.health / ALIVE).exists()
+
+@pytest.fixture(scope="module")
+def deployment(control_plane: ControlPlane) -> Iterator[JsonObject]:
+    """As the API server keeps it; it rejects unknown fields, and sets defaults."""
+    api = KubernetesApi(control_plane.credentials())
+    documents = read_manifests(EXAMPLES / "watcher-pod" / "watcher.yaml")
+    apply_manifests(api, documents)
+    found, _ = read_back(api, documents)
+    yield found
+    delete_manifests(api, documents)
 
 
 @pytest.fixture(scope="module")
@@ -78,36 +112,64 @@ def credentials(stack: DeployedStack) -> dict[str, str]:
 
 @contextmanager
 def watching(
-    stack: DeployedStack, control_plane: ControlPlane, credentials: dict[str, str], directory: Path
+    stack: DeployedStack,
+    control_plane: ControlPlane,
+    credentials: dict[str, str],
+    deployment: JsonObject,
+    directory: Path,
 ) -> Iterator[Watcher]:
     """A process until the context exits."""
     directory.mkdir()
     environment = {**stack.environment(), **credentials}
+    [spec] = deployment["spec"]["template"]["spec"]["containers"]
+    container = Container(spec, directory)
+    assert container.probes() == [False] * len(PROBES)
     kubeconfig = control_plane.kubeconfig(identities(control_plane).watcher)
-    log, health = directory / "watch.log", directory / "health"
+    log = directory / "watch.log"
     command = ["env", "-i", *(f"{name}={value}" for name, value in environment.items())]
-    arguments = ["watch", f"--stack={sam.STACK_NAME}", f"--kubeconfig={kubeconfig}", f"--health-dir={health}"]
-    process = ChildProcess([*command, COMMAND, *arguments], log)
-    watcher = Watcher(process, health, log)
+    process = ChildProcess([*command, COMMAND, *container.arguments(), f"--kubeconfig={kubeconfig}"], log)
     try:
-        process.wait_until(watcher.is_ready, seconds=READY_SECONDS)
-        yield watcher
+        process.wait_until(lambda: all(container.probes()), seconds=READY_SECONDS)
+        yield Watcher(process, container, log)
     finally:
         process.stop()
+
+
+def test_api_server_takes_the_deployment_and_its_pods(deployment: JsonObject, control_plane: ControlPlane) -> None:
+    """No controller runs here, so the test creates the pod."""
+    identities(control_plane)
+    api, template = KubernetesApi(control_plane.credentials()), deployment["spec"]["template"]
+    pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
+    metadata = {**template["metadata"], "name": "berth-watcher-0"}
+    # An unknown scheduler leaves it pending.
+    spec = {**template["spec"], "schedulerName": "none"}
+    api.create(pods, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    pod = api.get(f"{pods}/berth-watcher-0")
+    api.delete(f"{pods}/berth-watcher-0", {"gracePeriodSeconds": "0"})
+    assert (pod["spec"]["serviceAccountName"], pod["spec"]["priority"]) == (WATCHER, 2_000_000_000)
+    [written, _] = read_manifests(EXAMPLES / "watcher-pod" / "watcher.yaml")
+    [wanted] = written["spec"]["template"]["spec"]["containers"]
+    [container] = pod["spec"]["containers"]
+    assert {name: container[name] for name in ("args", "resources", "securityContext")} == {
+        name: wanted[name] for name in ("args", "resources", "securityContext")
+    }
+    [budget] = api.get(f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets")["items"]
+    assert budget["spec"]["selector"] == deployment["spec"]["selector"]
 
 
 def test_processes_with_the_policy_of_the_stack_publish_and_hand_over(
     stack: DeployedStack,
     credentials: dict[str, str],
     control_plane: ControlPlane,
+    deployment: JsonObject,
     cluster: Cluster,
     tmp_path: Path,
 ) -> None:
-    with watching(stack, control_plane, credentials, tmp_path / "first") as first:
+    with watching(stack, control_plane, credentials, deployment, tmp_path / "first") as first:
         leader = _until(lambda: _holder(stack), READY_SECONDS)
         cluster.create_node("best", priority(30))
         published = _until(lambda: _version(stack), READY_SECONDS)
-        with watching(stack, control_plane, credentials, tmp_path / "second"):
+        with watching(stack, control_plane, credentials, deployment, tmp_path / "second"):
             assert _holder(stack) == leader, "a healthy leader keeps the lease"
             assert first.process.stop() == 0
             successor = _until(lambda: _holder(stack).replace(leader, ""), TAKEOVER_SECONDS)
