@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
@@ -23,8 +23,11 @@ def free_port() -> int:
 
 @dataclass(frozen=True)
 class Request:
+    """headers: their names are in lower case."""
+
     path: str
     body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,8 @@ def _handler(answer: Callable[[Request], Response]) -> type[BaseHTTPRequestHandl
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            response = answer(Request(self.path, body))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            response = answer(Request(self.path, body, headers))
             self.send_response(response.status)
             for name, value in response.headers.items():
                 self.send_header(name, value)
