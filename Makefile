@@ -283,6 +283,10 @@ reference: setup ## Write the generated pages of docs/reference and the configur
 	$(BIN)/berth config schema > docs/configuration.schema.json
 	$(BIN)/python -m tools.reference --write
 
+.PHONY: deployer-policy
+deployer-policy: tools ## Derive docs/deployer-policy.json from CloudFormation's schemas of the types in the template
+	$(BIN)/python -m tools.deployer_policy --write
+
 # Diagrams are drawn by Mermaid, from a copy of our own: readers load nothing from elsewhere. Without npm they stay text.
 MERMAID := 11.16.0
 .tools/docs/mermaid.min.js: tools/docs/mermaid.sha256 | .tools/docs/.ready

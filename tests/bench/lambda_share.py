@@ -1,10 +1,12 @@
-"""Cold and warm calls with the share of a processor that Lambda gives: MemorySize / 1,769 MB of one.
+"""Cold and warm calls with the share of a processor that Lambda gives, MemorySize / 1,769 MB of one, and with that
+memory.
 
-Each function runs in a process of its own inside a control group (cgroup v1 or v2) with that quota, so the times are
-wall time, as a caller waits. Imports are included in a cold call. The table is in memory and the pages of the cluster's
-list are files: what DynamoDB, the gateway and an API server take is no part of it. Needs the right to make a control
-group: `make bench-lambda` as root, or in a privileged container. Other load on the machine makes times longer, never
-shorter, so the least of some runs is shown.
+Each function runs in a process of its own inside control groups (cgroup v1 or v2) with that quota and that limit, so
+the times are wall time, as a caller waits, and a function that needs more memory is killed. Imports are included in a
+cold call. The table is in the function's memory and the cluster's lists come from this process: what DynamoDB, the
+gateway and an API server take is no part of it. Needs the right to make a control group: `make bench-lambda` as root,
+or in a privileged container. Other load on the machine makes times longer, never shorter, so the least of some runs is
+shown.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import argparse
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import time
@@ -23,12 +26,18 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from threading import Thread
+from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
 from tests.bench.functions import ENVIRONMENT, PROJECT
+from tests.bench.list_server import serve
 from tests.bench.process import peak_megabytes
+
+if TYPE_CHECKING:
+    from berth.nodecache.feed.head import Pointer
+    from berth.nodecache.feed.table import CacheTable
 
 VCPU_MEGABYTES = 1769
 PERIOD_MICROSECONDS = 20_000
@@ -36,11 +45,11 @@ PAGE = 500
 CALLS, SHAPES = 60, 20
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
-CLUSTERS = (500, 2_000, 5_000)
+CLUSTERS = (500, 1_000, 2_000, 5_000)
 FUNCTIONS: Mapping[str, tuple[int, ...]] = {
     "filter": (512, 1024, 1769),
     "bind": (512, 1024, 1769),
-    "watcher": (512, 1024, 1769),
+    "watcher": (256, 512, 1024, 1769),
 }
 """The sizes of memory to try, in MB."""
 
@@ -50,7 +59,7 @@ Measured = dict[str, float]
 
 @dataclass(frozen=True)
 class Row:
-    """The least of all runs. Seconds, warm calls in milliseconds, memory in MB."""
+    """The least of all runs. Seconds, warm calls in milliseconds, memory in MB. Empty: it needs more memory."""
 
     function: str
     nodes: int
@@ -59,7 +68,10 @@ class Row:
 
     def __str__(self) -> str:
         cells = [f"`{self.function}`", f"{self.nodes:,}", f"{self.megabytes:,}"]
-        cells += [f"{self.measured.get(name, 0):.{digits}f}" for name, digits in COLUMNS.items()]
+        if self.measured:
+            cells += [f"{self.measured.get(name, 0):.{digits}f}" for name, digits in COLUMNS.items()]
+        else:
+            cells += ["killed", *[""] * (len(COLUMNS) - 1)]
         return f"| {' | '.join(cells)} |"
 
 
@@ -67,32 +79,42 @@ COLUMNS = {"imports": 1, "cold": 1, "warm": 1, "memory": 0}
 
 
 @contextmanager
-def quota(megabytes: int) -> Iterator[Path]:
-    """A control group with the processor share of a function of this size; a process joins by its `cgroup.procs`."""
+def limits(megabytes: int) -> Iterator[list[Path]]:
+    """Control groups with the processor share and the memory of a function of this size. A process joins by these."""
     microseconds = PERIOD_MICROSECONDS * megabytes // VCPU_MEGABYTES
-    is_unified = (CONTROL_GROUPS / "cgroup.controllers").exists()
-    group = (CONTROL_GROUPS if is_unified else CONTROL_GROUPS / "cpu") / f"berth-bench-{os.getpid()}-{megabytes}"
-    group.mkdir()
+    name, size = f"berth-bench-{os.getpid()}-{megabytes}", str(megabytes << 20)
+    if (CONTROL_GROUPS / "cgroup.controllers").exists():
+        settings = {CONTROL_GROUPS / name: {"cpu.max": f"{microseconds} {PERIOD_MICROSECONDS}", "memory.max": size}}
+    else:
+        settings = {
+            CONTROL_GROUPS / "cpu" / name: {
+                "cpu.cfs_period_us": str(PERIOD_MICROSECONDS),
+                "cpu.cfs_quota_us": str(microseconds),
+            },
+            CONTROL_GROUPS / "memory" / name: {"memory.limit_in_bytes": size},
+        }
+    for group, files in settings.items():
+        group.mkdir()
+        for file, value in files.items():
+            (group / file).write_text(value)
     try:
-        if is_unified:
-            (group / "cpu.max").write_text(f"{microseconds} {PERIOD_MICROSECONDS}")
-        else:
-            (group / "cpu.cfs_period_us").write_text(str(PERIOD_MICROSECONDS))
-            (group / "cpu.cfs_quota_us").write_text(str(microseconds))
-        yield group / "cgroup.procs"
+        yield [group / "cgroup.procs" for group in settings]
     finally:
-        group.rmdir()
+        for group in settings:
+            group.rmdir()
 
 
 def rows(functions: Mapping[str, tuple[int, ...]], clusters: tuple[int, ...], runs: int) -> Iterator[Row]:
     """One row for each function, cluster and size."""
     for nodes in clusters:
-        with TemporaryDirectory() as directory:
+        with TemporaryDirectory() as directory, serve(Path(directory)) as kubeconfig:
+            os.environ["KUBECONFIG"] = str(kubeconfig)
             _write_cluster(Path(directory), nodes)
             for function, sizes in functions.items():
                 for megabytes in sizes if function != "bind" or nodes == clusters[0] else ():
                     found = [_run(function, Path(directory), megabytes) for _ in range(runs)]
-                    yield Row(function, nodes, megabytes, {name: min(run[name] for run in found) for name in found[0]})
+                    names = found[0] if all(found) else ()
+                    yield Row(function, nodes, megabytes, {name: min(run[name] for run in found) for name in names})
 
 
 def _write_cluster(directory: Path, nodes: int) -> None:
@@ -120,14 +142,17 @@ def _write_cluster(directory: Path, nodes: int) -> None:
 def _run(function: str, directory: Path, megabytes: int) -> Measured:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("BERTH_")} | ENVIRONMENT
     environment |= {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(megabytes), "BERTH_CONFIGURATION": '{"profile": "full"}'}
-    with quota(megabytes) as members:
+    with limits(megabytes) as members:
         run = subprocess.run(
-            [sys.executable, "-m", "tests.bench.lambda_share", "--measure", function, directory, "--join", members],
-            check=True,
+            [sys.executable, "-m", "tests.bench.lambda_share", "--measure", function, directory, "--join", *members],
+            check=False,
             stdout=subprocess.PIPE,
             cwd=PROJECT,
             env=environment,
         )
+    if run.returncode == -signal.SIGKILL:
+        return {}
+    run.check_returncode()
     found: Measured = json.loads(run.stdout)
     return found
 
@@ -173,30 +198,46 @@ def _bind(directory: Path, chunks: list[bytes]) -> Measured:
 
 
 def _watcher(directory: Path, chunks: list[bytes]) -> Measured:
-    """The first publication: decode the pages, keep what the policy needs, pack the snapshot."""
+    """The first publication, and a second run that goes on from its snapshot: the handler, its lists over HTTP."""
     from tests.bench.functions import _loaded
 
-    os.environ["BERTH_KUBECONFIG"] = "/absent"
+    del chunks[:]
+    os.environ["BERTH_KUBECONFIG"] = os.environ["KUBECONFIG"]
     imports, _ = _elapsed(lambda: _loaded("watcher", []))
 
-    from berth.cluster.field_projection import RequiredFields, projections
-    from berth.cluster.watch.resources import NODES, PODS
-    from berth.nodecache.feed.changes import Change, pack
-    from berth.nodecache.feed.observed_state import key_of
+    from berth.runtime.tables import Tables, tables_opened_by
+    from berth_cli.embedded_store.cache_table import InMemoryCacheTable
+    from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+    from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
+    from berth_cli.serve.watcher_thread import LocalLambdaContext
 
-    del chunks[:]
+    item = InMemoryItem()
+    lease, standby = (InMemoryLeaseLock(each, lambda: str(time.monotonic_ns())) for each in (item, InMemoryItem()))
+    opened = Tables(InMemoryCacheTable(item), InMemoryConfigurationStore(item), lease, standby)
+    with tables_opened_by(lambda *_: opened):
+        app = _loaded("watcher", [])
 
-    def publish() -> int:
-        by_resource = projections(RequiredFields())
-        changes = []
-        for resource in (NODES, PODS):
-            for page in sorted(directory.glob(f"{resource.name}-*")):
-                kept = (by_resource[resource](found) for found in orjson.loads(page.read_bytes())["items"])
-                changes += [Change(resource.name, key_of(found) or "", found) for found in kept]
-        return len(pack(changes).items)
+    def run() -> None:
+        """Until it has published."""
+        context, before = LocalLambdaContext(600), _pointer(opened.cache)
 
-    published, _ = _elapsed(publish)
-    return {"imports": imports, "cold": imports + published, "memory": peak_megabytes()}
+        def stop() -> None:
+            while _pointer(opened.cache) == before:
+                time.sleep(0.05)
+            context.stop()
+
+        Thread(target=stop, daemon=True).start()
+        ended = app.handler({}, context)
+        assert ended["outcome"] == "handed-over", ended
+
+    published, _ = _elapsed(run)
+    again, _ = _elapsed(run)
+    return {"imports": imports, "cold": imports + published, "warm": again * 1000, "memory": peak_megabytes()}
+
+
+def _pointer(table: CacheTable) -> Pointer | None:
+    head = table.head()
+    return None if head is None else head.pointer
 
 
 def main() -> None:
@@ -205,16 +246,20 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--nodes", type=int, nargs="+", default=CLUSTERS)
     parser.add_argument("--measure", nargs=2, metavar=("FUNCTION", "DIRECTORY"), help=argparse.SUPPRESS)
-    parser.add_argument("--join", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--functions", nargs="+", choices=FUNCTIONS, default=list(FUNCTIONS))
+    parser.add_argument("--sizes", type=int, nargs="+", help="of memory, in MB; default: all of the function")
+    parser.add_argument("--join", type=Path, nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
         figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
-        arguments.join.write_text(str(os.getpid()))
+        for members in arguments.join:
+            members.write_text(str(os.getpid()))
         print(json.dumps(measure(arguments.measure[0], Path(arguments.measure[1]))), file=figures_to)
         return
     print(f"| function | nodes | MemorySize | {' | '.join(COLUMNS)} |")
     print("|---" * (3 + len(COLUMNS)) + "|")
-    for row in rows(FUNCTIONS, tuple(arguments.nodes), arguments.runs):
+    functions = {name: tuple(arguments.sizes or FUNCTIONS[name]) for name in arguments.functions}
+    for row in rows(functions, tuple(arguments.nodes), arguments.runs):
         print(row, flush=True)
 
 

@@ -28,17 +28,20 @@ own error names the deployment group."""
 
 @dataclass(frozen=True)
 class Request:
-    """One action of a role on a resource. leading_key: None where a request has none."""
+    """One action of a role on a resource. leading_key, namespace: of DynamoDB and CloudWatch; None where a request has
+    none."""
 
     role: str
     action: str
     resource: str
     leading_key: str | None = None
+    namespace: str | None = None
 
     @property
     def context(self) -> Mapping[str, list[str]]:
         """The condition keys that AWS fills in."""
-        return {} if self.leading_key is None else {"dynamodb:LeadingKeys": [self.leading_key]}
+        keys = {"dynamodb:LeadingKeys": self.leading_key, "cloudwatch:namespace": self.namespace}
+        return {key: [value] for key, value in keys.items() if value is not None}
 
 
 def simulate(requests: Sequence[Request], policies: Mapping[str, Sequence[Any]]) -> list[str]:

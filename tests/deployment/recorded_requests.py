@@ -11,7 +11,7 @@ from typing import Any
 from botocore.model import OperationModel
 from botocore.session import Session
 
-from .policy_simulator import APPLICATION, Request, arn
+from .policy_simulator import APPLICATION, STACK, Request, arn
 
 FUNCTION: ContextVar[str] = ContextVar("function", default="WatcherFunction")
 """Whose code runs; empty: the test's own. Threads begin with the default: those that live on are the watcher's."""
@@ -48,10 +48,11 @@ class RecordedRequests:
         resource = self._resource(service, params)
         if role and resource is not None:
             key = leading_key(model.name, params) if service == "dynamodb" else None
-            self._found.add(Request(role, _action(service, model.name), resource, key))
+            namespace = params["Namespace"] if service == "cloudwatch" else None
+            self._found.add(Request(role, _action(service, model.name), resource, key, namespace))
 
     def _resource(self, service: str, params: Mapping[str, Any]) -> str | None:
-        """The ARN; * for a call that this table does not know, which no role may make."""
+        """The ARN; * for a metric, and for a call that this table does not know, which no role may make."""
         match service, params:
             case "dynamodb", {"TableName": str(name)}:
                 return self._tables.get(name)
@@ -61,6 +62,8 @@ class RecordedRequests:
                 return arn("ssm", f"parameter/{name.removeprefix('/')}")
             case "lambda", {"FunctionName": str(function)}:
                 return function
+            case "cloudformation", {"StackName": str()}:
+                return arn("cloudformation", f"stack/{STACK}/0a1b2c3d")
             case "codedeploy", {"deploymentId": str()}:
                 return arn("codedeploy", f"deploymentgroup:{APPLICATION}/FilterFunctionDeploymentGroup-0A1B2C3D4E5F")
         return "*"

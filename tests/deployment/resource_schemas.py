@@ -1,48 +1,22 @@
-"""CloudFormation's own schemas of its resource types, as cfn-lint brings them: limits, and the rights of a deployer."""
+"""The limits in CloudFormation's own schemas of its resource types."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .sam import PROJECT
-
-PACKAGE = "lib/python3*/site-packages/cfnlint/data/schemas"
+from tools.deployer_policy import schemas
 
 
-@cache
-def _directory() -> Path:
-    for found in (PROJECT / ".tools" / "sam").glob(PACKAGE):
-        return found
-    pytest.skip("sam, which brings cfn-lint, is not installed: make tools")
-
-
-@cache
-def _names() -> dict[str, str]:
-    found: dict[str, str] = json.loads((_directory() / "providers" / "us-east-1.json").read_text())
-    return found
-
-
-@cache
 def schema(resource_type: str) -> dict[str, Any]:
     """Of one type. Skips the test where cfn-lint is not set up."""
-    path = _directory() / "resources" / f"{_names()[resource_type]}.json"
-    found: dict[str, Any] = json.loads(path.read_text())
-    return found
-
-
-def permissions(resource_type: str) -> frozenset[str]:
-    """The actions of all handlers of a type but that which lists resources outside of a stack."""
-    handlers = schema(resource_type).get("handlers", {})
-    return frozenset(
-        action for name, handler in handlers.items() if name != "list" for action in handler.get("permissions", [])
-    )
+    try:
+        return schemas.schema(resource_type)
+    except schemas.NotInstalled as error:
+        pytest.skip(str(error))
 
 
 def violations(resource_type: str, properties: dict[str, Any]) -> list[str]:

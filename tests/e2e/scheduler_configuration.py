@@ -18,6 +18,10 @@ class Mode(StrEnum):
     FULL = "full"
 
 
+HTTP_TIMEOUT_SECONDS = 10
+"""For a machine on which others work, too. A stack has to know it: its functions answer before."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ClientTLS:
     """The CA of the extender's certificate and, for mutual TLS, the scheduler's certificate."""
@@ -43,7 +47,7 @@ class ExtenderConfiguration:
     mode: Mode = Mode.CACHE
     ignorable: bool = False
     weight: int = 1
-    http_timeout: str = "10s"
+    http_timeout: str = f"{HTTP_TIMEOUT_SECONDS}s"
     managed_resources: Sequence[str] = ()
     """Ignored by the scheduler, which calls the extender only for pods that request one of them (facts 7 and 38)."""
     tls: ClientTLS | None = None

@@ -19,6 +19,7 @@ from tests.deployment.emulator import Emulator
 from .berth_serve import COMMAND
 from .endpoint import Endpoint
 from .identities import Identities
+from .scheduler_configuration import HTTP_TIMEOUT_SECONDS
 
 # The schedule starts the watcher once a minute, with a cold start.
 SCHEDULE_SECONDS = 150
@@ -132,6 +133,7 @@ class DeployedStack:
                 watcher=self._identities.watcher.kubeconfig(), binder=self._identities.binder.kubeconfig()
             ),
             "Authentication": "basic",
+            "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
             **machine.parameters,
             **self._parameters,
         }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from tests.deployment.policy_simulator import (
     arn,
     documents,
     refused,
+    resolved,
     simulate,
     table,
 )
@@ -95,6 +97,10 @@ def test_roles_allow_every_recorded_request(
     stack.stop()
     requests = recorded.sorted()
     assert refused(requests, policies) == []
+    watchers = [replace(each, role="WatcherPolicy") for each in requests if each.role == "WatcherFunction"]
+    external = Deployment(transformed(), Authentication="basic", WatcherMode="external")
+    [policy] = external.resources("AWS::IAM::ManagedPolicy").values()
+    assert refused(watchers, {"WatcherPolicy": [resolved(policy["PolicyDocument"])]}) == [], "berth watch"
     asking = {each.role for each in requests}
     assert asking == GRANTS.keys() - {"AuthorizerFunction"}
     assert len(requests) > 20

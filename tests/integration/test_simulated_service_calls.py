@@ -10,24 +10,30 @@ import io
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+import boto3
 import botocore.session
 import orjson
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
+from botocore.exceptions import EndpointConnectionError
 
 from berth.runtime import aws_clients
+from berth.runtime.adapters import CALLS
 from berth.runtime.http.events import WARM_UP_EVENT
 from berth.runtime.settings import WatcherSettings
+from berth.runtime.telemetry.cloudwatch_metrics import CloudWatchMetrics
 from berth.runtime.watcher.warm_up import WarmUp
 from berth.runtime.watcher.watcher_run import _lambda_client
+from berth_cli.deployed_stack import StackUnavailable, describe
 from berth_cli.serve.functions import load_handler, set_environment
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 from tests.builders.authorizer_events import basic, basic_event, certificate_event
-from tests.deployment.policy_simulator import REGION, documents, refused, resolved
+from tests.deployment.policy_simulator import REGION, STACK, documents, refused, resolved
 from tests.deployment.recorded_requests import RecordedRequests, as_function
 from tests.deployment.template import Deployment
 from tests.deployment.transform import transformed
@@ -41,7 +47,7 @@ ANSWERS: Mapping[str, object] = {
     "codedeploy": {},
     "dynamodb": {},
 }
-"""By service, and so every table is empty."""
+"""By service, and so every table is empty. No other service can be reached."""
 
 DEPLOYMENT = {"DeploymentId": "d-ABC", "LifecycleEventHookExecutionId": "exec-1"}
 
@@ -54,6 +60,8 @@ class _Body(io.BytesIO):
 def _answer(**event: Any) -> Any:
     request: AWSPreparedRequest = event["request"]
     service = event["event_name"].split(".")[1].replace("-", "")
+    if service not in ANSWERS:
+        raise EndpointConnectionError(endpoint_url=request.url)
     return AWSResponse(request.url, 200, HTTPHeaders(), _Body(orjson.dumps(ANSWERS[service])))
 
 
@@ -67,6 +75,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> RecordedRequests:
     found = RecordedRequests({})
     found.listen(session)
     monkeypatch.setattr(aws_clients, "SESSION", session)
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", boto3.Session(botocore_session=session))
     return found
 
 
@@ -143,3 +152,23 @@ def test_role_allows_its_calls_of_services_and_no_other(recorded: RecordedReques
     requests = recorded.sorted()
     assert refused(requests, stack.policies) == []
     assert {(each.role, each.action) for each in requests} == stack.granted()
+
+
+def test_policy_of_berth_watch_allows_its_calls_of_services(recorded: RecordedRequests) -> None:
+    """Those that the function does not make: the function is told its tables, and writes its metrics into its log."""
+    template = Deployment(transformed(), Authentication="basic", WatcherMode="external")
+    [policy] = template.resources("AWS::IAM::ManagedPolicy").values()
+    unanswered: list[str] = []
+    metrics = CloudWatchMetrics(
+        boto3.client("cloudwatch", config=CALLS), STACK, detailed=True, monotonic=time.monotonic, warn=unanswered.append
+    )
+    group = {"Metrics": [{"Name": "Publications", "Unit": "Count"}], "Dimensions": [["stack"]]}
+    metrics.members([group], {}, {"Publications": [1.0]}, time.time())
+    metrics.close()
+    assert len(unanswered) == 1
+    with pytest.raises(StackUnavailable):
+        describe(STACK, REGION)
+    # The process is no function: its requests are recorded as the watcher's.
+    requests = [replace(each, role="WatcherPolicy") for each in recorded.sorted()]
+    assert refused(requests, {"WatcherPolicy": [resolved(policy["PolicyDocument"])]}) == []
+    assert {each.action for each in requests} == {"cloudformation:DescribeStacks", "cloudwatch:PutMetricData"}

@@ -1,0 +1,1 @@
+"""docs/deployer-policy.json, derived from CloudFormation's schemas of the types in the processed template."""
