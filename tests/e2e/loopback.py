@@ -65,6 +65,8 @@ class LoopbackServer:
 
 
 class _Server(ThreadingHTTPServer):
+    # A connection beyond the queue is tried again after a second: as long as a verb waits for one.
+    request_queue_size = 128
     # An idle keep-alive connection keeps its thread until the client closes it; stop() does not wait for it.
     daemon_threads = True
     block_on_close = False
