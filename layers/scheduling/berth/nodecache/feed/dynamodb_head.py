@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.head import Head, Observation, Pointer, SnapshotPointer
+from berth.scheduling.snapshot.parts import SnapshotPart
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
@@ -61,7 +62,11 @@ def _attributes(pointer: Pointer) -> dict[str, UniversalAttributeValueTypeDef]:
 
 
 def _snapshot(snapshot: SnapshotPointer) -> dict[str, UniversalAttributeValueTypeDef]:
-    return {
+    counts = snapshot.chunks_by_part
+    parts: dict[str, UniversalAttributeValueTypeDef] = (
+        {} if counts is None else {"parts": {"M": {part.value: _number(count) for part, count in counts.items()}}}
+    )
+    return parts | {
         "id": {"S": snapshot.id},
         "version": _number(snapshot.version),
         "epoch": _number(snapshot.epoch),
@@ -150,7 +155,17 @@ def _read_snapshot(item: Mapping[str, AttributeValueTypeDef]) -> SnapshotPointer
         chunks=int(item["chunks"]["N"]),
         size=int(item["size"]["N"]),
         written_at=float(item["writtenAt"]["N"]),
+        chunks_by_part=_read_chunks_by_part(item),
     )
+
+
+def _read_chunks_by_part(item: Mapping[str, AttributeValueTypeDef]) -> Mapping[SnapshotPart, int] | None:
+    counts = {name: int(count["N"]) for name, count in item["parts"]["M"].items()} if "parts" in item else None
+    if counts is None or not counts.keys() <= set(SnapshotPart):
+        return None
+    if min(counts.values(), default=0) < 0 or sum(counts.values()) != int(item["chunks"]["N"]):
+        raise ValueError("the snapshot's parts are not its chunks")
+    return {SnapshotPart(name): count for name, count in counts.items()}
 
 
 def _read_position(item: Mapping[str, AttributeValueTypeDef]) -> Position:
