@@ -50,16 +50,16 @@ DIVIDED = SnapshotPointer("s1", 0, 0, 3, 900, 100.0, {SnapshotPart.NODES: 1, Sna
 @pytest.mark.parametrize(
     ("parts", "wanted"),
     [
-        pytest.param({"nodes": 1, "pods": 2}, DIVIDED.chunks_by_part, id="parts that this release knows"),
-        pytest.param({"nodes": 1, "claims": 1, "pods": 1}, None, id="a part of a later release"),
+        pytest.param([1, 0, 2], DIVIDED.chunks_by_part, id="parts that this release knows"),
+        pytest.param([1, 0, 1, 1], None, id="one part more, of a later release"),
         pytest.param(None, None, id="none, as an earlier release writes it"),
     ],
 )
-def test_reads_chunks_by_part(parts: dict[str, int] | None, wanted: object) -> None:
+def test_reads_chunks_by_part(parts: list[int] | None, wanted: object) -> None:
     written = item(**_attributes_of(replace(POINTER, snapshot=DIVIDED)))
     del written["snapshot"]["M"]["parts"]
     if parts is not None:
-        written["snapshot"]["M"]["parts"] = {"M": {name: {"N": str(count)} for name, count in parts.items()}}
+        written["snapshot"]["M"]["parts"] = {"L": [{"N": str(count)} for count in parts]}
     found = read_head(written).pointer
     assert found is not None
     assert found.snapshot == replace(DIVIDED, chunks_by_part=wanted)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class SnapshotPart(StrEnum):
-    """A part, in the order in which a stored snapshot has them.
+    """A part, in the order in which a stored snapshot has them. A later release may add parts at the end.
 
     OTHERS: namespaces, disruption budgets, priority classes and workloads.
     """
