@@ -19,6 +19,7 @@ CONSTANTS
     MaxTerms,     \* how often the lease may be taken
     MaxVersion,   \* how many changes may be published
     MaxFlush,     \* how many log items one publication may announce
+    PartCount,    \* into how many parts the state is divided; a reader loads those that it needs
     Late,         \* TRUE: a request may still arrive after its sender has repeated it, or is gone
     Chain,        \* TRUE: the head names the epoch of the newest log item, and each item that of the one before
     Grace,        \* TRUE: a log item outlives every read that began before it was compacted
@@ -59,11 +60,19 @@ EmptySnapshot == [ver |-> 0, state |-> <<>>, whole |-> TRUE]
 \* comparing them all is comparing resourceVersion.
 NoHead == [holder |-> None, epoch |-> 0, ver |-> 0, snap |-> EmptySnapshot, comp |-> 0, last |-> 0]
 
-NoItem == [epoch |-> 0, by |-> 0, end |-> TRUE, prev |-> 0]
+NoItem == [epoch |-> 0, by |-> 0, end |-> TRUE, prev |-> 0, part |-> 0]
 
 \* A change is named by the term that made it, and by whether it ends its flush.
 \* No two leaders make the same change, so that no mix-up is hidden by luck.
-Change(item) == [by |-> item.by, end |-> item.end]
+Change(item) == [by |-> item.by, end |-> item.end, part |-> item.part]
+
+\* The part of the state that a change of this term belongs to.  Each item holds one part.  Two leaders' items of one
+\* version are of different parts, and so are two items of a flush.
+PartOf(term, ver) == (term + ver) % PartCount
+
+FirstPart == {0}
+AllParts == 0..(PartCount - 1)
+Of(parts, changes) == SelectSeq(changes, LAMBDA change : change.part \in parts)
 
 NoRequest == [kind |-> "none"]
 
@@ -83,7 +92,7 @@ Init ==
     /\ late = NoRequest
     /\ watcher = [w \in Watchers |-> Off]
     /\ looked = [w \in Watchers |-> NoHead]
-    /\ env = [cursor |-> 0, state |-> <<>>]
+    /\ env = [cursor |-> 0, parts |-> FirstPart, state |-> <<>>]
     /\ thread = [t \in Threads |-> Idle]
     /\ pub = <<>>
     /\ terms = 0
@@ -94,10 +103,15 @@ Init ==
 
 \* Every version of (from, to] is there.
 \* With the chain: the newest item is the one that the head means, and each item is the one that its successor means.
+\* The items of all parts count, whatever parts are read.
 Complete(from, to, last) ==
     \A v \in (from + 1)..to :
         /\ log[v] # NoItem
         /\ Chain => log[v].epoch = IF v = to THEN last ELSE log[v + 1].prev
+
+\* A reader that looks at the items of its parts alone.
+CompleteFor(parts, from, to, last) ==
+    Complete(from, to, last) \/ (Mistake("chain-of-needed-parts") /\ \A v \in (from + 1)..to : log[v].part \notin parts)
 
 Changes(from, to) == [i \in 1..(to - from) |-> Change(log[from + i])]
 
@@ -113,7 +127,7 @@ Take(w, seen) ==
 
 Item(w, i, n) ==
     LET l == watcher[w]
-    IN  [epoch |-> l.head.epoch, by |-> l.term, end |-> i = n,
+    IN  [epoch |-> l.head.epoch, by |-> l.term, end |-> i = n, part |-> PartOf(l.term, l.head.ver + i),
          prev |-> IF ~Chain THEN 0 ELSE IF i = 1 THEN l.head.last ELSE l.head.epoch]
 
 Put(w, i, n) == [kind |-> "log", ver |-> watcher[w].head.ver + i, item |-> Item(w, i, n)]
@@ -139,7 +153,7 @@ Compact(w) == [kind |-> "compact", known |-> watcher[w].head, comp |-> watcher[w
 \* The whole cluster as one more version: a snapshot instead of a log item, and nothing older is needed any more.
 Relist(w) ==
     LET l == watcher[w]
-        change == [by |-> l.term, end |-> TRUE]
+        change == [by |-> l.term, end |-> TRUE, part |-> PartOf(l.term, l.head.ver + 1)]
     IN  [kind |-> "relist", known |-> l.head, changes |-> <<change>>,
          snap |-> [ver |-> l.head.ver + 1, state |-> SubSeq(pub, 1, l.head.ver) \o <<change>>, whole |-> TRUE]]
 
@@ -311,14 +325,16 @@ Expire(v) ==
     /\ UNCHANGED <<head, late, watcher, looked, readers, history>>
 
 -----------------------------------------------------------------------------
-(* A reader.  Any time may pass between its steps.                         *)
+(* A reader.  Any time may pass between its steps.  It keeps the parts of   *)
+(* the state that its calls have needed; a call may need one part more.     *)
 
 At(t, what) == thread' = [thread EXCEPT ![t] = what]
 
 ReadHead(t) ==
     /\ thread[t] = Idle
-    /\ head.ver # env.cursor
-    /\ At(t, [next |-> "log", head |-> [head EXCEPT !.holder = None, !.epoch = 0]])
+    /\ \E needs \in {FirstPart, AllParts} :
+        /\ head.ver # env.cursor \/ ~(needs \subseteq env.parts)
+        /\ At(t, [next |-> "log", head |-> [head EXCEPT !.holder = None, !.epoch = 0], needs |-> needs])
     /\ UNCHANGED <<head, log, late, watcher, looked, env, history>>
 
 \* How far the log goes without a hole.
@@ -328,26 +344,41 @@ Reach(from) ==
         /\ v = MaxVersion \/ log[v + 1] = NoItem
 
 \* A head that is not ahead of the cursor is old: another thread was faster.
+\* A part that the reader does not have comes from a snapshot.
 ReadLog(t) ==
     LET seen == thread[t].head
+        needs == thread[t].needs
+        lacks == ~(needs \subseteq env.parts)
         to == IF Mistake("cursor-from-log") THEN Reach(env.cursor) ELSE seen.ver
         cleaned == env.cursor < seen.comp /\ ~Mistake("compacted-ignored")
     IN  /\ thread[t].next = "log"
-        /\ IF seen.ver <= env.cursor
+        /\ IF seen.ver <= env.cursor /\ ~lacks
            THEN At(t, Idle) /\ UNCHANGED env
-           ELSE IF ~cleaned /\ to >= seen.ver /\ Complete(env.cursor, to, seen.last)
-           THEN At(t, Idle) /\ env' = [cursor |-> to, state |-> env.state \o Changes(env.cursor, to)]
+           ELSE IF /\ ~lacks \/ Mistake("further-part-from-log")
+                   /\ ~cleaned
+                   /\ to >= seen.ver
+                   /\ CompleteFor(env.parts, env.cursor, to, seen.last)
+           THEN LET parts == env.parts \cup needs
+                IN  /\ At(t, Idle)
+                    /\ env' = [cursor |-> to, parts |-> parts,
+                               state |-> env.state \o Of(parts, Changes(env.cursor, to))]
            ELSE At(t, [thread[t] EXCEPT !.next = "snapshot"]) /\ UNCHANGED env
         /\ UNCHANGED <<head, log, late, watcher, looked, history>>
 
 \* The snapshot and the log above it, all or nothing: the snapshot alone may be behind the cursor.
+\* All parts are loaded at one version: that of a head that is not behind the cursor.
 ReadSnapshot(t) ==
     LET seen == thread[t].head
+        parts == env.parts \cup thread[t].needs
+        lacks == parts # env.parts
     IN  /\ thread[t].next = "snapshot"
-        /\ seen.ver > env.cursor \/ Mistake("old-head-accepted")
+        /\ \/ seen.ver > env.cursor
+           \/ lacks /\ (seen.ver = env.cursor \/ Mistake("further-part-at-old-head"))
+           \/ Mistake("old-head-accepted")
         /\ seen.snap.whole
-        /\ Complete(seen.snap.ver, seen.ver, seen.last)
-        /\ env' = [cursor |-> seen.ver, state |-> seen.snap.state \o Changes(seen.snap.ver, seen.ver)]
+        /\ CompleteFor(parts, seen.snap.ver, seen.ver, seen.last)
+        /\ env' = [cursor |-> seen.ver, parts |-> parts,
+                   state |-> Of(parts, seen.snap.state \o Changes(seen.snap.ver, seen.ver))]
         /\ At(t, Idle)
         /\ UNCHANGED <<head, log, late, watcher, looked, history>>
 
@@ -380,8 +411,9 @@ FairSpec == Spec /\ \A t \in Threads :
 \* A deposed leader changes nothing on the head.
 NothingStaleCommitted == ~stale
 
-\* A reader's state is the sum of the published changes up to its cursor: none is missing, none is another's.
-ReaderMissesNothing == env.cursor <= Len(pub) /\ env.state = SubSeq(pub, 1, env.cursor)
+\* A reader's state is the sum of the published changes of its parts up to its cursor: none is missing, none is
+\* another's.
+ReaderMissesNothing == env.cursor <= Len(pub) /\ env.state = Of(env.parts, SubSeq(pub, 1, env.cursor))
 
 \* A reader never stands in the middle of what was published in one piece.
 NoTornFlush == env.cursor = 0 \/ pub[env.cursor].end

@@ -3,7 +3,7 @@
 import os
 from functools import partial
 
-from berth.extender.preempt import answer_preempt, empty_on_failure, failed
+from berth.extender.preempt import READS, answer_preempt, empty_on_failure, failed
 from berth.runtime.adapters import node_cache
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
@@ -14,7 +14,8 @@ settings = PolicySettings.from_environ(os.environ)
 cache = node_cache(settings, "preempt")
 tell = empty_on_failure if settings.password_in_url else failed
 answer = partial(answer_preempt, cache=cache, failed=tell)
-endpoint = VerbEndpoint("preempt", EndpointSettings.from_environ(os.environ), answer, tell, cache.catch_up)
+catch_up = partial(cache.catch_up, READS)
+endpoint = VerbEndpoint("preempt", EndpointSettings.from_environ(os.environ), answer, tell, catch_up)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

@@ -20,6 +20,7 @@ from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.http.events import HTTPEvent
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.bench import cluster
 from tests.bench.cluster import Manifest
@@ -40,7 +41,7 @@ class Environment(NodeCache):
         self._changes: Iterator[Snapshot] = cluster.changes(self._snapshot)
         self.forget()
 
-    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         return DecisionContext(self._policy, self._snapshot)
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:

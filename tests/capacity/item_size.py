@@ -32,6 +32,8 @@ def value_size(value: Mapping[str, Any]) -> int:
             return 1
         case "M":
             return 3 + len(content) + item_size(content)
+        case "L":
+            return 3 + sum(1 + value_size(each) for each in content)
         case _:
             raise ValueError(f"unknown size of an attribute of kind {kind}")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, TableUnavailable
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
 
 
 class CountingCacheTable(CacheTable):
@@ -32,9 +33,9 @@ class CountingCacheTable(CacheTable):
         self._called("log")
         return self._table.log(uid, after, through)
 
-    def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
+    def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
         self._called("chunks")
-        return self._table.chunks(snapshot)
+        return self._table.chunks(snapshot, parts)
 
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         self._called("put_log")

@@ -9,6 +9,7 @@ from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
@@ -27,7 +28,7 @@ class FixedNodeCache(NodeCache):
         )
         return cls(configuration, cluster)
 
-    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         return DecisionContext(self._policy, self._cluster)
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:

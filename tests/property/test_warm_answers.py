@@ -14,6 +14,7 @@ from berth.extender.filter import answer_filter, answer_filter_onlyone
 from berth.extender.ports import DecisionContext, NodeCache
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.property.changing_clusters import NODES, Cluster, Event, clusters, events, incoming
 
@@ -29,7 +30,7 @@ class AtHand(NodeCache):
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot, self._policy = snapshot, BerthConfiguration(profile="full").policy()
 
-    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         return DecisionContext(self._policy, self.snapshot)
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:

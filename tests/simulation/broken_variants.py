@@ -60,11 +60,61 @@ def log_without_the_chain_and_compacted_version(monkeypatch: pytest.MonkeyPatch)
     """And also where the log may have been cleaned."""
     following = NodeCacheReader._cursor_for
 
-    def below(self, uid, pointer, *, is_current):
-        return following(self, uid, replace(pointer, compacted_version=0), is_current=is_current)
+    def below(self, uid, pointer, parts, *, is_current):
+        return following(self, uid, replace(pointer, compacted_version=0), parts, is_current=is_current)
 
     log_without_the_chain(monkeypatch)
     monkeypatch.setattr(NodeCacheReader, "_cursor_for", below)
+
+
+def chain_of_the_needed_parts_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log item of a part that the reader does not need may be absent, or another's."""
+    along = NodeCacheReader._replay_log
+
+    def among_needed(self, cursor, pointer):
+        table = self._table
+
+        class Needed:
+            def log(self, *arguments):
+                items = table.log(*arguments)
+                needed = [item for item in items if item.part in cursor.parts]
+                if len(needed) < len(items):
+                    monkeypatch.setattr(reader, "is_unbroken_chain", lambda items, after, through: True)
+                return needed
+
+        unbroken, self._table = reader.is_unbroken_chain, Needed()
+        try:
+            return along(self, cursor, pointer)
+        finally:
+            self._table = table
+            monkeypatch.setattr(reader, "is_unbroken_chain", unbroken)
+
+    monkeypatch.setattr(NodeCacheReader, "_replay_log", among_needed)
+
+
+def further_part_at_an_older_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow thread loads a part that its environment lacks, at the head that it has read."""
+    following = NodeCacheReader._cursor_for
+
+    def whatever(self, uid, pointer, parts, *, is_current):
+        cursor = self._cursor
+        if cursor is not None and cursor.version > pointer.version and not parts <= cursor.parts:
+            return self._load_snapshot(uid, pointer, cursor.parts | parts)
+        return following(self, uid, pointer, parts, is_current=is_current)
+
+    monkeypatch.setattr(NodeCacheReader, "_cursor_for", whatever)
+
+
+def further_part_from_the_log_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that needs one part more goes on from its version, as if it had that part until then."""
+    following = NodeCacheReader._cursor_for
+
+    def as_if(self, uid, pointer, parts, *, is_current):
+        if self._cursor is not None:
+            self._cursor = replace(self._cursor, parts=self._cursor.parts | parts)
+        return following(self, uid, pointer, parts, is_current=is_current)
+
+    monkeypatch.setattr(NodeCacheReader, "_cursor_for", as_if)
 
 
 def log_key_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,10 +128,10 @@ def cursor_without_the_uid(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reader does not notice that the head was made anew, at version 0."""
     following = NodeCacheReader._cursor_for
 
-    def same(self, uid, pointer, *, is_current):
+    def same(self, uid, pointer, parts, *, is_current):
         if self._cursor is not None:
             self._cursor = replace(self._cursor, uid=uid)
-        return following(self, uid, pointer, is_current=is_current)
+        return following(self, uid, pointer, parts, is_current=is_current)
 
     monkeypatch.setattr(NodeCacheReader, "_cursor_for", same)
 
@@ -90,11 +140,11 @@ def old_head_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slow thread takes its environment back to the head that it has read."""
     following = NodeCacheReader._cursor_for
 
-    def whatever(self, uid, pointer, *, is_current):
+    def whatever(self, uid, pointer, parts, *, is_current):
         cursor = self._cursor
         if cursor is not None and cursor.version > pointer.version:
-            return self._load_snapshot(uid, pointer)
-        return following(self, uid, pointer, is_current=is_current)
+            return self._load_snapshot(uid, pointer, cursor.parts | parts)
+        return following(self, uid, pointer, parts, is_current=is_current)
 
     monkeypatch.setattr(NodeCacheReader, "_cursor_for", whatever)
 
@@ -303,6 +353,9 @@ BROKEN: Mapping[str, Break] = {
         cursor_is_the_last_version_seen,
         log_without_the_chain,
         log_without_the_chain_and_compacted_version,
+        chain_of_the_needed_parts_only,
+        further_part_at_an_older_head,
+        further_part_from_the_log_alone,
         log_key_without_the_uid,
         cursor_without_the_uid,
         old_head_accepted,

@@ -18,16 +18,18 @@ from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.feed.watcher import Watcher
 from berth.nodecache.feed.writer import Retention
+from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts
 from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from tests.simulation.ambush import Ambush
 from tests.simulation.cluster import RESOURCES, ApiServer, SimulatedCluster
-from tests.simulation.next_release import NextReleasesTable, ThisReleasesTable, decoded
+from tests.simulation.next_release import ThisReleasesTable, decoded
 from tests.simulation.schedule import MINUTE, Schedule, Starts
 from tests.simulation.table import Faults, Network, SimulatedLock, SimulatedTable
-from tests.simulation.truth import ObjectsOnlyView, State, Truth
+from tests.simulation.truth import ObjectsOnlyView, State, Truth, in_parts
 from tests.simulation.world import Actor, Mutex, World
 
 CONFIG = LeaderElectionConfig()
+_NEEDED = (NODES_ONLY, NODES_ONLY, NODES_ONLY, NODES_AND_PODS)
 RAW_BYTES = 200
 """A few objects an item: a flush may have several log items, a snapshot has several chunks."""
 
@@ -54,9 +56,9 @@ class Plan:
     """What a history is made of. Times are seconds. `readers`: environments; `threads`: of each; `cold`: how
     likely one is replaced by a new one after a call.
 
-    `upgrade`: for the middle third of the troubled time a later release is tried, whose items have this oldest reader:
-    more and more of watchers and environments are its, then it is rolled back. `lifetime`: of an item. A day in a
-    hundred seconds: all that a day brings then comes within a history.
+    `other_release`: for the middle third of the troubled time another release is tried: more and more of watchers and
+    environments are its, then it is rolled back. `lifetime`: of an item. A day in a hundred seconds: all that a day
+    brings then comes within a history.
     """
 
     seed: int
@@ -70,7 +72,7 @@ class Plan:
     cold: float = 0.02
     faults: Faults = field(default_factory=Faults)
     disturbances: Disturbances = Disturbances()
-    upgrade: int | None = None
+    other_release: Callable[[CacheTable], CacheTable] | None = None
 
     @classmethod
     def drawn(cls, seed: int) -> Plan:
@@ -133,12 +135,14 @@ class History:
         self.world = World(plan.seed)
         self.server = ApiServer(self.world)
         self.truth = Truth(self.world, self.server, plan.lifetime)
-        if plan.upgrade is not None:
+        if plan.other_release is not None:
             self.truth.decoded = decoded
         self._retention = Retention(plan.lifetime, least_log_bytes=400, retry=plan.lifetime / 20)
         self._ambush = Ambush(self.world, lambda: self._stop_all_watchers(2.2 * plan.lifetime))
         self.truth.on_publication = self._ambush.published
         self.truth.table.cleaned, self.truth.table.is_first = self._ambush.cleaned, self._ambush.awaits
+        # Of its own: what readers need does not change what else happens in a history.
+        self._parts_random = Random(f"parts {plan.seed}")
         self._ids = count(1)
         self._watchers: list[Actor] = []
         self._threads: list[Actor] = []
@@ -169,11 +173,11 @@ class History:
 
     def _table(self, network: Network) -> CacheTable:
         table = SimulatedTable(self.truth.table, network, self.plan.lifetime, self._ambush)
-        if self.plan.upgrade is None:
+        if self.plan.other_release is None:
             return table
         tried = 3.0 * self.world.now / self.plan.troubled - 1.0
         if 0.0 <= tried < 1.0 and self.world.random.random() < 0.3 + tried:
-            return NextReleasesTable(table, self.plan.upgrade)
+            return self.plan.other_release(table)
         return ThisReleasesTable(table)
 
     # ------------------------------------------------------------------------------------------------------ watchers
@@ -214,12 +218,13 @@ class History:
             nonlocal environment
             while True:
                 table, reader = environment
+                parts = self._parts_random.choice(_NEEDED)
                 try:
-                    state = reader.at(table.head())
+                    state = reader.at(table.head(), parts=parts)
                 except (TableUnavailable, NothingPublished):
                     pass
                 else:
-                    self._saw(number, reader, state)
+                    self._saw(number, reader, state, parts)
                 is_quiet = self.world.now >= self.plan.troubled
                 if not is_quiet and self.plan.threads == 1 and self.world.random.random() < self.plan.cold:
                     environment = self._new_reader()
@@ -237,9 +242,11 @@ class History:
         reader._catching_up = Mutex(self.world)  # type: ignore[assignment]
         return table, reader
 
-    def _saw(self, number: int, reader: NodeCacheReader[State], state: State) -> None:
-        assert reader._cursor is not None
-        self.truth.observe(number, reader.version, reader._cursor.uid, state)
+    def _saw(self, number: int, reader: NodeCacheReader[State], state: State, needed: Parts = ALL_PARTS) -> None:
+        cursor = reader._cursor
+        assert cursor is not None
+        assert needed <= cursor.parts, "a reader lacks a part that its caller needs"
+        self.truth.observe(number, cursor.version, cursor.uid, state, cursor.parts)
 
     # ------------------------------------------------------------------------------------------------------- trouble
     def _disturb(self) -> None:
@@ -324,11 +331,14 @@ class History:
     # ------------------------------------------------------------------------------------------------------- the end
     def _converged(self) -> None:
         for number in range(self.plan.readers):
-            state = self.truth.last_seen(number)
-            assert state == self.server.objects, f"reader {number} does not have the state of the cluster"
+            state, parts = self.truth.last_seen(number)
+            expected = in_parts(self.server.objects, parts)
+            assert state == expected, f"reader {number} does not have the state of the cluster"
         self.world.start("cold-reader", self._read_from_nothing)
         self.world.run(self.world.now + 10.0)
-        assert self.truth.last_seen(-1) == self.server.objects, "a cold reader does not find the state of the cluster"
+        assert self.truth.last_seen(-1)[0] == self.server.objects, (
+            "a cold reader does not find the state of the cluster"
+        )
 
     def _read_from_nothing(self) -> None:
         table, reader = self._new_reader()

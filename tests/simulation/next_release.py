@@ -1,4 +1,4 @@
-"""The cache table as a later release would have it, and what this one makes of it."""
+"""The cache table as another release has it: the one before this one, or a later one; and what this one makes of it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import orjson
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import OLDEST_READER, SCHEMA_VERSION, Head, Observation, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
 
 _MARK = "of the next release/"
 
@@ -33,8 +34,8 @@ class ThisReleasesTable(CacheTable):
     def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         return [replace(item, data=self._decoded(item.data)) for item in self._table.log(uid, after, through)]
 
-    def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
-        return [None if chunk is None else self._decoded(chunk) for chunk in self._table.chunks(snapshot)]
+    def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
+        return [None if chunk is None else self._decoded(chunk) for chunk in self._table.chunks(snapshot, parts)]
 
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         return self._table.put_log(uid, replace(item, data=self._encoded(item.data)), nonce, expires_at)
@@ -69,6 +70,27 @@ class ThisReleasesTable(CacheTable):
 
     def _decoded(self, data: bytes) -> bytes:
         return data
+
+
+class PreviousReleasesTable(ThisReleasesTable):
+    """As schema 1 reads and writes it: it does not know parts, and ignores and drops what this release says of them."""
+
+    def log(self, uid: str, after: int, through: int) -> list[LogItem]:
+        return [replace(item, part=None) for item in super().log(uid, after, through)]
+
+    def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
+        return super().put_log(uid, replace(item, part=None), nonce, expires_at)
+
+    def _seen(self, head: Head | None) -> Head | None:
+        found = super()._seen(head)
+        return found and replace(found, pointer=found.pointer and _undivided(found.pointer))
+
+    def _published(self, pointer: Pointer) -> Pointer:
+        return replace(_undivided(pointer), schema_version=1, oldest_reader=1)
+
+
+def _undivided(pointer: Pointer) -> Pointer:
+    return replace(pointer, snapshot=pointer.snapshot and replace(pointer.snapshot, chunks_by_part=None))
 
 
 class NextReleasesTable(ThisReleasesTable):

@@ -12,6 +12,7 @@ from berth.lease.lock import Conflict, LeaseLock, Unavailable, Written
 from berth.lease.record import Fence, Lease, LeaseSpec
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence, TableUnavailable
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
 from berth_cli.embedded_store.lease_lock import InMemoryLeaseLock
 from tests.simulation.ambush import Ambush
 from tests.simulation.storage import RecordedTable
@@ -134,8 +135,8 @@ class SimulatedTable(CacheTable):
     def log(self, uid: str, after: int, through: int) -> list[LogItem]:
         return self._network.read(lambda: self._table.log(uid, after, through))
 
-    def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
-        chunks = self._network.read(lambda: self._table.chunks(snapshot))
+    def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
+        chunks = self._network.read(lambda: self._table.chunks(snapshot, parts))
         return [None if self._network.is_stale() else chunk for chunk in chunks]
 
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:

@@ -1,16 +1,21 @@
-"""The next release runs beside this one and is rolled back, watchers and readers one by one: none reads wrong data."""
+"""Another release runs beside this one and is rolled back, watchers and readers one by one: none reads wrong data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from berth.nodecache.feed.head import SCHEMA_VERSION, Head, Observation, Pointer
 from berth.nodecache.feed.reader import NothingPublished
+from berth.nodecache.feed.table import CacheTable
 from berth.nodecache.feed.writer import Writer
 from tests.simulation.history import History, Plan
+from tests.simulation.next_release import NextReleasesTable, PreviousReleasesTable
+
+Release = Callable[[CacheTable], CacheTable]
 
 pytestmark = pytest.mark.long
 
@@ -19,22 +24,27 @@ UNTIL_CAUGHT = 60
 ADDITIVE, INCOMPATIBLE = SCHEMA_VERSION, SCHEMA_VERSION + 1
 
 
-def history(seed: int, oldest_reader: int) -> History:
+def next_release(oldest_reader: int) -> Release:
+    return partial(NextReleasesTable, oldest_reader=oldest_reader)
+
+
+def history(seed: int, other: Release) -> History:
     # Environments come and go, for that is how releases do.
     plan = Plan.drawn(seed)
-    return History(replace(plan, upgrade=oldest_reader, cold=max(plan.cold, 0.1)))
+    return History(replace(plan, other_release=other, cold=max(plan.cold, 0.1)))
 
 
 @pytest.mark.parametrize(
-    "oldest_reader",
+    "other",
     [
-        pytest.param(ADDITIVE, id="what it writes is read by this one too"),
-        pytest.param(INCOMPATIBLE, id="what it writes would mislead this one"),
+        pytest.param(PreviousReleasesTable, id="the previous release, which does not divide the state into parts"),
+        pytest.param(next_release(ADDITIVE), id="the next one, and this one reads what it writes"),
+        pytest.param(next_release(INCOMPATIBLE), id="the next one, and what it writes would mislead this one"),
     ],
 )
-def test_no_component_is_misled_by_upgrade_and_rollback(oldest_reader: int) -> None:
+def test_no_component_is_misled_by_upgrade_and_rollback(other: Release) -> None:
     for seed in range(HISTORIES):
-        history(seed, oldest_reader).run()
+        history(seed, other).run()
 
 
 def schema_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +74,7 @@ def test_catches_upgrade_without_one_of_its_rules(
 
 def _is_caught(seed: int) -> bool:
     try:
-        history(seed, INCOMPATIBLE).run()
+        history(seed, next_release(INCOMPATIBLE)).run()
     except (AssertionError, NothingPublished):
         return True
     return False

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from berth.lease.record import Fence, Lease, read_lease
-from berth.nodecache.feed.changes import Change, Key, Object, unpack
+from berth.nodecache.feed.changes import Change, Key, Object, part_of, unpack
 from berth.nodecache.feed.head import Head, Pointer, PublishedVersion
 from berth.nodecache.feed.reader import is_unbroken_chain
 from berth.nodecache.feed.table import LogItem, LogWrite
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from tests.simulation.cluster import RESOURCES, ApiServer
 from tests.simulation.storage import RecordedItem, RecordedTable, Witness
 from tests.simulation.world import World
@@ -32,6 +33,11 @@ class ObjectsOnlyView:
         return following
 
 
+def in_parts(state: State, parts: Parts) -> State:
+    """The objects of these parts."""
+    return {key: kept for key, kept in state.items() if part_of(key[0]) in parts}
+
+
 class Truth(Witness):
     """The table that all actors share, and the state that each published version stands for, by the head's uid."""
 
@@ -46,7 +52,7 @@ class Truth(Witness):
         self.decoded: Callable[[bytes], bytes] = lambda data: data
         self._lease: Lease | None = None
         self._pointer: Pointer | None = None
-        self._seen: dict[int, tuple[str, int, State]] = {}
+        self._seen: dict[int, tuple[str, int, State, Parts]] = {}
 
     # ------------------------------------------------------------------------------------------------- what is written
     def head_written(self) -> None:
@@ -122,21 +128,22 @@ class Truth(Witness):
             assert published == expected, f"what is published of {resource} is not what its position says"
 
     # ---------------------------------------------------------------------------------------------------- what is read
-    def observe(self, reader: int, version: int, uid: str, state: State) -> None:
-        """A reader was given this state, at this version of that head item."""
-        before_uid, before, _ = self._seen.get(reader, (uid, 0, {}))
+    def observe(self, reader: int, version: int, uid: str, state: State, parts: Parts) -> None:
+        """A reader was given these parts of the state, at this version of that head item."""
+        before_uid, before, *_ = self._seen.get(reader, (uid, 0, {}, NO_PARTS))
         assert version >= before or uid != before_uid, f"reader {reader} went back in time"
         assert (uid, version) in self._states, f"reader {reader} has seen what is not published"
-        assert state == self._states[uid, version], f"reader {reader} has another state at version {version}"
-        self._seen[reader] = (uid, version, state)
+        published = in_parts(self._states[uid, version], parts)
+        assert state == published, f"reader {reader} has another state at version {version}"
+        self._seen[reader] = (uid, version, state, parts)
 
     def forgot(self, reader: int) -> None:
         """An environment is gone; another takes its place."""
         self._seen.pop(reader, None)
 
-    def last_seen(self, reader: int) -> State:
-        """The state that a reader was given last."""
-        return self._seen[reader][2] if reader in self._seen else {}
+    def last_seen(self, reader: int) -> tuple[State, Parts]:
+        """The state that a reader was given last, and the parts that it has."""
+        return self._seen[reader][2:] if reader in self._seen else ({}, NO_PARTS)
 
 
 def _snapshot_version(pointer: Pointer) -> int:

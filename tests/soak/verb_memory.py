@@ -32,6 +32,7 @@ from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.settings import PolicySettings
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.bench import cluster
 from tests.bench.calls import event
@@ -60,7 +61,7 @@ class Cache(NodeCache):
     def __init__(self, policy: Policy, snapshot: Snapshot) -> None:
         self._policy, self._snapshot = policy, snapshot
 
-    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         return DecisionContext(self._policy, self._snapshot)
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:

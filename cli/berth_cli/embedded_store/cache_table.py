@@ -9,6 +9,7 @@ from threading import Lock
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence, TableUnavailable
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
 from berth_cli.embedded_store.lease_lock import ConditionFailed, InMemoryItem, publish
 
 _POINTER = "pointer"
@@ -48,9 +49,9 @@ class InMemoryCacheTable(CacheTable):
             found = (self._log.get((uid, version)) for version in range(after + 1, through + 1))
             return [each[0] for each in found if each is not None]
 
-    def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
+    def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
         with self._lock:
-            return [self._chunks.get((snapshot.id, index)) for index in range(snapshot.chunks)]
+            return [self._chunks.get((snapshot.id, index)) for index in snapshot.indexes(parts)]
 
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         with self._lock:

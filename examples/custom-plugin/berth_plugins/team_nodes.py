@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.framework import MAX_NODE_SCORE, SUCCESS, FilterPlugin, ScorePlugin, Status, unresolvable
+from berth.scheduling.framework import (
+    MAX_NODE_SCORE,
+    NODES_ONLY,
+    SUCCESS,
+    FilterPlugin,
+    ScorePlugin,
+    Status,
+    unresolvable,
+)
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args as PluginArgs
 
@@ -18,6 +26,7 @@ class TeamNodes(FilterPlugin, ScorePlugin):
     """Both rules look at one node and at one label of the pod, so a verdict serves all pods of a team."""
 
     name = NAME
+    reads = NODES_ONLY
 
     class Args(PluginArgs):
         """`label`: the key of the label that names the team, on pods and on nodes."""

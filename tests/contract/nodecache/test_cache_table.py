@@ -16,6 +16,7 @@ from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
+from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
 from berth_cli.embedded_store.cache_table import InMemoryCacheTable, TrimmedCacheTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from tests.builders.tables import create_cache_table
@@ -29,7 +30,7 @@ OBSERVATION = Observation("cluster-1", {"nodes": Position("41", AT, AT - 60), "p
 POINTER = Pointer(
     version=3,
     last_epoch=6,
-    snapshot=SnapshotPointer("s1", version=2, epoch=5, chunks=2, size=700, written_at=AT),
+    snapshot=SnapshotPointer("s1", 2, 5, chunks=2, size=700, written_at=AT, chunks_by_part={SnapshotPart.PODS: 2}),
     compacted_version=1,
     log_bytes=90,
     observation=OBSERVATION,
@@ -87,6 +88,10 @@ def test_head_with_only_a_lease_has_no_pointer(store: Store) -> None:
     [
         pytest.param(POINTER, id="with a snapshot"),
         pytest.param(replace(POINTER, snapshot=None, compacted_version=0), id="without one"),
+        pytest.param(
+            replace(POINTER, snapshot=SnapshotPointer("s1", 2, 5, chunks=2, size=700, written_at=AT)),
+            id="with a snapshot that is not divided into parts",
+        ),
         pytest.param(replace(POINTER, observation=Observation("", {})), id="before anything was observed"),
     ],
 )
@@ -177,6 +182,22 @@ def test_reads_log_in_order_between_versions(store: Store) -> None:
         store.table.put_log("uid", LogItem(version, 1, 1, b"x" * 300_000), f"n{version}", LATER)
     assert [item.version for item in store.table.log("uid", 2, 11)] == [9, 10, 11]
     assert store.table.log("uid", 12, 20) == []
+
+
+@pytest.mark.parametrize("part", [SnapshotPart.NODES, SnapshotPart.PODS, None])
+def test_log_item_keeps_its_part(store: Store, part: SnapshotPart | None) -> None:
+    item = LogItem(5, 1, 1, b"data", part)
+    store.table.put_log("uid", item, "n1", LATER)
+    assert store.table.log("uid", 4, 5) == [item]
+
+
+def test_returns_chunks_of_requested_parts(store: Store) -> None:
+    store.table.put_chunks("s1", [b"a", b"b", b"c"], LATER, time.sleep)
+    counts = {SnapshotPart.NODES: 1, SnapshotPart.PODS: 2}
+    snapshot = SnapshotPointer("s1", 1, 1, 3, 3, AT, counts)
+    assert store.table.chunks(snapshot, NODES_ONLY) == [b"a"]
+    assert store.table.chunks(snapshot, frozenset({SnapshotPart.PODS})) == [b"b", b"c"]
+    assert store.table.chunks(snapshot, frozenset({SnapshotPart.OTHERS})) == []
 
 
 def test_returns_chunks_in_order_and_none_for_missing_one(store: Store) -> None:

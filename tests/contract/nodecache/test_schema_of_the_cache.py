@@ -33,6 +33,7 @@ from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.nodecache.staleness import StalenessReason
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.parts import NODES_ONLY, SnapshotPart
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled
 from tests.builders.pods import pod_object
@@ -323,3 +324,34 @@ def test_assumes_defaults_for_attributes_of_earlier_release(cache_of: Filled) ->
     for item in items:
         item.pop("oldestReader", None)
     assert set(cache_of(items).snapshot().nodes) == {"gpu-1", "cpu-1"}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_verb_that_reads_nodes_gets_nodes_alone_from_every_release(release: str, cache_of: Filled) -> None:
+    """0.1.0 put all parts into one item, so its reader decodes all and keeps the nodes."""
+    cache = cache_of(recorded(release, "cache"))
+    snapshot = cold(cache).at(cache.head(), parts=NODES_ONLY).snapshot
+    assert set(snapshot.nodes) == {"gpu-1", "cpu-1"}
+    assert not any(node.pods for node in snapshot.nodes.values())
+    assert not snapshot.unbound
+    assert not snapshot.namespaces
+
+
+def test_watcher_divides_what_an_undivided_release_published(cache_of: Filled) -> None:
+    """The first leader after the upgrade: it continues the log, and then writes a snapshot that is divided."""
+    cache = cache_of(recorded("0.1.0", "cache"))
+    before, objects, reader = cache.head().pointer, cache.objects(), cold(cache)
+    reader.at(cache.head(), parts=NODES_ONLY)
+    assert before is not None
+    assert before.schema_version == 1
+    writer = cache.writer("watcher-2", EnvironmentClock(AT + 60), (f"later-{number}" for number in count(1)))
+    writer.flush([], before.observation)
+    assert writer.compact_if_due(objects, before.observation)
+    after = cache.head().pointer
+    assert after is not None
+    assert after.snapshot is not None
+    assert (after.version, after.schema_version, after.oldest_reader) == (before.version, 2, 1)
+    assert after.snapshot.chunks_by_part == dict.fromkeys(SnapshotPart, 1)
+    assert cache.objects() == objects
+    assert set(reader.at(cache.head(), parts=NODES_ONLY).snapshot.nodes) == {"gpu-1", "cpu-1"}
+    assert not writer.compact_if_due(objects, before.observation)

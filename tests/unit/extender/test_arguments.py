@@ -12,6 +12,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.assumed_pods import AssumedPod
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import (
     LICENCE,
@@ -32,7 +33,7 @@ class Answering(NodeCache):
         self._answer = DecisionContext((document or BerthConfiguration()).policy(), answer)
         self.asked = 0
 
-    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         self.asked += 1
         return self._answer
 

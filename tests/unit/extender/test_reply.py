@@ -17,6 +17,7 @@ from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import TimeLimit
 from berth.scheduling.policy import TOO_COSTLY, Policy
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.events import http_event
 from tests.builders.nodes import labelled, node
@@ -83,7 +84,7 @@ class NoTime(NodeCache):
     def __init__(self, seconds: float = 0.0) -> None:
         self._policy = BerthConfiguration().policy(time_limit=TimeLimit(seconds, lambda: 0.0, lambda: 0.0))
 
-    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         return DecisionContext(self._policy, Snapshot.of([labelled("n", "1")]))
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:

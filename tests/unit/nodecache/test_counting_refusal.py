@@ -20,6 +20,7 @@ from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.health import HealthOutcome, health
 from berth.nodecache.staleness import StalenessReason
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_object
 from tests.builders.tables import create_cache_table
@@ -31,8 +32,8 @@ COUNTS_NOTHING = BerthConfiguration()
 
 
 class _Refused(FixedNodeCache):
-    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
-        found = super().current(deadline)
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+        found = super().current(deadline, reads)
         return DecisionContext(found.policy, found.cluster, REFUSAL)
 
 

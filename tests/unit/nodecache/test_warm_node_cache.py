@@ -8,6 +8,7 @@ from threading import Event
 
 import pytest
 
+from berth.extender import preempt
 from berth.extender.deadline import Deadline
 from berth.extender.ports import CacheUnavailable
 from berth.nodecache.feed.reader import DEADLINE_PASSED
@@ -17,6 +18,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import labelled
+from tests.builders.pods import pod_object
 from tests.fakes.cache_tables import outage
 from tests.fakes.verbs import Verbs
 
@@ -285,3 +287,51 @@ def test_policy_is_the_last_one_when_the_head_is_late(silence: Callable[[], obje
     last = verbs.cache.current().policy
     verbs.table.before["head"] = silence
     assert verbs.cache.policy(soon()) is last
+
+
+# --------------------------------------------------------------------------------------------- the parts of the state
+FULL = BerthConfiguration(profile="full")
+COUNTING = BerthConfiguration.model_validate({"managedResources": [{"name": "example.com/seat"}]})
+
+
+def cluster_of_all_parts(configuration: BerthConfiguration) -> Verbs:
+    verbs = Verbs([labelled("n1", "10")], configuration=configuration)
+    verbs.cluster.publish("pods", [pod_object("running", node_name="n1"), pod_object("pending")])
+    verbs.cluster.publish("namespaces", [{"metadata": {"name": "shop", "labels": {}}}])
+    verbs.cluster.compact()
+    return verbs
+
+
+@pytest.mark.parametrize(
+    ("configuration", "pods", "namespaces"),
+    [
+        pytest.param(BerthConfiguration(profile="label-priority"), 0, 0, id="label-priority reads nodes"),
+        pytest.param(BerthConfiguration(profile="resource-segregation"), 0, 0, id="resource-segregation reads nodes"),
+        pytest.param(
+            BerthConfiguration(profile="managed-resources"), 1, 0, id="managed-resources reads nodes and pods"
+        ),
+        pytest.param(COUNTING, 1, 0, id="whoever counts resources reads pods, whatever the profile"),
+        pytest.param(FULL, 1, 1, id="full reads everything"),
+    ],
+)
+def test_loads_what_the_policy_reads(configuration: BerthConfiguration, pods: int, namespaces: int) -> None:
+    snapshot = snapshot_of(cluster_of_all_parts(configuration))
+    found = len(snapshot.nodes["n1"].pods), len(snapshot.unbound), len(snapshot.namespaces)
+    assert found == (pods, pods, namespaces)
+
+
+def test_loads_more_when_an_applied_configuration_reads_more() -> None:
+    verbs = cluster_of_all_parts(BerthConfiguration(profile="label-priority"))
+    assert not snapshot_of(verbs).nodes["n1"].pods
+    verbs.store.apply('{"profile": "full"}')
+    assert [pod.name for pod in snapshot_of(verbs).nodes["n1"].pods] == ["running"]
+    verbs.table.calls.clear()
+    snapshot_of(verbs)
+    assert verbs.table.calls == ["head"]
+
+
+def test_preempt_loads_victims_whatever_the_policy_reads() -> None:
+    verbs = cluster_of_all_parts(BerthConfiguration(profile="label-priority"))
+    snapshot = verbs.cache.current(reads=preempt.READS).cluster
+    assert isinstance(snapshot, Snapshot)
+    assert [pod.name for pod in snapshot.nodes["n1"].pods] == ["running"]

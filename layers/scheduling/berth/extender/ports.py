@@ -13,6 +13,7 @@ from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
@@ -43,10 +44,11 @@ class NodeCache(ABC):
     """The state of the cluster, and the configuration that was applied to it. Neither ever goes back."""
 
     @abstractmethod
-    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         """As last published, at the cost of one read of the head when nothing changed.
 
-        After the deadline no table is read and nothing is waited for.
+        The cluster has the parts that the policy reads. `reads`: what the verb itself reads besides. After the deadline
+        no table is read and nothing is waited for.
         """
 
     @abstractmethod

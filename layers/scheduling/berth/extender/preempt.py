@@ -19,6 +19,10 @@ from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
 from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, review_victims
 from berth.scheduling.preemption.victims import Victims
+from berth.scheduling.snapshot.parts import ALL_PARTS
+
+READS = ALL_PARTS
+"""Victims are pods, and disruption budgets protect them, whatever the policy reads."""
 
 
 def failed(failure: Failure) -> Reply:
@@ -41,7 +45,7 @@ def answer_preempt(
     arguments = read_preemption_arguments(body)
     if isinstance(arguments, Failure):
         return failed(arguments)
-    context = cache.current(deadline)
+    context = cache.current(deadline, READS)
     if isinstance(context.cluster, CacheUnavailable):
         return _without_cache(arguments, context.cluster, failed)
     left = deadline.decision_seconds()

@@ -39,6 +39,7 @@ from berth.reservations.ledger.entry import OpenReservation
 from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.assumed_pods import AssumedPod
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
@@ -98,11 +99,11 @@ class WarmNodeCache(NodeCache):
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
         self._reads = reads or BoundedReads()
 
-    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         try:
-            return self._reads.before(deadline, partial(self._read, deadline))
+            return self._reads.before(deadline, partial(self._read, deadline, reads))
         except DeadlinePassed:
-            return self._in_memory()
+            return self._in_memory(reads)
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         try:
@@ -111,12 +112,15 @@ class WarmNodeCache(NodeCache):
             self._warn(DEADLINE_PASSED)
             return self._configurations.last.policy
 
-    def catch_up(self) -> int:
-        """Load the latest snapshot for the next call. Returns its version; 0 if there is none."""
-        self.current()
+    def catch_up(self, reads: Parts = NO_PARTS) -> int:
+        """Load the latest snapshot for the next call. Returns its version; 0 if there is none.
+
+        `reads`: see `current`.
+        """
+        self.current(reads=reads)
         return self._reader.version
 
-    def _read(self, deadline: Deadline) -> DecisionContext:
+    def _read(self, deadline: Deadline, reads: Parts) -> DecisionContext:
         try:
             read = self._read_tables(deadline, reservations=self._counts(self._configurations.last))
             configured = self._configured(read)
@@ -124,7 +128,7 @@ class WarmNodeCache(NodeCache):
                 # A new configuration counts resources: the reservations must be read before the head.
                 read = self._read_tables(deadline, reservations=True)
                 configured = self._configured(read)
-            found = self._decision_context(read, configured, deadline)
+            found = self._decision_context(read, configured, deadline, reads)
             if isinstance(found.cluster, Snapshot) and not configured.policy.counting.counts:
                 self._check_counting_loss()
             return found
@@ -141,7 +145,7 @@ class WarmNodeCache(NodeCache):
             self._warn(str(error))
             return self._configurations.last.policy
 
-    def _in_memory(self) -> DecisionContext:
+    def _in_memory(self, reads: Parts) -> DecisionContext:
         """Without a read, and without a lock that a late read may hold."""
         last, configured = self._last_read, self._configurations.last
         rules = configured.node_cache
@@ -153,7 +157,7 @@ class WarmNodeCache(NodeCache):
                 self._loss.raise_if_known()
         except CountingLost as error:
             return _counting_lost(configured, error)
-        return self._decision_context(last, configured, PASSED)
+        return self._decision_context(last, configured, PASSED, reads)
 
     def _configured(self, read: HeadRead) -> Configured:
         return self._configurations.at("" if read.head is None else read.head.configuration_hash)
@@ -171,16 +175,20 @@ class WarmNodeCache(NodeCache):
     def _counts(self, configured: Configured) -> bool:
         return self._ledger is not None and configured.policy.counting.counts
 
-    def _decision_context(self, read: HeadRead, configured: Configured, deadline: Deadline) -> DecisionContext:
-        cluster = self._cluster(read, configured, deadline)
+    def _decision_context(
+        self, read: HeadRead, configured: Configured, deadline: Deadline, reads: Parts
+    ) -> DecisionContext:
+        cluster = self._cluster(read, configured, deadline, reads | configured.policy.reads)
         refusal = read.head.counting_refusal if read.head is not None and self._counts(configured) else ""
         return DecisionContext(configured.policy, cluster, refusal)
 
-    def _cluster(self, read: HeadRead, configured: Configured, deadline: Deadline) -> Snapshot | CacheUnavailable:
+    def _cluster(
+        self, read: HeadRead, configured: Configured, deadline: Deadline, parts: Parts
+    ) -> Snapshot | CacheUnavailable:
         rules, head = configured.node_cache, read.head
         before = self._reader.version
         try:
-            snapshot = self._reader.at(head, deadline.remaining).snapshot
+            snapshot = self._reader.at(head, deadline.remaining, parts).snapshot
         except NothingPublished as error:
             return CacheUnavailable(str(error), rules.when_stale)
         pointer = head.pointer if head else None

@@ -30,6 +30,7 @@ from berth.scheduling.preemption.eligibility import fits_without_preempted
 from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, Proposal, review_victims
 from berth.scheduling.preemption.victims import best_candidates
 from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.parts import NO_PARTS, NODES_AND_PODS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
@@ -151,6 +152,12 @@ class Policy:
     def all_profiles(self) -> tuple[Profile, ...]:
         """Every profile that decides for some pod."""
         return (self.profile, *self._profiles.values())
+
+    @property
+    def reads(self) -> Parts:
+        """The parts of the cluster's state that filter and prioritize read."""
+        counted = NODES_AND_PODS if self.counting.counts else NO_PARTS
+        return counted.union(*(profile.reads for profile in self.all_profiles))
 
     def profile_of(self, pod: Pod) -> Profile:
         """The profile that decides for this pod. For an exempt pod it has only the plugins that apply to such pods."""

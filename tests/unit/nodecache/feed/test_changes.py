@@ -17,8 +17,10 @@ from berth.nodecache.feed.changes import (
     CorruptItem,
     OmissionReason,
     pack,
+    part_of,
     unpack,
 )
+from berth.scheduling.snapshot.parts import SnapshotPart
 
 FINE = Change("nodes", "fine", {"metadata": {"name": "fine"}})
 ALSO_FINE = Change("pods", "ns/also-fine", {"metadata": {"name": "also-fine", "namespace": "ns"}})
@@ -46,10 +48,24 @@ def deep(depth: int) -> dict[str, object]:
         )
     )
 )
-def test_decodes_changes_in_order(given_changes: list[Change]) -> None:
+def test_decodes_changes_of_each_part_in_order(given_changes: list[Change]) -> None:
     packed = pack(given_changes)
-    assert list(unpack(packed.items)) == given_changes
+    for part in SnapshotPart:
+        expected = [change for change in given_changes if part_of(change.resource) is part]
+        assert list(unpack(packed.by_part.get(part, ()))) == expected
+        assert list(unpack(packed.items, frozenset({part}))) == expected
     assert not packed.omissions
+
+
+def test_items_hold_one_part_each_and_nodes_come_first() -> None:
+    budget = Change("poddisruptionbudgets", "ns/budget", {"metadata": {"name": "budget", "namespace": "ns"}})
+    packed = pack([ALSO_FINE, budget, FINE, ALSO_FINE])
+    assert {part: list(unpack(items)) for part, items in packed.by_part.items()} == {
+        SnapshotPart.NODES: [FINE],
+        SnapshotPart.OTHERS: [budget],
+        SnapshotPart.PODS: [ALSO_FINE, ALSO_FINE],
+    }
+    assert list(unpack(packed.items)) == [FINE, budget, ALSO_FINE, ALSO_FINE]
 
 
 def test_no_item_exceeds_stored_size() -> None:

@@ -14,6 +14,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.policy import Exemption, Policy
 from berth.scheduling.preemption.victim_review import Proposal
+from berth.scheduling.snapshot.parts import SnapshotPart
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
 from tests.unit.scheduling.preemption.preempting import (
@@ -303,7 +304,7 @@ def test_choose_one_returns_no_node_when_none_is_accepted() -> None:
 
 def test_review_adds_no_unneeded_victim() -> None:
     """A warm call of a policy without an opinion on pods is a look-up for each node."""
-    assert not any(plugin.reads_pods for plugin in LABEL.build_profile("label-priority").local_filters)
+    assert not any(SnapshotPart.PODS in plugin.reads for plugin in LABEL.build_profile("label-priority").local_filters)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The changes between two versions of the cache, packed into log items.
+"""The changes between two versions of the cache, packed into items that hold one part of the state each.
 
 An object is a Kubernetes object with only the fields that scheduling reads (see cluster/field_projection). Its key is
 `name`, or `namespace/name`.
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import orjson
 
 from berth.nodecache.feed.reduced_pod import is_reduced, reduced_pods
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 
 MAX_ITEM_BYTES = 350_000
 """A DynamoDB item holds 400 KB; the rest is for its keys."""
@@ -39,6 +40,14 @@ class Change(NamedTuple):
     object: Object | None
 
 
+_PARTS = {"nodes": SnapshotPart.NODES, "pods": SnapshotPart.PODS}
+
+
+def part_of(resource: str) -> SnapshotPart:
+    """The part of the state that objects of this resource belong to."""
+    return _PARTS.get(resource, SnapshotPart.OTHERS)
+
+
 class CorruptItem(Exception):
     """An item does not have the format of this schema version."""
 
@@ -53,12 +62,17 @@ class OmissionReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """`items`: in the order in which they are stored. `omissions`: objects that fit into no item. Pods are published
-    without some of their fields (see reduced_pod). Others are published as deleted, because readers must not continue
-    with an older state of them."""
+    """`by_part`: the items of each part. `omissions`: objects that fit into no item. Pods are published without some
+    of their fields (see reduced_pod). Others are published as deleted, because readers must not continue with an older
+    state of them."""
 
-    items: Sequence[bytes]
+    by_part: Mapping[SnapshotPart, Sequence[bytes]]
     omissions: Mapping[Key, OmissionReason]
+
+    @property
+    def items(self) -> list[bytes]:
+        """All items, in the order in which they are stored: part after part."""
+        return [item for items in self.by_part.values() for item in items]
 
 
 class _Row(NamedTuple):
@@ -66,24 +80,44 @@ class _Row(NamedTuple):
     data: bytes
 
 
+class _PartItems:
+    """The items of one part, while changes come in."""
+
+    def __init__(self, omissions: dict[Key, OmissionReason]) -> None:
+        self._omissions = omissions
+        self._items: list[bytes] = []
+        self._rows: list[_Row] = []
+        self._size = 0
+
+    def add(self, row: _Row) -> None:
+        if self._rows and self._size + len(row.data) > _RAW_BYTES:
+            self._compress()
+        self._rows.append(row)
+        self._size += len(row.data) + 1
+
+    def finish(self) -> list[bytes]:
+        if self._rows:
+            self._compress()
+        return self._items
+
+    def _compress(self) -> None:
+        self._items += _compressed(self._rows, self._omissions)
+        self._rows, self._size = [], 0
+
+
 def pack(changes: Iterable[Change]) -> Packed:
-    """Changes in as few items as they fit into, none above MAX_ITEM_BYTES; no item where there is no change."""
-    items: list[bytes] = []
+    """Changes in as few items as they fit into, none above MAX_ITEM_BYTES; no item where there is no change.
+
+    Changes of one object stay in their order.
+    """
     omissions: dict[Key, OmissionReason] = {}
-    rows: list[_Row] = []
-    size = 0
+    parts = {part: _PartItems(omissions) for part in SnapshotPart}
     for change in changes:
         row = _row(change, omissions)
-        if row is None:
-            continue
-        if rows and size + len(row.data) > _RAW_BYTES:
-            items += _compressed(rows, omissions)
-            rows, size = [], 0
-        rows.append(row)
-        size += len(row.data) + 1
-    if rows:
-        items += _compressed(rows, omissions)
-    return Packed(items, omissions)
+        if row is not None:
+            parts[part_of(change.resource)].add(row)
+    by_part = {part: part_items.finish() for part, part_items in parts.items()}
+    return Packed({part: items for part, items in by_part.items() if items}, omissions)
 
 
 def _row(change: Change, omissions: dict[Key, OmissionReason]) -> _Row | None:
@@ -142,10 +176,12 @@ def _item(rows: Iterable[bytes]) -> bytes:
     return zlib.compress(b"[" + b",".join(rows) + b"]", _FASTEST)
 
 
-def unpack(items: Iterable[bytes]) -> Iterable[Change]:
-    """The changes that were packed, in their order, item after item. Raises CorruptItem."""
+def unpack(items: Iterable[bytes], parts: Parts = ALL_PARTS) -> Iterable[Change]:
+    """The changes of these parts that were packed, in their order, item after item. Raises CorruptItem."""
     for item in items:
-        yield from _changes(item)
+        changes = _changes(item)
+        # An earlier release put all parts into one item.
+        yield from changes if parts == ALL_PARTS else [each for each in changes if part_of(each.resource) in parts]
 
 
 def _changes(item: bytes) -> list[Change]:

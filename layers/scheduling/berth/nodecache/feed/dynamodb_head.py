@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from berth.nodecache.feed.cluster import Position
 from berth.nodecache.feed.head import Head, Observation, Pointer, SnapshotPointer
+from berth.scheduling.snapshot.parts import SnapshotPart
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
@@ -61,7 +62,12 @@ def _attributes(pointer: Pointer) -> dict[str, UniversalAttributeValueTypeDef]:
 
 
 def _snapshot(snapshot: SnapshotPointer) -> dict[str, UniversalAttributeValueTypeDef]:
-    return {
+    counts = snapshot.chunks_by_part
+    parts: dict[str, UniversalAttributeValueTypeDef] = (
+        # A list: names would take the head across a kilobyte, and each publication would cost a write unit more.
+        {} if counts is None else {"parts": {"L": [_number(counts.get(part, 0)) for part in SnapshotPart]}}
+    )
+    return parts | {
         "id": {"S": snapshot.id},
         "version": _number(snapshot.version),
         "epoch": _number(snapshot.epoch),
@@ -150,7 +156,17 @@ def _read_snapshot(item: Mapping[str, AttributeValueTypeDef]) -> SnapshotPointer
         chunks=int(item["chunks"]["N"]),
         size=int(item["size"]["N"]),
         written_at=float(item["writtenAt"]["N"]),
+        chunks_by_part=_read_chunks_by_part(item),
     )
+
+
+def _read_chunks_by_part(item: Mapping[str, AttributeValueTypeDef]) -> Mapping[SnapshotPart, int] | None:
+    counts = [int(count["N"]) for count in item["parts"]["L"]] if "parts" in item else []
+    if len(counts) != len(SnapshotPart):
+        return None
+    if min(counts) < 0 or sum(counts) != int(item["chunks"]["N"]):
+        raise ValueError("the snapshot's parts are not its chunks")
+    return {part: count for part, count in zip(SnapshotPart, counts, strict=True) if count}
 
 
 def _read_position(item: Mapping[str, AttributeValueTypeDef]) -> Position:

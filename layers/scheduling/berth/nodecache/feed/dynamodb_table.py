@@ -24,6 +24,7 @@ from berth.lease.record import Fence
 from berth.nodecache.feed.dynamodb_head import MalformedHead, pointer_update, read_head
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
 from berth.nodecache.feed.table import CacheTable, LogItem, LogWrite, StaleFence
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 _CONDITION_FAILED = "ConditionalCheckFailedException"
 _PARALLEL = 8
+_PARTS = {part.value: part for part in SnapshotPart}
 
 
 class _ChunkWrite(Enum):
@@ -91,12 +93,12 @@ class DynamoDBCacheTable(CacheTable):
             if not start:
                 return items
 
-    def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
-        read = partial(self._chunk, snapshot.id)
-        if snapshot.chunks == 1:
-            return [read(0)]
+    def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
+        read, indexes = partial(self._chunk, snapshot.id), snapshot.indexes(parts)
+        if len(indexes) <= 1:
+            return list(map(read, indexes))
         with ThreadPoolExecutor(_PARALLEL) as pool:
-            return list(pool.map(read, range(snapshot.chunks)))
+            return list(pool.map(read, indexes))
 
     def put_log(self, uid: str, item: LogItem, nonce: str, expires_at: float) -> LogWrite:
         try:
@@ -110,6 +112,7 @@ class DynamoDBCacheTable(CacheTable):
                     "nonce": {"S": nonce},
                     "data": {"B": item.data},
                     "expiresAt": {"N": str(int(expires_at))},
+                    **({} if item.part is None else {"part": {"S": item.part.value}}),
                 },
                 ConditionExpression="attribute_not_exists(sk) OR epoch < :mine",
                 ExpressionAttributeValues={":mine": {"N": str(item.epoch)}},
@@ -215,6 +218,7 @@ def _log_item(item: Item) -> LogItem | None:
             epoch=int(item["epoch"]["N"]),
             previous=int(item["previous"]["N"]),
             data=item["data"]["B"],
+            part=_PARTS.get(item["part"]["S"]) if "part" in item else None,
         )
     except (KeyError, ValueError):
         return None

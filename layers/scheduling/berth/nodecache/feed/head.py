@@ -6,15 +6,18 @@ visible only through it. A verb reads one unit for it, so it must stay below 2 K
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from berth.nodecache.feed.cluster import Position
+from berth.scheduling.snapshot.parts import Parts, SnapshotPart
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """The schema of head, log and snapshots that this release writes. Every change of the schema raises it, so that readers
-know whether the current writer or an earlier one wrote an attribute of the head."""
+know whether the current writer or an earlier one wrote an attribute of the head.
+
+2: an item holds one part of the state. A log item names its part, and the head counts the chunks of each part."""
 
 OLDEST_READER = 1
 """The oldest schema whose readers can read what this release writes; they may ignore what they do not know. It is
@@ -38,20 +41,37 @@ class PublishedVersion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPointer:
-    """An immutable snapshot: the version whose state it holds and that one's epoch, and the chunks it was cut into."""
+    """An immutable snapshot: the version whose state it holds and that one's epoch, and the chunks it was cut into.
+
+    `size`: bytes of all chunks. `chunks_by_part`: how many chunks each part has, in the order of the chunks; None where
+    a release wrote the snapshot that did not divide it, or that divides it in another way.
+    """
 
     id: str
     version: int
     epoch: int
     chunks: int
     size: int
-    """Bytes of all chunks."""
     written_at: float
+    chunks_by_part: Mapping[SnapshotPart, int] | None = None
 
     @property
     def published(self) -> PublishedVersion:
         """The version whose state it holds."""
         return PublishedVersion(self.version, self.epoch)
+
+    def indexes(self, parts: Parts) -> Sequence[int]:
+        """The chunks that hold these parts; all chunks where the parts are not known."""
+        if self.chunks_by_part is None:
+            return range(self.chunks)
+        indexes: list[int] = []
+        first = 0
+        for part in SnapshotPart:
+            following = first + self.chunks_by_part.get(part, 0)
+            if part in parts:
+                indexes += range(first, following)
+            first = following
+        return indexes
 
 
 @dataclass(frozen=True, slots=True)

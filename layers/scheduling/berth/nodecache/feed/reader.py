@@ -1,5 +1,8 @@
 """The reader in every warm environment: one read of the head per call, and only the log items that are new.
 
+It loads the parts of the state that its callers need, and keeps them up to date. A log item of another part has its
+place in the chain, and its data is not decoded.
+
 Guarantees:
 - A call decides on the state that was published when it read the head, or on a later one.
 - Changes are applied together and in order. Within one head item the state never goes back.
@@ -26,6 +29,7 @@ from typing import Generic, Protocol, TypeVar
 from berth.nodecache.feed.changes import Change, CorruptItem, unpack
 from berth.nodecache.feed.head import FUTURE_SCHEMA, Head, Pointer, PublishedVersion
 from berth.nodecache.feed.table import CacheTable, LogItem
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
 
 
 def is_unbroken_chain(items: Sequence[LogItem], after: PublishedVersion, through: PublishedVersion) -> bool:
@@ -73,10 +77,11 @@ class View(Protocol[S]):
 
 @dataclass(frozen=True, slots=True)
 class _Cursor(Generic[S]):
-    """The last version that this reader has applied, within the head item of that uid."""
+    """The last version that this reader has applied, within the head item of that uid. `parts`: those in `state`."""
 
     uid: str
     published: PublishedVersion
+    parts: Parts
     state: S
 
     @property
@@ -120,13 +125,14 @@ class NodeCacheReader(Generic[S]):
         """The last version that was applied; 0 before the first."""
         return 0 if self._cursor is None else self._cursor.version
 
-    def at(self, head: Head | None, remaining: Callable[[], float] = lambda: math.inf) -> S:
+    def at(self, head: Head | None, remaining: Callable[[], float] = lambda: math.inf, parts: Parts = ALL_PARTS) -> S:
         """The state this head points to, or a later one. Raises NothingPublished and TableUnavailable.
 
-        `remaining`: seconds for the answer. With none left no read and no wait begins.
+        `remaining`: seconds for the answer. With none left no read and no wait begins. `parts`: what the state has at
+        least. Parts that an earlier call needed stay.
         """
         cursor = self._cursor
-        if cursor is not None and cursor.is_at(head):
+        if cursor is not None and parts <= cursor.parts and cursor.is_at(head):
             return cursor.state
         if not remaining():
             # Before the lock: the thread that has it may wait for the table.
@@ -140,7 +146,7 @@ class NodeCacheReader(Generic[S]):
                     self._sleep(RETRY_SECONDS * attempt)
                     head = self._table.head()
                 uid, pointer = _readable(head)
-                found = self._cursor_for(uid, pointer, is_current=attempt > 0)
+                found = self._cursor_for(uid, pointer, parts, is_current=attempt > 0)
                 if isinstance(found, _Cursor):
                     self._cursor = found
                     return found.state
@@ -148,37 +154,43 @@ class NodeCacheReader(Generic[S]):
                     break
         raise NothingPublished(INCOMPLETE)
 
-    def _cursor_for(self, uid: str, pointer: Pointer, *, is_current: bool) -> _Cursor[S] | _Missing:
+    def _cursor_for(self, uid: str, pointer: Pointer, parts: Parts, *, is_current: bool) -> _Cursor[S] | _Missing:
         """The cursor at this pointer, or beyond it where another thread was faster.
 
         `is_current`: the head was read after the cursor was set.
         """
         cursor = self._cursor
         if cursor is None:
-            return self._load_snapshot(uid, pointer)
+            return self._load_snapshot(uid, pointer, parts)
+        needed = cursor.parts | parts
         if cursor.uid != uid:
             # Nothing shows which of the two items is older.
-            return self._load_snapshot(uid, pointer) if is_current else _Missing.NEWER_HEAD
-        if cursor.version > pointer.version or cursor.published == pointer.published:
+            return self._load_snapshot(uid, pointer, needed) if is_current else _Missing.NEWER_HEAD
+        is_complete = needed == cursor.parts
+        if cursor.version > pointer.version:
+            # A part that is loaded at an older version would take the others back.
+            return cursor if is_complete else _Missing.NEWER_HEAD
+        if is_complete and cursor.published == pointer.published:
             return cursor
         # Below compactedVersion log items may be gone, and an old orphan may be in the gap.
-        if cursor.version < pointer.compacted_version:
-            return self._load_snapshot(uid, pointer)
-        return self._replay_log(cursor, pointer) or self._load_snapshot(uid, pointer)
+        if not is_complete or cursor.version < pointer.compacted_version:
+            return self._load_snapshot(uid, pointer, needed)
+        return self._replay_log(cursor, pointer) or self._load_snapshot(uid, pointer, needed)
 
-    def _load_snapshot(self, uid: str, pointer: Pointer) -> _Cursor[S] | _Missing:
+    def _load_snapshot(self, uid: str, pointer: Pointer, parts: Parts) -> _Cursor[S] | _Missing:
         snapshot = pointer.snapshot
         if snapshot is None:
-            start = _Cursor(uid, PublishedVersion(0, 0), self._view.empty())
+            start = _Cursor(uid, PublishedVersion(0, 0), parts, self._view.empty())
             return self._replay_log(start, pointer) or _Missing.LOG_ITEM
-        chunks = [chunk for chunk in self._table.chunks(snapshot) if chunk is not None]
-        if len(chunks) != snapshot.chunks:
+        found = self._table.chunks(snapshot, parts)
+        chunks = [chunk for chunk in found if chunk is not None]
+        if len(chunks) != len(found):
             return _Missing.CHUNK
         try:
-            state = self._view.applied(self._view.empty(), unpack(chunks))
+            state = self._view.applied(self._view.empty(), unpack(chunks, parts))
         except CorruptItem as error:
             raise NothingPublished(MALFORMED) from error
-        return self._replay_log(_Cursor(uid, snapshot.published, state), pointer) or _Missing.LOG_ITEM
+        return self._replay_log(_Cursor(uid, snapshot.published, parts, state), pointer) or _Missing.LOG_ITEM
 
     def _replay_log(self, cursor: _Cursor[S], pointer: Pointer) -> _Cursor[S] | None:
         """Apply all changes up to the pointer. None where one is missing or malformed."""
@@ -187,10 +199,13 @@ class NodeCacheReader(Generic[S]):
         items = self._table.log(cursor.uid, cursor.version, pointer.version)
         if not is_unbroken_chain(items, cursor.published, pointer.published):
             return None
-        changes = _all_changes([item.data for item in items])
+        # The chain needs all items, whatever their part is.
+        needed = [item.data for item in items if item.part is None or item.part in cursor.parts]
+        changes = _all_changes(needed, cursor.parts)
         if changes is None:
             return None
-        return _Cursor(cursor.uid, pointer.published, self._view.applied(cursor.state, changes))
+        state = self._view.applied(cursor.state, changes) if changes else cursor.state
+        return _Cursor(cursor.uid, pointer.published, cursor.parts, state)
 
 
 def _readable(head: Head | None) -> tuple[str, Pointer]:
@@ -201,9 +216,9 @@ def _readable(head: Head | None) -> tuple[str, Pointer]:
     return head.uid, head.pointer
 
 
-def _all_changes(items: Sequence[bytes]) -> list[Change] | None:
+def _all_changes(items: Sequence[bytes], parts: Parts) -> list[Change] | None:
     """Decode all changes before the first is applied: a view may be unable to go back."""
     try:
-        return list(unpack(items))
+        return list(unpack(items, parts))
     except CorruptItem:
         return None

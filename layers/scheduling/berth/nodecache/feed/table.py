@@ -13,6 +13,7 @@ from enum import StrEnum
 from berth.dynamodb_errors import TableUnavailable
 from berth.lease.record import Fence
 from berth.nodecache.feed.head import Head, Pointer, SnapshotPointer
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts, SnapshotPart
 
 __all__ = ["CacheTable", "LogItem", "LogWrite", "StaleFence", "TableUnavailable"]
 
@@ -21,13 +22,15 @@ __all__ = ["CacheTable", "LogItem", "LogWrite", "StaleFence", "TableUnavailable"
 class LogItem:
     """Packed changes that lead from version - 1 to version, as the leader of `epoch` wrote them.
 
-    `previous`: the epoch of version - 1, as published (see chain).
+    `previous`: the epoch of version - 1, as published (see reader). `part`: of the state, that all changes belong to;
+    None where an earlier release wrote the item, or a later one that divides the state in another way.
     """
 
     version: int
     epoch: int
     previous: int
     data: bytes
+    part: SnapshotPart | None = None
 
 
 class LogWrite(StrEnum):
@@ -80,8 +83,8 @@ class CacheTable(ABC):
         """
 
     @abstractmethod
-    def chunks(self, snapshot: SnapshotPointer) -> list[bytes | None]:
-        """The snapshot's chunks in order, read in parallel and eventually consistent.
+    def chunks(self, snapshot: SnapshotPointer, parts: Parts = ALL_PARTS) -> list[bytes | None]:
+        """The snapshot's chunks of these parts in order, read in parallel and eventually consistent.
 
         A chunk that is not visible yet is None. A malformed one is empty; no writer writes an empty chunk.
         """

@@ -65,9 +65,14 @@ class Retention:
         return self.lifetime / 4
 
     def is_compaction_due(self, pointer: Pointer, wall: float) -> bool:
-        """Whether the log is larger than the last snapshot, or that is too old. wall: seconds since the epoch."""
+        """Whether the log is larger than the last snapshot, or that is too old, or not divided into parts.
+
+        wall: seconds since the epoch.
+        """
         if pointer.snapshot is None:
             return pointer.version > 0
+        if pointer.snapshot.chunks_by_part is None:
+            return True
         outgrown = pointer.log_bytes > max(pointer.snapshot.size, self.least_log_bytes)
         # Clocks may be off either way: a snapshot from the future counts as old.
         age = abs(wall - pointer.snapshot.written_at)
@@ -220,10 +225,11 @@ class Writer:
         if self._batches:
             version, previous = self._batches[-1].item.version, self._epoch
         now = self._clock.now()
-        for data in packed.items:
-            version += 1
-            self._batches.append(_Batch(LogItem(version, self._epoch, previous, data), self._new_id(), now))
-            previous = self._epoch
+        for part, items in packed.by_part.items():
+            for data in items:
+                version += 1
+                self._batches.append(_Batch(LogItem(version, self._epoch, previous, data, part), self._new_id(), now))
+                previous = self._epoch
         self._packed_count = len(self._unpublished)
 
     def _note_omissions(self, changes: Iterable[Change], packed: Packed) -> None:
@@ -246,15 +252,17 @@ class Writer:
         packed = pack(Change(resource, key, obj) for (resource, key), obj in objects.items())
         self.omissions = dict(packed.omissions)
         now = self._clock.wall()
+        chunks = packed.items
         snapshot = SnapshotPointer(
             id=self._new_id(),
             version=pointer.version,
             epoch=pointer.last_epoch,
-            chunks=len(packed.items),
-            size=sum(map(len, packed.items)),
+            chunks=len(chunks),
+            size=sum(map(len, chunks)),
             written_at=now,
+            chunks_by_part={part: len(items) for part, items in packed.by_part.items()},
         )
-        self._table.put_chunks(snapshot.id, packed.items, now + self._retention.lifetime, self._wait)
+        self._table.put_chunks(snapshot.id, chunks, now + self._retention.lifetime, self._wait)
         return replace(pointer, snapshot=snapshot, log_bytes=0)
 
     def _wait(self, seconds: float) -> None:

@@ -15,9 +15,12 @@ from berth.scheduling.framework.plugin import (
     ScorePlugin,
 )
 from berth.scheduling.framework.status import SUCCESS, Code, Status, error_status, unresolvable, unschedulable
+from berth.scheduling.snapshot.parts import NODES_AND_PODS, NODES_ONLY
 
 __all__ = [
     "MAX_NODE_SCORE",
+    "NODES_AND_PODS",
+    "NODES_ONLY",
     "SUCCESS",
     "ClusterFilter",
     "ClusterFilterPlugin",

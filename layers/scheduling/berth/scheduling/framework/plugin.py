@@ -23,6 +23,7 @@ from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.parts import ALL_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 S = TypeVar("S", default=Pod)
@@ -46,6 +47,10 @@ class Plugin(ABC):
     applies_to_exempt_pods: ClassVar[bool] = False
     """Whether `filter` is also asked about pods that the configuration exempts."""
 
+    reads: ClassVar[Parts] = ALL_PARTS
+    """The parts of the cluster's state that the plugin reads. A verb loads the parts that some plugin reads: pods that
+    no plugin reads are not on their nodes. If no filter reads pods, evicting pods changes no verdict."""
+
     def __init__(self, args: Any = None) -> None:  # noqa: B027  # a plugin that takes no arguments needs no constructor
         """Built once, from validated arguments."""
 
@@ -64,9 +69,6 @@ class Plugin(ABC):
 
 class FilterPlugin(Plugin, Generic[S]):
     """Decides whether the pod may run on one node (feasibility)."""
-
-    reads_pods: ClassVar[bool] = True
-    """Whether `filter` looks at the pods of the node. If no plugin does, evicting pods changes no verdict."""
 
     def pre_filter(self, pod: Pod) -> PluginState[S] | Status | None:
         """The state for `filter`. A Status rejects the pod for every node; None passes every node."""

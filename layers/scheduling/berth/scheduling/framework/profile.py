@@ -10,6 +10,7 @@ from typing import Any
 from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, ScorePlugin
 from berth.scheduling.framework.status import SUCCESS, Status, error_status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.snapshot.parts import NODES_ONLY, Parts, SnapshotPart
 
 AnyFilter = FilterPlugin[Any] | ClusterFilterPlugin
 AnyScore = ScorePlugin[Any] | ClusterScorePlugin
@@ -53,6 +54,11 @@ class Profile:
             ("cluster_scores", tuple(pair for pair in self.scores if isinstance(pair[0], ClusterScorePlugin))),
         ):
             object.__setattr__(self, name, found)
+
+    @property
+    def reads(self) -> Parts:
+        """The parts of the cluster's state that its plugins read."""
+        return NODES_ONLY.union(*(each.reads for each in self.filters), *(each.reads for each, _ in self.scores))
 
     def shapes(self, pod: Pod) -> tuple[Hashable, Hashable]:
         """What the plugins read of the pod: first the plugins that look at one node, then those that look at all."""
@@ -128,7 +134,7 @@ def _pre_filter(plugins: tuple[FilterPlugin[Any], ...], pod: Pod) -> LocalFilter
         if isinstance(prepared, Status):
             return LocalFilters(rejected=prepared)
         filters.append((plugin.filter, prepared.state))
-        reads_pods = reads_pods or plugin.reads_pods
+        reads_pods = reads_pods or SnapshotPart.PODS in plugin.reads
         if prepared.node_names is not None:
             names = prepared.node_names if names is None else names & prepared.node_names
             narrowing = sorted((*narrowing, plugin.name))

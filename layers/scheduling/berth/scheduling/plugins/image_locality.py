@@ -13,6 +13,7 @@ from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs, pick
 from berth.scheduling.snapshot.node_values import DistinctValues, NodeValues
+from berth.scheduling.snapshot.parts import NODES_ONLY
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NAME = "ImageLocality"
@@ -74,6 +75,7 @@ class ImageLocality(ClusterScorePlugin):
     """As in kube-scheduler. Images are compared by the names a node lists."""
 
     name = NAME
+    reads = NODES_ONLY
 
     def __init__(self, args: NoArgs) -> None:
         """There is nothing to choose."""

@@ -28,6 +28,7 @@ from berth.scheduling.managed_resources.demand import (
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import Share, least_allocated, most_allocated
+from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "ManagedResources"
 
@@ -71,6 +72,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
     """Filters and scores by counted resources. Without such resources every node passes."""
 
     name = NAME
+    reads = NODES_AND_PODS
     # bind refuses a pod whose counted resources are not there, exempt or not.
     applies_to_exempt_pods = True
 

@@ -17,6 +17,7 @@ from berth.scheduling.framework.score_scaling import default_normalize_score
 from berth.scheduling.framework.status import SUCCESS, Status, error_status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodeAffinity"
 
@@ -79,7 +80,7 @@ class NodeAffinity(FilterPlugin[Required], ScorePlugin[Preferred]):
     """As in kube-scheduler."""
 
     name = NAME
-    reads_pods = False
+    reads = NODES_ONLY
     normalized = True
 
     def __init__(self, args: NodeAffinityArgs) -> None:

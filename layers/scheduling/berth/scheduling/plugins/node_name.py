@@ -8,6 +8,7 @@ from berth.scheduling.framework.plugin import FilterPlugin, PluginState
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodeName"
 
@@ -21,7 +22,7 @@ class NodeName(FilterPlugin[str]):
     """As in kube-scheduler. The state: the name."""
 
     name = NAME
-    reads_pods = False
+    reads = NODES_ONLY
 
     def __init__(self, args: NoArgs) -> None:
         """There is nothing to choose."""

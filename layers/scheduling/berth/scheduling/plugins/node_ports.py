@@ -10,6 +10,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import small
+from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "NodePorts"
 
@@ -41,6 +42,7 @@ class NodePorts(FilterPlugin[WantedPorts]):
     """As in kube-scheduler. The state: the ports that the pod wants."""
 
     name = NAME
+    reads = NODES_AND_PODS
 
     def __init__(self, args: NoArgs) -> None:
         """There is nothing to choose."""

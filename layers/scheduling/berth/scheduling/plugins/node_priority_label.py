@@ -12,6 +12,7 @@ from berth.scheduling.framework.score_scaling import min_max_normalize
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodePriorityLabel"
 
@@ -39,7 +40,7 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
     """
 
     name = NAME
-    reads_pods = False
+    reads = NODES_ONLY
     normalized = True
 
     def __init__(self, args: NodePriorityLabelArgs) -> None:

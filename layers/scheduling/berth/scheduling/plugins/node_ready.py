@@ -14,6 +14,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import tolerations_shape
+from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodeReady"
 
@@ -35,7 +36,7 @@ class NodeReady(FilterPlugin[frozenset[str]]):
     """The state: the values of the Ready condition that the pod puts up with. No condition at all is no objection."""
 
     name = NAME
-    reads_pods = False
+    reads = NODES_ONLY
 
     def __init__(self, args: NoArgs) -> None:
         """There is nothing to choose."""

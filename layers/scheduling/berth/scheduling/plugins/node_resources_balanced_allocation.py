@@ -19,6 +19,7 @@ from berth.scheduling.plugins.resource_allocation import (
     shares,
 )
 from berth.scheduling.plugins.shapes import amounts_shape
+from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "NodeResourcesBalancedAllocation"
 
@@ -42,6 +43,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin[tuple[ScoredResource, ...]]):
     """As in kube-scheduler. A pod that asks for nothing is no reason to prefer a node."""
 
     name = NAME
+    reads = NODES_AND_PODS
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs) -> None:
         self._resources = args.resources or CPU_AND_MEMORY

@@ -28,6 +28,7 @@ from berth.scheduling.plugins.resource_allocation import (
     shares,
 )
 from berth.scheduling.plugins.shapes import amounts_shape
+from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "NodeResourcesFit"
 
@@ -145,6 +146,7 @@ class NodeResourcesFit(FilterPlugin[RequestedAmounts], ScorePlugin[tuple[ScoredR
     """As in kube-scheduler. The plugin in a live scheduler is better: its cache is fresher."""
 
     name = NAME
+    reads = NODES_AND_PODS
 
     def __init__(self, args: NodeResourcesFitArgs) -> None:
         self._ignored = args.ignored_resources

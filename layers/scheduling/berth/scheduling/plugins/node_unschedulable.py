@@ -10,6 +10,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import tolerations_shape
+from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodeUnschedulable"
 
@@ -24,7 +25,7 @@ class NodeUnschedulable(FilterPlugin[None]):
     """As in kube-scheduler. The taint itself is TaintToleration's business."""
 
     name = NAME
-    reads_pods = False
+    reads = NODES_ONLY
 
     def __init__(self, args: NoArgs) -> None:
         """There is nothing to choose."""

@@ -21,6 +21,7 @@ from berth.scheduling.framework.plugin import MAX_NODE_SCORE, FilterPlugin, Plug
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "ResourceSegregation"
 
@@ -65,7 +66,7 @@ class ResourceSegregation(FilterPlugin[RequestedResources], ScorePlugin[Requeste
     """The state: the resources that the pod requests. An amount of 0 does not count, of a pod or of a node."""
 
     name = NAME
-    reads_pods = False
+    reads = NODES_ONLY
 
     def __init__(self, args: ResourceSegregationArgs) -> None:
         self._resources = args.resources

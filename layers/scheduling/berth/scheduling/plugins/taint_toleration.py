@@ -11,6 +11,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import tolerations_shape
+from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "TaintToleration"
 
@@ -24,7 +25,7 @@ class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex
     """As in kube-scheduler. The state: the tolerations that the question is about."""
 
     name = NAME
-    reads_pods = False
+    reads = NODES_ONLY
     normalized = True
 
     def __init__(self, args: NoArgs) -> None:

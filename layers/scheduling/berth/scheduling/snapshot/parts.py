@@ -1,0 +1,24 @@
+"""The parts of the cluster's state that are stored and loaded apart, because many policies read nodes alone."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class SnapshotPart(StrEnum):
+    """A part, in the order in which a stored snapshot has them. A later release may add parts at the end.
+
+    OTHERS: namespaces, disruption budgets, priority classes and workloads.
+    """
+
+    NODES = "nodes"
+    OTHERS = "others"
+    PODS = "pods"
+
+
+Parts = frozenset[SnapshotPart]
+
+NO_PARTS: Parts = frozenset()
+NODES_ONLY: Parts = frozenset({SnapshotPart.NODES})
+NODES_AND_PODS: Parts = frozenset({SnapshotPart.NODES, SnapshotPart.PODS})
+ALL_PARTS: Parts = frozenset(SnapshotPart)

@@ -1,0 +1,61 @@
+"""Profiles: the parts of the cluster's state that their plugins declare to read, against what they do read."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.shipped_profiles import SHIPPED
+from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.parts import ALL_PARTS, NODES_AND_PODS, NODES_ONLY, Parts, SnapshotPart
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.bench import cluster
+
+NODES = 40
+
+
+def _policy(plugin: str) -> Policy:
+    return BerthConfiguration.model_validate(
+        {"profile": "one", "definitions": {"one": {"plugins": {"enabled": [{"name": plugin}]}}}}
+    ).policy()
+
+
+@pytest.mark.parametrize(
+    ("profile", "parts"),
+    [
+        ("label-priority", NODES_ONLY),
+        ("resource-segregation", NODES_ONLY),
+        ("managed-resources", NODES_AND_PODS),
+        ("full", ALL_PARTS),
+    ],
+)
+def test_shipped_profile_reads_parts(profile: str, parts: Parts) -> None:
+    assert BerthConfiguration(profile=profile).policy().reads == parts
+    assert profile in SHIPPED
+
+
+@pytest.mark.parametrize("plugin", [name for name in REGISTRY if _policy(name).reads != ALL_PARTS])
+def test_plugin_decides_the_same_without_the_parts_that_it_does_not_read(plugin: str) -> None:
+    policy, whole = _policy(plugin), cluster.snapshot(NODES)
+    loaded = _loaded(whole, policy.reads)
+    names = list(whole.nodes)
+    assert any(node.pods for node in whole.nodes.values())
+    for index in range(8):
+        pod = read_pod(cluster.pod_manifest(index))
+        assert isinstance(pod, Pod)
+        expected = policy.feasibility(pod, names, whole)
+        found = policy.feasibility(pod, names, loaded)
+        assert (found.feasible, dict(found.rejected)) == (expected.feasible, dict(expected.rejected))
+        assert policy.scores(pod, names, loaded) == policy.scores(pod, names, whole)
+
+
+def _loaded(whole: Snapshot, parts: Parts) -> Snapshot:
+    """The cluster, loaded with these parts alone."""
+    if parts == ALL_PARTS:
+        return whole
+    pods = [pod for node in whole.nodes.values() for pod in node.pods]
+    return Snapshot.of(
+        (node.with_pods(()) for node in whole.nodes.values()), pods if SnapshotPart.PODS in parts else ()
+    )
