@@ -15,7 +15,9 @@ from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure
 from berth.extender.ports import DecisionContext, NodeCache
 from berth.extender.reply import Reply
+from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+from berth.runtime.http.events import HTTPEvent
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -31,7 +33,8 @@ class Environment(NodeCache):
 
     def __init__(self, verb: Verb, profile: str, pod: Manifest, nodes: int) -> None:
         self._verb, self._profile = verb, profile
-        self._events = cycle([event(verb, pod, names) for names in cluster.requested_names(nodes)])
+        self._nodes = nodes
+        self.replace_pod(pod)
         self._event = next(self._events)
         self._snapshot = cluster.snapshot(nodes)
         self._changes: Iterator[Snapshot] = cluster.changes(self._snapshot)
@@ -49,14 +52,27 @@ class Environment(NodeCache):
         answer, failed = _VERBS[self._verb]
         self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), partial(answer, cache=self), failed)
 
+    def replace_pod(self, pod: Manifest) -> None:
+        """The next calls are for this pod."""
+        self._events = cycle([event(self._verb, pod, names) for names in cluster.requested_names(self._nodes)])
+
     def change(self) -> None:
         """1 % of the nodes change."""
         self._snapshot = next(self._changes)
 
     def answer(self) -> bytes:
         """The response of the function."""
+        return orjson.dumps(self.handle(self.next_event()))
+
+    def next_event(self) -> HTTPEvent:
+        """The event, decoded as the Lambda runtime does it."""
         self._event = next(self._events)
-        return orjson.dumps(self._endpoint.handle(orjson.loads(self._event)))
+        found: HTTPEvent = orjson.loads(self._event)
+        return found
+
+    def handle(self, event: HTTPEvent) -> HTTPAnswer:
+        """What the handler does."""
+        return self._endpoint.handle(event)
 
     def floor(self) -> bytes:
         """The minimal extender behind this API: it accepts every name without a decision."""

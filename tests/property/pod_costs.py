@@ -1,7 +1,9 @@
 """`python -m tests.property.pod_costs [--pods N] [--nodes N] [--seed N]`: any pod that the API server takes, at 1.5 MB.
 
 Counts the calls of functions, of filter and of prioritize under `full`, and fails where they exceed a bound that is
-linear in nodes and bytes. Prints the slowest calls, cold and warm, beside a plain pod's; times decide nothing.
+linear in nodes and bytes. Then pods of a known shape, with large fields that scheduling does not read and that differ
+from call to call: fails where a call makes objects of them, by the bytes that Python allocates. Prints the slowest
+calls, cold and warm, beside a plain pod's; times decide nothing.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import gc
 import os
 import sys
 import time
+import tracemalloc
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
@@ -20,11 +23,17 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.bench.calls import Environment, Verb
 from tests.bench.cluster import Manifest, plain_pod
+from tests.builders.unread_fields import UNREAD_FIELDS
 from tests.builders.whole_pods import MOST_BYTES, whole_pods
 
 MOST_CALLS_PER_NODE = 300
 MOST_CALLS_PER_BYTE = 3
 """Calls of functions, those in C included. What takes an item from a list at least takes some bytes of it."""
+
+MOST_ALLOCATED_PER_BYTE = 4
+MOST_ALLOCATED_PER_NODE = 1_000
+"""Bytes at once, after the event is decoded. The parts are copies of the text; objects of all values would take 20
+bytes and more for each of the text."""
 
 ASKED: tuple[Verb, ...] = ("filter", "prioritize")
 
@@ -42,6 +51,22 @@ class Cost:
     def bound(nodes: int, size: int) -> int:
         """The most calls."""
         return MOST_CALLS_PER_NODE * nodes + MOST_CALLS_PER_BYTE * size
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadCost:
+    """Of a warm call. size: of the pod. allocated: bytes at once. milliseconds: of processor time."""
+
+    kind: str
+    verb: Verb
+    size: int
+    allocated: int
+    milliseconds: float
+
+    @staticmethod
+    def bound(nodes: int, size: int) -> int:
+        """The most bytes."""
+        return MOST_ALLOCATED_PER_NODE * nodes + MOST_ALLOCATED_PER_BYTE * size
 
 
 def _calls(environment: Environment) -> int:
@@ -72,6 +97,28 @@ class Verbs:
         for verb in ASKED:
             environment = Environment(verb, "full", pod, self._nodes)
             yield Cost(verb, size, _calls(environment), _calls(environment))
+
+    def unread(self, kind: str, verb: Verb, size: int = MOST_BYTES) -> UnreadCost:
+        """What a pod costs that differs from the one before in these unread fields only."""
+        pods = [UNREAD_FIELDS[kind](number, size) for number in range(5)]
+        environment = Environment(verb, "full", pods[0], self._nodes)
+        environment.answer()
+        times = []
+        for pod in pods[1:-1]:
+            environment.replace_pod(pod)
+            gc.collect()
+            before = time.process_time()
+            environment.answer()
+            times.append((time.process_time() - before) * 1000)
+        environment.replace_pod(pods[-1])
+        event = environment.next_event()
+        tracemalloc.start()
+        try:
+            environment.handle(event)
+            _, allocated = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        return UnreadCost(kind, verb, len(orjson.dumps(pods[-1])), allocated, min(times))
 
     def milliseconds(self, verb: Verb, pod: Manifest) -> tuple[float, float]:
         """Of processor time, cold and warm."""
@@ -118,8 +165,13 @@ def main() -> int:
             worst[cost.verb] = max(worst[cost.verb][0], cold), max(worst[cost.verb][1], warm)
 
     broken = None
+    unread: list[UnreadCost] = []
     try:
         fuzz()
+        for kind in UNREAD_FIELDS:
+            for verb in ASKED:
+                unread.append(verbs.unread(kind, verb))
+                assert unread[-1].allocated <= UnreadCost.bound(chosen.nodes, unread[-1].size), unread[-1]
     except AssertionError as error:
         broken = error
     sys.stdout = figures_to
@@ -127,6 +179,12 @@ def main() -> int:
         print(
             f"{verb}: slowest {worst[verb][0]:.0f} ms cold, {worst[verb][1]:.1f} ms warm; "
             f"a plain pod {plain[verb][0]:.0f} and {plain[verb][1]:.1f} ms"
+        )
+    for cost in unread:
+        ratio = cost.milliseconds / plain[cost.verb][1]
+        print(
+            f"{cost.verb}, {cost.kind} that differ at each call: {cost.milliseconds:.1f} ms warm, "
+            f"{ratio:.1f} times a plain pod's; {cost.allocated / cost.size:.1f} bytes for each of {cost.size} allocated"
         )
     print(f"{chosen.pods} pods on {chosen.nodes} nodes, at most {most:.0%} of the calls allowed; seed {chosen.seed}")
     if broken is not None:

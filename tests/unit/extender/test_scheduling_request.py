@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import orjson
 import pytest
 
-from berth.extender import scheduling_request
 from berth.extender.outcomes import Failure
 from berth.extender.scheduling_request import SchedulingRequest, read_scheduling_request
 from berth.scheduling.objects import Pod, pod_texts, read_pod
+from berth.scheduling.objects.large_texts import FieldsOf
 from tests.bench.cluster import plain_pod
 from tests.builders.hostile_pods import SPECS, hostile_pod
+from tests.builders.unread_fields import UNREAD_FIELDS
 
 NAMES = ["a", "b"]
 COUNT = 2_000
@@ -46,9 +48,15 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         dumps = staticmethod(orjson.dumps)
 
     Counting.loads = staticmethod(loads)  # type: ignore[attr-defined]
-    for module in (scheduling_request, pod_texts):
-        monkeypatch.setattr(module, "orjson", Counting)
-    monkeypatch.setattr("berth.extender.wire.orjson", Counting)
+    for module in ("berth.extender.scheduling_request", "berth.extender.wire", "berth.scheduling.objects.large_texts"):
+        monkeypatch.setattr(f"{module}.orjson", Counting)
+    decode = FieldsOf.decode
+
+    def counting_decode(fields: FieldsOf, text: str) -> dict[str, object]:
+        lengths.append(len(text))
+        return decode(fields, text)
+
+    monkeypatch.setattr(FieldsOf, "decode", counting_decode)
     return lengths
 
 
@@ -203,6 +211,23 @@ def test_large_metadata_is_decoded_once(name: str, decoded: list[int]) -> None:
         assert isinstance(pod, Pod)
         assert pod == read_pod(manifest)
         assert (sum(decoded) < pod_texts.SMALL) is (number == 1)
+
+
+@pytest.mark.parametrize("kind", UNREAD_FIELDS)
+def test_makes_no_objects_of_what_scheduling_does_not_read(kind: str) -> None:
+    first, second = (UNREAD_FIELDS[kind](number, 100_000) for number in range(2))
+    known = read(body_of(first)).pod
+    body = body_of(second)
+    tracemalloc.start()
+    try:
+        pod = read(body).pod
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert pod == read_pod(second)
+    assert pod.spec is known.spec
+    # Texts of the parts, and the bytes of one of them to hash.
+    assert peak < 3 * len(body)
 
 
 def test_remembered_metadata_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

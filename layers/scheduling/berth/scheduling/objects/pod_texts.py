@@ -17,10 +17,20 @@ from weakref import WeakValueDictionary
 
 import orjson
 
-from berth.scheduling.fields.reading import Malformed, Object, Unreadable, name_or_empty, read_object
+from berth.scheduling.fields.reading import Malformed, Object, Unreadable, name_or_empty
+from berth.scheduling.objects.large_texts import FieldsOf, decode_object
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
 from berth.scheduling.objects.pod_reading import annotations_of, labels_of, pod_of, pod_spec
-from berth.scheduling.objects.projection import controller_fields, select_fields, shared_fields
+from berth.scheduling.objects.projection import (
+    READ_CONTAINER,
+    READ_METADATA,
+    READ_SPEC,
+    READ_STATUS,
+    READ_VOLUME,
+    RESIZE_STATUS,
+    controller_fields,
+    shared_fields,
+)
 
 SMALL = 16_384
 """In characters. A shorter text is decoded at once."""
@@ -42,6 +52,11 @@ class PodTexts:
     status: str
 
 
+_METADATA = FieldsOf(READ_METADATA)
+_SPEC = FieldsOf(READ_SPEC, {"containers": READ_CONTAINER, "initContainers": READ_CONTAINER, "volumes": READ_VOLUME})
+_STATUS = FieldsOf((*READ_STATUS, *RESIZE_STATUS))
+_RESIZED = frozenset(RESIZE_STATUS)
+
 _Key = tuple[bytes, str, bytes]
 _SPECS: WeakValueDictionary[_Key, PodSpec] = WeakValueDictionary()
 _LABELS: WeakValueDictionary[tuple[bytes, str], LabelSet] = WeakValueDictionary()
@@ -56,8 +71,9 @@ class _Metadata:
 
     @classmethod
     def of(cls, text: str) -> _Metadata:
-        decoded = _object(text)
-        return cls(select_fields(decoded, _READ) | controller_fields(decoded), annotations_of(decoded))
+        found = _METADATA.decode(text)
+        kept = {name: value for name, value in found.items() if name not in ("annotations", "ownerReferences")}
+        return cls(kept | controller_fields(found), annotations_of(found))
 
     @property
     def size(self) -> int:
@@ -74,7 +90,6 @@ class _RecentMetadata:
         self._lock = Lock()
 
     def read(self, text: str) -> _Metadata:
-        """The rest of the text is checked and dropped."""
         if len(text) < SMALL:
             return _Metadata.of(text)
         key = _hash(text)
@@ -94,8 +109,7 @@ class _RecentMetadata:
         return found
 
 
-_READ = ("name", "namespace", "uid", "labels", "deletionTimestamp")
-_METADATA = _RecentMetadata()
+_RECENT_METADATA = _RecentMetadata()
 
 
 def read_pod_texts(texts: PodTexts) -> Pod | Unreadable | None:
@@ -124,7 +138,7 @@ def _no_collection() -> Iterator[None]:
 
 def _read(texts: PodTexts) -> Pod | Unreadable:
     metadata, labels = _metadata(texts.metadata)
-    status = _object(texts.status)
+    status = _STATUS.decode(texts.status)
     spec, node_name = _spec(metadata.fields, texts.spec, status)
     return pod_of(metadata.fields, metadata.annotations, node_name, status, labels, spec)
 
@@ -134,8 +148,8 @@ def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
     cut = _LabelsCut.of(text)
     if cut is None:
         return _whole_metadata(text)
-    first = _object(cut.before)
-    rest = _METADATA.read(cut.after)
+    first = decode_object(cut.before)
+    rest = _RECENT_METADATA.read(cut.after)
     if "labels" in first or "labels" in rest.fields or "annotations" in first:
         return _whole_metadata(text)
     found = first | rest.fields
@@ -143,7 +157,7 @@ def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
     key = _hash(cut.labels), namespace
     labels = _LABELS.get(key)
     if labels is None:
-        labels = labels_of({"namespace": found.get("namespace"), "labels": _object(cut.labels)})
+        labels = labels_of({"namespace": found.get("namespace"), "labels": decode_object(cut.labels)})
         if len(_LABELS) < MOST_TEXTS:
             _LABELS[key] = labels
     return _Metadata(found, rest.annotations), labels
@@ -151,8 +165,8 @@ def _metadata(text: str) -> tuple[_Metadata, LabelSet]:
 
 def _whole_metadata(text: str) -> tuple[_Metadata, LabelSet]:
     """Of small metadata, and where a key stands twice: then the last one counts."""
-    found = _object(text)
-    return _Metadata(found, annotations_of(found)), labels_of(found)
+    found = _Metadata.of(text)
+    return found, labels_of(found.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +202,7 @@ def _spec(metadata: Object, text: str, status: Object) -> tuple[PodSpec, object]
     found = None if resized else _SPECS.get(key)
     if found is not None:
         return found, None
-    spec = _object(text)
+    spec = _SPEC.decode(text)
     found = pod_spec(shared_fields({"metadata": metadata, "spec": spec, "status": status}, placed=False))
     node_name = spec.get("nodeName")
     if not resized and node_name is None and len(_SPECS) < MOST_TEXTS:
@@ -196,16 +210,5 @@ def _spec(metadata: Object, text: str, status: Object) -> tuple[PodSpec, object]
     return found, node_name
 
 
-_RESIZED = frozenset(("containerStatuses", "initContainerStatuses", "resources", "allocatedResources"))
-
-
 def _hash(text: str) -> bytes:
     return sha256(text.encode(errors="surrogatepass")).digest()
-
-
-def _object(text: str) -> Object:
-    """Raises JSONDecodeError; a text that is no object is none of a part, either."""
-    found = orjson.loads(text)
-    if not isinstance(found, dict):
-        raise orjson.JSONDecodeError("not an object", text[:1], 0)
-    return read_object(found, "Pod")

@@ -151,6 +151,16 @@ _AFFINITY_OF_PLACED = ("podAffinity", "podAntiAffinity")
 _OWNER = ("apiVersion", "kind", "name")
 
 
+READ_METADATA = ("name", "namespace", "uid", "labels", "annotations", "ownerReferences", "deletionTimestamp")
+READ_SPEC = (*_ALWAYS, *_TO_PLACE, "nodeName", "affinity", "resources")
+READ_CONTAINER = ("name", "restartPolicy", "image", "resources", "ports")
+READ_VOLUME = ("name", "image")
+READ_STATUS = ("phase", "startTime", "nominatedNodeName", "conditions")
+"""Of a pod that is to be placed. Its status also has RESIZE_STATUS, its spec the lists of containers and volumes."""
+
+RESIZE_STATUS = ("containerStatuses", "initContainerStatuses", *_STATUS)
+
+
 def individual_fields(obj: Object, annotations: Container[str] = ()) -> Object:
     """Name, identity, labels, these annotations, place and state."""
     metadata, spec, status = (part(obj, name) for name in ("metadata", "spec", "status"))
