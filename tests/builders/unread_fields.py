@@ -19,7 +19,7 @@ def _items(size: int, make: Callable[[int], T]) -> list[T]:
 
 def _managed_fields(number: int, size: int) -> Manifest:
     pod = plain_pod()
-    fields = _items(size, lambda index: (f"f:{number}-{index}", {}))
+    fields: list[tuple[str, Manifest]] = _items(size, lambda index: (f"f:{number}-{index}", {}))
     pod["metadata"]["managedFields"] = [{"fieldsV1": dict(fields)}]
     return pod
 

@@ -11,10 +11,13 @@ from time import sleep
 
 from berth.cluster.field_projection import RequiredFields, projections, resources
 from berth.cluster.watch.decoding import without_managed_fields
+from berth.cluster.watch.resources import PODS
 from berth.dynamodb_errors import TableUnavailable
-from berth.nodecache.feed.changes import Change, Key, Object
+from berth.nodecache.feed.changes import Change, Key, Object, pack
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished, View
+from berth.nodecache.feed.reduced_pod import LABELS, LEFT_OUT
+from berth.pod_events.pod_event import PodEventReason
 from berth.reservations.ledger.entry import EntryState, NodeLedger
 from berth.reservations.ledger.table import MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -96,6 +99,35 @@ class Checks:
         found += [Finding(CheckKind.LEDGER, message) for message in self._ledger(pods)]
         return found
 
+    def reduced_pods(self) -> list[Finding]:
+        """Why the pods that are too large for the cache are not published and counted as the documents say."""
+        pods = self._set_up.api.get("/api/v1/pods")["items"]
+        project = projections(self._required)[PODS]
+        too_large = [each for each in pods if _is_too_large(project(without_managed_fields(each)))]
+        try:
+            published = self._published()
+            ledgers = self._set_up.ledger.nodes()
+        except (NothingPublished, TableUnavailable) as error:
+            return [Finding(CheckKind.CACHE, str(error))]
+        warned = {
+            each["regarding"].get("uid")
+            for each in self._set_up.api.get("/apis/events.k8s.io/v1/events")["items"]
+            if each["reason"] == PodEventReason.POD_REDUCED
+        }
+        entries = recorded_ledger(ledgers)
+        found = [] if too_large else [Finding(CheckKind.SET_UP, "no pod is too large for the cache")]
+        for each in too_large:
+            pod = self._set_up.witness.as_bound(pod_on_account(each))
+            left_out = published.get(("pods", pod.key), {}).get(LEFT_OUT)
+            if left_out != [LABELS]:
+                found.append(Finding(CheckKind.CACHE, f"{pod.key} is published with {LEFT_OUT} {left_out}"))
+            entry = entries.get(f"{pod.node}: {pod.key}")
+            if entry != _entry(pod.shares, EntryState.BOUND):
+                found.append(Finding(CheckKind.LEDGER, f"{pod.key} is too large, and the ledger has {entry}"))
+            if pod.uid not in warned:
+                found.append(Finding(CheckKind.CACHE, f"{pod.key} has no event {PodEventReason.POD_REDUCED}"))
+        return found
+
     def witnessed(self) -> list[Finding]:
         """What must never have happened, even for a moment, since the last call."""
         return [Finding(CheckKind.NOT_OVERCOMMITTED, message) for message in self._set_up.witness.violations()]
@@ -111,11 +143,13 @@ class Checks:
             environment=environment,
         )
 
-    def _cache(self) -> list[str]:
-        reader = NodeCacheReader(DynamoDBCacheTable(self._set_up.tables, CACHE_TABLE), _Objects(), sleep)
+    def _published(self) -> dict[Key, Object]:
         table = DynamoDBCacheTable(self._set_up.tables, CACHE_TABLE)
+        return NodeCacheReader(table, _Objects(), sleep).at(table.head())
+
+    def _cache(self) -> list[str]:
         try:
-            published = reader.at(table.head())
+            published = self._published()
         except (NothingPublished, TableUnavailable) as error:
             return [str(error)]
         return differences("object", self._truth(), {"/".join(key): _json(each) for key, each in published.items()})
@@ -143,6 +177,11 @@ class Checks:
         found += [f"the bind of {each.pod.name} on {each.node} is still open" for each in opened]
         nodes = {each["metadata"]["name"] for each in self._set_up.api.get("/api/v1/nodes")["items"]}
         return found + differences("on", expected_ledger(pods, nodes), recorded_ledger(ledgers))
+
+
+def _is_too_large(pod: Object) -> bool:
+    """Whether an item of the cache cannot hold this projected pod as a whole."""
+    return bool(pack([Change("pods", "pod", pod)]).omissions)
 
 
 def unplaced(pods: Sequence[PodOnAccount]) -> list[str]:

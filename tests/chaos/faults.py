@@ -15,6 +15,7 @@ from threading import Event, Thread
 from berth.lease.dynamodb_item import HEAD_KEY
 from berth_cli.doctor.findings import CheckName
 from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
+from tests.chaos.checks import Checks, Finding
 from tests.chaos.cluster_model import DEVICE_ANNOTATION, NODES, SCHEDULERS, drawn_request, node, pod, pod_on_account
 from tests.chaos.faulty_proxy import Answer, Cut
 from tests.chaos.set_up import SetUp
@@ -38,6 +39,9 @@ BACK_SECONDS = 120
 EDIT_SECONDS = 0.3
 
 OVERSIZED_PODS = 3
+RUNNING_SECONDS = 60
+"""The longest that so many pods may take to run."""
+
 OVERSIZED_LABELS = 1700
 """Of 370 characters each, which hardly compress: above the 350 kB of an item, and below what etcd takes."""
 
@@ -56,6 +60,9 @@ class Fault:
     named: frozenset[CheckName] = frozenset()
     epoch: int = 0
     """The least epoch of the lease before it begins."""
+
+    meanwhile: Callable[[Checks], Sequence[Finding]] | None = None
+    """What has to hold before it ends."""
 
 
 def _status(code: int, reason: str) -> bytes:
@@ -367,19 +374,28 @@ def _annotate(api: KubernetesApi, path: str, device: str | None) -> None:
 @contextmanager
 def _pods_grow(set_up: SetUp) -> Iterator[None]:
     """Owners of running pods give them more labels than an item of the cache has room for; the leader changes."""
-    running = [
-        each for each in set_up.api.get("/api/v1/pods")["items"] if each["spec"].get("nodeName") and _requests(each)
-    ]
-    chosen = set_up.random.sample(running, min(OVERSIZED_PODS, len(running)))
-    paths = [f"/api/v1/namespaces/{each['metadata']['namespace']}/pods/{each['metadata']['name']}" for each in chosen]
-    for path in paths:
-        with suppress(ApiError):
-            set_up.api.patch(path, {"metadata": {"labels": _large_labels(set_up.random)}})
+    set_up.wait_until(lambda: len(_counted_and_running(set_up)) >= OVERSIZED_PODS, RUNNING_SECONDS, "pods run")
+    chosen = set_up.random.sample(_counted_and_running(set_up), OVERSIZED_PODS)
+    for each in chosen:
+        # Nobody deletes it meanwhile.
+        set_up.workload.forget(each["metadata"]["name"])
+        set_up.api.patch(_path(each), {"metadata": {"labels": _large_labels(set_up.random)}})
     set_up.raise_epoch(set_up.epoch() + 1)
     yield
-    for path in paths:
+    for each in chosen:
         with suppress(ApiError):
-            set_up.api.patch(path, {"metadata": {"labels": None}})
+            set_up.api.patch(_path(each), {"metadata": {"labels": None}})
+        set_up.workload.delete(each["metadata"]["name"])
+
+
+def _counted_and_running(set_up: SetUp) -> list[JsonObject]:
+    """The workload's pods that are on a node and request counted resources."""
+    pods = set_up.api.get("/api/v1/namespaces/default/pods")["items"]
+    return [each for each in pods if each["spec"].get("nodeName") and _requests(each)]
+
+
+def _path(found: JsonObject) -> str:
+    return f"/api/v1/namespaces/{found['metadata']['namespace']}/pods/{found['metadata']['name']}"
 
 
 def _requests(found: JsonObject) -> bool:
@@ -445,7 +461,7 @@ FAULTS: Sequence[Fault] = (
     Fault("namespace-deleted", _namespace_deleted, 4),
     Fault("burst-of-two-schedulers", _burst, 6),
     Fault("owners-edit-annotations", _owners_edit, 15),
-    Fault("pods-grow", _pods_grow, 10, 90),
+    Fault("pods-grow", _pods_grow, 10, 90, meanwhile=Checks.reduced_pods),
     Fault("lease-deleted", _lease_deleted, 15),
     Fault("another-store", _another_store, 10),
 )

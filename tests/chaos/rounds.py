@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -21,6 +21,9 @@ LOADED_SECONDS = 2.0
 
 NOTICED_SECONDS = 2.0
 """From a fault to the question whether doctor names it: a server looks at its clock once a second."""
+
+MEANWHILE_SECONDS = 60.0
+"""The longest that what has to hold during a fault may take to come."""
 
 POLL_SECONDS = 0.5
 DOCTOR_SECONDS = 15.0
@@ -87,6 +90,8 @@ def _played(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks)
             if fault.named:
                 time.sleep(NOTICED_SECONDS)
                 findings += _named(fault, checks)
+            if fault.meanwhile is not None:
+                findings += _held_meanwhile(fault.meanwhile, checks)
             time.sleep(max(0.0, began + fault.seconds - time.monotonic()))
         ended = time.monotonic()
         time.sleep(LOADED_SECONDS)
@@ -100,6 +105,13 @@ def _played(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks)
     return Round(
         number, seed, fault.name, recovery.seconds, shortened(findings), f"{figures}, waited for {recovery.last:.100}"
     )
+
+
+def _held_meanwhile(find: Callable[[Checks], Sequence[Finding]], checks: Checks) -> Sequence[Finding]:
+    until = time.monotonic() + MEANWHILE_SECONDS
+    while (left := find(checks)) and time.monotonic() < until:
+        time.sleep(POLL_SECONDS)
+    return left
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
-from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.extender.ports import NO_ANNOTATIONS, Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.ledger.entry import PodKey
 from berth.reservations.reconciler.reserved_pods import (
     PodChanged,
@@ -65,10 +65,19 @@ class PodsInMemory(PodBinder, ReservedPods):
 
     # ------------------------------------------------------------------------------------------------- what tests do
 
-    def add(self, name: str, uid: str, requests: Mapping[str, str], namespace: str = "ml") -> None:
-        """A pending pod; one that had the name before is replaced."""
+    def add(
+        self,
+        name: str,
+        uid: str,
+        requests: Mapping[str, str],
+        namespace: str = "ml",
+        *,
+        annotations: Mapping[str, str] = NO_ANNOTATIONS,
+        node: str = "",
+    ) -> None:
+        """A pod; one that had the name before is replaced. node: the creator's `spec.nodeName`; empty: pending."""
         with self._lock:
-            self._pods[namespace, name] = StoredPod(uid, requests, self._next())
+            self._pods[namespace, name] = StoredPod(uid, requests, self._next(), node, dict(annotations))
 
     def delete(self, name: str, namespace: str = "ml") -> None:
         """The pod is gone."""

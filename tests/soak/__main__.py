@@ -45,7 +45,8 @@ def main() -> int:
     print(
         f"{attempts} binds by {chosen.workers} workers in {seconds:.0f} s: {dict(soak.tally.outcomes.most_common())}; "
         f"{table.versions} versions of {len(soak._nodes)} ledgers were committed, {table.refused} writes refused; "
-        f"{soak.pods.bound} Bindings, {soak.tally.edits} edits by owners; nothing was given twice, nothing was lost"
+        f"{soak.pods.bound} Bindings, {soak.tally.edits} edits by owners, {soak.tally.foreign} pods with a node of "
+        f"their creator's, {soak.tally.leaders} leaders; nothing was given twice, nothing was lost"
     )
     return 0
 

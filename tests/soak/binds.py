@@ -1,7 +1,9 @@
 """Workers that bind, die and lose answers, a watcher that confirms and expires, and what must hold of it all.
 
-The owners of bound pods change and remove the annotation of the pod's device, once the watcher has confirmed the pod.
-Before, the annotation says which of two reserved devices a repeated attempt has got.
+The owners of bound pods change and remove the annotation that requests seats, and make pods too large for the cache: a
+new leader does not find them there. Once the watcher has confirmed the pod, they change and remove the annotation of
+the pod's device. Before, it says which of two reserved devices a repeated attempt has got. Some creators set
+`spec.nodeName`, and request as much as they like.
 """
 
 from __future__ import annotations
@@ -25,13 +27,14 @@ from berth.reservations.ledger.ledger import new_ledger
 from berth.reservations.reconciler.expiry import Expiry
 from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
 from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.managed_resources.counting import left
 from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import StoredPod
-from tests.simulation.binds import CAPACITY, COUNTING, GPU_MEMORY, LICENCE, Died, Wire, WiredBinder, assert_adds_up
-from tests.soak.checked import CheckedLedgerTable, CheckedPods, FaultyTable
+from tests.simulation.binds import GPU_MEMORY, LICENCE, Died, Wire, WiredBinder
+from tests.soak.checked import CheckedLedgerTable, CheckedPods, FaultyTable, assert_gives_no_more
 
 EPOCH = 3
 AGE_SECONDS = 1.0
@@ -43,11 +46,42 @@ EDIT_SECONDS = 0.005
 MOST_UNSEEN = 64
 """Pods that have changed since the watcher looked."""
 
+HANDOVER_SECONDS = 0.7
+"""Between two leaders."""
+
+SEAT, SEATS = "example.com/seat", "example.com/seats"
+"""A resource, and the annotation that requests it."""
+
 DEVICE = annotation_of(GPU_MEMORY)
+FORGED_SEATS: tuple[str | None, ...] = ("0", "1", "100", "none", None)
 FORGED: tuple[str | None, ...] = ("0", "1", "200", "none", None)
 """The device of another pod or its own, one that no node has, no number, no annotation."""
 
-ASKED: tuple[Mapping[str, str], ...] = ({LICENCE: "1"}, {GPU_MEMORY: "3000"}, {GPU_MEMORY: "2000", LICENCE: "1"})
+ASKED: tuple[Mapping[str, str], ...] = (
+    {LICENCE: "1"},
+    {GPU_MEMORY: "3000"},
+    {GPU_MEMORY: "2000", LICENCE: "1"},
+    {SEAT: "2"},
+    {SEAT: "1", GPU_MEMORY: "1000"},
+)
+FOREIGN: tuple[Mapping[str, str], ...] = ({LICENCE: "1P"}, {GPU_MEMORY: "6000"}, {SEAT: "100"})
+FOREIGN_SHARE = 0.02
+"""Of the pods."""
+
+CAPACITY = {LICENCE: 4, SEAT: 4, f"{GPU_MEMORY}#0": 8000, f"{GPU_MEMORY}#1": 8000}
+COUNTING = (
+    BerthConfiguration.model_validate(
+        {
+            "managedResources": [
+                {"name": LICENCE},
+                {"name": SEAT, "requests": {"podAnnotation": SEATS}},
+                {"name": GPU_MEMORY, "devices": {"sizes": {"nodeAnnotation": "example.com/gpus"}}},
+            ]
+        }
+    )
+    .policy()
+    .counting
+)
 
 
 @dataclass
@@ -59,6 +93,8 @@ class Tally:
     succeeded: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
     edits: int = 0
+    foreign: int = 0
+    leaders: int = 0
     lock: Lock = field(default_factory=Lock)
 
 
@@ -88,17 +124,28 @@ class Soak:
         self._done = Event()
         self._requests: dict[str, Mapping[str, str]] = {}
         self._changed: set[str] = set()
+        self._too_large: set[str] = set()
+        """Names of pods that a new leader does not find in the cache."""
         self._caught_up = Event()
         self._caught_up.set()
         annotations = {"example.com/gpus": "8000,8000"}
-        known = {name: NodeInfo(name, {}, allocatable={LICENCE: 4}, annotations=annotations) for name in self._nodes}
-        self._published = PublishedPods(COUNTING)
-        self._published.update(known, {})
-        self._reconcile = NodeReconciliation(
-            table, self.pods, self._published, EPOCH, time.time, lambda event: None, lambda: True
-        ).reconcile
+        allocatable = {LICENCE: 4, SEAT: 4}
+        self._known = {
+            name: NodeInfo(name, {}, allocatable=allocatable, annotations=annotations) for name in self._nodes
+        }
+        self._epoch = EPOCH
+        self._lead({})
         for node in self._nodes:
             table.create(new_ledger(node, CAPACITY, {}, EPOCH))
+
+    def _lead(self, pods: Mapping[str, Pod | None]) -> None:
+        """A leader begins, with these pods as published."""
+        self._published = PublishedPods(COUNTING)
+        self._published.update(self._known, pods)
+        self._reconcile = NodeReconciliation(
+            self.table, self.pods, self._published, self._epoch, time.time, lambda event: None, lambda: True
+        ).reconcile
+        self.tally.leaders += 1
 
     def run(self) -> None:
         """Raises AssertionError if a rule does not hold, in any thread."""
@@ -128,13 +175,25 @@ class Soak:
             name = uid = f"pod-{number}-{count}"
             # The watcher is one thread among many here: where it lags far behind, all nodes are full.
             self._caught_up.wait(10)
-            self._requests[uid] = random.choice(ASKED)
-            self.pods.add(name, uid, self._requests[uid])
+            if random.random() < FOREIGN_SHARE:
+                self._create(name, uid, random.choice(FOREIGN), random.choice(self._nodes))
+                with self.tally.lock:
+                    self.tally.foreign += 1
+                self._tell(name)
+                mine.append((name, uid))
+                continue
+            self._create(name, uid, random.choice(ASKED))
             if self._bind(name, uid, random):
                 mine.append((name, uid))
             # As many as fill the nodes: most binds find little left, and some find nothing.
             while len(mine) > 3 or (mine and random.random() < 0.2):
                 self._end(*mine.pop(random.randrange(len(mine))))
+
+    def _create(self, name: str, uid: str, asked: Mapping[str, str], node: str = "") -> None:
+        self._requests[uid] = asked
+        requests = {resource: amount for resource, amount in asked.items() if resource != SEAT}
+        annotations = {SEATS: asked[SEAT]} if SEAT in asked else {}
+        self.pods.add(name, uid, requests, annotations=annotations, node=node)
 
     def _own(self) -> None:
         """The owners, one after another."""
@@ -145,17 +204,26 @@ class Soak:
                 self._edit(*random.choice(placed), random)
 
     def _edit(self, name: str, pod: StoredPod, random: Random) -> None:
-        """The pod's owner changes the annotation, if the watcher has confirmed the pod."""
-        ledger = self.table.node(pod.node)
-        entry = None if ledger is None else ledger.entries.get(pod.uid)
-        if entry is None or entry.state is not EntryState.BOUND:
-            return
-        value = random.choice(FORGED)
-        kept = {key: each for key, each in pod.annotations.items() if key != DEVICE}
-        self.pods.change(name, annotations=kept if value is None else {**kept, DEVICE: value})
+        """The pod's owner changes an annotation, or the size of the pod."""
+        match random.randrange(3):
+            case 0:
+                ledger = self.table.node(pod.node)
+                entry = None if ledger is None else ledger.entries.get(pod.uid)
+                if entry is None or entry.state is not EntryState.BOUND:
+                    return
+                self._annotate(name, pod, DEVICE, random.choice(FORGED))
+            case 1:
+                self._annotate(name, pod, SEATS, random.choice(FORGED_SEATS))
+            case _:
+                # As one set operation each: the watcher's thread reads it.
+                (self._too_large.discard if name in self._too_large else self._too_large.add)(name)
         with self.tally.lock:
             self.tally.edits += 1
         self._tell(name)
+
+    def _annotate(self, name: str, pod: StoredPod, annotation: str, value: str | None) -> None:
+        kept = {key: each for key, each in pod.annotations.items() if key != annotation}
+        self.pods.change(name, annotations=kept if value is None else {**kept, annotation: value})
 
     def _bind(self, name: str, uid: str, random: Random) -> bool:
         """As the scheduler would: on some node, and on another one where there is too little."""
@@ -214,9 +282,12 @@ class Soak:
             self._caught_up.set()
 
     def _follow(self) -> None:
-        expired_at = 0.0
+        expired_at, led_at = 0.0, time.monotonic()
         while not self._done.is_set():
             self.publish()
+            if time.monotonic() - led_at > HANDOVER_SECONDS:
+                self.hand_over()
+                led_at = time.monotonic()
             if time.monotonic() - expired_at > AGE_SECONDS / 2:
                 self.expire(AGE_SECONDS)
                 expired_at = time.monotonic()
@@ -231,9 +302,22 @@ class Soak:
         for node in self._published.update({}, pods):
             self._reconcile(node)
 
+    def hand_over(self) -> None:
+        """Another leader begins, with what the cache has."""
+        self._epoch += 1
+        too_large = set(self._too_large)
+        pods = {
+            f"ml/{name}": _read(pod.content("ml", name))
+            for (_, name), pod in self.pods.all().items()
+            if name not in too_large
+        }
+        self._lead(pods)
+        for node in self._nodes:
+            self._reconcile(node)
+
     def expire(self, least_age: float) -> None:
         """Reservations that are old enough, and those without a trace."""
-        expiry = Expiry(self.table, self.pods, EPOCH)
+        expiry = Expiry(self.table, self.pods, self._epoch)
         for reservation in (*self.table.open_reservations(), *(self._untraced() if not least_age else ())):
             if time.time() - reservation.since >= least_age:
                 expiry.expire(reservation)
@@ -272,7 +356,7 @@ class Soak:
             for uid, entry in ledger.entries.items():
                 held = self.pods.held(uid)
                 assert held.items() <= entry.shares.items(), f"{uid} holds {held}, and the ledger has {entry.shares}"
-            assert_adds_up(ledger)
+            assert_gives_no_more(ledger)
             used = {pool: ledger.allocated(pool) for pool in CAPACITY}
             assert left(CAPACITY, used) == {pool: (ledger.avail or {}).get(pool, 0) for pool in CAPACITY}
         there = {uid for uids in on.values() for uid in uids}

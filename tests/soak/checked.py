@@ -16,9 +16,26 @@ from berth.reservations.ledger.entry import NodeLedger, OpenReservation
 from berth.reservations.ledger.node_write import NodeWrite
 from berth.reservations.ledger.table import NotWritten, TableUnavailable, Written
 from tests.fakes.pods import PodsInMemory
-from tests.simulation.binds import Died, assert_adds_up
+from tests.simulation.binds import Died
 
 T = TypeVar("T")
+
+
+def assert_gives_no_more(ledger: NodeLedger) -> None:
+    """Berth reserved no more than there is. What pods of other components hold beyond that is owed."""
+    avail = ledger.avail or {}
+    for pool in {
+        *ledger.capacity,
+        *avail,
+        *ledger.owed,
+        *(pool for each in ledger.entries.values() for pool in each.shares),
+    }:
+        capacity, owed = ledger.capacity.get(pool, 0), ledger.owed.get(pool, 0)
+        reserved = sum(each.shares.get(pool, 0) for each in ledger.entries.values() if each.attempt)
+        assert reserved <= capacity, f"{ledger.node} has {capacity} of {pool}, and Berth reserved {reserved}"
+        difference = capacity - ledger.allocated(pool)
+        assert avail.get(pool, 0) - owed == difference, f"{pool} of {ledger.node} does not add up"
+        assert not (avail.get(pool, 0) and owed), f"{ledger.node} owes {owed} of {pool}, and gives {avail[pool]}"
 
 
 class CheckedLedgerTable(DynamoDBLedgerTable):
@@ -32,13 +49,13 @@ class CheckedLedgerTable(DynamoDBLedgerTable):
     def node(self, name: str) -> NodeLedger | None:
         found = super().node(name)
         if found is not None:
-            assert_adds_up(found)
+            assert_gives_no_more(found)
         return found
 
     def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
         written = super().write(node, change)
         if written.ledger is not None:
-            assert_adds_up(written.ledger)
+            assert_gives_no_more(written.ledger)
         if isinstance(written, Written):
             self.versions += 1
         else:
