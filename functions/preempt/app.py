@@ -14,7 +14,7 @@ settings = PolicySettings.from_environ(os.environ)
 cache = node_cache(settings, "preempt")
 tell = empty_on_failure if settings.password_in_url else failed
 answer = partial(answer_preempt, cache=cache, failed=tell)
-endpoint = VerbEndpoint("preempt", EndpointSettings.from_environ(os.environ), answer, tell, cache.catch_up)
+endpoint = VerbEndpoint("preempt", EndpointSettings.from_environ(os.environ), answer, tell, cache.catch_up, cache=cache)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:
