@@ -56,8 +56,9 @@ def apply(
 
     `-` reads standard input. The document is validated. Then each verb's function loads it, with the plugins that are
     deployed, and judges recent pods by the document in force and by this one; the differences are printed. A document
-    that a function cannot load is refused. The verbs use an applied document from their next call, the watcher within
-    15 seconds. A document that counts nothing needs --stop-counting once the ledger has counted.
+    that a function cannot load, or by which none of these pods has a node, is refused. The verbs use an applied
+    document from their next call, the watcher within 15 seconds. A document that counts nothing needs --stop-counting
+    once the ledger has counted.
 
     Exit status: 0 applied, or tried with --dry-run; 1 invalid or refused document, unavailable stack or table; 2 usage
     error.
@@ -113,9 +114,8 @@ def apply_configuration(
         content["trial"] = trial.document()
         for line in trial.lines():
             options.say(line)
-        if trial.errors:
-            causes = "; ".join(f"{verb}: {error}" for verb, error in trial.errors.items())
-            raise click.ClickException(f"{name} is not applied: {causes}")
+        if trial.refusal:
+            raise click.ClickException(f"{name} is not applied: {trial.refusal}; --skip-trial applies it all the same")
     if options.dry_run:
         options.say(f"{name} is not applied: --dry-run")
         return content | {"applied": False}

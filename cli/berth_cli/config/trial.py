@@ -41,6 +41,16 @@ class TrialResult:
     errors: Mapping[str, str]
     report: Mapping[str, Any]
 
+    @property
+    def refusal(self) -> str:
+        """Why the document must not take effect; empty: it may."""
+        if self.errors:
+            return "; ".join(f"{verb}: {error}" for verb, error in self.errors.items())
+        fitting = self.report.get("fitting", {})
+        if fitting.get("before", 0) and not fitting["after"]:
+            return f"none of the {self.report['judged']} pods that were judged would have a node"
+        return ""
+
     def lines(self) -> Iterator[str]:
         """The result as text."""
         for verb, error in self.errors.items():
@@ -69,7 +79,7 @@ def try_document(document: str, functions: Mapping[str, Invoke]) -> TrialResult:
             errors[verb] = str(report["error"])
         else:
             reports.append(report)
-    keys = ("judged", "pending", "nodes", "changes", "notJudged")
+    keys = ("judged", "pending", "nodes", "fitting", "changes", "notJudged")
     found = next((each for each in reports if "judged" in each), next((each for each in reports[:1]), {}))
     return TrialResult(tuple(functions), errors, {key: found[key] for key in keys if key in found})
 

@@ -78,8 +78,8 @@ class ConfigurationFile:
         trial = try_document(document, self._functions)
         for line in trial.lines():
             self._say(line)
-        if trial.errors:
-            self._refuse("not every verb can use it")
+        if trial.refusal:
+            self._refuse(trial.refusal)
             return
         self._store.apply(document, at=time.time())
         self._say(f"{self._path} is applied: profile {result.configuration.profile}")

@@ -34,11 +34,18 @@ def test_names_pods_that_are_judged_differently() -> None:
     snapshot = Snapshot.of(NODES, [pod("web")])
     found = compare_policies(policy("old"), policy("new"), snapshot, recent_pods(snapshot), never)
     assert (found.judged, found.pending, found.nodes) == (1, 1, 3)
+    assert (found.fitting_before, found.fitting_after) == (1, 1)
     [change] = found.changes
     assert change.pod == "ml/web"
     assert (change.before.feasible, change.before.best) == (frozenset({"a", "b"}), "b")
     assert (change.after.feasible, change.after.best) == (frozenset({"b", "c"}), "c")
     assert change.after.rejections == {"node(s) didn't have the priority label new": 1}
+
+
+def test_counts_pods_that_fit_nowhere() -> None:
+    snapshot = Snapshot.of(NODES, [pod("web")])
+    found = compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never)
+    assert (found.fitting_before, found.fitting_after) == (1, 0)
 
 
 def test_names_no_pod_when_both_decide_alike() -> None:

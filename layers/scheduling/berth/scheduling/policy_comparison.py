@@ -44,11 +44,14 @@ class PodChange:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """judged: how many pods both policies judged. nodes: how many nodes the snapshot has."""
+    """judged: how many pods both policies judged. pending: of them, those without a node. nodes: how many nodes the
+    snapshot has. fitting_before, fitting_after: the judged pods that have a feasible node."""
 
     judged: int
     pending: int
     nodes: int
+    fitting_before: int
+    fitting_after: int
     changes: tuple[PodChange, ...]
 
 
@@ -75,7 +78,7 @@ def compare_policies(
     before: Policy, after: Policy, snapshot: Snapshot, pods: Iterable[Pod], is_over: Callable[[], bool]
 ) -> Comparison:
     """Judge the pods by both policies, until `is_over`. Raises PolicyFailed if the new policy raises."""
-    judged = pending = 0
+    judged = pending = fitting_before = fitting_after = 0
     changes = []
     names = sorted(snapshot.nodes)
     for pod in pods:
@@ -89,9 +92,10 @@ def compare_policies(
             # A custom plugin may raise anything.
             raise PolicyFailed(f"pod {pod.namespace}/{pod.name}: {type(error).__name__}: {error}") from error
         judged, pending = judged + 1, pending + (not pod.node_name)
+        fitting_before, fitting_after = fitting_before + bool(old.feasible), fitting_after + bool(new.feasible)
         if old.feasible != new.feasible or old.best != new.best:
             changes.append(PodChange(f"{pod.namespace}/{pod.name}", pod.node_name, old, new))
-    return Comparison(judged, pending, len(names), tuple(changes))
+    return Comparison(judged, pending, len(names), fitting_before, fitting_after, tuple(changes))
 
 
 def _unplaced(pod: Pod, snapshot: Snapshot) -> tuple[Pod, Snapshot]:

@@ -45,6 +45,18 @@ def test_prints_verbs_and_pods_that_would_be_judged_differently() -> None:
     assert result.document()["verbs"] == ("filter", "bind")
 
 
+@pytest.mark.parametrize(
+    ("label", "refusal"),
+    [
+        pytest.param("new", "", id="another node"),
+        pytest.param("absent", "none of the 1 pods that were judged would have a node", id="no node"),
+    ],
+)
+def test_refuses_document_by_which_no_judged_pod_has_a_node(label: str, refusal: str) -> None:
+    result = try_document(NEW.replace("new", label), {"filter": function(cluster()), "bind": function()})
+    assert result.refusal == refusal
+
+
 def test_prints_no_table_when_nothing_changes() -> None:
     result = try_document("{}", {"filter": function(cluster())})
     assert list(result.lines())[1:] == ["1 recent pods (1 pending) on 2 nodes: none would be judged differently"]

@@ -34,6 +34,7 @@ def cache(cluster: Snapshot | CacheUnavailable | None = None) -> FixedNodeCache:
 def test_reports_pods_that_would_be_judged_differently() -> None:
     report = try_configuration(document("new"), cache())
     assert (report["error"], report["judged"], report["pending"], report["nodes"]) == ("", 1, 1, 3)
+    assert report["fitting"] == {"before": 1, "after": 1}
     assert report["changes"] == [
         {
             "pod": "ml/web",

@@ -50,6 +50,7 @@ def _comparison(found: Comparison) -> Mapping[str, object]:
         "judged": found.judged,
         "pending": found.pending,
         "nodes": found.nodes,
+        "fitting": {"before": found.fitting_before, "after": found.fitting_after},
         "changes": [
             {
                 "pod": each.pod,
