@@ -22,7 +22,7 @@ VERB_FUNCTIONS: Mapping[str, str] = {
 }
 """Verbs by their function's logical id."""
 NO_TRIAL = "it did not try the document; deploy the stack of this release first"
-_ALIAS = "AWS::Lambda::Alias"
+ALIAS = "AWS::Lambda::Alias"
 _INVOKE_SECONDS = 35
 
 Invoke = Callable[[Mapping[str, object]], object]
@@ -94,16 +94,21 @@ def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:
         region_name=stack.region,
         config=Config(connect_timeout=5, read_timeout=_INVOKE_SECONDS, retries={"total_max_attempts": 2}),
     )
-    aliases = stack.resources.get(_ALIAS, {})
-    found = {
-        verb: _invoker(client, physical_id)
+    aliases = verbs_of_aliases(stack.resources.get(ALIAS, {}))
+    found = {verb: _invoker(client, alias) for verb, alias in aliases.items()}
+    if not found:
+        raise TrialUnavailable(f"the stack {stack.name} has no functions of verbs; is it a Berth stack?")
+    return found
+
+
+def verbs_of_aliases(aliases: Mapping[str, str]) -> Mapping[str, str]:
+    """By verb, the alias of its function. aliases: by logical id, which SAM makes of the function's and the alias'."""
+    return {
+        verb: physical_id
         for function, verb in VERB_FUNCTIONS.items()
         for logical_id, physical_id in aliases.items()
         if logical_id.startswith(f"{function}Alias")
     }
-    if not found:
-        raise TrialUnavailable(f"the stack {stack.name} has no functions of verbs; is it a Berth stack?")
-    return found
 
 
 def _invoker(client: Any, function: str) -> Invoke:

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.objects import Pod
+from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.policy_comparison import PolicyFailed, compare_policies, recent_pods
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node
-from tests.builders.pods import pod
+from tests.builders.pods import pod, pod_with
 
 NODES = [node("a", {"old": "1"}), node("b", {"old": "2", "new": "1"}), node("c", {"new": "5"})]
 
@@ -53,10 +53,22 @@ def test_names_no_pod_when_both_decide_alike() -> None:
     assert compare_policies(policy("old"), policy("old"), snapshot, recent_pods(snapshot), never).changes == ()
 
 
+def only_own_node_or_free_port(label: str) -> Policy:
+    plugins = [{"name": name} for name in ("NodeName", "NodePorts", "NodePriorityLabel")]
+    config = {"name": "NodePriorityLabel", "args": {"label": label}}
+    definition = {"plugins": {"enabled": plugins}, "pluginConfig": [config]}
+    return BerthConfiguration.model_validate({"profile": "mine", "definitions": {"mine": definition}}).policy()
+
+
 def test_judges_bound_pod_as_if_it_were_not_there() -> None:
-    snapshot = Snapshot.of(NODES, [on("a", 1.0, pod("web"))])
-    [change] = compare_policies(policy("old"), policy("new"), snapshot, recent_pods(snapshot), never).changes
-    assert (change.node, change.before.best, change.after.best) == ("a", "b", "c")
+    listening = pod_with("web", containers=[{"ports": [{"hostPort": 80, "containerPort": 80}]}])
+    read = read_pod({"kind": "Pod", **listening})
+    assert isinstance(read, Pod)
+    snapshot = Snapshot.of(NODES, [on("b", 1.0, read)])
+    before, after = only_own_node_or_free_port("old"), only_own_node_or_free_port("new")
+    [change] = compare_policies(before, after, snapshot, recent_pods(snapshot), never).changes
+    assert (change.node, change.before.best, change.after.best) == ("b", "b", "c")
+    assert change.before.feasible == {"a", "b"}
 
 
 def test_stops_when_time_is_over() -> None:
