@@ -258,8 +258,8 @@ def _followed(
     config: Path | None, configuration: BerthConfiguration, stack: LocalStack, store: Store
 ) -> Iterator[None]:
     """Apply the configuration's file when it changes. Tables that servers share change by berth config apply alone."""
+    from berth_cli.config.changed_file import ConfigurationFile, local_functions, polled
     from berth_cli.embedded_store.store import EmbeddedStore
-    from berth_cli.serve.configuration_file import ConfigurationFile, local_functions, polled
 
     if config is None or str(config) == STDIN or not isinstance(store, EmbeddedStore):
         yield

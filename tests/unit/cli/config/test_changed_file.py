@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from berth_cli.config.changed_file import ConfigurationFile, Handler, local_functions
 from berth_cli.config.trial import Invoke
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem
-from berth_cli.serve.configuration_file import ConfigurationFile, local_functions
-from berth_cli.serve.functions import Handler
 
 LOADS = {"body": '{"berthVersion": "x", "error": ""}'}
 REFUSES = {"body": '{"berthVersion": "x", "error": "no such module"}'}

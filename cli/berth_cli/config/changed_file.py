@@ -9,14 +9,17 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
+from typing import Any
 
 from berth.configuration.store import ConfigurationStore
 from berth_cli.config.document import ValidDocument, located, parse_document
 from berth_cli.config.trial import VERB_FUNCTIONS, Invoke, try_document
-from berth_cli.serve.functions import Handler
 
 POLL_SECONDS = 1.0
 STOP_SECONDS = 2.0
+
+Handler = Callable[[Mapping[str, object], object], Any]
+"""A function's handler: event and context in, answer out."""
 
 log = logging.getLogger(__name__)
 
