@@ -48,6 +48,11 @@ def test_counts_pods_that_fit_nowhere() -> None:
     assert (found.fitting_before, found.fitting_after) == (1, 0)
 
 
+def test_leaves_out_pods_that_both_policies_exempt() -> None:
+    snapshot = Snapshot.of(NODES, [pod("agent", namespace="kube-system")])
+    assert compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never).judged == 0
+
+
 def test_names_no_pod_when_both_decide_alike() -> None:
     snapshot = Snapshot.of(NODES, [pod("web")])
     assert compare_policies(policy("old"), policy("old"), snapshot, recent_pods(snapshot), never).changes == ()

@@ -77,13 +77,18 @@ def recent_pods(snapshot: Snapshot, most: int = SAMPLE_PODS) -> list[Pod]:
 def compare_policies(
     before: Policy, after: Policy, snapshot: Snapshot, pods: Iterable[Pod], is_over: Callable[[], bool]
 ) -> Comparison:
-    """Judge the pods by both policies, until `is_over`. Raises PolicyFailed if the new policy raises."""
+    """Judge the pods by both policies, until `is_over`. Raises PolicyFailed if the new policy raises.
+
+    Pods that are exempt from both are left out: they would hide that no other pod has a node.
+    """
     judged = pending = fitting_before = fitting_after = 0
     changes = []
     names = sorted(snapshot.nodes)
     for pod in pods:
         if is_over():
             break
+        if before.exempts(pod) and after.exempts(pod):
+            continue
         unplaced, without = _unplaced(pod, snapshot)
         old = _judgement(before, unplaced, names, without)
         try:
