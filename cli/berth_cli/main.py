@@ -25,7 +25,7 @@ COMMANDS = {
     "certificates": _Command(
         "berth_cli.certificates.command", "Create, rotate, revoke and publish client certificates."
     ),
-    "config": _Command("berth_cli.config.command", "Check or apply a configuration, or print its JSON Schema."),
+    "config": _Command("berth_cli.config.command", "Check, apply and roll back configurations."),
     "demo": _Command("berth_cli.demo.command", "Run three policies on small clusters and show where each pod goes."),
     "doctor": _Command("berth_cli.doctor.command", "Check an installation, with a remedy for each problem."),
     "reservations": _Command(

@@ -13,7 +13,9 @@ from berth.runtime.settings import PolicySettings
 settings = PolicySettings.from_environ(os.environ)
 cache = node_cache(settings, "filter")
 answer = partial(answer_filter, cache=cache)
-endpoint = VerbEndpoint("filter", EndpointSettings.from_environ(os.environ), answer, failed, cache.catch_up)
+endpoint = VerbEndpoint(
+    "filter", EndpointSettings.from_environ(os.environ), answer, failed, cache.catch_up, cache=cache
+)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

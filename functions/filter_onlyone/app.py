@@ -13,7 +13,9 @@ from berth.runtime.settings import PolicySettings
 settings = PolicySettings.from_environ(os.environ)
 cache = node_cache(settings, "filter_onlyone")
 answer = partial(answer_filter_onlyone, cache=cache)
-endpoint = VerbEndpoint("filter_onlyone", EndpointSettings.from_environ(os.environ), answer, failed, cache.catch_up)
+endpoint = VerbEndpoint(
+    "filter_onlyone", EndpointSettings.from_environ(os.environ), answer, failed, cache.catch_up, cache=cache
+)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

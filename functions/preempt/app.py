@@ -15,7 +15,7 @@ cache = node_cache(settings, "preempt")
 tell = empty_on_failure if settings.password_in_url else failed
 answer = partial(answer_preempt, cache=cache, failed=tell)
 catch_up = partial(cache.catch_up, READS)
-endpoint = VerbEndpoint("preempt", EndpointSettings.from_environ(os.environ), answer, tell, catch_up)
+endpoint = VerbEndpoint("preempt", EndpointSettings.from_environ(os.environ), answer, tell, catch_up, cache=cache)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

@@ -14,7 +14,9 @@ settings = PolicySettings.from_environ(os.environ)
 cache = node_cache(settings, "prioritize")
 tell = empty_on_failure if settings.password_in_url else failed
 answer = partial(answer_prioritize, cache=cache, failed=tell)
-endpoint = VerbEndpoint("prioritize", EndpointSettings.from_environ(os.environ), answer, tell, cache.catch_up)
+endpoint = VerbEndpoint(
+    "prioritize", EndpointSettings.from_environ(os.environ), answer, tell, cache.catch_up, cache=cache
+)
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

@@ -14,10 +14,11 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 class FixedNodeCache(NodeCache):
-    """A cluster of any objects, pods among them, or why there is none."""
+    """A cluster of any objects, pods among them, or why there is none. `reads`: what the last call asked for."""
 
     def __init__(self, configuration: BerthConfiguration, cluster: Snapshot | CacheUnavailable) -> None:
         self._policy, self._cluster = configuration.policy(), cluster
+        self.reads = NO_PARTS
 
     @classmethod
     def of(cls, configuration: BerthConfiguration, *objects: Mapping[str, object]) -> FixedNodeCache:
@@ -29,6 +30,7 @@ class FixedNodeCache(NodeCache):
         return cls(configuration, cluster)
 
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+        self.reads = reads
         return DecisionContext(self._policy, self._cluster)
 
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:

@@ -110,6 +110,8 @@ def test_explain_prints_total_or_reason_of_each_node(dump: Write) -> None:
     lines = done.stdout.splitlines()
     assert lines[0] == "default/p: c"
     assert [line.split()[:2] for line in lines[1:3]] == [["c", "total"], ["b", "total"]]
+    assert " = TaintToleration 300 + " in lines[1]
+    assert lines[1].endswith(" + Berth 0")
     assert lines[3].split(maxsplit=2) == ["a", "NodeResourcesFit", "Insufficient cpu"]
     assert lines[5] == "default/q: 0/3 nodes are available: 3 Insufficient cpu."
 
@@ -119,6 +121,7 @@ def test_explain_adds_totals_to_json(dump: Write) -> None:
     [found] = json.loads(done.stdout)["pods"]
     assert found["nodes"]["b"]["status"] == "Success"
     assert found["nodes"]["b"]["total"] == found["nodes"]["c"]["total"]
+    assert sum(found["nodes"]["b"]["scores"].values()) == found["nodes"]["b"]["total"]
     assert found["nodes"]["a"]["plugin"] == "NodeResourcesFit"
 
 

@@ -44,7 +44,7 @@ def emitted() -> set[tuple[str, tuple[str, ...]]]:
     groups: Iterable[Any] = [
         telemetry.CALLS_IN_DETAIL,
         telemetry.SIZES_IN_DETAIL,
-        telemetry.FAILURES_IN_DETAIL,
+        metrics.FAILURES_IN_DETAIL,
         telemetry.DENIALS,
         metrics.CACHE_AGE_IN_DETAIL,
         metrics.CACHE_LAG_IN_DETAIL,
@@ -129,7 +129,7 @@ def test_ten_alarms_by_default(template: dict[str, Any]) -> None:
 def test_default_alarms_use_metrics_without_detail(template: dict[str, Any]) -> None:
     groups: Iterable[Any] = [
         telemetry.ALARMED_CALLS,
-        telemetry.FAILURES,
+        metrics.FAILURES,
         telemetry.DENIALS,
         metrics.CACHE_AGE,
         watcher_metrics.PUBLISHED,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from berth_cli.certificates.command import OUTPUT as ALLOW_LIST
-from berth_cli.config.apply import OUTPUT as CONFIGURATION
+from berth_cli.config.stack import TABLE_OUTPUT as CONFIGURATION
 from berth_cli.deployed_stack import CACHE_TABLE_NAME, URL_PREFIX
 from berth_cli.reservations.command import OUTPUT as LEDGER
 from berth_cli.scheduler_config.basic_credentials import SECRET_TYPE
@@ -90,6 +90,15 @@ def test_doctor_finds_functions_roles_and_schedule_by_their_types() -> None:
     named = set(re.findall(r'"(\w+Function)":', Path(account.__file__).read_text()))
     assert named
     assert named <= set(transformed()["Resources"])
+
+
+def test_trial_of_a_configuration_finds_an_alias_of_every_verb() -> None:
+    from berth_cli.config.trial import ALIAS, VERB_FUNCTIONS, verbs_of_aliases
+
+    aliases = [name for name, resource in transformed()["Resources"].items() if resource["Type"] == ALIAS]
+    found = verbs_of_aliases({name: f"arn:{name}" for name in aliases})
+    assert list(found) == list(VERB_FUNCTIONS.values())
+    assert len(set(found.values())) == len(VERB_FUNCTIONS)
 
 
 def _modules() -> list[Path]:

@@ -1,102 +1,165 @@
-"""`berth config apply`: store a BerthConfiguration in the cache table, where every function reads it."""
+"""`berth config apply`: try a BerthConfiguration on the verbs, then store it where every function reads it."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import click
+import orjson
 
 from berth_cli.config.document import display_name, load_document, located
+from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.config.warnings import configuration_warnings
-from berth_cli.stack_options import require_stack_or_table, table_options
+from berth_cli.stack_options import require_stack_or_table
 
 if TYPE_CHECKING:
     from berth.configuration.store import ConfigurationStore
     from berth.reservations.ledger.table import LedgerTable
-
-OUTPUT = "CacheTableName"
-LEDGER_OUTPUT = "LedgerTableName"
-
+    from berth.scheduling.configuration.document import BerthConfiguration
+    from berth_cli.config.trial import TrialResult
 
 EPILOG = """\b
 Examples:
+  berth config apply berth.yaml --stack berth-production --dry-run
   berth config apply berth.yaml --stack berth-production
   berth config apply berth.yaml --stack berth-production --stop-counting
   cat berth.yaml | berth config apply - --table berth-cache-1A2B3C
 """
+NOT_TRIED = "note: it was not tried on the verbs, because --table names no functions; --stack does"
 
 
 @click.command(epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
-@table_options(OUTPUT, "cache")
-@click.option("--ledger-table", default="", help="Name of the ledger table, with --table.")
+@stack_options
 @click.option(
     "--stop-counting", is_flag=True, help="The document counts nothing, although the ledger has counted resources."
 )
+@click.option("--dry-run", is_flag=True, help="Try the document and print what it would change; do not apply it.")
+@click.option("--skip-trial", is_flag=True, help="Apply the document without a trial, for example if no verb works.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def apply(
-    file: Path, stack: str | None, table: str | None, region: str | None, ledger_table: str, stop_counting: bool
+    file: Path,
+    stack: str | None,
+    table: str | None,
+    region: str | None,
+    ledger_table: str,
+    stop_counting: bool,
+    dry_run: bool,
+    skip_trial: bool,
+    output: str,
 ) -> None:
     """Apply the BerthConfiguration in FILE to a running stack without a deployment.
 
-    `-` reads standard input. The document is validated first. The verbs use it from their next call, the watcher
-    within 15 seconds. A document that counts nothing needs --stop-counting once the ledger has counted.
+    `-` reads standard input. The document is validated. Then each verb's function loads it, with the plugins that are
+    deployed, and judges recent pods by the document in force and by this one; the differences are printed. A document
+    that a function cannot load, or by which none of these pods has a node, is refused. The verbs use an applied
+    document from their next call, the watcher within 15 seconds. A document that counts nothing needs --stop-counting
+    once the ledger has counted.
 
-    Exit status: 0 applied, 1 invalid document or unavailable stack or table, 2 usage error.
+    Exit status: 0 applied, or tried with --dry-run; 1 invalid or refused document, unavailable stack or table; 2 usage
+    error.
     """
     require_stack_or_table(stack, table)
     if ledger_table and stack is not None:
         raise click.UsageError("--ledger-table is for --table: the stack's output names its ledger table")
+    if dry_run and (stack is None or skip_trial):
+        raise click.UsageError("--dry-run needs --stack, and no --skip-trial: it asks the stack's functions")
     loaded = load_document(file)
-    configuration = loaded.configuration
+    name, configuration = display_name(file), loaded.configuration
     for warning in configuration_warnings(configuration):
         line = loaded.source.line(warning.path)
-        click.echo(located(display_name(file), f"warning: {warning.field}", warning.message, line), err=True)
-    counts = configuration.policy().counting.counts
-    if counts and stop_counting:
-        raise click.ClickException(f"{display_name(file)} counts resources: --stop-counting is for one without them")
-    # Imported here: the AWS SDK takes longer to import than the validation takes.
-    import boto3
-    from botocore.exceptions import BotoCoreError
+        click.echo(located(name, f"warning: {warning.field}", warning.message, line), err=True)
+    if configuration.counting.counts and stop_counting:
+        raise click.ClickException(f"{name} counts resources: --stop-counting is for one without them")
+    options = ApplyOptions(stop_counting, dry_run, skip_trial, is_json=output == "json")
+    with open_stack(stack, table, region, ledger_table) as opened:
+        content = apply_configuration(opened, configuration, name, options)
+    if options.is_json:
+        click.echo(orjson.dumps(content, option=orjson.OPT_INDENT_2))
 
-    from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+
+@dataclass(frozen=True, slots=True)
+class ApplyOptions:
+    """is_json: print no text. note: of the new version in the history."""
+
+    stop_counting: bool = False
+    dry_run: bool = False
+    skip_trial: bool = False
+    is_json: bool = False
+    note: str = ""
+
+    def say(self, line: str) -> None:
+        """Print a line of text."""
+        if not self.is_json:
+            click.echo(line)
+
+
+def apply_configuration(
+    opened: OpenStack, configuration: BerthConfiguration, name: str, options: ApplyOptions
+) -> dict[str, object]:
+    """Try and apply. Returns what was done as a JSON object. Raises click.ClickException.
+
+    name: of the document, in messages.
+    """
     from berth.configuration.store import hash_of
-    from berth.nodecache.feed.table import TableUnavailable
-    from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable
-    from berth_cli.deployed_stack import StackUnavailable, describe
 
     document = configuration.model_dump_json(by_alias=True, exclude_unset=True)
+    content: dict[str, object] = {"file": name, "hash": hash_of(document), "profile": configuration.profile}
+    trial = None if options.skip_trial else _tried(opened, document)
+    if trial is not None:
+        content["trial"] = trial.document()
+        for line in trial.lines():
+            options.say(line)
+        if trial.refusal:
+            raise click.ClickException(f"{name} is not applied: {trial.refusal}; --skip-trial applies it all the same")
+    if options.dry_run:
+        options.say(f"{name} is not applied: --dry-run")
+        return content | {"applied": False}
+    _store(opened, configuration, document, options)
+    options.say(f"{name} is applied to {opened.cache_table}: profile {configuration.profile}, hash {content['hash']}")
+    if trial is None and not options.skip_trial:
+        click.echo(NOT_TRIED, err=True)
+    return content | {"applied": True, "table": opened.cache_table}
+
+
+def _tried(opened: OpenStack, document: str) -> TrialResult | None:
+    """None: the functions are unknown."""
+    from berth_cli.config.trial import TrialUnavailable, deployed_functions, try_document
+
+    if opened.deployed is None:
+        return None
     try:
-        deployed = None if stack is None else describe(stack, region)
-        name = table or ("" if deployed is None else deployed.output(OUTPUT))
-        ledger_name = ledger_table if deployed is None else deployed.outputs.get(LEDGER_OUTPUT, "")
-        client = boto3.client("dynamodb", region_name=region)
-        store: ConfigurationStore = DynamoDBConfigurationStore(client, name, ledger_name)
-        ledger = DynamoDBLedgerTable(client, ledger_name) if ledger_name else None
-        if counts:
-            _request_rebuild_if_stopped(ledger, store)
-            store.apply(document)
-        else:
-            store.apply(document, stops_counting=stop_counting or _needs_no_stop(ledger, store))
-    except (TableUnavailable, StackUnavailable) as error:
+        return try_document(document, deployed_functions(opened.deployed))
+    except TrialUnavailable as error:
         raise click.ClickException(str(error)) from error
-    except BotoCoreError as error:
-        raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
-    click.echo(f"{display_name(file)} is applied to {name}: profile {configuration.profile}, hash {hash_of(document)}")
 
 
-def _request_rebuild_if_stopped(ledger: LedgerTable | None, store: ConfigurationStore) -> None:
-    """While counting was stopped, pods were bound that the ledger does not have."""
+def _store(opened: OpenStack, configuration: BerthConfiguration, document: str, options: ApplyOptions) -> None:
+    stops = False
+    if configuration.counting.counts:
+        if _request_rebuild_if_stopped(opened.ledger, opened.store):
+            options.say("requested a rebuild of the ledger from the watcher: counting was stopped before")
+    else:
+        stops = options.stop_counting or _needs_no_stop(opened.ledger, opened.store)
+    opened.store.apply(document, stops_counting=stops, at=time.time(), note=options.note)
+
+
+def _request_rebuild_if_stopped(ledger: LedgerTable | None, store: ConfigurationStore) -> bool:
+    """While counting was stopped, pods were bound that the ledger does not have. Returns whether a rebuild was
+    requested."""
     from berth.reservations.ledger.table import Marker, MarkerState
 
     seen = None if ledger is None else ledger.marker()
-    if ledger is not None and seen is not None and store.counting_is_stopped():
-        requested = Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
-        if not ledger.put_marker(requested, seen):
-            raise click.ClickException("the ledger changed at the same time; apply the document again")
-        click.echo("requested a rebuild of the ledger from the watcher: counting was stopped before")
+    if ledger is None or seen is None or not store.counting_is_stopped():
+        return False
+    requested = Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
+    if not ledger.put_marker(requested, seen):
+        raise click.ClickException("the ledger changed at the same time; apply the document again")
+    return True
 
 
 def _needs_no_stop(ledger: LedgerTable | None, store: ConfigurationStore) -> bool:

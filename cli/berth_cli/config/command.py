@@ -7,15 +7,16 @@ import click
 from berth_cli.config.apply import apply
 from berth_cli.config.check import check
 from berth_cli.config.schema import schema_text
+from berth_cli.config.versions import diff, history, rollback, show
 
 
 @click.group()
 def config() -> None:
-    """Check a BerthConfiguration document, apply it to a stack, or print its JSON Schema."""
+    """Check BerthConfiguration documents, apply them to a stack and take them back."""
 
 
-config.add_command(check)
-config.add_command(apply)
+for command in (check, apply, show, history, diff, rollback):
+    config.add_command(command)
 
 
 @config.command(epilog="Example: berth config schema > berth.schema.json")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from contextlib import suppress
 from threading import Lock
 
-from berth.configuration.store import ConfigurationStore, hash_of
+from berth.configuration.store import VERSIONS, AppliedVersion, ConfigurationStore, hash_of
 from berth_cli.embedded_store.lease_lock import ConditionFailed, InMemoryItem
 
 
@@ -18,6 +19,7 @@ class InMemoryConfigurationStore(ConfigurationStore):
         self._lock = Lock()
         self._document: str | None = None
         self._stops_counting = False
+        self._versions: deque[AppliedVersion] = deque(maxlen=VERSIONS)
 
     def read(self) -> str | None:
         with self._lock:
@@ -27,8 +29,14 @@ class InMemoryConfigurationStore(ConfigurationStore):
         with self._lock:
             return self._stops_counting
 
-    def apply(self, document: str, *, stops_counting: bool = False) -> None:
+    def history(self) -> tuple[AppliedVersion, ...]:
         with self._lock:
+            return tuple(reversed(self._versions))
+
+    def apply(self, document: str, *, stops_counting: bool = False, at: float = 0.0, note: str = "") -> None:
+        with self._lock:
+            newest = self._versions[-1].version if self._versions else 0
+            self._versions.append(AppliedVersion(newest + 1, document, at, note))
             self._document = document
             self._stops_counting = stops_counting
             self._item.update(lambda item: True, {"configurationHash": hash_of(document)})

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from botocore.config import Config
 
+from berth.configuration.store import ConfigurationStore
 from berth.ledger_holder.store_identity import StoreIdentity
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.runtime.settings import PolicySettings
@@ -63,6 +64,11 @@ class EmbeddedStore:
             ledger_since=time.monotonic(),
             in_process=True,
         )
+
+    @property
+    def configuration(self) -> ConfigurationStore:
+        """Where a document is applied."""
+        return self._tables.configuration
 
     def open(self, settings: PolicySettings, calls: Config) -> Tables:
         """These tables, whatever the settings call them. They have no timeouts: nothing here waits."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth_cli.config.document import load_configuration
+from berth_cli.config.document import STDIN, load_configuration
 from berth_cli.config.warnings import configuration_warnings
 
 if TYPE_CHECKING:
-    from berth_cli.serve.stores import DynamoDBStore
+    from berth_cli.serve.local_stack import LocalStack
+    from berth_cli.serve.stores import DynamoDBStore, Store
 
 EPILOG = """\b
 Examples:
@@ -95,7 +96,11 @@ class StoreOptions:
     help="Separate credentials for bind; --kubeconfig is then used by the watcher only (see examples/rbac.yaml).",
 )
 @click.option("--profile", help="Name of a built-in profile, for example label-priority.")
-@click.option("--config", type=click.Path(path_type=Path), help="BerthConfiguration document (YAML).")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="BerthConfiguration document (YAML). With a store in memory, a changed file is tried and applied.",
+)
 @click.option(
     "--store",
     "store_kind",
@@ -170,6 +175,7 @@ def serve(
     with suppress(KeyboardInterrupt):
         _serve(
             configuration,
+            config,
             source,
             binder_kubeconfig,
             live=kubeconfig is not None,
@@ -182,6 +188,7 @@ def serve(
 
 def _serve(
     configuration: BerthConfiguration,
+    config: Path | None,
     source: Path,
     binder: Path | None,
     *,
@@ -240,10 +247,28 @@ def _serve(
     click.echo(f"cluster: {source}, {_state(first_run, live=live)}; health: {address}/healthz; Ctrl-C stops")
     click.echo(f"store: {store.description}")
     try:
-        with watcher_thread(stack.run_watcher):
+        with watcher_thread(stack.run_watcher), _followed(config, configuration, stack, store):
             uvicorn_server.run(sockets=[listener])
     finally:
         stack.release_ledger()
+
+
+@contextmanager
+def _followed(
+    config: Path | None, configuration: BerthConfiguration, stack: LocalStack, store: Store
+) -> Iterator[None]:
+    """Apply the configuration's file when it changes. Tables that servers share change by berth config apply alone."""
+    from berth_cli.config.changed_file import ConfigurationFile, local_functions, polled
+    from berth_cli.embedded_store.store import EmbeddedStore
+
+    if config is None or str(config) == STDIN or not isinstance(store, EmbeddedStore):
+        yield
+        return
+    functions = local_functions(stack.gateway.handlers)
+    counts = configuration.counting.counts
+    file = ConfigurationFile(config, counts, store.configuration, functions, lambda line: click.echo(line, err=True))
+    with polled(file.poll):
+        yield
 
 
 def _state(first_run: Mapping[str, str | int], *, live: bool) -> str:

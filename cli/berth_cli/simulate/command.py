@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.fields.reading import Object
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.config.document import load_configuration
@@ -22,6 +24,7 @@ from berth_cli.simulate.queue import Queue, build_queue
 from berth_cli.simulate.report import Format, Summary, document, explained, table
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
+from berth_cli.simulate.warnings import pod_warnings
 
 EPILOG = """\b
 Examples:
@@ -66,7 +69,7 @@ Exit status: 0 all pods placed, 1 some pods pending, 2 usage error or unreadable
 @click.option(
     "--explain",
     is_flag=True,
-    help="Show every node of every pod: its total score, or the plugin that rejects it and the reason.",
+    help="Show every node of every pod: its scores by plugin and Berth's share, or why it is rejected.",
 )
 @click.option(
     "--jsonl",
@@ -89,7 +92,8 @@ def simulate(
 
     Pods are placed by priority, each on the result of the previous ones. kube-scheduler's own plugins always apply. A
     profile other than `full` applies in addition, as an extender. A pod that fits on no node preempts; its victims are
-    removed at once. Volumes and dynamic resources are ignored.
+    removed at once. Volumes and dynamic resources are ignored. Warnings name pods that have them, unknown fields of
+    pods, and kinds that the dump lacks.
     """
     if jsonl:
         _run_jsonl()
@@ -146,10 +150,26 @@ def _schedulers(configuration: BerthConfiguration, pods: tuple[Path, ...]) -> Co
 def _read(path: Path, pods: Collection[Path], schedulers: Collection[str], counting: Counting) -> tuple[Cluster, Queue]:
     manifests = read_manifests(pods)
     text = read_input(path)
+    kinds: Counter[str] = Counter()
+    pending: list[Object] = []
     with progress("reading the dump", len(text)) as advance:
-        found = [trim(obj, counting) for obj in parse_objects(text, display_name(path), advance)]
+        found = [
+            trim(_noted(obj, kinds, pending), counting) for obj in parse_objects(text, display_name(path), advance)
+        ]
+    kinds.update(str(each.get("kind")) for each in manifests.others)
+    for warning in pod_warnings(manifests.pods if pods else pending, kinds):
+        click.echo(f"warning: {warning}", err=True)
     cluster = read_cluster([*found, *manifests.others], display_name(path), replaced=manifests.names)
     return cluster, build_queue(manifests.read(cluster.priority_classes) if pods else cluster.pods, schedulers)
+
+
+def _noted(obj: Object, kinds: Counter[str], pending: list[Object]) -> Object:
+    """The object, counted by kind. A pod without a node is kept whole: what Berth does not read has warnings."""
+    kind = str(obj.get("kind"))
+    kinds[kind] += 1
+    if kind == "Pod" and not (isinstance(spec := obj.get("spec"), dict) and spec.get("nodeName")):
+        pending.append(obj)
+    return obj
 
 
 def _place(

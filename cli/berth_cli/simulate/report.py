@@ -14,7 +14,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.preemption.priority import priority_of
 from berth_cli.simulate.queue import Queue
-from berth_cli.simulate.scheduler.control_loop import Outcome
+from berth_cli.simulate.scheduler.control_loop import EXTENDER, Outcome
 
 NO_NODE_TEXT = "<none>"
 _HEADER = ("NAMESPACE", "POD", "PRIORITY", "NODE", "MESSAGE")
@@ -100,7 +100,8 @@ def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
     for outcome in outcomes:
         where = " ".join(filter(None, (outcome.node, _devices(outcome)))) if outcome.node else outcome.message
         yield f"{outcome.pod.namespace}/{outcome.pod.name}: {where}"
-        rows = [(node, "", f"total {total}") for node, total in _ranking(outcome)]
+        scores = _scores_by_node(outcome)
+        rows = [(node, "", f"total {total}{_shares(scores.get(node, {}))}") for node, total in _ranking(outcome)]
         if not outcome.totals:
             rows = [(node, "", "only candidate") for node in outcome.candidates]
         rows += [(node, status.plugin, status.message) for node, status in outcome.rejected.items()]
@@ -151,9 +152,26 @@ def _nodes(outcome: Outcome, explain_placed: bool) -> dict[str, dict[str, object
         nodes = {name: {"status": Code.SUCCESS.value} for name in outcome.candidates}
         for name, total in zip(outcome.candidates, outcome.totals, strict=False):
             nodes[name]["total"] = total
+        for name, scores in _scores_by_node(outcome).items():
+            nodes[name]["scores"] = scores
     for name, status in outcome.rejected.items():
         nodes[name] = {"status": status.code.value, "plugin": status.plugin, "reasons": status.reasons}
     return nodes
+
+
+def _scores_by_node(outcome: Outcome) -> dict[str, dict[str, int]]:
+    """What each plugin, and Berth, adds to the total of each candidate."""
+    found: dict[str, dict[str, int]] = {name: {} for name in outcome.candidates if outcome.scores}
+    for plugin, scores in outcome.scores.items():
+        for name, score in zip(outcome.candidates, scores, strict=True):
+            found[name][plugin] = score
+    return found
+
+
+def _shares(scores: Mapping[str, int]) -> str:
+    """The scores that are not 0; Berth's always, where it is asked."""
+    parts = [f"{plugin} {score}" for plugin, score in scores.items() if score or plugin == EXTENDER]
+    return f" = {' + '.join(parts)}" if parts else ""
 
 
 def _ranking(outcome: Outcome) -> list[tuple[str, int]]:

@@ -9,8 +9,10 @@ import boto3
 import pytest
 from mypy_boto3_dynamodb.client import DynamoDBClient
 
+from berth.configuration.document_copy import CACHE_KEY, AppliedDocument, DocumentCopy
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
-from berth.configuration.store import ConfigurationStore, hash_of
+from berth.configuration.store import AppliedVersion, ConfigurationStore, hash_of
+from berth.dynamodb_errors import cache_table_errors
 from berth.lease.config import LeaderElectionConfig
 from berth.lease.dynamodb_item import HEAD_KEY
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
@@ -115,6 +117,30 @@ def test_restoring_keeps_announced_configuration(kept: Kept) -> None:
     kept.store.apply(FIRST)
     kept.store.restore()
     assert kept.announced() == hash_of(FIRST)
+
+
+def test_keeps_the_last_ten_documents_newest_first(kept: Kept) -> None:
+    for number in range(12):
+        kept.store.apply(
+            f'{{"profile": "full", "exempt": {{"namespaces": ["n{number}"]}}}}', at=float(number), note="x"
+        )
+    found = kept.store.history()
+    assert [each.version for each in found] == [12, 11, 10, 9, 8, 7, 6, 5, 4, 3]
+    assert found[0] == AppliedVersion(12, str(kept.store.read()), 11.0, "x")
+    assert '"n2"' in found[-1].document
+
+
+def test_first_version_is_the_document_of_a_release_without_history(dynamodb: DynamoDBClient) -> None:
+    create_cache_table(dynamodb, TABLE)
+    store = DynamoDBConfigurationStore(dynamodb, TABLE)
+    DocumentCopy(dynamodb, CACHE_KEY, cache_table_errors(TABLE)).put(AppliedDocument(FIRST))
+    store.apply(SECOND, at=5.0)
+    assert [(each.document, each.applied_at) for each in store.history()] == [(SECOND, 5.0), (FIRST, 0.0)]
+    dynamodb.delete_table(TableName=TABLE)
+
+
+def test_has_no_history_at_first(kept: Kept) -> None:
+    assert kept.store.history() == ()
 
 
 def test_reports_missing_table_with_remedy(dynamodb: DynamoDBClient) -> None:

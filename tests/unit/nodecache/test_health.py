@@ -76,6 +76,15 @@ def test_configuration_that_verbs_cannot_read_is_unavailable() -> None:
     assert found["reason"] == "the applied configuration: kind: Input should be 'BerthConfiguration'"
 
 
+def test_reports_fallback_to_earlier_configuration() -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    verbs.store.apply('{"profile": "full"}')
+    verbs.store.apply('{"kind": "Deployment"}')
+    outcome, found = health_of(verbs)
+    assert outcome is HealthOutcome.OK
+    assert "version 1 is used instead" in str(found["configurationFallback"])
+
+
 @pytest.mark.parametrize(
     ("document", "outcome"),
     [

@@ -30,9 +30,13 @@ from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.extender import BindResult, Extender
 from berth_cli.simulate.scheduler.preemption import Preemptor, apply_preemption
+from berth_cli.simulate.scheduler.scheduling_cycle import weighted_scores
 
 NODE_SCORE_PER_POINT = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 """Value of one score point of an extender with weight 1 in a node's total (fact 18)."""
+
+EXTENDER = "Berth"
+"""Whose scores the extender's are, among those of plugins."""
 
 NONE_REJECTED: Mapping[str, Status] = {}
 
@@ -43,7 +47,8 @@ class Outcome:
 
     `rejected`: status of rejected nodes; for placed pods only with `explain_placed`. `totals`: scores of the
     candidates; empty for a single candidate (fact 46). `preemption`: the preemption attempt of a pod that fitted on
-    no node. `devices`: the pod's device by counted resource.
+    no node. `devices`: the pod's device by counted resource. `scores`: with `explain_placed`, what each plugin and the
+    extender, as EXTENDER, add to the totals.
     """
 
     pod: Pod
@@ -54,6 +59,7 @@ class Outcome:
     totals: Sequence[int] = ()
     preemption: Preemption | None = None
     devices: Mapping[str, int] = field(default_factory=dict)
+    scores: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 class ControlLoop:
@@ -172,15 +178,19 @@ class ControlLoop:
     ) -> Outcome:
         if len(feasible) == 1:
             return Outcome(pod, feasible[0], rejected=rejected, candidates=list(feasible))
-        totals = evaluation.totals(pod, NodeRefs.of(feasible, self.snapshot.positions))
+        nodes = NodeRefs.of(feasible, self.snapshot.positions)
+        totals = evaluation.totals(pod, nodes)
         if isinstance(totals, Status):
             return Outcome(pod, message=f'running PreScore plugin "{totals.plugin}": {totals.message}')
+        scores = weighted_scores(self._scheduler, pod, self.snapshot, nodes) if self._explain_placed else {}
         if self._extender is not None:
-            scores = self._extender.prioritize(pod, feasible, self.snapshot)
             points = NODE_SCORE_PER_POINT * self._weight
-            totals = [total + score * points for total, score in zip(totals, scores, strict=True)]
+            added = [score * points for score in self._extender.prioritize(pod, feasible, self.snapshot)]
+            totals = [total + more for total, more in zip(totals, added, strict=True)]
+            if self._explain_placed:
+                scores[EXTENDER] = added
         node = min(compress(feasible, map(eq, totals, repeat(max(totals)))))
-        return Outcome(pod, node, rejected=rejected, candidates=list(feasible), totals=totals)
+        return Outcome(pod, node, rejected=rejected, candidates=list(feasible), totals=totals, scores=scores)
 
 
 NO_NODES = "no nodes available to schedule pods"

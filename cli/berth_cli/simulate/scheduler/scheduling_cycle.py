@@ -83,6 +83,16 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
     return Cycle(verdicts, feasible, columns, totals)
 
 
+def weighted_scores(profile: Profile, pod: Pod, snapshot: Snapshot, nodes: NodeRefs) -> dict[str, Sequence[int]]:
+    """What each plugin adds to the totals of these feasible nodes. A plugin that fails adds nothing."""
+    found: dict[str, Sequence[int]] = {}
+    for plugin, weight in profile.scores:
+        scores = _scores(plugin, pod, snapshot, nodes)
+        if not isinstance(scores, Status):
+            found[plugin.name] = [score * weight for score in scores]
+    return found
+
+
 def _evaluation(profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:
     return Evaluation.of(profile, pod, snapshot, LocalEvaluation.of(profile, pod, snapshot))
 

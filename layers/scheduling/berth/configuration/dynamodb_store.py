@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from berth.configuration.document_copy import CACHE_KEY, LEDGER_KEY, AppliedDocument, DocumentCopy
-from berth.configuration.store import ConfigurationStore, hash_of
+from berth.configuration.document_history import CACHE_SLOTS, LEDGER_SLOTS, DocumentHistory
+from berth.configuration.store import AppliedVersion, ConfigurationStore, hash_of
 from berth.dynamodb_errors import CONDITION_FAILED, TableUnavailable, cache_table_errors, ledger_table_errors
 from berth.lease.dynamodb_item import HEAD_KEY
 
@@ -36,6 +37,9 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         self._client = client
         self._table = table_name
         self._cache = DocumentCopy(client, CACHE_KEY, cache_table_errors(table_name))
+        self._histories = [DocumentHistory(client, CACHE_SLOTS, cache_table_errors(table_name))]
+        if ledger_table_name:
+            self._histories.append(DocumentHistory(client, LEDGER_SLOTS, ledger_table_errors(ledger_table_name)))
         self._ledger = (
             DocumentCopy(client, LEDGER_KEY, ledger_table_errors(ledger_table_name)) if ledger_table_name else None
         )
@@ -50,7 +54,12 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         found = (self._ledger or self._cache).read()
         return found is not None and found.stops_counting
 
-    def apply(self, document: str, *, stops_counting: bool = False) -> None:
+    def history(self) -> tuple[AppliedVersion, ...]:
+        # The cache table may have been emptied; the ledger's table then has them.
+        return next((found for each in self._histories if (found := each.read())), ())
+
+    def apply(self, document: str, *, stops_counting: bool = False, at: float = 0.0, note: str = "") -> None:
+        self._record(document, at, note)
         if self._ledger is None:
             self._cache.put(AppliedDocument(document, stops_counting=stops_counting))
         else:
@@ -68,6 +77,14 @@ class DynamoDBConfigurationStore(ConfigurationStore):
                 condition = "attribute_not_exists(configurationHash)"
                 self._point(cached.document, f"{condition} OR configurationHash <> :hash" if done else condition)
         return done
+
+    def _record(self, document: str, at: float, note: str) -> None:
+        """Before the document takes effect. The first version of all is the document that it replaces."""
+        for history in self._histories:
+            replaced = None if history.read() else self.read()
+            if replaced is not None:
+                history.record(replaced, 0.0, "in force before versions were kept")
+            history.record(document, at, note)
 
     def _apply_to_both(self, applied: AppliedDocument, ledger: DocumentCopy) -> None:
         for _ in range(ATTEMPTS):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
 
@@ -20,6 +20,20 @@ from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.policy import Policy
+
+VERSIONS = 10
+"""How many applied documents are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedVersion:
+    """A document that was applied. version: from 1, in the order of application. applied_at: seconds since the epoch;
+    0 is unknown. note: why it was applied, such as a rollback; may be empty."""
+
+    version: int
+    document: str
+    applied_at: float
+    note: str = ""
 
 
 class ConfigurationStore(ABC):
@@ -34,10 +48,15 @@ class ConfigurationStore(ABC):
         """Whether the document was applied to stop counting (a consistent read)."""
 
     @abstractmethod
-    def apply(self, document: str, *, stops_counting: bool = False) -> None:
+    def history(self) -> tuple[AppliedVersion, ...]:
+        """The last ten documents that were applied, the newest first."""
+
+    @abstractmethod
+    def apply(self, document: str, *, stops_counting: bool = False, at: float = 0.0, note: str = "") -> None:
         """Store the document, then let the head point to it. Readers of older releases may read it at any time.
 
-        stops_counting: the document is to count nothing, although the ledger counted before.
+        stops_counting: the document is to count nothing, although the ledger counted before. at, note: see
+        AppliedVersion.
         """
 
     @abstractmethod
@@ -59,11 +78,15 @@ def hash_of(document: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """A configuration as a verb uses it."""
+    """A configuration as a verb uses it.
+
+    fallback: why an earlier document is in use, where the applied one cannot be loaded.
+    """
 
     policy: Policy
     node_cache: NodeCacheConfiguration
     bind: BindConfiguration
+    fallback: str = ""
 
     @classmethod
     def of(
@@ -72,12 +95,20 @@ class Configured:
         remembered_bytes: int = MAX_BYTES,
         time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> Configured:
-        """Build the policy."""
-        return cls(configuration.policy(remembered_bytes, time_limit), configuration.node_cache, configuration.bind)
+        """Build the policy. Raises ConfigurationInvalid if a plugin cannot be built."""
+        try:
+            policy = configuration.policy(remembered_bytes, time_limit)
+        except Exception as error:
+            # A custom plugin's constructor may raise any exception.
+            raise ConfigurationInvalid(f"the policy cannot be built: {type(error).__name__}: {error}") from error
+        return cls(policy, configuration.node_cache, configuration.bind)
 
 
 class Configurations:
-    """For one warm environment. Safe to share between threads."""
+    """For one warm environment. Safe to share between threads.
+
+    Where the applied document cannot be loaded, the one that was applied before it is used, and `warn` is told.
+    """
 
     def __init__(
         self,
@@ -85,9 +116,11 @@ class Configurations:
         deployed: Callable[[], BerthConfiguration],
         remembered_bytes: int = MAX_BYTES,
         time_limit: TimeLimit = NO_TIME_LIMIT,
+        warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`deployed`: called on first use; it may raise ConfigurationInvalid. `remembered_bytes`, `time_limit`: see
         Policy."""
+        self._warn = warn
         self._store = store
         self._remembered_bytes, self._time_limit = remembered_bytes, time_limit
         self._deployed = deployed
@@ -106,7 +139,7 @@ class Configurations:
             return known[1]
         with self._lock:
             if self._known is None or self._known[0] != configuration_hash:
-                self._known = configuration_hash, self._built(self._read(configuration_hash))
+                self._known = configuration_hash, self._read(configuration_hash)
             return self._known[1]
 
     @cached_property
@@ -116,14 +149,31 @@ class Configurations:
     def _built(self, configuration: BerthConfiguration) -> Configured:
         return Configured.of(configuration, self._remembered_bytes, self._time_limit)
 
-    def _read(self, configuration_hash: str) -> BerthConfiguration:
+    def _read(self, configuration_hash: str) -> Configured:
         if not configuration_hash:
-            return self._deployed()
+            return self._built(self._deployed())
         document = self._store.read()
         if document is None:
             raise ConfigurationInvalid("the applied configuration is not in the cache table; apply it again")
         # A document with another hash is newer than the head that was read; the next head has its hash.
-        return parsed(document, "the applied configuration")
+        try:
+            return self._built(parsed(document, "the applied configuration"))
+        except ConfigurationInvalid as error:
+            return self._earlier(document, error)
+
+    def _earlier(self, failed: str, cause: ConfigurationInvalid) -> Configured:
+        """The newest earlier document that can be loaded. Raises `cause` where there is none."""
+        for version in self._store.history():
+            if version.document == failed:
+                continue
+            try:
+                found = self._built(parsed(version.document, f"version {version.version}"))
+            except ConfigurationInvalid:
+                continue
+            fallback = f"{cause}; version {version.version} is used instead: apply a valid document"
+            self._warn(fallback)
+            return replace(found, fallback=fallback)
+        raise cause
 
 
 def parsed(document: str, where: str) -> BerthConfiguration:

@@ -71,6 +71,7 @@ def health(
         "heartbeatAgeSeconds": round(now - pointer.heartbeat, 3),
         "writerVersion": pointer.writer_version,
         "configurationHash": head.configuration_hash,
+        **({"configurationFallback": configured.fallback} if configured.fallback else {}),
     }
 
 

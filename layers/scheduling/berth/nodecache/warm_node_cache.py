@@ -82,10 +82,12 @@ class WarmNodeCache(NodeCache):
         on_read: Callable[[Freshness], None] = _do_nothing,
         loss: CountingLossCheck | None = None,
         reads: Reads | None = None,
+        on_fallback: Callable[[], None] = lambda: None,
     ) -> None:
         """`warn`: called with failures that the call survived. `ledger`: the table of reservations, if there is one.
         `on_read`: called by every call that reads the published state; it must not raise. `loss`: asked where nothing
-        is counted, if there is a ledger. `reads`: by default bounded ones."""
+        is counted, if there is a ledger. `reads`: by default bounded ones. `on_fallback`: called by every call that an
+        earlier configuration decides, because the applied one cannot be loaded."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
@@ -95,6 +97,7 @@ class WarmNodeCache(NodeCache):
         self._on_read = on_read
         self._staleness = StalenessReason(clock)
         self._loss = loss
+        self._on_fallback = on_fallback
         self._last_read: HeadRead | None = None
         self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
         self._reads = reads or BoundedReads()
@@ -160,7 +163,10 @@ class WarmNodeCache(NodeCache):
         return self._decision_context(last, configured, PASSED, reads)
 
     def _configured(self, read: HeadRead) -> Configured:
-        return self._configurations.at("" if read.head is None else read.head.configuration_hash)
+        found = self._configurations.at("" if read.head is None else read.head.configuration_hash)
+        if found.fallback:
+            self._on_fallback()
+        return found
 
     def _check_counting_loss(self) -> None:
         """Raises CountingLost."""

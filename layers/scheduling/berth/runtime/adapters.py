@@ -61,7 +61,7 @@ def _adapters_of(opened: Tables, configuration: str, remembered_bytes: int, deci
     store, ledger = opened.configuration, opened.ledger
     reader = NodeCacheReader(opened.cache, SnapshotView(), time.sleep)
     limit = TimeLimit(decision_seconds, time.monotonic, time.time)
-    configurations = Configurations(store, partial(deployed, configuration), remembered_bytes, limit)
+    configurations = Configurations(store, partial(deployed, configuration), remembered_bytes, limit, log.warning)
     loss = None if ledger is None else _counting_loss_check(ledger, store)
     return CacheAdapters(opened, reader, configurations, loss)
 
@@ -72,7 +72,7 @@ def _counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> Coun
 
 def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
     """The node cache, as this verb reads it."""
-    adapters = cache_adapters(settings)
+    adapters, metrics = cache_adapters(settings), CacheMetrics(verb)
     return WarmNodeCache(
         adapters.tables.cache,
         adapters.reader,
@@ -80,9 +80,10 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
         SystemClock(),
         log.warning,
         adapters.tables.ledger,
-        CacheMetrics(verb).record,
+        metrics.record,
         adapters.loss,
         ImmediateReads() if adapters.tables.in_process else BoundedReads(),
+        metrics.fell_back,
     )
 
 

@@ -19,6 +19,13 @@ def test_emits_age_and_lag_by_verb_and_age_by_stack(metrics: pytest.CaptureFixtu
     assert (line["verb"], line["CacheAge"], line["VersionLag"]) == ("filter", [1.5], [3.0])
 
 
+def test_counts_a_fallback_of_the_configuration_as_a_failure(metrics: pytest.CaptureFixture[str]) -> None:
+    CacheMetrics("filter").fell_back()
+    [line] = printed(metrics)
+    assert described(line) == {"Failures": ("Count", [["stack", "verb"], ["stack"]])}
+    assert line["Failures"] == [1.0]
+
+
 def test_emits_no_lag_for_first_read_of_environment(metrics: pytest.CaptureFixture[str]) -> None:
     CacheMetrics("filter").record(Freshness(age=1.5, lag=None))
     [line] = printed(metrics)

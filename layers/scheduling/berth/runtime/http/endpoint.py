@@ -11,13 +11,14 @@ import orjson
 
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
+from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply
 from berth.extender.wire import pod_named_in
 from berth.lease.clock import Clock, SystemClock
 from berth.runtime.http.answers import HTTPAnswer, http_answer, lambda_answer
 from berth.runtime.http.callers import CallerSettings, caller_check
 from berth.runtime.http.deadline import call_deadline
-from berth.runtime.http.events import HTTPEvent, body_of, is_pre_traffic, is_warm_up
+from berth.runtime.http.events import HTTPEvent, body_of, is_configuration_trial, is_pre_traffic, is_warm_up
 from berth.runtime.settings import SchedulerSettings
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 
@@ -97,11 +98,21 @@ class VerbEndpoint(Endpoint):
         failed: Callable[[Failure], Reply],
         warm_up: Callable[[], int] = lambda: 0,
         clock: Clock = SYSTEM_CLOCK,
+        cache: NodeCache | None = None,
     ) -> None:
-        """`failed`: encodes a failure in the verb's format."""
+        """`failed`: encodes a failure in the verb's format. `cache`: for trials of configurations."""
         super().__init__(verb, settings, warm_up, clock)
         self._answer = answer
         self._failed = failed
+        self._cache = cache
+
+    def handle(self, event: HTTPEvent) -> HTTPAnswer:
+        if not is_configuration_trial(event):
+            return super().handle(event)
+        # Imported here: a cold start must not wait for it.
+        from berth.runtime.http.configuration_trial import try_configuration
+
+        return http_answer(200, orjson.dumps(try_configuration(event.get("document"), self._cache)))
 
     def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
         deadline = call_deadline(event, self._settings.http_timeout, self._clock)

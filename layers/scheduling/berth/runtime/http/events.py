@@ -1,4 +1,5 @@
-"""What invokes a function: an event of the HTTP API (payload format 2.0), of the watcher, or of the pre-traffic hook.
+"""What invokes a function: an event of the HTTP API (payload format 2.0), of the watcher, of the pre-traffic hook, or
+of `berth config apply`.
 
 The gateway's events have a `requestContext` and no `source`; no caller can remove the one or add the other. Whoever
 sends another event has the right to invoke the function.
@@ -36,6 +37,20 @@ WARM_UP_EVENT: Mapping[str, object] = {"source": WARM_UP_SOURCE}
 
 PRE_TRAFFIC_SOURCE = "berth.pre-traffic"
 """Of the requests that the pre-traffic hook makes of a new version. No caller stands behind them."""
+
+
+CONFIGURATION_TRIAL_SOURCE = "berth.configuration-trial"
+"""Of the events by which `berth config apply` asks a verb's function to try a document."""
+
+
+def configuration_trial(document: str) -> Mapping[str, object]:
+    """The event that tries this document."""
+    return {"source": CONFIGURATION_TRIAL_SOURCE, "document": document}
+
+
+def is_configuration_trial(event: Mapping[str, object]) -> bool:
+    """Whether the event asks for a trial of a configuration."""
+    return _is_from(event, CONFIGURATION_TRIAL_SOURCE)
 
 
 def is_warm_up(event: Mapping[str, object]) -> bool:

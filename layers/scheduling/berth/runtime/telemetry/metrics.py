@@ -110,6 +110,8 @@ class Metrics:
         """Nothing is kept."""
 
 
+FAILURES = group([[]], {"Failures": COUNT})
+FAILURES_IN_DETAIL = group([[VERB], []], {"Failures": COUNT})
 CACHE_AGE = group([[]], {"CacheAge": SECONDS})
 CACHE_AGE_IN_DETAIL = group([[VERB], []], {"CacheAge": SECONDS})
 CACHE_LAG_IN_DETAIL = group([[VERB]], {"VersionLag": COUNT})
@@ -130,9 +132,17 @@ class CacheMetrics:
         if self._metrics.detailed and record.lag is not None:
             groups.append(CACHE_LAG_IN_DETAIL)
             values["VersionLag"] = [float(record.lag)]
+        self._add(groups, values)
+
+    def fell_back(self) -> None:
+        """A call decides by an earlier configuration, because the applied one cannot be loaded: a failure, although
+        the call gets an answer. The alarm Failures notices it."""
+        self._add([FAILURES_IN_DETAIL if self._metrics.detailed else FAILURES], {"Failures": [1.0]})
+
+    def _add(self, groups: list[Group], values: Mapping[str, list[float]]) -> None:
         call = _CALL.get()
         if call is None:
             self._metrics.emit(groups, {VERB: self._verb}, values, time.time())
         else:
-            call.groups += groups
+            call.groups += [each for each in groups if each not in call.groups]
             call.values |= values

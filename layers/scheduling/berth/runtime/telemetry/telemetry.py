@@ -20,6 +20,8 @@ from berth.runtime.telemetry.call_log import SERVICE, CallLog
 from berth.runtime.telemetry.metrics import (
     BYTES,
     COUNT,
+    FAILURES,
+    FAILURES_IN_DETAIL,
     MILLISECONDS,
     OUTCOME,
     VERB,
@@ -29,13 +31,11 @@ from berth.runtime.telemetry.metrics import (
     measures_of_call,
 )
 
-FAILURES = group([[]], {"Failures": COUNT})
 DENIALS = group([[]], {"Denials": COUNT})
 ALARMED_CALLS = group([[VERB, OUTCOME]], {"Calls": COUNT})
 
 CALLS_IN_DETAIL = group([[VERB, OUTCOME], [VERB]], {"Calls": COUNT, "Duration": MILLISECONDS})
 SIZES_IN_DETAIL = group([[VERB]], {"RequestSize": BYTES, "AnswerSize": BYTES})
-FAILURES_IN_DETAIL = group([[VERB], []], {"Failures": COUNT})
 
 ALARMED_OUTCOMES = frozenset({"ledger-unavailable"})
 """Of bind; an alarm of every stack counts them."""
@@ -105,8 +105,10 @@ class Telemetry:
         groups, values = [*call.groups], dict(call.values)
         # An alarm looks at one metric: what it is to notice is one, whatever it is called.
         if outcome.startswith("failure-"):
-            groups.append(FAILURES_IN_DETAIL if detailed else FAILURES)
             values["Failures"] = [1.0]
+            failures = FAILURES_IN_DETAIL if detailed else FAILURES
+            if failures not in groups:  # a fallback of the configuration has counted the call
+                groups.append(failures)
         elif outcome.startswith("denied-"):
             groups.append(DENIALS)
             values["Denials"] = [1.0]

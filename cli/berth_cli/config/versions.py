@@ -1,0 +1,203 @@
+"""`berth config show`, `history`, `diff` and `rollback`: the documents that were applied to a stack."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import orjson
+import yaml
+
+from berth_cli.config.apply import ApplyOptions, apply_configuration
+from berth_cli.config.document import ValidDocument, load_document, located, parse_document
+from berth_cli.config.stack import OpenStack, open_stack, stack_options
+
+if TYPE_CHECKING:
+    from berth.configuration.store import AppliedVersion
+
+NOTHING_APPLIED = (
+    "no configuration was applied: the stack's parameter Profile decides; apply one with: berth config apply"
+)
+
+
+@click.command(epilog="Example: berth config show --stack berth-production > berth.yaml")
+@stack_options
+@click.option("--version", type=int, help="A version of berth config history, in place of the one in force.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+def show(
+    stack: str | None, table: str | None, region: str | None, ledger_table: str, version: int | None, output: str
+) -> None:
+    """Print the BerthConfiguration that was applied to a stack.
+
+    Exit status: 0 printed, 1 no such document or unavailable stack or table, 2 usage error.
+    """
+    with open_stack(stack, table, region, ledger_table) as opened:
+        text = _in_force(opened) if version is None else _version(opened.store.history(), version).document
+    click.echo(_yaml(text) if output == "yaml" else orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2))
+
+
+@click.command(epilog="Example: berth config history --stack berth-production")
+@stack_options
+@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def history(stack: str | None, table: str | None, region: str | None, ledger_table: str, output: str) -> None:
+    """List the last ten documents that were applied, the newest first.
+
+    Exit status: 0 listed, 1 unavailable stack or table, 2 usage error.
+    """
+    from berth.configuration.store import hash_of
+
+    with open_stack(stack, table, region, ledger_table) as opened:
+        versions, applied = opened.store.history(), opened.store.read()
+    rows = [
+        {
+            "version": each.version,
+            "appliedAt": _time(each),
+            "hash": hash_of(each.document),
+            "profile": str(orjson.loads(each.document).get("profile", "label-priority")),
+            "inForce": each.document == applied and each.version == _newest(versions, applied),
+            "note": each.note,
+        }
+        for each in versions
+    ]
+    if output == "json":
+        click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2))
+    elif not rows:
+        click.echo(NOTHING_APPLIED)
+    else:
+        click.echo("\n".join(_table(rows)))
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  berth config diff berth.yaml --stack berth-production
+  berth config diff --version 3 --stack berth-production
+"""
+)
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@stack_options
+@click.option("--version", type=int, help="Compare with this version of berth config history, in place of FILE.")
+def diff(
+    file: Path | None, stack: str | None, table: str | None, region: str | None, ledger_table: str, version: int | None
+) -> None:
+    """Compare the configuration in force with FILE or with a version, as a unified diff.
+
+    Exit status: 0 equal, 1 different or unavailable, 2 usage error.
+    """
+    if (file is None) == (version is None):
+        raise click.UsageError("give either FILE or --version N")
+    loaded = None if file is None else load_document(file).configuration
+    with open_stack(stack, table, region, ledger_table) as opened:
+        now = opened.store.read() or "{}"
+        if loaded is None:
+            other, name = _version(opened.store.history(), version or 0).document, f"version {version}"
+        else:
+            other, name = loaded.model_dump_json(by_alias=True, exclude_unset=True), str(file)
+    lines = list(
+        difflib.unified_diff(_yaml(now).splitlines(), _yaml(other).splitlines(), "in force", name, lineterm="")
+    )
+    if lines:
+        click.echo("\n".join(lines))
+        raise click.exceptions.Exit(1)
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  berth config rollback --stack berth-production
+  berth config rollback --to 3 --stack berth-production --dry-run
+"""
+)
+@stack_options
+@click.option("--to", "version", type=int, help="A version of berth config history.  [default: the one before]")
+@click.option("--stop-counting", is_flag=True, help="The version counts nothing, although the ledger counts.")
+@click.option("--dry-run", is_flag=True, help="Try the version and print what it would change; do not apply it.")
+@click.option("--skip-trial", is_flag=True, help="Apply the version without a trial.")
+def rollback(
+    stack: str | None,
+    table: str | None,
+    region: str | None,
+    ledger_table: str,
+    version: int | None,
+    stop_counting: bool,
+    dry_run: bool,
+    skip_trial: bool,
+) -> None:
+    """Apply an earlier document again, as `berth config apply` does. It becomes the newest version.
+
+    Exit status: 0 applied, or tried with --dry-run; 1 no such version, refused or unavailable; 2 usage error.
+    """
+    if dry_run and (stack is None or skip_trial):
+        raise click.UsageError("--dry-run needs --stack, and no --skip-trial: it asks the stack's functions")
+    with open_stack(stack, table, region, ledger_table) as opened:
+        versions = opened.store.history()
+        found = _before(versions, opened.store.read()) if version is None else _version(versions, version)
+        name = f"version {found.version}"
+        result = parse_document(found.document.encode())
+        if not isinstance(result, ValidDocument):
+            causes = "\n".join(located(name, each.field, each.message, None) for each in result)
+            raise click.ClickException(causes)
+        options = ApplyOptions(stop_counting, dry_run, skip_trial, note=f"rollback to {name}")
+        apply_configuration(opened, result.configuration, name, options)
+
+
+def _in_force(opened: OpenStack) -> str:
+    document = opened.store.read()
+    if document is None:
+        raise click.ClickException(NOTHING_APPLIED)
+    return document
+
+
+def _version(versions: Sequence[AppliedVersion], number: int) -> AppliedVersion:
+    for each in versions:
+        if each.version == number:
+            return each
+    kept = ", ".join(str(each.version) for each in versions) or "none"
+    raise click.ClickException(f"there is no version {number}; kept are: {kept}")
+
+
+def _newest(versions: Sequence[AppliedVersion], document: str | None) -> int:
+    """The newest version with this document; 0: there is none."""
+    return next((each.version for each in versions if each.document == document), 0)
+
+
+def _before(versions: Sequence[AppliedVersion], document: str | None) -> AppliedVersion:
+    """The newest version before the one in force that has another document."""
+    newest = _newest(versions, document)
+    for each in versions:
+        if each.version < newest and each.document != document:
+            return each
+    raise click.ClickException(
+        "there is no earlier version; see berth config history, or apply another document with: berth config apply"
+    )
+
+
+def _yaml(document: str) -> str:
+    return yaml.safe_dump(orjson.loads(document), sort_keys=False).rstrip()
+
+
+def _time(version: AppliedVersion) -> str:
+    if not version.applied_at:
+        return "unknown"
+    return datetime.fromtimestamp(version.applied_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _table(rows: Sequence[dict[str, object]]) -> Iterator[str]:
+    cells = [("VERSION", "APPLIED", "HASH", "PROFILE", "NOTE")]
+    cells += [
+        (
+            str(each["version"]),
+            str(each["appliedAt"]),
+            str(each["hash"])[:12],
+            str(each["profile"]),
+            ", ".join(part for part in ("in force" if each["inForce"] else "", str(each["note"])) if part),
+        )
+        for each in rows
+    ]
+    widths = [max(len(row[column]) for row in cells) for column in range(5)]
+    for row in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,0 +1,72 @@
+"""A trial of a configuration before it is applied: can this function load it, and what would it change?
+
+`berth config apply` sends the event to each verb's function. The document takes no effect, and no caller of the HTTP
+API can send the event (see events.py).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from berth import __version__
+from berth.configuration.store import ConfigurationInvalid, Configured, parsed
+from berth.extender.ports import CacheUnavailable, NodeCache
+from berth.scheduling.policy_comparison import Comparison, Judgement, PolicyFailed, compare_policies, recent_pods
+from berth.scheduling.snapshot.parts import NODES_AND_PODS
+
+COMPARISON_SECONDS = 3.0
+"""After that no further pod is judged. The function's own timeout is longer."""
+MOST_REASONS = 3
+
+
+def try_configuration(
+    document: object, cache: NodeCache | None, monotonic: Callable[[], float] = time.monotonic
+) -> Mapping[str, object]:
+    """The report on a document in JSON; it has an `error` if the document must not take effect.
+
+    cache: what the verb decides on. None: the function has none, and the document is only loaded.
+    """
+    report: dict[str, object] = {"berthVersion": __version__, "error": ""}
+    try:
+        configured = Configured.of(parsed(str(document), "the document"))
+        return report if cache is None else {**report, **_judged(configured, cache, monotonic)}
+    except (ConfigurationInvalid, PolicyFailed) as error:
+        return report | {"error": str(error)}
+
+
+def _judged(configured: Configured, cache: NodeCache, monotonic: Callable[[], float]) -> Mapping[str, object]:
+    # The pods to judge, and what the new policy reads of the state.
+    current = cache.current(reads=NODES_AND_PODS | configured.policy.reads)
+    if isinstance(current.cluster, CacheUnavailable):
+        return {"notJudged": current.cluster.reason}
+    end = monotonic() + COMPARISON_SECONDS
+    pods = recent_pods(current.cluster)
+    return _comparison(
+        compare_policies(current.policy, configured.policy, current.cluster, pods, lambda: monotonic() >= end)
+    )
+
+
+def _comparison(found: Comparison) -> Mapping[str, object]:
+    return {
+        "judged": found.judged,
+        "pending": found.pending,
+        "nodes": found.nodes,
+        "fitting": {"before": found.fitting_before, "after": found.fitting_after},
+        "changes": [
+            {
+                "pod": each.pod,
+                "node": each.node,
+                "before": _judgement(each.before),
+                "after": _judgement(each.after),
+                "lost": len(each.before.feasible - each.after.feasible),
+                "gained": len(each.after.feasible - each.before.feasible),
+            }
+            for each in found.changes
+        ],
+    }
+
+
+def _judgement(judgement: Judgement) -> Mapping[str, object]:
+    reasons = sorted(judgement.rejections.items(), key=lambda item: (-item[1], item[0]))[:MOST_REASONS]
+    return {"nodes": len(judgement.feasible), "best": judgement.best, "reasons": dict(reasons)}

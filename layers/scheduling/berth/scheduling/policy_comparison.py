@@ -1,0 +1,119 @@
+"""What a new policy would change: both policies judge a sample of recent pods on one snapshot. No I/O.
+
+A sampled pod that is on a node is judged as if it were not there. The snapshot keeps no node selector, affinity,
+toleration or spread constraint of such a pod, so both policies judge it without them; a pending pod has all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from heapq import nlargest
+from itertools import chain
+
+from berth.scheduling.objects import Pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+SAMPLE_PODS = 20
+_NEWEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A policy's decision about a pod. best: the feasible node with the highest score, of equal ones the first name;
+    empty: none is feasible. rejections: how many nodes were rejected, by reason."""
+
+    feasible: frozenset[str]
+    best: str
+    rejections: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PodChange:
+    """A pod that the policies judge differently."""
+
+    pod: str
+    node: str
+    before: Judgement
+    after: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """judged: how many pods both policies judged. pending: of them, those without a node. nodes: how many nodes the
+    snapshot has. fitting_before, fitting_after: the judged pods that have a feasible node."""
+
+    judged: int
+    pending: int
+    nodes: int
+    fitting_before: int
+    fitting_after: int
+    changes: tuple[PodChange, ...]
+
+
+class PolicyFailed(Exception):
+    """The new policy could not judge a pod. The message names the pod and the cause."""
+
+
+def recent_pods(snapshot: Snapshot, most: int = SAMPLE_PODS) -> list[Pod]:
+    """Pending pods, then the pods that started last; of the pods of one controller, one. Finished pods are left out."""
+    placed = (pod for node in snapshot.nodes.values() for pod in node.pods)
+    pending = sorted(snapshot.unbound.values(), key=lambda pod: (pod.namespace, pod.name))
+    newest = nlargest(_NEWEST, placed, key=lambda pod: -math.inf if pod.start_time is None else pod.start_time)
+    found: dict[object, Pod] = {}
+    for pod in chain(pending, newest):
+        if pod.finished or pod.terminating or pod.spec.gated:
+            continue
+        found.setdefault((pod.namespace, pod.spec.controller or pod.name), pod)
+        if len(found) == most:
+            break
+    return list(found.values())
+
+
+def compare_policies(
+    before: Policy, after: Policy, snapshot: Snapshot, pods: Iterable[Pod], is_over: Callable[[], bool]
+) -> Comparison:
+    """Judge the pods by both policies, until `is_over`. Raises PolicyFailed if the new policy raises.
+
+    Pods that are exempt from both are left out: they would hide that no other pod has a node.
+    """
+    judged = pending = fitting_before = fitting_after = 0
+    changes = []
+    names = sorted(snapshot.nodes)
+    for pod in pods:
+        if is_over():
+            break
+        if before.exempts(pod) and after.exempts(pod):
+            continue
+        unplaced, without = _unplaced(pod, snapshot)
+        old = _judgement(before, unplaced, names, without)
+        try:
+            new = _judgement(after, unplaced, names, without)
+        except Exception as error:
+            # A custom plugin may raise anything.
+            raise PolicyFailed(f"pod {pod.namespace}/{pod.name}: {type(error).__name__}: {error}") from error
+        judged, pending = judged + 1, pending + (not pod.node_name)
+        fitting_before, fitting_after = fitting_before + bool(old.feasible), fitting_after + bool(new.feasible)
+        if old.feasible != new.feasible or old.best != new.best:
+            changes.append(PodChange(f"{pod.namespace}/{pod.name}", pod.node_name, old, new))
+    return Comparison(judged, pending, len(names), fitting_before, fitting_after, tuple(changes))
+
+
+def _unplaced(pod: Pod, snapshot: Snapshot) -> tuple[Pod, Snapshot]:
+    """The pod and the snapshot as if the pod were on no node."""
+    if not pod.node_name:
+        return pod, snapshot
+    return replace(pod, node_name=""), snapshot.with_changes(Changes(pods_gone=[(pod.node_name, pod.uid)]))
+
+
+def _judgement(policy: Policy, pod: Pod, names: list[str], snapshot: Snapshot) -> Judgement:
+    found = policy.feasibility(pod, names, snapshot)
+    scores = policy.scores(pod, found.feasible, snapshot)
+    highest = max(scores, default=0)
+    best = min((name for name, score in zip(found.feasible, scores, strict=True) if score == highest), default="")
+    reasons = Counter(reason for status in found.rejected.values() for reason in status.reasons)
+    return Judgement(frozenset(found.feasible), best, reasons)

@@ -1,0 +1,87 @@
+"""Trying a document on the verbs' functions, and what `berth config apply` says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from berth.runtime.http.configuration_trial import try_configuration
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.config.trial import NO_TRIAL, Invoke, try_document
+from tests.builders.nodes import node
+from tests.builders.pods import pod
+from tests.fakes.node_cache import FixedNodeCache
+
+NEW = json.dumps({"pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "new"}}]})
+
+
+def function(cache: FixedNodeCache | None = None) -> Invoke:
+    def invoke(event: Mapping[str, object]) -> object:
+        return {"statusCode": 200, "body": json.dumps(try_configuration(event["document"], cache))}
+
+    return invoke
+
+
+def answering(answer: object) -> Invoke:
+    return lambda _: answer
+
+
+def cluster() -> FixedNodeCache:
+    nodes = [node("a", {"priority.lixueduan.com": "1"}), node("b", {"new": "1"})]
+    return FixedNodeCache(BerthConfiguration(), Snapshot.of(nodes, [pod("web")]))
+
+
+def test_prints_verbs_and_pods_that_would_be_judged_differently() -> None:
+    result = try_document(NEW, {"filter": function(cluster()), "bind": function()})
+    assert list(result.lines()) == [
+        "filter, bind: the document can be loaded",
+        "1 recent pods (1 pending) on 2 nodes: 1 would be judged differently",
+        "  POD     NODE  BEFORE           AFTER            REASONS",
+        "  ml/web  -     1 nodes, best a  1 nodes, best b  1 node(s) didn't have the priority label new",
+    ]
+    assert result.document()["verbs"] == ("filter", "bind")
+
+
+@pytest.mark.parametrize(
+    ("label", "refusal"),
+    [
+        pytest.param("new", "", id="another node"),
+        pytest.param("absent", "none of the 1 pods that were judged would have a node", id="no node"),
+    ],
+)
+def test_refuses_document_by_which_no_judged_pod_has_a_node(label: str, refusal: str) -> None:
+    result = try_document(NEW.replace("new", label), {"filter": function(cluster()), "bind": function()})
+    assert result.refusal == refusal
+
+
+def test_prints_no_table_when_nothing_changes() -> None:
+    result = try_document("{}", {"filter": function(cluster())})
+    assert list(result.lines())[1:] == ["1 recent pods (1 pending) on 2 nodes: none would be judged differently"]
+
+
+@pytest.mark.parametrize(
+    ("invoke", "error"),
+    [
+        pytest.param(
+            answering({"statusCode": 200, "body": '{"NodeNames": [], "Error": "no pod"}'}),
+            NO_TRIAL,
+            id="an earlier release answers a request",
+        ),
+        pytest.param(
+            answering({"errorMessage": "Task timed out"}), "the function failed: Task timed out", id="no answer"
+        ),
+        pytest.param(answering(None), NO_TRIAL, id="nothing"),
+    ],
+)
+def test_names_verbs_that_cannot_use_the_document(invoke: Invoke, error: str) -> None:
+    result = try_document(NEW, {"filter": function(cluster()), "preempt": invoke})
+    assert result.errors == {"preempt": error}
+    assert list(result.lines())[:2] == [f"preempt: {error}", "filter: the document can be loaded"]
+
+
+def test_reports_document_that_no_function_loads() -> None:
+    result = try_document('{"profile": "x"}', {"filter": function(cluster()), "bind": function()})
+    assert [verb for verb, error in result.errors.items() if "profile: Input should be" in error] == ["filter", "bind"]

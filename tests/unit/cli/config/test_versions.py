@@ -1,0 +1,152 @@
+"""`berth config show`, `history`, `diff` and `rollback`, and a trial before `apply`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth_cli import deployed_stack
+from berth_cli.config import trial
+from berth_cli.deployed_stack import DeployedStack
+from berth_cli.main import main
+from tests.builders.tables import create_cache_table
+
+TABLE = "config-versions"
+FULL, SEGREGATION = "profile: full\n", "profile: resource-segregation\n"
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["config", *arguments], input=stdin, prog_name="berth")
+
+
+@pytest.fixture
+def store(dynamodb: DynamoDBClient) -> Iterator[DynamoDBConfigurationStore]:
+    create_cache_table(dynamodb, TABLE)
+    yield DynamoDBConfigurationStore(dynamodb, TABLE)
+    dynamodb.delete_table(TableName=TABLE)
+
+
+def apply(document: str) -> None:
+    done = run("apply", "-", "--table", TABLE, stdin=document)
+    assert done.exit_code == 0, done.stderr
+
+
+@pytest.mark.usefixtures("store")
+def test_shows_document_in_force_and_earlier_ones() -> None:
+    apply(FULL)
+    apply(SEGREGATION)
+    assert run("show", "--table", TABLE).stdout == SEGREGATION
+    assert run("show", "--table", TABLE, "--version", "1").stdout == FULL
+    assert json.loads(run("show", "--table", TABLE, "-o", "json").stdout) == {"profile": "resource-segregation"}
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["show"], "no configuration was applied", id="nothing to show"),
+        pytest.param(["show", "--version", "3"], "there is no version 3; kept are: none", id="no version"),
+        pytest.param(["rollback"], "there is no earlier version; see berth config history", id="nothing before"),
+    ],
+)
+def test_says_what_to_do_where_nothing_is_kept(arguments: list[str], message: str) -> None:
+    done = run(*arguments, "--table", TABLE)
+    assert done.exit_code == 1
+    assert message in done.stderr
+
+
+@pytest.mark.usefixtures("store")
+def test_history_lists_versions_newest_first() -> None:
+    assert run("history", "--table", TABLE).stdout.startswith("no configuration was applied")
+    apply(FULL)
+    apply(SEGREGATION)
+    lines = [line.split() for line in run("history", "--table", TABLE).stdout.splitlines()]
+    assert [(line[0], *line[3:]) for line in lines] == [
+        ("VERSION", "PROFILE", "NOTE"),
+        ("2", "resource-segregation", "in", "force"),
+        ("1", "full"),
+    ]
+    rows = json.loads(run("history", "--table", TABLE, "-o", "json").stdout)
+    assert [(row["version"], row["inForce"]) for row in rows] == [(2, True), (1, False)]
+
+
+@pytest.mark.usefixtures("store")
+def test_diff_compares_with_file_or_version(tmp_path: Path) -> None:
+    apply(FULL)
+    apply(SEGREGATION)
+    same, other = tmp_path / "same.yaml", tmp_path / "other.yaml"
+    same.write_text(SEGREGATION)
+    other.write_text(FULL)
+    assert run("diff", str(same), "--table", TABLE).exit_code == 0
+    for arguments in ([str(other)], ["--version", "1"]):
+        done = run("diff", *arguments, "--table", TABLE)
+        assert done.exit_code == 1
+        assert done.stdout.splitlines()[-2:] == ["-profile: resource-segregation", "+profile: full"]
+    assert run("diff", "--table", TABLE).exit_code == 2
+
+
+def test_rollback_applies_the_document_before_as_a_new_version(store: DynamoDBConfigurationStore) -> None:
+    apply(FULL)
+    apply(SEGREGATION)
+    done = run("rollback", "--table", TABLE)
+    assert done.exit_code == 0
+    assert done.stdout.startswith(f"version 1 is applied to {TABLE}: profile full")
+    assert store.read() == '{"profile":"full"}'
+    assert [(each.version, each.note) for each in store.history()] == [(3, "rollback to version 1"), (2, ""), (1, "")]
+    assert run("rollback", "--table", TABLE, "--to", "2").exit_code == 0
+    assert store.read() == '{"profile":"resource-segregation"}'
+
+
+class Functions:
+    """The functions of a stack, which answer a trial with these reports."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, **reports: Mapping[str, object]) -> None:
+        stack = DeployedStack("berth", None, {}, {"CacheTableName": TABLE})
+        monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: stack)
+        answers = {verb: {"body": json.dumps({"berthVersion": "x", **report})} for verb, report in reports.items()}
+        functions: Any = {verb: lambda event, answer=answer: answer for verb, answer in answers.items()}
+        monkeypatch.setattr(trial, "deployed_functions", lambda stack: functions)
+
+
+JUDGED = {"error": "", "judged": 2, "pending": 1, "nodes": 3, "changes": []}
+
+
+def test_apply_refuses_document_that_a_function_cannot_load(
+    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Functions(monkeypatch, filter=JUDGED, bind={"error": "no module berth_plugins.team"})
+    done = run("apply", "-", "--stack", "berth", stdin=FULL)
+    assert done.exit_code == 1
+    assert "standard input is not applied: bind: no module berth_plugins.team" in done.stderr
+    assert store.read() is None
+    assert store.history() == ()
+    assert run("apply", "-", "--stack", "berth", "--skip-trial", stdin=FULL).exit_code == 0
+    assert store.read() == '{"profile":"full"}'
+
+
+def test_apply_prints_the_trial_and_applies(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    Functions(monkeypatch, filter=JUDGED, bind={"error": ""})
+    done = run("apply", "-", "--stack", "berth", stdin=FULL)
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[:2] == [
+        "filter, bind: the document can be loaded",
+        "2 recent pods (1 pending) on 3 nodes: none would be judged differently",
+    ]
+    assert store.read() == '{"profile":"full"}'
+
+
+def test_dry_run_applies_nothing(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    Functions(monkeypatch, filter=JUDGED)
+    done = run("apply", "-", "--stack", "berth", "--dry-run", "-o", "json", stdin=FULL)
+    assert done.exit_code == 0
+    content = json.loads(done.stdout)
+    assert (content["applied"], content["trial"]["judged"]) == (False, 2)
+    assert store.read() is None
+    assert run("apply", "-", "--table", TABLE, "--dry-run", stdin=FULL).exit_code == 2

@@ -1,0 +1,59 @@
+"""The configuration in force, and which one is used where the applied document cannot be loaded."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.configuration.store import ConfigurationInvalid, Configurations
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.embedded_store.lease_lock import InMemoryItem
+
+OLDER, OLD, BROKEN = '{"profile": "full"}', '{"profile": "resource-segregation"}', '{"kind": "Deployment"}'
+MISSING_PLUGIN = (
+    '{"profile": "mine", "definitions": {"mine": {"plugins": {"enabled": [{"name": "berth_plugins.absent:Absent"}]}}}}'
+)
+
+
+class Environment:
+    """A warm environment whose documents are applied in order."""
+
+    def __init__(self, *documents: str) -> None:
+        self.store = InMemoryConfigurationStore(InMemoryItem())
+        self.warnings: list[str] = []
+        self.configurations = Configurations(self.store, BerthConfiguration, warn=self.warnings.append)
+        for document in documents:
+            self.store.apply(document)
+
+
+@pytest.mark.parametrize(
+    ("documents", "profile", "version"),
+    [
+        pytest.param([OLDER, OLD, BROKEN], "resource-segregation", 2, id="the document before"),
+        pytest.param([OLDER, OLD, MISSING_PLUGIN], "resource-segregation", 2, id="a plugin that is not installed"),
+        pytest.param([OLDER, MISSING_PLUGIN, BROKEN], "full", 1, id="the newest that can be loaded"),
+        pytest.param([OLDER, BROKEN, BROKEN], "full", 1, id="applied twice"),
+    ],
+)
+def test_uses_earlier_document_when_the_applied_one_cannot_be_loaded(
+    documents: list[str], profile: str, version: int
+) -> None:
+    environment = Environment(*documents)
+    for _ in range(2):
+        configured = environment.configurations.at("hash")
+        assert configured.policy.profile.name == profile
+        assert f"version {version} is used instead" in configured.fallback
+    assert environment.warnings == [configured.fallback]
+
+
+def test_refuses_when_no_document_can_be_loaded() -> None:
+    with pytest.raises(ConfigurationInvalid, match="kind: Input should be 'BerthConfiguration'"):
+        Environment(BROKEN).configurations.at("hash")
+
+
+def test_leaves_the_earlier_document_when_another_one_is_applied() -> None:
+    environment = Environment(OLD, BROKEN)
+    environment.configurations.at("broken")
+    environment.store.apply(OLDER)
+    configured = environment.configurations.at("valid")
+    assert (configured.policy.profile.name, configured.fallback) == ("full", "")

@@ -1,0 +1,99 @@
+"""What a new policy would change for a sample of recent pods."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.policy_comparison import PolicyFailed, compare_policies, recent_pods
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.nodes import node
+from tests.builders.pods import pod, pod_with
+
+NODES = [node("a", {"old": "1"}), node("b", {"old": "2", "new": "1"}), node("c", {"new": "5"})]
+
+
+def policy(label: str) -> Policy:
+    config = {"name": "NodePriorityLabel", "args": {"label": label}}
+    return BerthConfiguration.model_validate({"pluginConfig": [config]}).policy()
+
+
+def on(name: str, started: float, unbound: Pod) -> Pod:
+    return replace(unbound, uid=unbound.name, node_name=name, start_time=started)
+
+
+def never() -> bool:
+    return False
+
+
+def test_names_pods_that_are_judged_differently() -> None:
+    snapshot = Snapshot.of(NODES, [pod("web")])
+    found = compare_policies(policy("old"), policy("new"), snapshot, recent_pods(snapshot), never)
+    assert (found.judged, found.pending, found.nodes) == (1, 1, 3)
+    assert (found.fitting_before, found.fitting_after) == (1, 1)
+    [change] = found.changes
+    assert change.pod == "ml/web"
+    assert (change.before.feasible, change.before.best) == (frozenset({"a", "b"}), "b")
+    assert (change.after.feasible, change.after.best) == (frozenset({"b", "c"}), "c")
+    assert change.after.rejections == {"node(s) didn't have the priority label new": 1}
+
+
+def test_counts_pods_that_fit_nowhere() -> None:
+    snapshot = Snapshot.of(NODES, [pod("web")])
+    found = compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never)
+    assert (found.fitting_before, found.fitting_after) == (1, 0)
+
+
+def test_leaves_out_pods_that_both_policies_exempt() -> None:
+    snapshot = Snapshot.of(NODES, [pod("agent", namespace="kube-system")])
+    assert compare_policies(policy("old"), policy("absent"), snapshot, recent_pods(snapshot), never).judged == 0
+
+
+def test_names_no_pod_when_both_decide_alike() -> None:
+    snapshot = Snapshot.of(NODES, [pod("web")])
+    assert compare_policies(policy("old"), policy("old"), snapshot, recent_pods(snapshot), never).changes == ()
+
+
+def only_own_node_or_free_port(label: str) -> Policy:
+    plugins = [{"name": name} for name in ("NodeName", "NodePorts", "NodePriorityLabel")]
+    config = {"name": "NodePriorityLabel", "args": {"label": label}}
+    definition = {"plugins": {"enabled": plugins}, "pluginConfig": [config]}
+    return BerthConfiguration.model_validate({"profile": "mine", "definitions": {"mine": definition}}).policy()
+
+
+def test_judges_bound_pod_as_if_it_were_not_there() -> None:
+    listening = pod_with("web", containers=[{"ports": [{"hostPort": 80, "containerPort": 80}]}])
+    read = read_pod({"kind": "Pod", **listening})
+    assert isinstance(read, Pod)
+    snapshot = Snapshot.of(NODES, [on("b", 1.0, read)])
+    before, after = only_own_node_or_free_port("old"), only_own_node_or_free_port("new")
+    [change] = compare_policies(before, after, snapshot, recent_pods(snapshot), never).changes
+    assert (change.node, change.before.best, change.after.best) == ("b", "b", "c")
+    assert change.before.feasible == {"a", "b"}
+
+
+def test_stops_when_time_is_over() -> None:
+    snapshot = Snapshot.of(NODES, [pod("web")])
+    assert compare_policies(policy("old"), policy("new"), snapshot, recent_pods(snapshot), lambda: True).judged == 0
+
+
+def test_reports_pod_on_which_new_policy_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot, broken = Snapshot.of(NODES, [pod("web")]), policy("new")
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(broken, "feasibility", fail)
+    with pytest.raises(PolicyFailed, match="pod ml/web: ZeroDivisionError: by zero"):
+        compare_policies(policy("old"), broken, snapshot, recent_pods(snapshot), never)
+
+
+def test_samples_pending_pods_first_then_newest_of_each_controller() -> None:
+    owned = [on("a", started, pod(f"web-{started:g}", controller_kind="Job")) for started in (1.0, 3.0, 2.0)]
+    snapshot = Snapshot.of(NODES, [*owned, on("b", 9.0, pod("single")), pod("waiting")])
+    assert [each.name for each in recent_pods(snapshot)] == ["waiting", "single", "web-3"]
+    assert [each.name for each in recent_pods(snapshot, most=1)] == ["waiting"]
