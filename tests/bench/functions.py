@@ -14,17 +14,21 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import cycle, islice, repeat
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from tests.bench.figures import Family, Figure
 from tests.bench.process import peak_megabytes, timed
+
+if TYPE_CHECKING:
+    from berth.nodecache.feed.changes import Change
 
 PROJECT = Path(__file__).resolve().parents[2]
 PROFILES = ("label-priority", "full")
@@ -41,6 +45,8 @@ ENVIRONMENT = {
 }
 
 Measured = dict[str, float]
+Chunks = dict[str, list[bytes]]
+"""The chunks of a snapshot by the name of their part."""
 
 
 def families() -> Iterator[Family]:
@@ -51,13 +57,12 @@ def families() -> Iterator[Family]:
 def figures() -> Iterator[Figure]:
     """imports: until the first event can be handled. first: that event, for which the snapshot is loaded. call: those
     that follow. memory: the most that there was."""
-    from berth.nodecache.feed.changes import pack
     from tests.bench.cold_load import kept
 
     with TemporaryDirectory() as directory:
         clusters = {"5000": Path(directory) / "cluster", "0": Path(directory) / "none"}
-        clusters["5000"].write_bytes(pickle.dumps(pack(list(kept())).items))
-        clusters["0"].write_bytes(pickle.dumps([]))
+        write_chunks(clusters["5000"], list(kept()))
+        write_chunks(clusters["0"], [])
         for nodes, chunks in clusters.items():
             for profile in PROFILES if nodes != "0" else PROFILES[:1]:
                 for verb in READERS:
@@ -66,6 +71,13 @@ def figures() -> Iterator[Figure]:
             yield from _figures(f"function.watcher.{nodes}", "watcher", chunks)
         for function in ("bind", "authorizer", "pre_traffic"):
             yield from _figures(f"function.{function}", function, clusters["0"])
+
+
+def write_chunks(path: Path, changes: Sequence[Change]) -> None:
+    """The chunks of a snapshot of these objects, for a process that `measure`s."""
+    from berth.nodecache.feed.changes import pack
+
+    path.write_bytes(pickle.dumps({part.value: list(items) for part, items in pack(changes).by_part.items()}))
 
 
 def _figures(name: str, function: str, chunks: Path, profile: str = "label-priority") -> Iterator[Figure]:
@@ -82,13 +94,13 @@ def _figures(name: str, function: str, chunks: Path, profile: str = "label-prior
         yield Figure(f"{name}.{what}", value, units[what])
 
 
-def measure(function: str, chunks: list[bytes], profile: str) -> Measured:
+def measure(function: str, chunks: Chunks, profile: str) -> Measured:
     """Measure one function in this new process."""
     os.environ["BERTH_CONFIGURATION"] = json.dumps({"profile": profile})
     return {**dict.fromkeys(READERS, _reader), **_OTHERS}[function](function, chunks)
 
 
-def _reader(verb: str, chunks: list[bytes]) -> Measured:
+def _reader(verb: str, chunks: Chunks) -> Measured:
     imports, app = timed(lambda: _loaded(verb, chunks))  # before other imports load a part of it
     from tests.bench import cluster
     from tests.bench.calls import event
@@ -98,36 +110,37 @@ def _reader(verb: str, chunks: list[bytes]) -> Measured:
     pods = [cluster.pod_manifest(index) for index in range(SHAPES)]
     if verb == "preempt":
         first, _ = timed(lambda: app.handler({"source": "berth.warm-up"}, None))
-        nodes = list(app.cache.current().cluster.nodes.values())[:CANDIDATES]
+        nodes = list(app.cache.current(reads=app.READS).cluster.nodes.values())[:CANDIDATES]
         victims = {node.name: {"Pods": [{"UID": node.pods[-1].uid}], "NumPDBViolations": 0} for node in nodes}
         bodies = [{"Pod": pod, "NodeNameToVictims": None, "NodeNameToMetaVictims": victims} for pod in pods]
-        events = [orjson.dumps({"body": orjson.dumps(body).decode()}) for body in bodies]
+        events = (orjson.dumps({"body": orjson.dumps(body).decode()}) for body in cycle(bodies))
     else:
         as_verb: Any = verb
-        events = [event(as_verb, pod, names) for pod in pods]
-        first, _ = timed(lambda: _called(app, events[0]))
+        events = (event(as_verb, pod, names) for pod in cycle(pods))
+        first, _ = timed(partial(_called, app, next(events)))
     return {"imports": imports, "first": first, **_calls(app, events)}
 
 
-def _healthz(function: str, chunks: list[bytes]) -> Measured:
+def _healthz(function: str, chunks: Chunks) -> Measured:
     imports, app = timed(lambda: _loaded(function, chunks))
     first, _ = timed(lambda: _called(app, b"{}"))
-    return {"imports": imports, "first": first, **_calls(app, [b"{}"])}
+    return {"imports": imports, "first": first, **_calls(app, repeat(b"{}"))}
 
 
-def _watcher(function: str, chunks: list[bytes]) -> Measured:
+def _watcher(function: str, chunks: Chunks) -> Measured:
     """What it holds that goes on from its predecessor's snapshot, and writes the next one. Pages of a list, 500 objects
     each, are no part of it."""
     from berth.nodecache.feed.changes import Change, pack, unpack
 
     os.environ["BERTH_KUBECONFIG"] = "/absent"
     imports, _ = timed(lambda: _loaded(function, chunks))
-    first, objects = timed(lambda: {(change.resource, change.key): change.object for change in unpack(chunks)})
+    items = [item for items in chunks.values() for item in items]
+    first, objects = timed(lambda: {(change.resource, change.key): change.object for change in unpack(items)})
     call, _ = timed(lambda: pack(Change(resource, key, found) for (resource, key), found in objects.items()))
     return {"imports": imports, "first": first, "call": call * 1000, "memory": peak_megabytes()}
 
 
-def _bind(function: str, chunks: list[bytes]) -> Measured:
+def _bind(function: str, chunks: Chunks) -> Measured:
     """A bind without a cluster: its client is created, and the connection is refused."""
     from tests.builders.kubeconfigs import kubeconfig_for
 
@@ -138,26 +151,26 @@ def _bind(function: str, chunks: list[bytes]) -> Measured:
         body = {"PodName": "train-0", "PodNamespace": "ml", "PodUID": "uid", "Node": "n10"}
         event = orjson.dumps({"body": orjson.dumps(body).decode()})
         first, _ = timed(lambda: _called(app, event))
-        return {"imports": imports, "first": first, **_calls(app, [event])}
+        return {"imports": imports, "first": first, **_calls(app, repeat(event))}
 
 
-def _authorizer(function: str, chunks: list[bytes]) -> Measured:
+def _authorizer(function: str, chunks: Chunks) -> Measured:
     """Without credentials: the secret is not read."""
     os.environ |= {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": "secret"}
     imports, app = timed(lambda: _loaded(function, chunks))
     event = (PROJECT / "events/authorizer/basic-no-credentials.json").read_bytes()
     first, _ = timed(lambda: _called(app, event))
-    return {"imports": imports, "first": first, **_calls(app, [event])}
+    return {"imports": imports, "first": first, **_calls(app, repeat(event))}
 
 
-def _pre_traffic(function: str, chunks: list[bytes]) -> Measured:
+def _pre_traffic(function: str, chunks: Chunks) -> Measured:
     verbs = ("FILTER", "FILTER_ONLYONE", "PRIORITIZE", "BIND", "PREEMPT")
     os.environ |= {f"BERTH_{verb}_VERSION": "arn" for verb in verbs}
     imports, _ = timed(lambda: _loaded(function, chunks))
     return {"imports": imports, "memory": peak_megabytes()}
 
 
-_OTHERS: Mapping[str, Callable[[str, list[bytes]], Measured]] = {
+_OTHERS: Mapping[str, Callable[[str, Chunks], Measured]] = {
     "healthz": _healthz,
     "watcher": _watcher,
     "bind": _bind,
@@ -166,13 +179,13 @@ _OTHERS: Mapping[str, Callable[[str, list[bytes]], Measured]] = {
 }
 
 
-def _loaded(function: str, chunks: list[bytes]) -> Any:
+def _loaded(function: str, chunks: Chunks) -> Any:
     """The module of the handler with an in-memory table."""
     if function not in ("authorizer", "pre_traffic"):
-        from berth.runtime import adapters
+        from berth.runtime import tables
 
         table = _table(chunks)
-        setattr(adapters, "DynamoDBCacheTable", lambda *_: table)  # noqa: B010  a name that it only imports
+        setattr(tables, "DynamoDBCacheTable", lambda *_: table)  # noqa: B010  a name that it only imports
     spec = importlib.util.spec_from_file_location("app", PROJECT / "functions" / function / "app.py")
     assert spec is not None
     assert spec.loader is not None
@@ -181,26 +194,29 @@ def _loaded(function: str, chunks: list[bytes]) -> Any:
     return module
 
 
-def _table(chunks: list[bytes]) -> object:
+def _table(chunks: Chunks) -> object:
     """The table of a watcher that has just published the snapshot."""
     from berth.nodecache.feed.cluster import Position
     from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
+    from berth.scheduling.snapshot.parts import SnapshotPart
     from berth_cli.embedded_store.cache_table import InMemoryCacheTable
     from berth_cli.embedded_store.lease_lock import InMemoryItem
 
     now = time.time()
-    snapshot = SnapshotPointer("snapshot", 1, 1, len(chunks), sum(map(len, chunks)), now)
+    items = [item for items in chunks.values() for item in items]
+    counts = {SnapshotPart(part): len(items) for part, items in chunks.items()}
+    snapshot = SnapshotPointer("snapshot", 1, 1, len(items), sum(map(len, items)), now, counts)
     observation = Observation("cluster", {"pods": Position("1", now, now)})
     pointer = Pointer(1, 1, snapshot, 1, 0, observation, now, "bench")
     table = InMemoryCacheTable(InMemoryItem({"uid": "cache", "pointer": pointer}))
-    table.put_chunks("snapshot", chunks, now, time.sleep)
+    table.put_chunks("snapshot", items, now, time.sleep)
     return table
 
 
-def _calls(app: Any, events: list[bytes]) -> Measured:
-    """Each event several times in turn: new pod shapes at first, known ones afterwards."""
-    by_turns = [events[index % len(events)] for index in range(CALLS)]
-    taken = [timed(partial(_called, app, event))[0] for event in by_turns]
+def _calls(app: Any, events: Iterator[bytes]) -> Measured:
+    """Each event several times in turn: new pod shapes at first, known ones afterwards. One event is held at a time, as
+    in a function."""
+    taken = [timed(partial(_called, app, event))[0] for event in islice(events, CALLS)]
     return {"call": median(taken) * 1000, "slowest": max(taken) * 1000, "memory": peak_megabytes()}
 
 

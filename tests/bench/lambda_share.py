@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import orjson
 
-from tests.bench.functions import ENVIRONMENT, PROJECT
+from tests.bench.functions import ENVIRONMENT, PROJECT, Chunks, write_chunks
 from tests.bench.list_server import serve
 from tests.bench.process import peak_megabytes
 
@@ -121,7 +121,7 @@ def _write_cluster(directory: Path, nodes: int) -> None:
     """The snapshot's chunks, the names of the nodes, and the pages of the API server's lists."""
     from berth.cluster.field_projection import RequiredFields, projections
     from berth.cluster.watch.resources import NODES, PODS
-    from berth.nodecache.feed.changes import Change, pack
+    from berth.nodecache.feed.changes import Change
     from berth.nodecache.feed.observed_state import key_of
     from tests.bench import large_cluster
 
@@ -135,7 +135,7 @@ def _write_cluster(directory: Path, nodes: int) -> None:
         # Decoded again, as from an API server: otherwise the pods would share objects.
         kept = (by_resource[resource](orjson.loads(orjson.dumps(found))) for found in listed)
         changes += [Change(resource.name, key_of(found) or "", found) for found in kept]
-    (directory / "chunks").write_bytes(pickle.dumps(pack(changes).items))
+    write_chunks(directory / "chunks", changes)
     (directory / "names").write_bytes(orjson.dumps([large_cluster.node_name(index) for index in range(nodes)]))
 
 
@@ -165,11 +165,11 @@ def _elapsed(call: Callable[[], T]) -> tuple[float, T]:
 
 def measure(function: str, directory: Path) -> Measured:
     """Measure one function in this new process."""
-    chunks: list[bytes] = pickle.loads((directory / "chunks").read_bytes())
+    chunks: Chunks = pickle.loads((directory / "chunks").read_bytes())
     return {"filter": _filter, "bind": _bind, "watcher": _watcher}[function](directory, chunks)
 
 
-def _filter(directory: Path, chunks: list[bytes]) -> Measured:
+def _filter(directory: Path, chunks: Chunks) -> Measured:
     from tests.bench.functions import _called, _loaded
 
     imports, app = _elapsed(lambda: _loaded("filter", chunks))
@@ -183,7 +183,7 @@ def _filter(directory: Path, chunks: list[bytes]) -> Measured:
     return {"imports": imports, "cold": imports + first, "warm": median(taken) * 1000, "memory": peak_megabytes()}
 
 
-def _bind(directory: Path, chunks: list[bytes]) -> Measured:
+def _bind(directory: Path, chunks: Chunks) -> Measured:
     """Without a cluster: the client is created, and the connection is refused."""
     from tests.bench.functions import _called, _loaded
     from tests.builders.kubeconfigs import kubeconfig_for
@@ -197,13 +197,13 @@ def _bind(directory: Path, chunks: list[bytes]) -> Measured:
     return {"imports": imports, "cold": imports + first, "warm": median(taken) * 1000, "memory": peak_megabytes()}
 
 
-def _watcher(directory: Path, chunks: list[bytes]) -> Measured:
+def _watcher(directory: Path, chunks: Chunks) -> Measured:
     """The first publication, and a second run that goes on from its snapshot: the handler, its lists over HTTP."""
     from tests.bench.functions import _loaded
 
-    del chunks[:]
+    chunks.clear()
     os.environ["BERTH_KUBECONFIG"] = os.environ["KUBECONFIG"]
-    imports, _ = _elapsed(lambda: _loaded("watcher", []))
+    imports, _ = _elapsed(lambda: _loaded("watcher", {}))
 
     from berth.runtime.tables import Tables, tables_opened_by
     from berth_cli.embedded_store.cache_table import InMemoryCacheTable
@@ -215,7 +215,7 @@ def _watcher(directory: Path, chunks: list[bytes]) -> Measured:
     lease, standby = (InMemoryLeaseLock(each, lambda: str(time.monotonic_ns())) for each in (item, InMemoryItem()))
     opened = Tables(InMemoryCacheTable(item), InMemoryConfigurationStore(item), lease, standby)
     with tables_opened_by(lambda *_: opened):
-        app = _loaded("watcher", [])
+        app = _loaded("watcher", {})
 
     def run() -> None:
         """Until it has published."""
