@@ -28,14 +28,14 @@ None == 0
 
 End(read) == IF DOMAIN read = {} THEN 0 ELSE CHOOSE n \in DOMAIN read : \A m \in DOMAIN read : m <= n
 
-Idle == [at |-> "idle", pod |-> "none", log |-> <<>>, head |-> <<>>, position |-> None]
+Nothing == [n \in {} |-> None]
 
-NothingRead == [p \in {} |-> None]
+Idle == [at |-> "idle", pod |-> "none", read |-> Nothing, end |-> None, position |-> None]
 
 Init ==
     /\ api = [p \in Pods |-> "unbound"]
     /\ cache = [pods |-> [p \in Pods |-> "unseen"], over |-> {}]
-    /\ log = NothingRead
+    /\ log = Nothing
     /\ flight = {}
     /\ call = [b \in Binds |-> Idle]
 
@@ -61,38 +61,34 @@ Allowed(read, head, pod) == Cardinality(Present(read, head, pod)) < Limit
 
 \* ---------------------------------------------------------------------------------------------------------------- bind
 
+(* It reads the pod, and the log. The mistake: it reads the head first. *)
 Start(b, p) ==
     /\ call[b].at = "idle"
     /\ api[p] = "unbound"
-    /\ call' = [call EXCEPT ![b] = [Idle EXCEPT !.at = "begun", !.pod = p, !.head = cache]]
+    /\ call' = [call EXCEPT ![b].at = "reading", ![b].pod = p,
+                            ![b].read = IF Mistake("head-before-log") THEN cache ELSE log]
     /\ UNCHANGED <<api, cache, log, flight>>
 
-ReadLog(b) ==
-    /\ call[b].at = "begun"
-    /\ call' = [call EXCEPT ![b].at = "log read", ![b].log = log]
+(* It reads the head, and judges the pod. A pod that is rejected is tried again by another call. *)
+Judge(b) ==
+    LET head == IF Mistake("head-before-log") THEN call[b].read ELSE cache
+        read == IF Mistake("head-before-log") THEN log ELSE call[b].read
+    IN
+    /\ call[b].at = "reading"
+    /\ call' = [call EXCEPT ![b] = IF Allowed(read, head, call[b].pod)
+                                   THEN [Idle EXCEPT !.at = "judged", !.pod = call[b].pod, !.end = End(read)]
+                                   ELSE Idle]
     /\ UNCHANGED <<api, cache, log, flight>>
 
-(* The mistake: the head was read at the start, before the log. *)
-ReadHead(b) ==
-    /\ call[b].at = "log read"
-    /\ LET head == IF Mistake("head-before-log") THEN call[b].head ELSE cache IN
-        call' = [call EXCEPT ![b].head = head,
-                             ![b].at = IF Allowed(call[b].log, head, call[b].pod) THEN "judged" ELSE "refused"]
-    /\ UNCHANGED <<api, cache, log, flight>>
-
-Refuse(b) ==
-    /\ call[b].at = "refused"
-    /\ call' = [call EXCEPT ![b] = Idle]
-    /\ UNCHANGED <<api, cache, log, flight>>
-
+(* Where the position is taken, it begins again. *)
 Append(b) ==
-    LET next == (IF Mistake("append-unconditional") THEN End(log) ELSE End(call[b].log)) + 1 IN
+    LET next == (IF Mistake("append-unconditional") THEN End(log) ELSE call[b].end) + 1 IN
     /\ call[b].at = "judged"
     /\ next <= MaxLog
     /\ IF next \in DOMAIN log
-       THEN /\ call' = [call EXCEPT ![b] = [Idle EXCEPT !.at = "begun", !.pod = call[b].pod, !.head = cache]]
+       THEN /\ call' = [call EXCEPT ![b] = Idle]
             /\ UNCHANGED log
-       ELSE /\ call' = [call EXCEPT ![b].at = "announced", ![b].position = next, ![b].log = <<>>, ![b].head = <<>>]
+       ELSE /\ call' = [call EXCEPT ![b] = [Idle EXCEPT !.at = "announced", !.position = next]]
             /\ log' = [n \in DOMAIN log \union {next} |->
                         IF n = next THEN [pod |-> call[b].pod, withdrawn |-> FALSE] ELSE log[n]]
     /\ UNCHANGED <<api, cache, flight>>
@@ -126,14 +122,21 @@ Arrive(n, answered) ==
     /\ log' = IF answered /\ (api[pod] # "unbound" \/ Mistake("ended-when-answered")) THEN Withdrawn(n) ELSE log
     /\ UNCHANGED cache
 
-(* It ends without an answer, or dies. Only an announcement of which no Binding was sent is withdrawn. *)
+(* It ends without an answer, or dies: before its announcement that is as if it had not begun. Only an announcement of
+   which no Binding was sent is withdrawn. *)
 GiveUp(b) ==
-    /\ call[b].at \in {"begun", "log read", "judged", "announced", "sent"}
+    /\ call[b].at \in {"announced", "sent"}
     /\ call' = [call EXCEPT ![b] = Idle]
     /\ \/ UNCHANGED log
        \/ call[b].at = "announced" /\ log' = Withdrawn(call[b].position)
        \/ call[b].at = "sent" /\ Mistake("withdrawn-unanswered") /\ log' = Withdrawn(call[b].position)
     /\ UNCHANGED <<api, cache, flight>>
+
+(* How far a call has read the log; all of it, if it will still read it. *)
+Read(b) ==
+    CASE call[b].at = "judged" -> call[b].end
+      [] call[b].at = "reading" /\ ~Mistake("head-before-log") -> End(call[b].read)
+      [] OTHER -> MaxLog
 
 (* Old announcements are deleted, not those of a bind that can still be judged without them, and never the last one. *)
 Trim(n) ==
@@ -141,7 +144,7 @@ Trim(n) ==
     /\ ~Counts(log[n], n, cache)
     /\ ~Open(n)
     /\ n # End(log) \/ Mistake("last-deleted")
-    /\ Mistake("deleted-at-once") \/ \A b \in Binds : call[b].at \in {"log read", "judged"} => End(call[b].log) >= n
+    /\ Mistake("deleted-at-once") \/ \A b \in Binds : n <= Read(b)
     /\ log' = [m \in DOMAIN log \ {n} |-> log[m]]
     /\ UNCHANGED <<api, cache, flight, call>>
 
@@ -161,7 +164,7 @@ Delete(p) ==
 Next ==
     \/ \E b \in Binds :
         \/ \E p \in Pods : Start(b, p)
-        \/ ReadLog(b) \/ ReadHead(b) \/ Refuse(b) \/ Append(b) \/ Send(b) \/ SendFirst(b) \/ GiveUp(b)
+        \/ Judge(b) \/ Append(b) \/ Send(b) \/ SendFirst(b) \/ GiveUp(b)
     \/ \E n \in DOMAIN log : Trim(n) \/ \E answered \in BOOLEAN : Arrive(n, answered)
     \/ Publish
     \/ \E p \in Pods : Delete(p)
@@ -188,7 +191,11 @@ NothingRemains ==
      /\ DOMAIN log \subseteq cache.over)
     => \A n \in DOMAIN log : ~Counts(log[n], n, cache)
 
-(* No mistake: a state where a Binding is on its way whose caller has given up, and another pod is refused for it. *)
-NothingHappens == ~\E b \in Binds : call[b].at = "refused" /\ flight # {} /\ \A c \in Binds : call[c].at # "sent"
+(* No mistake: a state where a Binding is on its way whose caller has given up, and another pod will be rejected for it. *)
+NothingHappens ==
+    ~\E b \in Binds : /\ call[b].at = "reading"
+                      /\ ~Allowed(call[b].read, cache, call[b].pod)
+                      /\ flight # {}
+                      /\ \A c \in Binds : call[c].at # "sent"
 
 ====
