@@ -72,8 +72,7 @@ class _Pod:
 
     @property
     def content(self) -> dict[str, object]:
-        where = {"nodeName": self.node} if self.node else {}
-        return pod_with(self.name, {"team": self.team}, metadata={"uid": self.uid}, **where)
+        return pod_with(self.name, {"team": self.team}, metadata={"uid": self.uid}, nodeName=self.node)
 
 
 @dataclass(frozen=True, slots=True)
