@@ -39,7 +39,7 @@ from berth.scheduling.objects import Unreadable, read_pod
 GRACE_SECONDS = 15.0
 """After the deadline of a bind: for a Binding that is on its way, and between clocks."""
 
-TRIM_EVERY = 25
+TRIM_EVERY = 8
 """One bind in so many deletes old announcements."""
 
 RETENTION_SECONDS = 60.0

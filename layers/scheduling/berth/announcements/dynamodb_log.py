@@ -26,13 +26,12 @@ from berth.scheduling.objects.pod_reading import read_placed_pod
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, QueryInputPaginateTypeDef, WriteRequestTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, QueryInputPaginateTypeDef
 
     Item = Mapping[str, AttributeValueTypeDef]
 
 PARTITION = "announced"
 SCHEMA_VERSION = 1
-_BATCH = 25
 
 
 class DynamoDBAnnouncementLog(AnnouncementLog):
@@ -90,16 +89,10 @@ class DynamoDBAnnouncementLog(AnnouncementLog):
         query = self._query("sk < :position", position)
         query["ExpressionAttributeNames"] = {"#until": "until"}
         query["ProjectionExpression"] = "pk, sk, #until"
-        keys = [
-            {"pk": item["pk"], "sk": item["sk"]} for item in self._items(query) if float(item["until"]["N"]) < until
-        ]
-        for start in range(0, len(keys), _BATCH):
-            deletions: list[WriteRequestTypeDef] = [
-                {"DeleteRequest": {"Key": key}} for key in keys[start : start + _BATCH]
-            ]
-            with self._errors.errors():
-                # What stays unprocessed is deleted next time.
-                self._client.batch_write_item(RequestItems={self._table: deletions})
+        for item in self._items(query):
+            if float(item["until"]["N"]) < until:
+                with self._errors.errors():
+                    self._client.delete_item(TableName=self._table, Key={"pk": item["pk"], "sk": item["sk"]})
 
     def _query(self, condition: str, position: int) -> QueryInputPaginateTypeDef:
         return {
