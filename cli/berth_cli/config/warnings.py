@@ -146,12 +146,13 @@ def _rules_about_pods(configuration: BerthConfiguration) -> Iterator[Configurati
     rules = {name: configuration.build_profile(name).for_bind().filters for name in _used_profiles(configuration)}
     for name, filters in rules.items():
         if filters:
-            where = ("definitions", name) if name in configuration.definitions else ("profile",)
+            schedulers = [("profiles", scheduler) for scheduler, used in configuration.profiles.items() if used == name]
+            where = ("profile",) if name == configuration.profile else schedulers[0]
             plugins = ", ".join(each.name for each in filters)
             yield ConfigurationWarning(
                 where,
-                f"profile {name} has rules that depend on other pods ({plugins}): they are best effort for pods that are "
-                "created at the same time, unless Berth binds every pod (bindVerb)",
+                f"profile {name} has rules that depend on other pods ({plugins}): for pods that are created at the "
+                "same time they are best effort, unless Berth binds every pod (bindVerb)",
             )
     if not any(rules.values()):
         return
