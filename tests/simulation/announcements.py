@@ -34,6 +34,7 @@ from berth.scheduling.framework import SUCCESS, FilterPlugin, Status, unschedula
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod, read_pods
 from berth.scheduling.policy import Exemption, Policy
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 from tests.builders.nodes import node
@@ -231,7 +232,7 @@ class _Cache(NodeCache):
         self._policy = Policy(Profile("teams", (OnePerTeam(),), ()), Exemption())
         self._under_way = BindsUnderWay(None, AnnouncementReader(_Log(history)))
 
-    def current(self, deadline: Deadline = NO_DEADLINE) -> DecisionContext:
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
         wanted = self._under_way.wanted(self._policy)
         read = self._under_way.read(wanted, NOTHING_READ, lambda: None, _fail)
         found = self._history.published()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from berth.scheduling.framework import SUCCESS, FilterPlugin, Status, unschedulable
+from berth.scheduling.framework import NODES_AND_PODS, SUCCESS, FilterPlugin, Status, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args as PluginArgs
 
@@ -14,9 +14,10 @@ _TAKEN = unschedulable(NAME, "node(s) had a pod of this team")
 
 
 class OnePerTeam(FilterPlugin):
-    """A rule about other pods: `reads_pods` is True by default, so bind judges it once more."""
+    """A rule about other pods, so bind judges it once more."""
 
     name = NAME
+    reads = NODES_AND_PODS
 
     class Args(PluginArgs):
         """`label`: the key of the label that names the team of a pod."""

@@ -93,7 +93,9 @@ class Profile:
 
     def for_bind(self) -> Profile:
         """The part of the profile that bind judges once more: filters that look at other pods."""
-        filters = tuple(plugin for plugin in self.filters if SnapshotPart.PODS in plugin.reads and not plugin.is_reserved)
+        filters = tuple(
+            plugin for plugin in self.filters if SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
+        )
         return Profile(f"{self.name} (bind)", filters, ())
 
     def skips(self, pod: Pod) -> bool:
