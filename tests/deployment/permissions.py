@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from berth.announcements.dynamodb_log import PARTITION as ANNOUNCED
 from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
 from berth.reservations.ledger.dynamodb_item import MARKER_KEY, NODE_PREFIX, OPEN
@@ -48,7 +49,7 @@ READ_WHETHER_LEDGER_COUNTS = on_table(LEDGER, "GetItem", MARKER, CONFIGURATION)
 READ_CACHE_AND_OPEN_BINDS = [
     on_table(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
     on_table(CACHE, "Query", LOG),
-    on_table(LEDGER, "Query", OPEN),
+    on_table(LEDGER, "Query", ANNOUNCED, OPEN),
     READ_WHETHER_LEDGER_COUNTS,
 ]
 WARM_UP_TARGETS = (
@@ -66,7 +67,9 @@ GRANTS: Mapping[str, list[Grant]] = {
     "PrioritizeFunction": READ_CACHE_AND_OPEN_BINDS,
     "PreemptFunction": READ_CACHE_AND_OPEN_BINDS,
     "BindFunction": [
-        on_table(CACHE, "GetItem", HEAD, CONFIGURATION),
+        on_table(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
+        on_table(CACHE, "Query", LOG),
+        on_table(LEDGER, "Query PutItem UpdateItem DeleteItem", ANNOUNCED),
         on_table(LEDGER, "GetItem UpdateItem", NODE),
         READ_WHETHER_LEDGER_COUNTS,
         on_table(LEDGER, "PutItem DeleteItem", OPEN),

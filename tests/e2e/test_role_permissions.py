@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from berth.announcements.dynamodb_log import PARTITION as ANNOUNCED
 from berth.reservations.ledger.dynamodb_item import OPEN
 from tests.deployment.permissions import (
     BINDER_SECRET,
@@ -41,7 +42,7 @@ TABLES = {
         {"N": "0"},
         (HEAD, STANDBY, CONFIGURATION, "log#of-another", "snapshot#of-another#0", "other"),
     ),
-    "LedgerTable": (LEDGER, {"S": "absent"}, (OPEN, MARKER, "node#absent", "other")),
+    "LedgerTable": (LEDGER, {"S": "absent"}, (ANNOUNCED, OPEN, MARKER, "node#absent", "other")),
 }
 ACTIONS = ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")
 SECRETS = {"watcher-kubeconfig": WATCHER_SECRET, "binder-kubeconfig": BINDER_SECRET}
@@ -114,7 +115,7 @@ def test_role_allows_exactly_the_granted_item_actions(stack: DeployedStack, func
                 allowed = _allowed(lambda: _item_call(dynamodb, action, table, key, sort_key))  # noqa: B023
                 assert allowed == _granted(function, f"dynamodb:{action}", resource, key), (logical_id, action, key)
                 calls, allowed_calls = calls + 1, allowed_calls + allowed
-    assert calls == len(ACTIONS) * 10
+    assert calls == len(ACTIONS) * 11
     assert allowed_calls < calls / 2
 
 

@@ -71,7 +71,7 @@ class PublishedCluster:
 
     def _observation(self) -> Observation:
         now = self.clock.wall()
-        return Observation("cluster", {"nodes": Position("1", now, now)})
+        return Observation("cluster", {name: Position("1", now, now) for name in ("nodes", "pods")})
 
     def _new_id(self) -> str:
         return f"id-{next(self._ids)}"

@@ -9,9 +9,12 @@ from typing import Any
 
 import orjson
 
+from berth.announcements.log import AnnouncementLog
+from berth.announcements.reader import AnnouncementReader
 from berth.configuration.store import Configurations
 from berth.extender import filter as filtering
 from berth.extender import preempt, prioritize
+from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import Freshness, WarmNodeCache
@@ -64,6 +67,7 @@ class Verbs:
         configuration: BerthConfiguration | None = None,
         interrupted: Mapping[str, Callable[[], object]] | None = None,
         ledger: LedgerTable | None = None,
+        announcements: AnnouncementLog | None = None,
     ) -> None:
         """`interrupted`: what happens just before a method of the table runs."""
         self.clock = EnvironmentClock()
@@ -76,8 +80,15 @@ class Verbs:
         reader = NodeCacheReader(self.table, SnapshotView(), self.clock.advance)
         configurations = Configurations(self.store, lambda: configuration or BerthConfiguration())
         self.seen: list[Freshness] = []
+        log = None if announcements is None else AnnouncementReader(announcements)
         self.cache = WarmNodeCache(
-            self.table, reader, configurations, self.clock, self.warnings.append, ledger, self.seen.append
+            self.table,
+            reader,
+            configurations,
+            self.clock,
+            self.warnings.append,
+            BindsUnderWay(ledger, log),
+            self.seen.append,
         )
         self._endpoints = {
             verb: VerbEndpoint(verb, EndpointSettings(), partial(answer, cache=self.cache), failed)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.bind import EVERY_POD, CountedResources, bind
+from berth.extender.bind import EVERY_POD, BindRules, CountedResources, bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
@@ -237,7 +237,9 @@ class BindWorld:
         deadline = Deadline(HTTP_TIMEOUT - 1, self.clock)
         binding = Binding("ml", name, uid, node)
         try:
-            outcome = bind(binding, binder, deadline, CountedResources(COUNTING, reservations), limits).outcome
+            outcome = bind(
+                binding, binder, deadline, BindRules(CountedResources(COUNTING, reservations), limits)
+            ).outcome
         except Died:
             return None
         if outcome in (BindOutcome.BOUND, BindOutcome.ALREADY_BOUND):

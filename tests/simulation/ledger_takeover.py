@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
 
-from berth.extender.bind import CountedResources, bind
+from berth.extender.bind import BindRules, CountedResources, bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import (
@@ -134,7 +134,7 @@ class Store:
             Binding(NAMESPACE, name, pod.uid, NODE),
             _Binder(self._cluster, carry, late),
             Deadline(HTTP_TIMEOUT, lambda: 0.0),
-            CountedResources(COUNTING, reservations, right),
+            BindRules(CountedResources(COUNTING, reservations, right)),
         )
 
     def _new_id(self) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.bind import CountedResources, bind
+from berth.extender.bind import BindRules, CountedResources, bind
 from berth.extender.deadline import Deadline
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.bind.reservations import LedgerReservations
@@ -228,7 +228,7 @@ class ReservationsHistory:
                 self._tried.add(pod.uid)
                 binding = Binding(NAMESPACE, pod.name, pod.uid, random.choice(NODES))
                 deadline = Deadline(HTTP_TIMEOUT - 1, self._monotonic)
-                bind(binding, _SlowBinder(self), deadline, counted)
+                bind(binding, _SlowBinder(self), deadline, BindRules(counted))
 
     def _lead(self) -> None:
         """Another watcher takes over. The one before may be dead, or goes on, or stands still at one of its next calls

@@ -17,7 +17,7 @@ from random import Random
 from threading import Event, Lock
 from uuid import uuid4
 
-from berth.extender.bind import CountedResources, bind
+from berth.extender.bind import BindRules, CountedResources, bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Binding, PodBinder
@@ -246,7 +246,7 @@ class Soak:
         deadline = Deadline(60.0, time.monotonic)
         try:
             binding, counted = Binding("ml", name, uid, node), CountedResources(COUNTING, reservations)
-            result = bind(binding, self._binder(random), deadline, counted)
+            result = bind(binding, self._binder(random), deadline, BindRules(counted))
         except Died:
             return "died"
         with self.tally.lock:

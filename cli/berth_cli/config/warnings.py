@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.configuration.plugin_config import ALL_PLUGINS, plugin_factory
 from berth.scheduling.framework.plugin import ClusterScorePlugin, ScorePlugin
 from berth.scheduling.framework.shipped_profiles import FULL, SHIPPED
@@ -40,6 +42,7 @@ def configuration_warnings(configuration: BerthConfiguration) -> list[Configurat
         *_unused_arguments(configuration),
         *_definitions(configuration),
         *_bind(configuration),
+        *_rules_about_pods(configuration),
     ]
 
 
@@ -136,3 +139,29 @@ def _bind(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
             yield ConfigurationWarning(
                 ("profiles", scheduler), "bind refuses the pods of this scheduler: bind.schedulerNames does not list it"
             )
+
+
+def _rules_about_pods(configuration: BerthConfiguration) -> Iterator[ConfigurationWarning]:
+    """The document does not say who binds."""
+    rules = {name: configuration.build_profile(name).for_bind().filters for name in _used_profiles(configuration)}
+    for name, filters in rules.items():
+        if filters:
+            schedulers = [("profiles", scheduler) for scheduler, used in configuration.profiles.items() if used == name]
+            where = ("profile",) if name == configuration.profile else schedulers[0]
+            plugins = ", ".join(each.name for each in filters)
+            yield ConfigurationWarning(
+                where,
+                f"profile {name} has rules that depend on other pods ({plugins}): for pods that are created at the "
+                "same time they are best effort, unless Berth binds every pod (bindVerb)",
+            )
+    if not any(rules.values()):
+        return
+    if configuration.bind != BindConfiguration():
+        yield ConfigurationWarning(
+            ("bind",), "bind does not cover all pods: rules that depend on other pods are best effort"
+        )
+    if configuration.node_cache.when_stale is WhenStale.PASS:
+        yield ConfigurationWarning(
+            ("nodeCache", "whenStale"),
+            "while the cache is stale, rules that depend on other pods are best effort; fail keeps them",
+        )

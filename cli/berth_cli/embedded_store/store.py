@@ -14,6 +14,7 @@ from berth.ledger_holder.store_identity import StoreIdentity
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.runtime.settings import PolicySettings
 from berth.runtime.tables import Tables
+from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 from berth_cli.embedded_store.cache_table import TrimmedCacheTable
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
@@ -63,6 +64,7 @@ class EmbeddedStore:
             identity=InMemoryStoreIdentity(self.identity),
             ledger_since=time.monotonic(),
             in_process=True,
+            announcements=InMemoryAnnouncementLog(),
         )
 
     @property

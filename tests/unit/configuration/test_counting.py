@@ -11,6 +11,9 @@ import pytest
 from berth.configuration.counting import REFRESH_SECONDS, CountingConfiguration
 from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import Configurations
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindResult
+from berth.extender.ports import Announced, Announcements, Binding, FoundPod
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -22,6 +25,16 @@ from tests.unit.lease.clocks import EnvironmentClock
 SLOT = "example.com/slot"
 COUNTS: Mapping[str, object] = {"managedResources": [{"name": SLOT}]}
 COUNTS_NOTHING: Mapping[str, object] = {"profile": "full"}
+
+
+class NoAnnouncements(Announcements):
+    """Fails at every call."""
+
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced | BindResult | None:
+        pytest.fail("announced")
+
+    def withdraw(self, announced: Announced) -> None:
+        pytest.fail("withdrawn")
 
 
 class Bind:
@@ -40,6 +53,7 @@ class Bind:
             self.clock,
             pytest.fail,
             CountingLossCheck(self.ledger.marker, self.store.counting_is_stopped, self.clock),
+            NoAnnouncements(),
         )
 
     def apply(self, document: Mapping[str, object], *, stops_counting: bool = False) -> None:
@@ -55,6 +69,22 @@ def test_counts_by_the_applied_configuration() -> None:
     bind = Bind()
     bind.apply(COUNTS)
     assert bind.counting.current().counted is not None
+
+
+@pytest.mark.parametrize(
+    ("document", "announces"),
+    [
+        pytest.param({"profile": "label-priority"}, False, id="nodes alone"),
+        pytest.param({"profile": "resource-segregation"}, False, id="nodes and their labels"),
+        pytest.param({"profile": "managed-resources"}, False, id="what the ledger counts"),
+        pytest.param({"profile": "full"}, True, id="other pods"),
+        pytest.param({"profiles": {"batch": "full"}}, True, id="other pods, for one scheduler"),
+    ],
+)
+def test_announces_only_where_a_rule_depends_on_other_pods(document: Mapping[str, object], announces: bool) -> None:
+    bind = Bind()
+    bind.apply({**COUNTS, **document})
+    assert (bind.counting.current().announcements is not None) is announces
 
 
 def test_refuses_in_a_cold_environment_while_the_configuration_is_lost() -> None:

@@ -10,6 +10,7 @@ from berth.dynamodb_errors import TableUnavailable
 from berth.extender.deadline import PASSED
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheUnavailable
+from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
@@ -44,7 +45,7 @@ class Filter:
             Configurations(self.store, lambda: BerthConfiguration.model_validate({"nodeCache": {"whenStale": "pass"}})),
             self.published.clock,
             self.warnings.append,
-            self.ledger,
+            BindsUnderWay(self.ledger, None),
             loss=CountingLossCheck(self.marker, self.store.counting_is_stopped, self.published.clock),
         )
         self.published.publish_nodes([node("node-a")])

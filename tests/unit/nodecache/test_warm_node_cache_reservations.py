@@ -8,6 +8,7 @@ import pytest
 
 from berth.configuration.store import Configurations
 from berth.extender.ports import CacheUnavailable
+from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
@@ -60,7 +61,7 @@ class Reading:
             Configurations(InMemoryConfigurationStore(self.published.item), lambda: configuration),
             self.published.clock,
             self.warnings.append,
-            self.ledger,
+            BindsUnderWay(self.ledger, None),
         )
         self.published.publish_nodes([node("node-a"), node("node-b")])
         self.current()

@@ -1,4 +1,7 @@
-"""What the applied configuration says for bind: counted resources and limits. It is read at intervals only."""
+"""What the applied configuration says for bind: counted resources, rules about other pods, and limits.
+
+It is read at intervals only.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.dynamodb_errors import TableUnavailable
 from berth.extender.bind import BindRules, CountedResources
-from berth.extender.ports import Reservations
+from berth.extender.ports import Announcements, Reservations
 from berth.lease.clock import Clock, Instant
 
 REFRESH_SECONDS = 10.0
@@ -26,11 +29,14 @@ class CountingConfiguration:
         clock: Clock,
         warn: Callable[[str], None],
         loss: CountingLossCheck,
+        announcements: Announcements | None = None,
     ) -> None:
-        """read_hash: of the applied configuration, from the head. warn: called with failures that the call survived."""
+        """read_hash: of the applied configuration, from the head. warn: called with failures that the call survived.
+        announcements: for configurations with rules about other pods; None where there is no log."""
         self._read_hash = read_hash
         self._configurations = configurations
         self._reservations = reservations
+        self._announcements = announcements
         self._clock = clock
         self._warn = warn
         self._loss = loss
@@ -59,7 +65,8 @@ class CountingConfiguration:
     def _read(self) -> BindRules:
         configured = self._configurations.at(self._read_hash())
         counting = configured.policy.counting
+        announcements = self._announcements if configured.policy.reads_other_pods else None
         if counting.counts:
-            return BindRules(CountedResources(counting, self._reservations), configured.bind)
+            return BindRules(CountedResources(counting, self._reservations), configured.bind, announcements)
         self._loss.raise_if_lost()
-        return BindRules(None, configured.bind)
+        return BindRules(None, configured.bind, announcements)

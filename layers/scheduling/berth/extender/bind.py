@@ -1,14 +1,17 @@
-"""bind: create the pod's Binding. For a pod that requests counted resources, reserve them in the ledger first.
+"""bind: create the pod's Binding. If needed, judge the pod once more and reserve what it requests.
 
 Plain bind: POST the Binding. When the API server does not answer, or answers with a conflict, GET the pod: it shows
 whether the Binding was created. If the pod is still unbound after a lost answer, POST once more.
 
 Where the configuration limits bind to some schedulers, the plain bind begins with a GET of the pod, too.
 
-Counted bind: GET the pod (the request has no spec), GET the Lease of the ledger, reserve, POST the Binding with the
-pod's resourceVersion as precondition. After a lost answer or a conflict, begin again with the GET.
+Prepared bind: where a rule of the configuration depends on other pods, or the pod requests counted resources. GET the
+pod (the request has no spec); announce it under the rules; GET the Lease of the ledger and reserve; POST the Binding
+with the pod's resourceVersion as precondition. After a lost answer or a conflict, begin again with the GET.
 
 Guarantees:
+- Under rules that depend on other pods, a pod is bound only after its announcement. It was judged with all pods that
+  were announced before it.
 - An empty `Error` means that the pod with this UID is bound to this node.
 - A counted pod is bound only while the node's ledger has an entry that covers its request, and only if this store
   held the Lease of the ledger after the pod was read.
@@ -27,6 +30,8 @@ from dataclasses import dataclass, replace
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult, Failure, bad_request
 from berth.extender.ports import (
+    Announced,
+    Announcements,
     Assignment,
     Binding,
     CountingRight,
@@ -47,8 +52,8 @@ from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.objects import read_pod
 
 ATTEMPTS = 2
-COUNTED_ATTEMPTS = 3
-"""A counted Binding also fails when the pod changes between GET and POST, so it has one attempt more."""
+PREPARED_ATTEMPTS = 3
+"""A prepared Binding also fails when the pod changes between GET and POST, so it has one attempt more."""
 
 NOT_FOUND = 404
 CONFLICT = 409
@@ -59,6 +64,8 @@ REASON_SCHEDULER = "bind.schedulerNames of Berth's configuration does not list t
 
 # After these answers to a Binding, the pod has to be read: it may be bound, or may be bound again.
 _OPEN = {BindOutcome.UNANSWERED, BindOutcome.CONTENDED}
+# The pod is on its node.
+_BOUND = {BindOutcome.BOUND, BindOutcome.ALREADY_BOUND}
 # After these, no Binding of the pod to this node can succeed any more.
 _NEVER_BOUND = {BindOutcome.POD_GONE, BindOutcome.BOUND_ELSEWHERE}
 
@@ -80,10 +87,12 @@ EVERY_POD = BindConfiguration()
 
 @dataclass(frozen=True, slots=True)
 class BindRules:
-    """Of the configuration in force. counted: None counts nothing. limits: which pods may be bound."""
+    """Of the configuration in force. counted: None counts nothing. limits: which pods may be bound. announcements: None
+    where no rule depends on other pods."""
 
     counted: CountedResources | None = None
     limits: BindConfiguration = EVERY_POD
+    announcements: Announcements | None = None
 
 
 NO_RULES = BindRules()
@@ -94,7 +103,7 @@ def answer_bind(body: str | bytes, binder: PodBinder, deadline: Deadline, rules:
     binding = _read_binding(body)
     if isinstance(binding, Failure):
         return failed(binding)
-    result = bind(binding, binder, deadline, rules.counted, rules.limits)
+    result = bind(binding, binder, deadline, rules)
     return reply(
         {"Error": result.reason},
         result.outcome,
@@ -112,17 +121,17 @@ def bind(
     binding: Binding,
     binder: PodBinder,
     deadline: Deadline,
-    counted: CountedResources | None = None,
-    limits: BindConfiguration = EVERY_POD,
+    rules: BindRules = NO_RULES,
 ) -> BindResult:
     """Bind the pod; the reason of a failure is the API server's own text where it gave one."""
+    limits = rules.limits
     # A Binding names the namespace of its pod, so there is nothing to read.
     if not limits.covers_namespace(binding.namespace):
         return BindResult(BindOutcome.NOT_COVERED, REASON_NAMESPACE)
     pods = _UnboundPods(binding, binder, deadline, limits)
     result = None
-    if counted is not None:
-        result = _CountedBind(binding, binder, deadline, counted, pods).run()
+    if rules.counted is not None or rules.announcements is not None:
+        result = _PreparedBind(binding, binder, deadline, rules, pods).run()
     elif limits.scheduler_names is not None:
         result = pods.refusal()
     return result or _plain_bind(binding, binder, deadline)
@@ -190,27 +199,35 @@ def _plain_bind(binding: Binding, binder: PodBinder, deadline: Deadline) -> Bind
     return _unanswered(cause)
 
 
-# --------------------------------------------------------------------------------------------------------- counted bind
+# -------------------------------------------------------------------------------------------------------- prepared bind
 
 
-class _CountedBind:
-    """One call of a counted bind."""
+class _PreparedBind:
+    """One call that announces, reserves, or both."""
 
     def __init__(
-        self, binding: Binding, binder: PodBinder, deadline: Deadline, counted: CountedResources, pods: _UnboundPods
+        self, binding: Binding, binder: PodBinder, deadline: Deadline, rules: BindRules, pods: _UnboundPods
     ) -> None:
         self._pods = pods
         self._binding = binding
         self._binder = binder
         self._deadline = deadline
-        self._counting = counted.counting
-        self._reservations = counted.reservations
-        self._right = counted.right
+        self._counted = rules.counted
+        self._announcements = rules.announcements
+        self._announced: Announced | None = None
+        self._is_open = False
+        """Whether a Binding of this announcement may still take effect."""
 
     def run(self) -> BindResult | None:
-        """None: the pod requests nothing that is counted."""
+        """None: there is nothing to announce or to reserve."""
+        result = self._attempts()
+        if result is not None and result.outcome not in _BOUND and not self._is_open:
+            self._withdraw()
+        return result
+
+    def _attempts(self) -> BindResult | None:
         result = BindResult(BindOutcome.UNANSWERED, DEADLINE_PASSED)
-        for _ in range(COUNTED_ATTEMPTS):
+        for _ in range(PREPARED_ATTEMPTS):
             if not self._deadline.remaining():
                 return result
             pod = self._read_unbound_pod()
@@ -219,13 +236,12 @@ class _CountedBind:
             demands = self._demands(pod)
             if isinstance(demands, Unreadable):
                 return BindResult(BindOutcome.UNREADABLE, demands.cause)
-            if not demands:
+            if not demands and self._announcements is None:
                 return None
-            # After the pod was read: a store that takes over later changes the pod's resourceVersion first.
-            refusal = None if self._right is None else self._right.refusal(self._deadline.remaining() / 2)
-            if refusal is not None:
-                return refusal
-            reservation = self._reservations.reserve(self._binding, demands, self._counting, self._deadline.remaining)
+            rejection = self._announce(pod)
+            if rejection is not None:
+                return rejection
+            reservation = self._reserve(demands) if demands else None
             if isinstance(reservation, BindResult):
                 return reservation
             if not self._deadline.remaining():
@@ -248,25 +264,65 @@ class _CountedBind:
             reason = f"pod {self._binding.pod_name} is being deleted, cannot be assigned to a host"
             return BindResult(BindOutcome.REFUSED, reason)
         if found.outcome in _NEVER_BOUND:
+            self._is_open = False
             self._release_pod()
         return found
 
-    def _demands(self, pod: FoundPod) -> tuple[Demand, ...] | Unreadable:
-        read = read_pod(pod.content)
-        return read if isinstance(read, Unreadable) else self._counting.demands(read)
+    def _announce(self, pod: FoundPod) -> BindResult | None:
+        """None: the Binding may follow. An announcement holds for one version of the pod."""
+        if self._announcements is None:
+            return None
+        announced = self._announced
+        if announced is not None and announced.resource_version == pod.resource_version:
+            return None
+        # The pod has changed, so no Binding of its earlier version can take effect.
+        self._withdraw()
+        self._is_open = False
+        found = self._announcements.announce(self._binding, pod, self._deadline)
+        if isinstance(found, BindResult):
+            return found
+        self._announced = found
+        return None
 
-    def _create_binding(self, pod: FoundPod, reservation: Reservation) -> BindResult:
-        binding = replace(self._binding, resource_version=pod.resource_version, annotations=reservation.annotations)
+    def _withdraw(self) -> None:
+        if self._announcements is not None and self._announced is not None:
+            self._announcements.withdraw(self._announced)
+            self._announced = None
+
+    def _demands(self, pod: FoundPod) -> tuple[Demand, ...] | Unreadable:
+        if self._counted is None:
+            return ()
+        read = read_pod(pod.content)
+        return read if isinstance(read, Unreadable) else self._counted.counting.demands(read)
+
+    def _reserve(self, demands: tuple[Demand, ...]) -> Reservation | BindResult:
+        counted = self._counted
+        assert counted is not None  # it has the demands
+        # After the pod was read: a store that takes over later changes the pod's resourceVersion first.
+        refusal = None if counted.right is None else counted.right.refusal(self._deadline.remaining() / 2)
+        if refusal is not None:
+            return refusal
+        return counted.reservations.reserve(self._binding, demands, counted.counting, self._deadline.remaining)
+
+    def _create_binding(self, pod: FoundPod, reservation: Reservation | None) -> BindResult:
+        binding = replace(self._binding, resource_version=pod.resource_version)
+        if reservation is not None:
+            binding = replace(binding, annotations=reservation.annotations)
         result = _result_of_binding(self._binder.create_binding(binding, self._deadline.remaining() / 2))
-        if result.outcome is BindOutcome.POD_GONE:
+        if result.outcome is BindOutcome.UNANSWERED:
+            self._is_open = True
+        elif result.outcome is BindOutcome.POD_GONE:
+            self._is_open = False
             self._release_pod()
-        elif result.outcome is BindOutcome.REFUSED and reservation.is_first_attempt:
+        elif result.outcome is BindOutcome.REFUSED and reservation is not None and reservation.is_first_attempt:
             # After a takeover, the Binding of the earlier attempt may still arrive.
-            self._reservations.release(reservation, self._deadline.remaining)
+            assert self._counted is not None
+            self._counted.reservations.release(reservation, self._deadline.remaining)
         return result
 
     def _release_pod(self) -> None:
-        self._reservations.release_pod(self._binding, self._deadline.remaining)
+        if self._counted is not None:
+            self._counted.reservations.release_pod(self._binding, self._deadline.remaining)
 
 
 # ---------------------------------------------------------------------------------------- the API server's answers

@@ -28,7 +28,9 @@ class PrioritizeOutcome(StrEnum):
 class BindOutcome(StrEnum):
     """Outcomes of bind. Only BOUND and ALREADY_BOUND leave the pod on the node.
 
-    NOT_COVERED: the configuration's `bind` does not list the pod's namespace or scheduler.
+    NOT_COVERED: the configuration's `bind` does not list the pod's namespace or scheduler. REJECTED: a filter that
+    looks at other pods rejects the node, because of pods that were bound meanwhile. NOT_JUDGED: such a filter could not
+    be asked, for lack of a fresh cache or of the log of announcements, or because others came first at every try.
     The last six occur only for pods that request counted resources. INSUFFICIENT: the node has too little left.
     NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE: another store counts the
     cluster's resources. CONTENDED: others changed the pod or the
@@ -42,6 +44,8 @@ class BindOutcome(StrEnum):
     REFUSED = "refused"
     UNANSWERED = "unanswered"
     NOT_COVERED = "not-covered"
+    REJECTED = "rejected"
+    NOT_JUDGED = "not-judged"
     INSUFFICIENT = "insufficient"
     NO_LEDGER = "no-ledger"
     COUNTED_ELSEWHERE = "counted-elsewhere"

@@ -29,15 +29,28 @@ class CacheUnavailable:
 
 
 @dataclass(frozen=True, slots=True)
+class LogRange:
+    """Positions of the log of announcements. first: all before it have ended. end: the last one; 0 where none is."""
+
+    first: int
+    end: int
+
+
+EMPTY_LOG = LogRange(1, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class DecisionContext:
     """What a call decides by: the policy in force, and the cluster as the cache has it.
 
-    counting_refusal: why pods that request counted resources get no decision; empty: they do.
+    counting_refusal: why pods that request counted resources get no decision; empty: they do. log: the announcements
+    that were read for the cluster.
     """
 
     policy: Policy
     cluster: Snapshot | CacheUnavailable
     counting_refusal: str = ""
+    log: LogRange = EMPTY_LOG
 
 
 class NodeCache(ABC):
@@ -174,3 +187,28 @@ class Reservations(ABC):
     @abstractmethod
     def release_pod(self, binding: Binding, remaining: Remaining) -> None:
         """Release what any attempt reserved for this pod on this node: no Binding of the pod can succeed there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """A call's announcement in the log. resource_version: of the pod that was judged."""
+
+    position: int
+    attempt: str
+    resource_version: str
+
+
+class Announcements(ABC):
+    """The log of the pods that bind lets onto nodes. No method raises when the table cannot be reached."""
+
+    @abstractmethod
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced | BindResult | None:
+        """Judge the pod once more, with all pods that were announced before it, and announce it.
+
+        BindResult: a rule rejects it, or it could not be judged. None: the configuration lets pods pass that cannot be
+        judged.
+        """
+
+    @abstractmethod
+    def withdraw(self, announced: Announced) -> None:
+        """Only where no Binding of the call has taken effect or will. If the table does not answer, it expires."""

@@ -7,49 +7,48 @@ Guarantees:
 - Where resources are counted, a pod that is being bound is counted exactly once after its bind has written its
   reservation: by the open reservation or by the cache. Reservations are read before the head, and a reservation is
   closed only after its pod was published.
-
+- Where a rule depends on other pods, the same holds for a pod after its bind has announced it.
 - Nothing is decided by a configuration that counts nothing while the ledger counts (CountingLossCheck).
 - After the deadline of a call no read of a table begins, and nothing is waited for. A read that has begun is left to
   its thread, and the call answers with what is in memory, or with a reason.
 
 Not guaranteed:
 - That a verb sees binds of the last moment, where the head is read eventually consistent or at intervals. The ledger
-  then refuses the bind itself.
+  then refuses the bind itself, and so does bind's own judgement, which reads consistently (LATEST_ONLY).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from berth.announcements.announcement import PodsSeen
 from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
 from berth.extender.deadline import NO_DEADLINE, PASSED, Deadline
 from berth.extender.outcomes import FailureOutcome
 from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
 from berth.lease.clock import Clock, Instant
+from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay, UnderWay, Wanted
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, Reads
 from berth.nodecache.feed.head import FUTURE_SCHEMA, Head
 from berth.nodecache.feed.reader import DEADLINE_PASSED, NodeCacheReader, NothingPublished
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.nodecache.snapshot_view import CachedCluster
 from berth.nodecache.staleness import StalenessReason
-from berth.reservations.ledger.entry import OpenReservation
-from berth.reservations.ledger.table import LedgerTable
 from berth.scheduling.policy import Policy
-from berth.scheduling.snapshot.assumed_pods import AssumedPod
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class HeadRead:
-    """One read of the tables. reservations: None where they were not read."""
+    """One read of the tables."""
 
     at: Instant
     head: Head | None
-    reservations: Sequence[OpenReservation] | None
+    under_way: UnderWay
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +67,10 @@ def _do_nothing(_: Freshness) -> None:
     return None
 
 
+PODS = "pods"
+NO_BINDS = BindsUnderWay(None, None)
+
+
 class WarmNodeCache(NodeCache):
     """Safe to share between threads."""
 
@@ -78,28 +81,30 @@ class WarmNodeCache(NodeCache):
         configurations: Configurations,
         clock: Clock,
         warn: Callable[[str], None],
-        ledger: LedgerTable | None = None,
+        under_way: BindsUnderWay = NO_BINDS,
         on_read: Callable[[Freshness], None] = _do_nothing,
         loss: CountingLossCheck | None = None,
         reads: Reads | None = None,
         on_fallback: Callable[[], None] = lambda: None,
+        *,
+        latest_only: bool = False,
     ) -> None:
-        """`warn`: called with failures that the call survived. `ledger`: the table of reservations, if there is one.
-        `on_read`: called by every call that reads the published state; it must not raise. `loss`: asked where nothing
-        is counted, if there is a ledger. `reads`: by default bounded ones. `on_fallback`: called by every call that an
-        earlier configuration decides, because the applied one cannot be loaded."""
+        """`warn`: called with failures that the call survived. `on_read`: called by every call that reads the published
+        state; it must not raise. `loss`: asked where nothing is counted, if there is a ledger. `reads`: by default
+        bounded ones. `on_fallback`: called by every call that an earlier configuration decides, because the applied one
+        cannot be loaded. `latest_only`: every read is consistent, and a failure of one is a failure of the call."""
         self._table = table
         self._reader = reader
         self._configurations = configurations
         self._clock = clock
         self._warn = warn
-        self._ledger = ledger
+        self._under_way = under_way
         self._on_read = on_read
         self._staleness = StalenessReason(clock)
         self._loss = loss
         self._on_fallback = on_fallback
+        self._latest_only = latest_only
         self._last_read: HeadRead | None = None
-        self._assumed: tuple[Snapshot, Sequence[OpenReservation], Snapshot] | None = None
         self._reads = reads or BoundedReads()
 
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
@@ -125,11 +130,12 @@ class WarmNodeCache(NodeCache):
 
     def _read(self, deadline: Deadline, reads: Parts) -> DecisionContext:
         try:
-            read = self._read_tables(deadline, reservations=self._counts(self._configurations.last))
+            read = self._read_tables(deadline, self._under_way.wanted(self._configurations.last.policy))
             configured = self._configured(read)
-            if self._counts(configured) and read.reservations is None:
-                # A new configuration counts resources: the reservations must be read before the head.
-                read = self._read_tables(deadline, reservations=True)
+            wanted = self._under_way.wanted(configured.policy)
+            if not read.under_way.has(wanted):
+                # A new configuration needs more, and it must be read before the head.
+                read = self._read_tables(deadline, wanted)
                 configured = self._configured(read)
             found = self._decision_context(read, configured, deadline, reads)
             if isinstance(found.cluster, Snapshot) and not configured.policy.counting.counts:
@@ -143,7 +149,7 @@ class WarmNodeCache(NodeCache):
 
     def _read_policy(self, deadline: Deadline) -> Policy:
         try:
-            return self._configured(self._read_tables(deadline, reservations=False)).policy
+            return self._configured(self._read_tables(deadline, Wanted())).policy
         except (TableUnavailable, ConfigurationInvalid) as error:
             self._warn(str(error))
             return self._configurations.last.policy
@@ -152,7 +158,7 @@ class WarmNodeCache(NodeCache):
         """Without a read, and without a lock that a late read may hold."""
         last, configured = self._last_read, self._configurations.last
         rules = configured.node_cache
-        if last is None:
+        if last is None or self._latest_only:
             return DecisionContext(configured.policy, CacheUnavailable(DEADLINE_PASSED, rules.when_stale))
         self._warn(_in_memory_counts(DEADLINE_PASSED, rules.max_staleness))
         try:
@@ -178,15 +184,13 @@ class WarmNodeCache(NodeCache):
             # Filter may then pass a node that bind refuses: bind asks itself.
             self._warn(f"{error}; whether resources should be counted is unknown")
 
-    def _counts(self, configured: Configured) -> bool:
-        return self._ledger is not None and configured.policy.counting.counts
-
     def _decision_context(
         self, read: HeadRead, configured: Configured, deadline: Deadline, reads: Parts
     ) -> DecisionContext:
         cluster = self._cluster(read, configured, deadline, reads | configured.policy.reads)
-        refusal = read.head.counting_refusal if read.head is not None and self._counts(configured) else ""
-        return DecisionContext(configured.policy, cluster, refusal)
+        counts = self._under_way.wanted(configured.policy).reservations
+        refusal = read.head.counting_refusal if read.head is not None and counts else ""
+        return DecisionContext(configured.policy, cluster, refusal, self._under_way.log(read.under_way))
 
     def _cluster(
         self, read: HeadRead, configured: Configured, deadline: Deadline, parts: Parts
@@ -202,59 +206,48 @@ class WarmNodeCache(NodeCache):
         self._on_read(Freshness(age, max(0, self._reader.version - before) if before else None))
         if pointer is not None and age > rules.max_staleness:
             return CacheUnavailable(self._staleness.reason(pointer, rules.max_staleness), rules.when_stale)
-        return self._with_assumed_pods(snapshot, read.reservations) if read.reservations else snapshot
+        if read.under_way == NOTHING_READ:
+            return snapshot
+        pods = pointer.observation.positions.get(PODS) if pointer else None
+        seen = PodsSeen() if pods is None else PodsSeen(pods.resource_version, pods.observed_at)
+        return self._under_way.assume(snapshot, read.under_way, seen)
 
-    def _with_assumed_pods(self, snapshot: Snapshot, reservations: Sequence[OpenReservation]) -> Snapshot:
-        cached = self._assumed
-        if cached is not None and cached[0] is snapshot and cached[1] == reservations:
-            return cached[2]
-        # If two attempts bind a pod to a node, the later reservation counts.
-        latest = {(each.pod.uid, each.node): each for each in sorted(reservations, key=lambda each: each.since)}
-        found = snapshot.assuming(
-            AssumedPod(each.pod.namespace, each.pod.name, each.pod.uid, each.node, each.shares)
-            for each in latest.values()
-        )
-        self._assumed = snapshot, reservations, found
-        return found
-
-    def _read_tables(self, deadline: Deadline, *, reservations: bool) -> HeadRead:
+    def _read_tables(self, deadline: Deadline, wanted: Wanted) -> HeadRead:
         """The tables as of now or, where the configuration allows it, as last read."""
         last, rules = self._last_read, self._configurations.last.node_cache
         now = self._clock.now()
         if (
             last is not None
+            and not self._latest_only
             and now.longest_since(last.at) < rules.min_head_read_interval
-            and not (reservations and last.reservations is None)
+            and last.under_way.has(wanted)
         ):
             return last
-        found = self._open_reservations(last, deadline) if reservations else None
+        earlier = NOTHING_READ if last is None else last.under_way
+        under_way = self._under_way.read(wanted, earlier, partial(_require_time, deadline), self._survive)
         try:
             _require_time(deadline)
-            head = self._table.head_eventually() if rules.eventually_consistent else self._table.head()
+            eventually = rules.eventually_consistent and not self._latest_only
+            head = self._table.head_eventually() if eventually else self._table.head()
             if head is not None and not head.is_readable:
                 raise TableUnavailable(FUTURE_SCHEMA)
         except TableUnavailable as error:
-            if last is None:
+            if last is None or self._latest_only:
                 raise
             self._warn(_in_memory_counts(str(error), rules.max_staleness))
-            return HeadRead(now, last.head, found)
-        read = HeadRead(now, head, found)
+            return HeadRead(now, last.head, under_way)
+        read = HeadRead(now, head, under_way)
         if head is not None:
             self._last_read = read
             if head.pointer is not None:
                 self._staleness.note(head.pointer)
         return read
 
-    def _open_reservations(self, last: HeadRead | None, deadline: Deadline) -> Sequence[OpenReservation]:
-        if self._ledger is None:
-            return ()
-        try:
-            _require_time(deadline)
-            return tuple(self._ledger.open_reservations())
-        except TableUnavailable as error:
-            # Filter may then pass a node that bind refuses: bind reads the ledger itself.
-            self._warn(f"{error}; pods that are being bound are not counted")
-            return () if last is None or last.reservations is None else last.reservations
+    def _survive(self, error: TableUnavailable) -> None:
+        """A verb may then pass a node that bind refuses: bind reads the table itself."""
+        if self._latest_only:
+            raise error
+        self._warn(f"{error}; pods that are being bound are not counted")
 
 
 def _counting_lost(configured: Configured, error: CountingLost) -> DecisionContext:

@@ -10,12 +10,15 @@ from uuid import uuid4
 
 from botocore.config import Config
 
+from berth.announcements.bind import LogAnnouncements
+from berth.announcements.reader import AnnouncementReader
 from berth.configuration.counting import CountingConfiguration
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations, ConfigurationStore
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.store_identity import StoreIdentity
-from berth.nodecache.bounded_reads import BoundedReads, ImmediateReads
+from berth.nodecache.binds_under_way import BindsUnderWay
+from berth.nodecache.bounded_reads import BoundedReads, ImmediateReads, Reads
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
@@ -25,6 +28,7 @@ from berth.runtime.settings import BindSettings, PolicySettings, deployed
 from berth.runtime.tables import Tables, tables
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
+from berth.scheduling.snapshot.placed_pods import PlacedPods
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
@@ -39,13 +43,30 @@ log = logging.getLogger("berth")
 class CacheAdapters:
     """The tables, and what is read of them: the snapshot and the applied configuration.
 
-    loss: None where there is no ledger.
+    placed: the snapshots with assumed pods. loss: None where there is no ledger.
     """
 
     tables: Tables
     reader: NodeCacheReader[CachedCluster]
     configurations: Configurations
+    placed: PlacedPods
     loss: CountingLossCheck | None = None
+
+    @property
+    def announcements(self) -> AnnouncementReader | None:
+        """A reader of the log of announcements."""
+        log = self.tables.announcements
+        return None if log is None else AnnouncementReader(log)
+
+    @property
+    def reads(self) -> Reads:
+        """How a call waits for these tables."""
+        return ImmediateReads() if self.tables.in_process else BoundedReads()
+
+    @property
+    def under_way(self) -> BindsUnderWay:
+        """The binds under way, for one verb."""
+        return BindsUnderWay(self.tables.ledger, self.announcements, self.placed)
 
 
 def cache_adapters(settings: PolicySettings, calls: Config = CALLS) -> CacheAdapters:
@@ -63,7 +84,7 @@ def _adapters_of(opened: Tables, configuration: str, remembered_bytes: int, deci
     limit = TimeLimit(decision_seconds, time.monotonic, time.time)
     configurations = Configurations(store, partial(deployed, configuration), remembered_bytes, limit, log.warning)
     loss = None if ledger is None else _counting_loss_check(ledger, store)
-    return CacheAdapters(opened, reader, configurations, loss)
+    return CacheAdapters(opened, reader, configurations, PlacedPods(), loss)
 
 
 def _counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
@@ -79,20 +100,24 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
         adapters.configurations,
         SystemClock(),
         log.warning,
-        adapters.tables.ledger,
+        adapters.under_way,
         metrics.record,
         adapters.loss,
-        ImmediateReads() if adapters.tables.in_process else BoundedReads(),
+        adapters.reads,
         metrics.fell_back,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class BindAdapters:
-    """What bind counts by, and the identity of the ledger that it reserves in; None where there is no ledger."""
+    """The rules of the configuration in force, and the identity of the ledger; None where there is no ledger."""
 
     configuration: CountingConfiguration | None = None
     identity: StoreIdentity | None = None
+
+
+def _new_id() -> str:
+    return uuid4().hex
 
 
 def bind_adapters(settings: BindSettings) -> BindAdapters:
@@ -106,7 +131,21 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
     adapters = cache_adapters(settings.policy, calls)
     ledger = adapters.tables.ledger
     assert ledger is not None  # the settings name its table
-    reservations = LedgerReservations(ledger, lambda: uuid4().hex, time.time, call_seconds=2 * seconds)
+    reservations = LedgerReservations(ledger, _new_id, time.time, call_seconds=2 * seconds)
+    announcement_log = adapters.tables.announcements
+    assert announcement_log is not None  # it is in the ledger's table
+    # Reservations are for another judgement: the ledger's own.
+    cache = WarmNodeCache(
+        adapters.tables.cache,
+        adapters.reader,
+        adapters.configurations,
+        SystemClock(),
+        log.warning,
+        BindsUnderWay(None, adapters.announcements, adapters.placed),
+        CacheMetrics("bind").record,
+        reads=adapters.reads,
+        latest_only=True,
+    )
     configuration = CountingConfiguration(
         adapters.tables.cache.configuration_hash,
         adapters.configurations,
@@ -114,5 +153,6 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         SystemClock(),
         log.warning,
         _counting_loss_check(ledger, adapters.tables.configuration),
+        LogAnnouncements(announcement_log, cache, _new_id, time.time),
     )
     return BindAdapters(configuration, adapters.tables.identity)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 from botocore.config import Config
 
+from berth.announcements.dynamodb_log import DynamoDBAnnouncementLog
+from berth.announcements.log import AnnouncementLog
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationStore
 from berth.lease.dynamodb_item import STANDBY_KEY
@@ -31,9 +33,9 @@ from berth.runtime.settings import PolicySettings
 class Tables:
     """Cache table and ledger. All of it may be shared between threads.
 
-    ledger, identity: None where there is no ledger. ledger_since: when it was created, in monotonic seconds, if it
-    loses items only by being created anew (see Rebuild); None if it may lose them at any time. in_process: no read of
-    them waits for a network.
+    ledger, identity, announcements: None where there is no ledger. ledger_since: when it was created, in monotonic
+    seconds, if it loses items only by being created anew (see Rebuild); None if it may lose them at any time.
+    in_process: no read of them waits for a network.
     """
 
     cache: CacheTable
@@ -44,6 +46,7 @@ class Tables:
     identity: StoreIdentity | None = None
     ledger_since: float | None = None
     in_process: bool = False
+    announcements: AnnouncementLog | None = None
 
 
 OpenTables = Callable[[PolicySettings, Config], Tables]
@@ -63,6 +66,7 @@ def dynamodb_tables(
         DynamoDBLeaseLock(client, name, key=STANDBY_KEY),
         DynamoDBLedgerTable(client, ledger) if ledger else None,
         DynamoDBStoreIdentity(client, ledger) if ledger else None,
+        announcements=DynamoDBAnnouncementLog(client, ledger) if ledger else None,
     )
 
 

@@ -22,7 +22,7 @@ from berth.scheduling.evaluation.time_limit import (
 from berth.scheduling.evaluation.verdicts import NONE_REJECTED, FilterResult, Rejected
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
-from berth.scheduling.framework.status import Code, Status, unresolvable
+from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.daemon_set_pod import is_daemon_set_pod
@@ -147,6 +147,7 @@ class Policy:
         self._for_exempt_pods = {each.name: each.for_exempt_pods() for each in (profile, *profiles.values())}
         self._evaluations = EvaluationCache(max_bytes=remembered_bytes)
         self._time_limited = TimeLimited(time_limit)
+        self._reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
 
     @property
     def all_profiles(self) -> tuple[Profile, ...]:
@@ -176,12 +177,27 @@ class Policy:
         """Whether the pod requests counted resources. Then the decision needs to know what is used."""
         return bool(self.counting.demands(pod))
 
+    @property
+    def reads_other_pods(self) -> bool:
+        """Whether a profile depends on other pods. Then decisions need to know which pods are being bound."""
+        return self._reads_other_pods
+
+    def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot) -> Status | None:
+        """Why the filters that look at other pods reject this node; None: they do not. Assumed pods count."""
+        profile = self.profile_of(pod).for_bind()
+        if profile.skips(pod):
+            return None
+        snapshot = snapshot.placing_assumed(without=pod.uid)
+        status = self._evaluations.of(profile, pod, snapshot).statuses[node]
+        return None if status is SUCCESS else status
+
     def feasibility(self, pod: Pod, names: Sequence[str], snapshot: Snapshot, seconds_left: float = inf) -> Feasibility:
         """A verdict for every name, once where one is repeated. An exempt pod passes all of them."""
         nodes = _resolved(names, snapshot)
         profile = self._deciding_profile(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
+        snapshot = _seen_by(profile, pod, snapshot)
 
         def decide(deadline: DecisionDeadline) -> Feasibility:
             result = self._filter(profile, pod, nodes, snapshot, deadline)
@@ -198,6 +214,7 @@ class Policy:
         profile = self._deciding_profile(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
+        snapshot = _seen_by(profile, pod, snapshot)
 
         def decide(deadline: DecisionDeadline) -> Feasibility:
             result = self._filter(profile, pod, nodes, snapshot, deadline)
@@ -226,6 +243,7 @@ class Policy:
             return [0] * len(names)
         nodes = _resolved(names, snapshot)
         profile = self._profiles.get(pod.spec.scheduler_name, self.profile)
+        snapshot = _seen_by(profile, pod, snapshot)
 
         def decide(deadline: DecisionDeadline) -> list[int]:
             result = self._evaluation(profile, pod, snapshot, deadline).statuses.filter_nodes(nodes, deadline)
@@ -334,6 +352,15 @@ class Policy:
 def _too_costly(nodes: NodeRefs) -> Feasibility:
     codes = bytes(len(nodes))
     return Feasibility([], unresolvable=Rejected(nodes.names, codes, (TOO_COSTLY,)), too_costly=True)
+
+
+def _seen_by(profile: Profile, pod: Pod, snapshot: Snapshot) -> Snapshot:
+    """The snapshot as the profile's plugins look at it.
+
+    Plugins that look at one node get assumed pods one node at a time, so that verdicts stay cached. Those that look at
+    all nodes count assumed pods like others.
+    """
+    return snapshot.placing_assumed(without=pod.uid) if profile.reads_all_nodes else snapshot
 
 
 def _resolved(names: Sequence[str], snapshot: Snapshot) -> NodeRefs:

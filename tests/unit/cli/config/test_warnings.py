@@ -28,7 +28,10 @@ def configuration(**fields: object) -> BerthConfiguration:
         ),
         pytest.param(
             {"profile": "managed-resources", "managedResources": [LICENCES], "profiles": {"batch": "full"}},
-            ["managedResources: profile full has no plugin ManagedResources"],
+            [
+                "managedResources: profile full has no plugin ManagedResources",
+                "profiles.batch: profile full has rules that depend on other pods (",
+            ],
             id="not checked for one scheduler",
         ),
         pytest.param(
@@ -41,6 +44,14 @@ def configuration(**fields: object) -> BerthConfiguration:
             },
             [],
             id="checked by a profile of one's own",
+        ),
+        pytest.param(
+            {"profile": "full", "nodeCache": {"whenStale": "pass"}},
+            [
+                "profile: profile full has rules that depend on other pods (",
+                "nodeCache.whenStale: while the cache is stale, rules that depend on other pods are best effort",
+            ],
+            id="rules about other pods, and a stale cache that passes",
         ),
         pytest.param(
             {"profile": "managed-resources"},
@@ -100,7 +111,11 @@ def configuration(**fields: object) -> BerthConfiguration:
         ),
         pytest.param(
             {"profiles": {"batch": "full"}, "bind": {"schedulerNames": ["default-scheduler"]}},
-            ["profiles.batch: bind refuses the pods of this scheduler"],
+            [
+                "profiles.batch: bind refuses the pods of this scheduler",
+                "profiles.batch: profile full has rules that depend on other pods (",
+                "bind: bind does not cover all pods: rules that depend on other pods are best effort",
+            ],
             id="a scheduler that bind refuses",
         ),
     ],

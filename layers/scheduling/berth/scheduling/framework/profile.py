@@ -81,6 +81,23 @@ class Profile:
         filters = tuple(plugin for plugin in self.filters if plugin.applies_to_exempt_pods)
         return Profile(f"{self.name} (exempt)", filters, ())
 
+    @property
+    def reads_all_nodes(self) -> bool:
+        """Whether a plugin looks at all nodes: a pod on one node may change verdicts and scores of others."""
+        return bool(self.cluster_filters or self.cluster_scores)
+
+    @property
+    def reads_other_pods(self) -> bool:
+        """Whether concurrent binds could break a rule of the profile, or bring a score up to date."""
+        return bool(self.cluster_scores or self.for_bind().filters)
+
+    def for_bind(self) -> Profile:
+        """The part of the profile that bind judges once more: filters that look at other pods."""
+        filters = tuple(
+            plugin for plugin in self.filters if SnapshotPart.PODS in plugin.reads and not plugin.is_reserved
+        )
+        return Profile(f"{self.name} (bind)", filters, ())
+
     def skips(self, pod: Pod) -> bool:
         """Whether every node passes for this pod, because no filter applies to it."""
         if self.cluster_filters:

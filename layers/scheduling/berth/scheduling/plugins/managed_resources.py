@@ -75,6 +75,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
     reads = NODES_AND_PODS
     # bind refuses a pod whose counted resources are not there, exempt or not.
     applies_to_exempt_pods = True
+    is_reserved = True
 
     def __init__(self, args: ManagedResourcesArgs) -> None:
         self._counting = Counting()

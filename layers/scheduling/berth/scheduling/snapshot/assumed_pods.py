@@ -1,7 +1,8 @@
 """Assumed pods, as in kube-scheduler: pods that are being bound and are not on their node in the cache yet.
 
-Until the cache shows the pod, only its reservation says what it holds (fact 40). Few nodes have assumed pods, and the
-set changes with every call. So they are kept beside the snapshot, and cached results for the snapshot stay valid.
+Until the cache shows the pod, only its reservation or its announcement says where it is (fact 40). Few nodes have
+assumed pods, and the set changes with every call. So they are kept beside the snapshot, and cached results for the
+snapshot stay valid.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ HIGHEST_PRIORITY = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True)
 class AssumedPod:
-    """A pod that is being bound to a node. shares: the reserved amounts, by pool."""
+    """A pod that is being bound to a node. shares: the reserved amounts, by pool. pod: where bind announced it."""
 
     namespace: str
     name: str
     pod_uid: str
     node: str
     shares: Mapping[str, int]
+    pod: Pod | None = None
 
 
 def assumed_by_node(
@@ -38,7 +40,7 @@ def assumed_by_node(
         node = nodes.get(each.node)
         if node is None or any(pod.uid == each.pod_uid for pod in node.pods):
             continue
-        found[each.node] = (*found.get(each.node, ()), _pod(each, unbound.get(each.pod_uid)))
+        found[each.node] = (*found.get(each.node, ()), _pod(each, each.pod or unbound.get(each.pod_uid)))
     return found
 
 

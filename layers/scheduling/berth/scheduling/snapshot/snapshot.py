@@ -31,7 +31,7 @@ class Snapshot:
     nodes: with the pods on them. unbound: pods without a node, by UID. nominated: the unbound pods that preemption
     makes room for, by node, without gated pods. pods_on_unknown_nodes: by the name of the node. assumed: pods that are
     being bound and are not on their nodes yet, by node. without_assumed: the same snapshot without assumed pods, where
-    there are any.
+    there are any. placed: the same with these pods on their nodes, where it was made already.
     """
 
     nodes: NodeList
@@ -47,6 +47,7 @@ class Snapshot:
     pending_pod_index: PodIndex = field(default_factory=PodIndex, repr=False)
     assumed: Mapping[str, tuple[Pod, ...]] = field(default_factory=lambda: NO_PODS)
     without_assumed: Snapshot | None = field(default=None, repr=False)
+    placed: Snapshot | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -139,6 +140,7 @@ class Snapshot:
             pending_pod_index=pod_index,
             assumed=NO_PODS,
             without_assumed=None,
+            placed=None,
         )
 
     def assuming(self, assumed: Iterable[AssumedPod]) -> Snapshot:
@@ -166,9 +168,18 @@ class Snapshot:
         """The snapshot without assumed pods. Verdicts and scores are cached for it."""
         return self if self.without_assumed is None else self.without_assumed
 
+    def placing_assumed(self, without: str) -> Snapshot:
+        """A snapshot in which the assumed pods are on their nodes, but for the pod of this UID: it is to be placed."""
+        if not any(pod.uid == without for pods in self.assumed.values() for pod in pods):
+            return self.with_assumed
+        others = {name: tuple(pod for pod in pods if pod.uid != without) for name, pods in self.assumed.items()}
+        return replace(self, assumed=others, placed=None).with_assumed
+
     @property
     def with_assumed(self) -> Snapshot:
-        """A snapshot in which the assumed pods are on their nodes. Nothing is cached for it."""
+        """A snapshot in which the assumed pods are on their nodes."""
+        if self.placed is not None:
+            return self.placed
         if not self.assumed:
             return self
         uids = {pod.uid for pods in self.assumed.values() for pod in pods}

@@ -1,0 +1,75 @@
+"""An announcement, and when it ends. Pure.
+
+The node cache is behind: for some time after a bind it does not show the pod on its node. Until it does, the pod's
+announcement stands for the pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+
+import orjson
+
+from berth.scheduling.objects import Pod, Unreadable, trimmed_pod
+from berth.scheduling.objects.pod_reading import read_placed_pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """A pod that one call of bind lets onto a node.
+
+    position: in the log. attempt: the id of the call, unique. pod: on its node, as the cache will show it. content: the
+    same as JSON. resource_version: of the pod as the call read it, unbound; a Binding is valid for this version only.
+    until: no Binding of the call takes effect later, in seconds since the epoch. withdrawn: none has taken effect, and
+    none will.
+    """
+
+    position: int
+    attempt: str
+    pod: Pod
+    content: bytes = field(repr=False)
+    resource_version: str
+    until: float
+    withdrawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PodsSeen:
+    """How far a snapshot follows the pods of the API server.
+
+    resource_version: it contains all changes up to this one. observed_at: and all that were made before this time, in
+    seconds since the epoch.
+    """
+
+    resource_version: str = ""
+    observed_at: float = 0.0
+
+    def covers(self, resource_version: str) -> bool | None:
+        """Whether the snapshot contains this version of a pod, or a later one. None where that cannot be said."""
+        seen = self.resource_version
+        if not (seen.isdecimal() and resource_version.isdecimal()):
+            return None
+        return int(resource_version) <= int(seen)
+
+
+def pod_on_node(obj: Mapping[str, object], node: str, annotations: Container[str]) -> tuple[Pod, bytes] | Unreadable:
+    """The pod as the cache will show it on this node, with these of its annotations, and the same as JSON."""
+    spec = obj.get("spec")
+    placed = trimmed_pod({**obj, "spec": {**(spec if isinstance(spec, dict) else {}), "nodeName": node}}, annotations)
+    pod = read_placed_pod(placed)
+    return pod if isinstance(pod, Unreadable) else (pod, orjson.dumps(placed))
+
+
+def has_ended(announcement: Announcement, snapshot: Snapshot, seen: PodsSeen) -> bool:
+    """Whether the announcement no longer stands for a pod: in this snapshot, and so in every later one."""
+    pod = announcement.pod
+    node = snapshot.nodes.get(pod.node_name)
+    if announcement.withdrawn or (node is not None and any(each.uid == pod.uid for each in node.pods)):
+        return True
+    covered = seen.covers(announcement.resource_version)
+    if covered and pod.uid not in snapshot.unbound:
+        # The cache had the pod, so the pod has ended or is on another node.
+        return True
+    return covered is not False and seen.observed_at > announcement.until

@@ -1,0 +1,101 @@
+"""How concurrent binds keep the rules about other pods.
+
+For each bind of a configuration with such rules:
+
+1. Read the log of announcements to its end at position n, then the node cache.
+2. Judge the pod on its node, with the pods of the cache and those of the announcements that have not ended.
+3. Put the pod's announcement at position n + 1, on the condition that this position is free. If it is taken, begin
+   again: the judgement does not know the pod that came first.
+4. Create the Binding.
+
+Guarantee: the announcements are one sequence, and each pod in it was judged with all the pods before it. So concurrent
+binds break no rule that they would keep one after another. Of two pods that exclude each other the later one is
+rejected.
+
+It needs that
+- every Binding goes through bind, for pods of every profile;
+- a Binding takes effect before its announcement's `until`, or never: it is valid for one version of the pod only, and
+  its sender gives up GRACE_SECONDS earlier;
+- `observed_at` of the cache and `until` are by clocks that differ by less than GRACE_SECONDS.
+
+Not guaranteed: what a pod was judged with stays. A pod that ends, an announced pod that the API server refuses, or a
+changed label can make a rule false for pods that are there already, as with kube-scheduler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from berth.announcements.announcement import Announcement, pod_on_node
+from berth.announcements.log import AnnouncementLog
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.ports import Announced, Announcements, Binding, CacheUnavailable, FoundPod, NodeCache
+from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.objects import Unreadable, read_pod
+
+GRACE_SECONDS = 15.0
+"""After the deadline of a bind: for a Binding that is on its way, and between clocks."""
+
+TRIM_EVERY = 8
+"""One bind in so many deletes old announcements."""
+
+RETENTION_SECONDS = 60.0
+"""Longer than any bind takes. A bind that has read the log before an announcement finds its position taken."""
+
+CONTENDED = BindResult(BindOutcome.NOT_JUDGED, "too many pods are being bound at once; Berth could not judge this one")
+DEADLINE_PASSED = BindResult(BindOutcome.NOT_JUDGED, "the deadline was over before the pod was announced")
+
+
+class LogAnnouncements(Announcements):
+    """Safe to share between threads."""
+
+    def __init__(
+        self, log: AnnouncementLog, cache: NodeCache, new_id: Callable[[], str], wall: Callable[[], float]
+    ) -> None:
+        """cache: of which each read is consistent, and reads the log before the head. wall: seconds since the epoch."""
+        self._log = log
+        self._cache = cache
+        self._new_id = new_id
+        self._wall = wall
+
+    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced | BindResult | None:
+        pod = read_pod(found.content)
+        if isinstance(pod, Unreadable):
+            return BindResult(BindOutcome.UNREADABLE, pod.cause)
+        attempt, result = self._new_id(), DEADLINE_PASSED
+        while deadline.remaining():
+            context = self._cache.current(deadline)
+            if isinstance(context.cluster, CacheUnavailable):
+                passes = context.cluster.when_stale is WhenStale.PASS
+                return None if passes else BindResult(BindOutcome.NOT_JUDGED, context.cluster.reason)
+            rejected = context.policy.rejects_bind(pod, binding.node, context.cluster)
+            if rejected is not None:
+                return BindResult(BindOutcome.REJECTED, rejected.message)
+            placed = pod_on_node(found.content, binding.node, context.policy.counting.pod_annotations)
+            if isinstance(placed, Unreadable):
+                return BindResult(BindOutcome.UNREADABLE, placed.cause)
+            until = self._wall() + deadline.remaining() + GRACE_SECONDS
+            announcement = Announcement(context.log.end + 1, attempt, *placed, found.resource_version, until)
+            announced = Announced(announcement.position, attempt, found.resource_version)
+            try:
+                if self._log.append(announcement):
+                    self._trim(announced.position, context.log.first)
+                    return announced
+            except TableUnavailable as error:
+                # It may be in the log all the same.
+                self.withdraw(announced)
+                return BindResult(BindOutcome.NOT_JUDGED, str(error))
+            result = CONTENDED
+        return result
+
+    def withdraw(self, announced: Announced) -> None:
+        with suppress(TableUnavailable):
+            self._log.withdraw(announced.position, announced.attempt)
+
+    def _trim(self, position: int, first: int) -> None:
+        if position % TRIM_EVERY == 0:
+            with suppress(TableUnavailable):
+                self._log.trim(first, self._wall() - RETENTION_SECONDS)

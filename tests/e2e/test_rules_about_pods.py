@@ -1,0 +1,194 @@
+"""A burst of pods under rules about other pods that Berth alone judges: kube-scheduler's own plugins are switched off.
+
+The result is judged by the API server's final state.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .control_plane import ControlPlane
+from .extender import SERVE_AND_STACK, Extender
+from .identities import EXAMPLES, identities, serve
+from .kubernetes_api import JsonObject, KubernetesApi
+from .scheduler_configuration import filter_prioritize_bind, scheduler_configuration
+from .stack import DeployedStack
+
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+ZONES = 4
+NODES = 24
+BURST_SECONDS = 420
+
+FULL = """\
+apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+profile: full
+"""
+WITH_ONE_PER_TEAM = """\
+apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+profile: teams
+definitions:
+  teams:
+    extends: full
+    plugins:
+      enabled:
+        - name: berth_plugins.one_per_team:OnePerTeam
+"""
+
+
+@dataclass(frozen=True)
+class Burst:
+    """How many pods of each kind are created at once. teams, apart: pairs of groups and pods of each."""
+
+    teams: tuple[int, int]
+    apart: tuple[int, int]
+    spread: int
+
+    @property
+    def pods(self) -> int:
+        return self.teams[0] * self.teams[1] + self.apart[0] * self.apart[1] + self.spread
+
+
+BURSTS = {"serve": Burst((6, 10), (5, 12), 80), "stack": Burst((0, 0), (3, 10), 30)}
+
+
+def _on_serve(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[Extender]:
+    return serve(control_plane, directory, document=WITH_ONE_PER_TEAM)
+
+
+def _on_stack(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[Extender]:
+    """The deployed layer has no plugins of a user."""
+    return _AppliedStack(identities(control_plane), directory)
+
+
+class _AppliedStack(DeployedStack):
+    def __enter__(self) -> _AppliedStack:
+        super().__enter__()
+        self.apply(FULL)
+        return self
+
+
+START: Mapping[str, Callable[[ControlPlane, Path], AbstractContextManager[Extender]]] = {
+    "serve": _on_serve,
+    "stack": _on_stack,
+}
+
+
+@pytest.fixture(params=SERVE_AND_STACK)
+def kind(request: pytest.FixtureRequest) -> str:
+    found: str = request.param
+    return found
+
+
+@pytest.fixture
+def berth(
+    kind: str, control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Extender]:
+    monkeypatch.setenv("PYTHONPATH", str(EXAMPLES / "custom-plugin"))
+    with START[kind](control_plane, tmp_path) as extender:
+        yield extender
+
+
+def test_burst_breaks_no_rule(kind: str, berth: Extender, control_plane: ControlPlane) -> None:
+    api, burst = KubernetesApi(control_plane.credentials()), BURSTS[kind]
+    nodes = {f"burst-{number}": f"zone-{number % ZONES}" for number in range(NODES)}
+    for name, zone in nodes.items():
+        api.create("/api/v1/nodes", _node(name, zone))
+    try:
+        with control_plane.scheduler(_scheduler(berth.url_prefix)):
+            for pod in _pods(burst):
+                api.create("/api/v1/namespaces/default/pods", pod)
+            placed = _wait_until_placed(api, burst.pods)
+        _assert_no_rule_is_broken(placed, nodes)
+    finally:
+        api.delete("/api/v1/namespaces/default/pods", {"gracePeriodSeconds": "0"})
+        for name in nodes:
+            api.delete(f"/api/v1/nodes/{name}")
+
+
+def _scheduler(url_prefix: str) -> dict[str, Any]:
+    judged_by_berth = {"disabled": [{"name": "InterPodAffinity"}, {"name": "PodTopologySpread"}]}
+    return {
+        **scheduler_configuration([filter_prioritize_bind(url_prefix)]),
+        "profiles": [{"schedulerName": "default-scheduler", "plugins": {"multiPoint": judged_by_berth}}],
+    }
+
+
+def _node(name: str, zone: str) -> JsonObject:
+    allocatable = {"cpu": "32", "memory": "64Gi", "pods": "110"}
+    return {
+        "metadata": {"name": name, "labels": {HOSTNAME: name, ZONE: zone}},
+        "status": {
+            "capacity": allocatable,
+            "allocatable": allocatable,
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+
+
+def _pods(burst: Burst) -> Iterator[JsonObject]:
+    """The kinds take turns."""
+    teams = [_pod("team", team, number) for number in range(burst.teams[1]) for team in range(burst.teams[0])]
+    apart = [_pod("apart", group, number) for number in range(burst.apart[1]) for group in range(burst.apart[0])]
+    spread = [_pod("spread", 0, number) for number in range(burst.spread)]
+    while teams or apart or spread:
+        for kind in (teams, apart, spread):
+            if kind:
+                yield kind.pop()
+
+
+def _pod(rule: str, group: int, number: int) -> JsonObject:
+    labels = {rule: f"{rule}-{group}"}
+    selector = {"matchLabels": labels}
+    rules: JsonObject = {}
+    if rule == "apart":
+        term = {"labelSelector": selector, "topologyKey": HOSTNAME}
+        rules = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    elif rule == "spread":
+        constraint = {
+            "maxSkew": 1,
+            "topologyKey": ZONE,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": selector,
+        }
+        rules = {"topologySpreadConstraints": [constraint]}
+    container = {"name": "app", "image": "app", "resources": {"requests": {"cpu": "10m"}}}
+    return {
+        "metadata": {"name": f"{rule}-{group}-{number}", "labels": labels},
+        "spec": {"containers": [container], "terminationGracePeriodSeconds": 0, **rules},
+    }
+
+
+def _wait_until_placed(api: KubernetesApi, count: int) -> list[JsonObject]:
+    deadline = time.monotonic() + BURST_SECONDS
+    while True:
+        pods = api.get("/api/v1/namespaces/default/pods")["items"]
+        placed = [pod for pod in pods if pod["spec"].get("nodeName")]
+        if len(placed) == count:
+            return placed
+        if time.monotonic() > deadline:
+            waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
+            pytest.fail(f"{len(waiting)} of {count} pods wait: {waiting[0]['status'].get('conditions')}")
+        time.sleep(1)
+
+
+def _assert_no_rule_is_broken(pods: list[JsonObject], nodes: Mapping[str, str]) -> None:
+    for rule in ("team", "apart"):
+        together = Counter(
+            (pod["spec"]["nodeName"], pod["metadata"]["labels"][rule])
+            for pod in pods
+            if rule in pod["metadata"]["labels"]
+        )
+        assert [key for key, count in together.items() if count > 1] == [], rule
+    zones = Counter(dict.fromkeys(nodes.values(), 0))
+    zones.update(nodes[pod["spec"]["nodeName"]] for pod in pods if "spread" in pod["metadata"]["labels"])
+    assert max(zones.values()) - min(zones.values()) <= 1, zones

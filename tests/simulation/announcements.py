@@ -1,0 +1,274 @@
+"""Binds of pods that exclude each other, in virtual time: real bind, real announcements, a node cache that is behind.
+
+The rule is one pod of a team on a node. At every call of the log, the cache or the API server the seed decides who goes
+on, and whether a bind dies there. A Binding may arrive after its sender gave up. Pods end and come again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from berth.announcements.announcement import Announcement, PodsSeen
+from berth.announcements.bind import GRACE_SECONDS, LogAnnouncements
+from berth.announcements.log import AnnouncementLog
+from berth.announcements.reader import AnnouncementReader
+from berth.extender.bind import BindRules, bind
+from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.outcomes import BindOutcome
+from berth.extender.ports import (
+    Assignment,
+    Binding,
+    Created,
+    DecisionContext,
+    FoundPod,
+    NodeCache,
+    PodBinder,
+    Refused,
+    Unanswered,
+)
+from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay
+from berth.scheduling.framework import SUCCESS, FilterPlugin, Status, unschedulable
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.objects import NodeInfo, Pod, read_pods
+from berth.scheduling.policy import Exemption, Policy
+from berth.scheduling.snapshot.parts import NO_PARTS, Parts
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+from tests.builders.nodes import node
+from tests.builders.pods import pod_with
+from tests.simulation.world import EPOCH, World
+
+NODES = ("node-a", "node-b")
+TEAMS = 2
+PODS = 8
+BINDERS = 4
+LASTS = 120.0
+BIND_SECONDS = 4.0
+RECOVERY = 60.0
+
+
+class OnePerTeam(FilterPlugin):
+    """One pod of a team on a node."""
+
+    name = "OnePerTeam"
+
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        team = state.labels["team"]
+        return _TAKEN if any(other.labels["team"] == team for other in node.pods) else SUCCESS
+
+
+_TAKEN = unschedulable("OnePerTeam", "node(s) had a pod of this team")
+
+
+@dataclass(slots=True)
+class _Pod:
+    name: str
+    uid: str
+    team: str
+    version: int
+    node: str = ""
+
+    @property
+    def content(self) -> dict[str, object]:
+        return pod_with(self.name, {"team": self.team}, metadata={"uid": self.uid}, nodeName=self.node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Published:
+    snapshot: Snapshot
+    seen: PodsSeen
+
+
+class AnnouncementsHistory:
+    """One history; the same for the same seed. `run` raises AssertionError where the rule breaks."""
+
+    def __init__(self, seed: int) -> None:
+        self.world = World(seed)
+        self.bound = 0
+        self.rejected = 0
+        self.log = InMemoryAnnouncementLog()
+        self.pods: dict[str, _Pod] = {}
+        self._versions, self._ids = count(1), count(1)
+        self._last_version = 0
+        self._ends = False
+        self._published = self._observed()
+
+    def run(self) -> None:
+        """All of it, to the point where nothing may remain."""
+        for number in range(PODS):
+            self._create(f"pod-{number}")
+        for number in range(BINDERS):
+            self.world.start(f"binder-{number}", self._binds)
+        self.world.after(0.1, self._publish)
+        self.world.after(1.0, self._something_happens)
+        self.world.run(LASTS)
+        self._ends = True
+        self.world.run(LASTS + RECOVERY)
+        self._check_end()
+
+    def published(self) -> _Published:
+        """What a reader finds now."""
+        return self._published
+
+    def wall(self) -> float:
+        return EPOCH + self.world.now
+
+    def between(self) -> None:
+        """Before and after every call. A bind may die there."""
+        slow = self.world.random.random() < 0.05
+        self.world.pause(2.5 if slow else self.world.random.choice((0.0, 0.0, 0.01, 0.1, 0.6)))
+
+    # ------------------------------------------------------------------------------------------------- the API server
+
+    def find(self, name: str) -> FoundPod | Refused:
+        pod = self.pods.get(name)
+        if pod is None:
+            return Refused(404, f'pods "{name}" not found')
+        return FoundPod(Assignment(pod.uid, pod.node), str(pod.version), False, pod.content)
+
+    def arrived(self, binding: Binding) -> Created | Refused:
+        """A Binding is at the API server: uid and resourceVersion are preconditions."""
+        pod = self.pods.get(binding.pod_name)
+        if pod is None:
+            return Refused(404, "not found")
+        if (pod.uid, str(pod.version), pod.node) != (binding.pod_uid, binding.resource_version, ""):
+            return Refused(409, "the pod has changed")
+        pod.node, pod.version = binding.node, self._next_version()
+        self.bound += 1
+        together = Counter((each.node, each.team) for each in self.pods.values() if each.node)
+        assert max(together.values()) == 1, f"two pods of a team are on a node: {together}"
+        return Created()
+
+    def _next_version(self) -> int:
+        self._last_version = next(self._versions)
+        return self._last_version
+
+    def _create(self, name: str) -> None:
+        team = f"team-{self.world.random.randrange(TEAMS)}"
+        self.pods[name] = _Pod(name, f"uid-{next(self._ids)}", team, self._next_version())
+
+    # ------------------------------------------------------------------------------------------------------ the others
+
+    def _observed(self) -> _Published:
+        pods, _ = read_pods(pod.content for pod in self.pods.values())
+        seen = PodsSeen(str(self._last_version), self.wall())
+        return _Published(Snapshot.of([node(name) for name in NODES], pods), seen)
+
+    def _publish(self) -> None:
+        """What was observed now is visible a little later."""
+        observed = self._observed()
+
+        def visible() -> None:
+            self._published = observed
+            self.world.after(self.world.random.uniform(0.2, 2.0), self._publish)
+
+        self.world.after(self.world.random.uniform(0.0, 1.5), visible)
+
+    def _something_happens(self) -> None:
+        """A pod ends, and another one comes."""
+        if self._ends:
+            return
+        name = self.world.random.choice(sorted(self.pods))
+        del self.pods[name]
+        self._create(f"pod-{next(self._ids)}")
+        self.world.after(self.world.random.uniform(0.2, 2.0), self._something_happens)
+
+    def _binds(self) -> None:
+        random = self.world.random
+        announcements = LogAnnouncements(_Log(self), _Cache(self), lambda: f"attempt-{next(self._ids)}", self.wall)
+        while not self._ends:
+            self.world.pause(random.uniform(0.0, 0.5))
+            waiting = [pod for pod in self.pods.values() if not pod.node]
+            if not waiting:
+                continue
+            pod = random.choice(waiting)
+            binding = Binding("default", pod.name, pod.uid, random.choice(NODES))
+            deadline = Deadline(BIND_SECONDS, lambda: self.world.now)
+            result = bind(binding, _Binder(self), deadline, BindRules(announcements=announcements))
+            self.rejected += result.outcome is BindOutcome.REJECTED
+
+    def _check_end(self) -> None:
+        """A new reader finds every pod in the cache, and nothing else in the log."""
+        reader, found = AnnouncementReader(self.log), self.published()
+        assert reader.pods_to_add(reader.read(), found.snapshot, found.seen) == []
+        assert len(self.log.read(1)) < self.bound + self.rejected
+
+
+class _Log(AnnouncementLog):
+    """The log, for one binder."""
+
+    def __init__(self, history: AnnouncementsHistory) -> None:
+        self._history = history
+
+    def read(self, first: int) -> Sequence[Announcement]:
+        self._history.between()
+        found = self._history.log.read(first)
+        self._history.between()
+        return found
+
+    def append(self, announcement: Announcement) -> bool:
+        self._history.between()
+        done = self._history.log.append(announcement)
+        self._history.between()
+        return done
+
+    def withdraw(self, position: int, attempt: str) -> None:
+        self._history.between()
+        self._history.log.withdraw(position, attempt)
+
+    def trim(self, position: int, until: float) -> None:
+        self._history.between()
+        self._history.log.trim(position, until)
+
+
+class _Cache(NodeCache):
+    """The node cache, for one binder: it reads the log, then what is published."""
+
+    def __init__(self, history: AnnouncementsHistory) -> None:
+        self._history = history
+        self._policy = Policy(Profile("teams", (OnePerTeam(),), ()), Exemption())
+        self._under_way = BindsUnderWay(None, AnnouncementReader(_Log(history)))
+
+    def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
+        wanted = self._under_way.wanted(self._policy)
+        read = self._under_way.read(wanted, NOTHING_READ, lambda: None, _fail)
+        found = self._history.published()
+        self._history.between()
+        snapshot = self._under_way.assume(found.snapshot, read, found.seen)
+        return DecisionContext(self._policy, snapshot, log=self._under_way.log(read))
+
+    def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
+        return self._policy
+
+
+def _fail(error: Exception) -> None:
+    raise error
+
+
+class _Binder(PodBinder):
+    """The API server, for bind: one answer in four is lost, and then the Binding arrives within the grace period."""
+
+    def __init__(self, history: AnnouncementsHistory) -> None:
+        self._history = history
+
+    def create_binding(self, binding: Binding, timeout: float) -> Created | Refused | Unanswered:
+        world = self._history.world
+        if world.random.random() < 0.25:
+            world.after(world.random.uniform(0.0, GRACE_SECONDS), lambda: self._history.arrived(binding))
+            world.pause(min(timeout, 1.0))
+            return Unanswered("timed out")
+        self._history.between()
+        return self._history.arrived(binding)
+
+    def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
+        found = self._history.find(pod_name)
+        return found.assignment if isinstance(found, FoundPod) else found
+
+    def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
+        self._history.between()
+        found = self._history.find(pod_name)
+        self._history.between()
+        return found

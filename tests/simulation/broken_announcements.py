@@ -1,0 +1,89 @@
+"""Announcements with one rule left out. Each lets two pods onto a node that exclude each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from berth.announcements import bind as protocol
+from berth.announcements import reader
+from berth.announcements.announcement import has_ended
+from berth.extender import bind as binding
+from berth.extender.bind import _PreparedBind
+from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
+
+Break = Callable[[pytest.MonkeyPatch], None]
+
+# What is patched in are methods; their types are those of what they replace.
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+
+
+def judged_before_others_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The announcement is put at the end of the log, whatever came there after it was read."""
+    append = InMemoryAnnouncementLog.append
+
+    def at_the_end(self, announcement):
+        end = max((each.position for each in self.read(1)), default=0)
+        return append(self, replace(announcement, position=end + 1))
+
+    monkeypatch.setattr(InMemoryAnnouncementLog, "append", at_the_end)
+
+
+def bound_without_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pod is judged once more, and nobody learns that it is being bound."""
+    monkeypatch.setattr(InMemoryAnnouncementLog, "append", lambda self, announcement: True)
+
+
+def ended_when_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The announcement ends with the bind, and the cache does not show the pod yet."""
+    monkeypatch.setattr(binding, "_BOUND", set())
+
+
+def withdrawn_while_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answer came, and the Binding is on its way."""
+    run = _PreparedBind.run
+
+    def withdrawing(self):
+        result = run(self)
+        self._withdraw()
+        return result
+
+    monkeypatch.setattr(_PreparedBind, "run", withdrawing)
+
+
+def until_too_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Binding takes effect after the time that its announcement says."""
+    monkeypatch.setattr(protocol, "GRACE_SECONDS", -3.0)
+
+
+def unseen_counts_as_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache has never shown the pod, which is taken for one that has ended."""
+    monkeypatch.setattr(
+        reader,
+        "has_ended",
+        lambda announcement, snapshot, seen: has_ended(
+            replace(announcement, resource_version="0"), snapshot, replace(seen, resource_version="1")
+        ),
+    )
+
+
+def deleted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow bind gets a position that was taken and is free again."""
+    monkeypatch.setattr(protocol, "RETENTION_SECONDS", -1000.0)
+    monkeypatch.setattr(protocol, "TRIM_EVERY", 1)
+
+
+BROKEN: dict[str, Break] = {
+    each.__name__: each
+    for each in (
+        judged_before_others_announced,
+        bound_without_announcement,
+        ended_when_answered,
+        withdrawn_while_open,
+        until_too_early,
+        unseen_counts_as_gone,
+        deleted_at_once,
+    )
+}

@@ -1,0 +1,35 @@
+"""Rules about other pods hold in histories drawn from seeds; and the simulation would notice if they did not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.announcements import AnnouncementsHistory
+from tests.simulation.broken_announcements import BROKEN, Break
+
+HISTORIES = 10
+UNTIL_CAUGHT = 200
+
+
+def test_keeps_rule_in_every_interleaving() -> None:
+    bound = rejected = 0
+    for seed in range(HISTORIES):
+        history = AnnouncementsHistory(seed)
+        history.run()
+        bound, rejected = bound + history.bound, rejected + history.rejected
+    assert bound > 10 * HISTORIES
+    assert rejected > HISTORIES
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_catches_bind_without_one_of_its_rules(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch)
+    assert any(_breaks(seed) for seed in range(UNTIL_CAUGHT))
+
+
+def _breaks(seed: int) -> bool:
+    try:
+        AnnouncementsHistory(seed).run()
+    except AssertionError:
+        return True
+    return False

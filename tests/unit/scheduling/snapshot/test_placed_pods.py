@@ -1,0 +1,82 @@
+"""Snapshots with assumed pods on their nodes: each follows the one before it, and is as if it was made anew."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.objects import Pod, read_pods
+from berth.scheduling.snapshot.assumed_pods import AssumedPod
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.placed_pods import PlacedPods
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.nodes import node
+from tests.builders.pods import pod_with
+
+BASE = Snapshot.of([node("node-a"), node("node-b")])
+
+
+def placed(name: str, on: str) -> Pod:
+    return read_pods([pod_with(name, {"app": name}, nodeName=on)])[0][0]
+
+
+def assumed(name: str, on: str) -> AssumedPod:
+    return AssumedPod("default", name, f"uid-{name}", on, {}, placed(name, on))
+
+
+def names(snapshot: Snapshot) -> dict[str, set[str]]:
+    return {name: {pod.name for pod in info.pods} for name, info in snapshot.nodes.items()}
+
+
+def test_keeps_snapshot_until_first_pod_is_assumed() -> None:
+    assert PlacedPods().follow(BASE) is BASE
+
+
+@pytest.mark.parametrize(
+    ("changes", "then", "wanted", "moved"),
+    [
+        pytest.param(None, [assumed("p", "node-a")], {"node-a": {"p"}, "node-b": set()}, set(), id="nothing changes"),
+        pytest.param(
+            None,
+            [assumed("p", "node-a"), assumed("q", "node-b")],
+            {"node-a": {"p"}, "node-b": {"q"}},
+            {"q"},
+            id="another pod is assumed",
+        ),
+        pytest.param(None, [], {"node-a": set(), "node-b": set()}, {"p"}, id="the bind failed"),
+        pytest.param(
+            Changes(pods=[placed("p", "node-a")]),
+            [assumed("p", "node-a")],
+            {"node-a": {"p"}, "node-b": set()},
+            {"p"},
+            id="the cache shows the pod",
+        ),
+        pytest.param(
+            Changes(nodes_gone=["node-a"]), [assumed("p", "node-a")], {"node-b": set()}, set(), id="the node is gone"
+        ),
+    ],
+)
+def test_follows_last_snapshot(
+    changes: Changes | None, then: list[AssumedPod], wanted: dict[str, set[str]], moved: set[str]
+) -> None:
+    snapshots = PlacedPods()
+    before = snapshots.follow(BASE.assuming([assumed("p", "node-a")])).with_assumed
+    base = BASE if changes is None else BASE.with_changes(changes)
+    after = snapshots.follow(base.assuming(then)).with_assumed
+    assert names(after) == wanted
+    delta = after.changed_since(before)
+    assert delta is not None
+    assert {each.labels["app"] for moves in delta.pod_moves for each in moves.by_label_set} - {"p"} == moved - {"p"}
+    assert {name for name in delta.names if after.nodes.get(name) != before.nodes.get(name)} <= set(delta.names)
+
+
+def test_begins_anew_for_snapshot_of_other_origin() -> None:
+    snapshots = PlacedPods()
+    snapshots.follow(BASE.assuming([assumed("p", "node-a")]))
+    other = Snapshot.of([node("node-a")]).assuming([assumed("q", "node-a")])
+    assert names(snapshots.follow(other).with_assumed) == {"node-a": {"q"}}
+
+
+def test_leaves_out_pod_that_is_to_be_placed() -> None:
+    found = PlacedPods().follow(BASE.assuming([assumed("p", "node-a"), assumed("q", "node-a")]))
+    assert names(found.placing_assumed(without="uid-p"))["node-a"] == {"q"}
+    assert names(found.placing_assumed(without="uid-other"))["node-a"] == {"p", "q"}
