@@ -78,11 +78,12 @@ def hash_of(document: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """A configuration as a verb uses it.
+    """A configuration as a verb uses it, and the document that it was made of.
 
     fallback: why an earlier document is in use, where the applied one cannot be loaded.
     """
 
+    document: BerthConfiguration
     policy: Policy
     node_cache: NodeCacheConfiguration
     bind: BindConfiguration
@@ -101,7 +102,7 @@ class Configured:
         except Exception as error:
             # A custom plugin's constructor may raise any exception.
             raise ConfigurationInvalid(f"the policy cannot be built: {type(error).__name__}: {error}") from error
-        return cls(policy, configuration.node_cache, configuration.bind)
+        return cls(configuration, policy, configuration.node_cache, configuration.bind)
 
 
 class Configurations:

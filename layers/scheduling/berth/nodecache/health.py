@@ -75,5 +75,23 @@ def health(
     }
 
 
+def installation(table: CacheTable, configurations: Configurations) -> dict[str, object]:
+    """What runs here: the cluster of the cache and the configuration in use, without its defaults. One more read of the
+    head.
+
+    Empty where the table or the configuration cannot be read: the health check says why.
+    """
+    try:
+        head = table.head()
+        document = configurations.at("" if head is None else head.configuration_hash).document
+    except (TableUnavailable, ConfigurationInvalid):
+        return {}
+    pointer = None if head is None else head.pointer
+    return {
+        "cluster": "" if pointer is None else pointer.observation.cluster_uid.partition("/")[0],
+        "configuration": document.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+    }
+
+
 def _unavailable(reason: str) -> tuple[HealthOutcome, dict[str, object]]:
     return HealthOutcome.UNAVAILABLE, {"status": HealthOutcome.UNAVAILABLE, "reason": reason}

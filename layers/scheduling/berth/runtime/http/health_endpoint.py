@@ -6,16 +6,20 @@ import time
 
 import orjson
 
-from berth.nodecache.health import HealthOutcome, health
+from berth.nodecache.health import HealthOutcome, health, installation
 from berth.nodecache.staleness import StalenessReason
 from berth.runtime.adapters import CacheAdapters
 from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.http.events import HTTPEvent
 
+VERBOSE = "verbose"
+
 
 class HealthEndpoint(Endpoint):
-    """GET /healthz: 200 when the verbs can decide, else 503 and the reason. Reads nothing of the request."""
+    """GET /healthz: 200 when the verbs can decide, else 503 and the reason. With the query `verbose` also the cluster
+    and the configuration in use. Reads nothing else of the request.
+    """
 
     def __init__(self, settings: EndpointSettings, cache: CacheAdapters) -> None:
         super().__init__("healthz", settings)
@@ -26,6 +30,8 @@ class HealthEndpoint(Endpoint):
         outcome, report = health(
             self._cache.tables.cache, self._cache.configurations, self._clock, self._staleness, self._cache.loss
         )
+        if event.get("rawQueryString") == VERBOSE:
+            report |= installation(self._cache.tables.cache, self._cache.configurations)
         is_ok = outcome is HealthOutcome.OK
         self._telemetry.ended(
             outcome,
