@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.doctor.access.account import Account, AccountUnavailable, Action, FunctionState, HeadItem, Schedule
-from berth_cli.doctor.access.cluster import ClusterAccess, Permission
+from berth_cli.doctor.access.cluster import ClusterAccess, Permission, Subject, UntriedPod
 from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse, ServerCertificate
 
 ADDRESS = "https://berth.example.com/scheduler"
@@ -46,6 +46,7 @@ class FakeEndpoint(Endpoint):
 
     verbs: Mapping[str, HttpResponse | NoResponse] = field(default_factory=dict)
     health: HttpResponse | NoResponse = field(default_factory=lambda: answered(HEALTHY))
+    named_users: HttpResponse | NoResponse = field(default_factory=lambda: answered({"message": "Not Found"}, 404))
     shown: ServerCertificate | NoResponse | None = field(default_factory=lambda: ServerCertificate(NOW + 90 * 86400.0))
     calls: list[tuple[str, bytes]] = field(default_factory=list)
 
@@ -60,20 +61,28 @@ class FakeEndpoint(Endpoint):
     def healthz(self) -> HttpResponse | NoResponse:
         return self.health
 
+    def users(self) -> HttpResponse | NoResponse:
+        return self.named_users
+
     def certificate(self) -> ServerCertificate | NoResponse | None:
         return self.shown
 
 
 @dataclass
 class FakeAccess(ClusterAccess):
-    """A user with all permissions except `forbidden`; `unreachable`: every call fails."""
+    """A user with all permissions except `forbidden`; `forbidden_to`: of other users, by
+    name. `unreachable`: every call fails.
+    """
 
     forbidden: Callable[[Permission], bool] = lambda right: False
+    forbidden_to: Mapping[str, Callable[[Permission], bool]] = field(default_factory=dict)
     unreachable: str = ""
     cluster: str = "uid-of-the-cluster"
     nodes: Sequence[str] = ()
     wake_up_error: str = ""
     served: frozenset[str] = frozenset()
+    untried: Sequence[UntriedPod] = ()
+    name: str = "system:serviceaccount:kube-system:berth"
     kubernetes: str = "v1.36.3"
     documents: Mapping[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
@@ -83,7 +92,7 @@ class FakeAccess(ClusterAccess):
 
     def user(self) -> str:
         self._check()
-        return "system:serviceaccount:kube-system:berth"
+        return self.name
 
     def is_allowed(self, right: Permission) -> bool:
         self._check()
@@ -100,6 +109,13 @@ class FakeAccess(ClusterAccess):
     def node_names(self) -> list[str]:
         self._check()
         return list(self.nodes)
+
+    def untried_pods(self) -> list[UntriedPod]:
+        self._check()
+        return list(self.untried)
+
+    def as_user(self, subject: Subject) -> ClusterAccess:
+        return replace(self, name=subject.name, forbidden=self.forbidden_to.get(subject.name, self.forbidden))
 
     def try_wake_up(self) -> str:
         self._check()

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.doctor.access.account import Account, AccountUnavailable
-from berth_cli.doctor.access.cluster import ClusterAccess
+from berth_cli.doctor.access.cluster import ClusterAccess, Subject
+from berth_cli.doctor.access.running import UNKNOWN, RunningBerth, running_berth
 from berth_cli.doctor.checks import account as account_checks
 from berth_cli.doctor.checks import cluster as cluster_checks
 from berth_cli.doctor.checks.authentication import AccessProbe, probe_access
-from berth_cli.doctor.checks.cache import check_healthz
+from berth_cli.doctor.checks.cache import check_configuration, check_healthz
 from berth_cli.doctor.checks.certificates import check_client_certificate, check_server_certificate
 from berth_cli.doctor.checks.kubernetes_version import CHECK as KUBERNETES_VERSION
 from berth_cli.doctor.checks.kubernetes_version import check_kubernetes_version
 from berth_cli.doctor.checks.latency import check_bind_time, check_latency
 from berth_cli.doctor.checks.managed_resources import check_managed_resources, check_pod_groups
+from berth_cli.doctor.checks.pending_pods import check_pending_pods
 from berth_cli.doctor.checks.scheduler import check_document, check_extenders
 from berth_cli.doctor.checks.transport import check_transport
-from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, check_verbs
-from berth_cli.doctor.findings import CheckName, Finding, ok, skipped
+from berth_cli.doctor.checks.verbs import DEFAULT_VERBS, check_policy, check_verbs
+from berth_cli.doctor.findings import CheckName, Finding, Result, ok, skipped
 from berth_cli.doctor.inputs import Inputs
-from berth_cli.doctor.runner import Check
+from berth_cli.doctor.runner import Check, Shared
+from berth_cli.doctor.scheduler.scheduler_side import DEFAULT_SCHEDULER, SchedulerSide
 from berth_cli.scheduler_config.managed_resources import managed_resources_of
+
+Running = Callable[[], RunningBerth]
+"""What runs behind the address: asked once, by the first check that needs it."""
 
 DEFAULT_TIMEOUT = 5.0
 
@@ -47,46 +53,53 @@ INPUT_ERRORS: Mapping[CheckName, frozenset[CheckName]] = {
 
 def checks(inputs: Inputs, wall: Callable[[], float]) -> list[Check]:
     """All checks. `wall`: clock, seconds since the epoch."""
-    found = [Check(CheckName.CONFIGURATION, lambda: _input_findings(inputs))]
-    found += _scheduler_checks(inputs)
+    endpoint = inputs.endpoint
+    running = Shared(lambda: UNKNOWN if endpoint is None else running_berth(endpoint))
+    found = [Check(CheckName.CONFIGURATION, lambda: _configuration_findings(inputs, running))]
+    found += _scheduler_checks(inputs, running)
     found += _address_checks(inputs, wall)
-    found += _cluster_checks(inputs)
+    found += _cluster_checks(inputs, running, wall)
     found += _account_checks(inputs, wall)
     return found
 
 
-def _scheduler_checks(inputs: Inputs) -> Iterator[Check]:
+def _scheduler_checks(inputs: Inputs, running: Running) -> Iterator[Check]:
     side = inputs.scheduler_side
     if side is None:
-        yield from _not_provided(CheckName.SCHEDULER, inputs)
+        yield _not_provided(CheckName.SCHEDULER, inputs)
         return
     yield Check(CheckName.SCHEDULER, lambda: list(check_document(side, inputs.address)))
     if not side.berth_extenders:
         return
     yield Check(CheckName.EXTENDER, lambda: list(check_extenders(side)))
     yield Check(CheckName.URL_PREFIX, lambda: list(check_transport(side)))
-    configuration = inputs.configuration
-    if configuration is None:
-        yield from _not_provided(CheckName.MANAGED_RESOURCES, inputs)
-    else:
-        yield Check(
-            CheckName.MANAGED_RESOURCES,
-            lambda: list(check_managed_resources(side, managed_resources_of(configuration))),
-        )
+    yield Check(CheckName.MANAGED_RESOURCES, lambda: _managed_resources_findings(inputs, side, running))
     binder = side.binder
     if binder is not None:
         yield Check(CheckName.HTTP_TIMEOUT, lambda: list(check_bind_time(binder.timeout, inputs.stack_timeout)))
 
 
+def _managed_resources_findings(inputs: Inputs, side: SchedulerSide, running: Running) -> list[Finding]:
+    """For the given configuration and for the one in use: either may be wrong."""
+    known = [each for each in (inputs.configuration, running().configuration) if each is not None]
+    if not known:
+        return _input_missing(CheckName.MANAGED_RESOURCES, inputs)
+    found = dict.fromkeys(
+        finding for each in known for finding in check_managed_resources(side, managed_resources_of(each))
+    )
+    return [each for each in found if each.result is not Result.OK] or list(found)
+
+
 def _address_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
     endpoint = inputs.endpoint
     if endpoint is None:
-        yield from _not_provided(CheckName.ADDRESS, inputs)
+        yield _not_provided(CheckName.ADDRESS, inputs)
         return
     verbs_by_field, timeout = _verbs(inputs), _timeout(inputs)
     access = AccessProbe(
         lambda: probe_access(endpoint, verbs_by_field, by_certificate=bool(inputs.material.certificate))
     )
+    nodes = Shared(lambda: _nodes(inputs.reader or inputs.watcher))
     yield Check(CheckName.SERVER_CERTIFICATE, lambda: list(check_server_certificate(endpoint, wall())))
     yield Check(CheckName.CLIENT_CERTIFICATE, lambda: list(check_client_certificate(endpoint, inputs.material, wall())))
     yield Check(
@@ -95,48 +108,73 @@ def _address_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check
     yield Check(
         CheckName.HTTP_TIMEOUT,
         lambda: access.run_check(
-            CheckName.HTTP_TIMEOUT,
-            lambda: check_latency(endpoint, verbs_by_field, _nodes(inputs.reader or inputs.watcher), timeout),
+            CheckName.HTTP_TIMEOUT, lambda: check_latency(endpoint, verbs_by_field, nodes(), timeout)
         ),
         exclusive=True,
     )
     yield Check(CheckName.CACHE, lambda: access.run_check(CheckName.CACHE, lambda: check_healthz(endpoint)))
+    filter_verb = _filter_verb_of_all_pods(inputs)
+    if filter_verb:
+        yield Check(
+            CheckName.POLICY,
+            lambda: access.run_check(
+                CheckName.POLICY, lambda: check_policy(endpoint, filter_verb, _scheduler_names(inputs), nodes())
+            ),
+        )
 
 
-def _cluster_checks(inputs: Inputs) -> Iterator[Check]:
-    watcher, binder, configuration = inputs.watcher, inputs.binder, inputs.configuration or BerthConfiguration()
-    if watcher is None and binder is None and inputs.reader is None:
-        yield from _not_provided(CheckName.CLUSTER, inputs)
+def _cluster_checks(inputs: Inputs, running: Running, wall: Callable[[], float]) -> Iterator[Check]:
+    reader = inputs.reader or inputs.watcher or inputs.binder
+    side = inputs.scheduler_side
+    if inputs.account is None and (side is not None or reader is not None):
+        yield Check(cluster_checks.SAME, lambda: list(cluster_checks.check_cluster_of(running(), reader)))
+    if reader is None:
+        yield _not_provided(CheckName.CLUSTER, inputs)
         return
-    reader = inputs.reader or watcher or binder
-    if reader is not None:
-        yield Check(KUBERNETES_VERSION, lambda: list(check_kubernetes_version(reader)))
-        counted = managed_resources_of(configuration)
-        yield Check(CheckName.MANAGED_RESOURCES, lambda: list(check_pod_groups(reader, counted)))
+    yield Check(KUBERNETES_VERSION, lambda: list(check_kubernetes_version(reader)))
+    yield Check(
+        CheckName.MANAGED_RESOURCES,
+        lambda: list(check_pod_groups(reader, managed_resources_of(_configuration(inputs, running)))),
+    )
+    if inputs.reader is not None:
+        caller = inputs.reader
+        yield Check(CheckName.SCHEDULER_NAME, lambda: list(check_pending_pods(caller, side, wall())))
+    yield Check(cluster_checks.WATCHER, lambda: _watcher_findings(inputs, running))
+    yield Check(cluster_checks.BINDER, lambda: _binder_findings(inputs, running))
+
+
+def _watcher_findings(inputs: Inputs, running: Running) -> list[Finding]:
+    watcher = inputs.watcher or _as_running_user(inputs, running().watcher)
     if watcher is None:
-        yield _unknown_user(cluster_checks.WATCHER, "watcher")
-    else:
-        wanted = cluster_checks.watcher_permissions(configuration)
-        mode = configuration.node_cache.wake_up
-        yield Check(
-            cluster_checks.WATCHER,
-            lambda: list(cluster_checks.check_permissions(cluster_checks.WATCHER, watcher, wanted)),
-        )
-        yield Check(cluster_checks.WAKE_UP, lambda: list(cluster_checks.check_wake_up(watcher, mode)))
+        return [_unknown_user(cluster_checks.WATCHER, "watcher")]
+    configuration = _configuration(inputs, running)
+    wanted = cluster_checks.watcher_permissions(configuration)
+    return [
+        *cluster_checks.check_permissions(cluster_checks.WATCHER, watcher, wanted),
+        *cluster_checks.check_wake_up(watcher, configuration.node_cache.wake_up),
+    ]
+
+
+def _binder_findings(inputs: Inputs, running: Running) -> list[Finding]:
+    binder = inputs.binder or _as_running_user(inputs, running().binder)
     if binder is None:
-        yield _unknown_user(cluster_checks.BINDER, "binder")
-    else:
-        bind_permissions = cluster_checks.binder_permissions(configuration)
-        yield Check(
-            cluster_checks.BINDER,
-            lambda: list(cluster_checks.check_permissions(cluster_checks.BINDER, binder, bind_permissions)),
-        )
+        return [_unknown_user(cluster_checks.BINDER, "binder")]
+    wanted = cluster_checks.binder_permissions(_configuration(inputs, running))
+    return list(cluster_checks.check_permissions(cluster_checks.BINDER, binder, wanted))
+
+
+def _as_running_user(inputs: Inputs, user: Subject | None) -> ClusterAccess | None:
+    return None if user is None or inputs.reader is None else inputs.reader.as_user(user)
+
+
+def _configuration(inputs: Inputs, running: Running) -> BerthConfiguration:
+    return inputs.configuration or running().configuration or BerthConfiguration()
 
 
 def _account_checks(inputs: Inputs, wall: Callable[[], float]) -> Iterator[Check]:
     account = inputs.account
     if account is None:
-        yield from _not_provided(CheckName.ACCOUNT, inputs)
+        yield _not_provided(CheckName.ACCOUNT, inputs)
         return
     yield Check(account_checks.TABLE, lambda: list(account_checks.check_table(account)))
     yield Check(account_checks.LEASE, lambda: _lease_findings(account, inputs, wall))
@@ -170,6 +208,19 @@ def _verbs(inputs: Inputs) -> Mapping[str, str]:
     return {field: verb for entry in inputs.scheduler_side.berth_extenders for field, verb in entry.verbs.items()}
 
 
+def _filter_verb_of_all_pods(inputs: Inputs) -> str:
+    """Empty if Berth is asked only about pods that request a managed resource, or not at all (fact 7)."""
+    entries = () if inputs.scheduler_side is None else inputs.scheduler_side.berth_extenders
+    if not entries:
+        return DEFAULT_VERBS["filterVerb"]
+    return next((each.filter_verb for each in entries if each.filter_verb and not each.managed_resources), "")
+
+
+def _scheduler_names(inputs: Inputs) -> tuple[str, ...]:
+    side = inputs.scheduler_side
+    return (DEFAULT_SCHEDULER,) if side is None else side.scheduler_names
+
+
 def _timeout(inputs: Inputs) -> float:
     entries = () if inputs.scheduler_side is None else inputs.scheduler_side.berth_extenders
     return min((entry.timeout for entry in entries if entry.verbs), default=inputs.stack_timeout or DEFAULT_TIMEOUT)
@@ -182,21 +233,24 @@ def _nodes(reader: ClusterAccess | None) -> list[str]:
         return []
 
 
-def _input_findings(inputs: Inputs) -> list[Finding]:
-    found = list(inputs.findings)
-    if inputs.configuration is not None:
-        found.append(ok(CheckName.CONFIGURATION, f"valid, profile {inputs.configuration.profile}"))
-    return found
+def _configuration_findings(inputs: Inputs, running: Running) -> list[Finding]:
+    found, configuration = list(inputs.findings), inputs.configuration
+    if configuration is None:
+        return found
+    others = list(check_configuration(running(), configuration)) if inputs.is_configuration_given else []
+    return [*found, *(others or [ok(CheckName.CONFIGURATION, f"valid, profile {configuration.profile}")])]
 
 
-def _not_provided(check: CheckName, inputs: Inputs) -> Iterator[Check]:
+def _not_provided(check: CheckName, inputs: Inputs) -> Check:
+    return Check(check, lambda: _input_missing(check, inputs))
+
+
+def _input_missing(check: CheckName, inputs: Inputs) -> list[Finding]:
     reported = {finding.check for finding in inputs.findings}
-    if not reported & INPUT_ERRORS[check]:
-        finding: Sequence[Finding] = [skipped(check, "not given", HOW_TO_PROVIDE[check])]
-        yield Check(check, lambda: finding)
+    return [] if reported & INPUT_ERRORS[check] else [skipped(check, "not given", HOW_TO_PROVIDE[check])]
 
 
-def _unknown_user(check: CheckName, identity: str) -> Check:
+def _unknown_user(check: CheckName, identity: str) -> Finding:
     """The caller's permissions are no substitute: an administrator's say nothing about the function's."""
     remedy = f"give --{identity}-kubeconfig FILE, or --{identity}-user NAME with an administrator's --kubeconfig"
-    return Check(check, lambda: [skipped(check, f"the user of the {identity} is unknown", remedy)])
+    return skipped(check, f"the user of the {identity} is unknown", remedy)

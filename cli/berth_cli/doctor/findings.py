@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,6 +21,7 @@ class CheckName(StrEnum):
 
     # the scheduler's configuration
     SCHEDULER = "scheduler"
+    SCHEDULER_NAME = "schedulerName"
     EXTENDER = "extender"
     PERCENTAGE_OF_NODES_TO_SCORE = "percentageOfNodesToScore"
     LEADER_ELECTION = "leaderElection"
@@ -44,6 +46,7 @@ class CheckName(StrEnum):
     HTTP_TIMEOUT = "httpTimeout"
     CLOCK = "clock"
     CACHE = "cache"
+    POLICY = "policy"
 
     # the cluster and the account
     WATCHER = "watcher"
@@ -68,14 +71,26 @@ class CheckName(StrEnum):
     ACCOUNT = "account"
 
 
+STALE_CACHE = frozenset({CheckName.CACHE, CheckName.FILTER_VERB, CheckName.PRIORITIZE_VERB, CheckName.PREEMPT_VERB})
+"""The checks that fail while the cache is stale or empty."""
+
+NO_WATCHER = STALE_CACHE | {CheckName.WATCHER, CheckName.LEASE, CheckName.TABLE}
+"""The checks that fail while no watcher runs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check for one thing."""
+    """The result of one check for one thing.
+
+    explains: checks that fail for this cause. is_effect: the finding may have its cause in another check.
+    """
 
     check: CheckName
     result: Result
     message: str
     remedy: str = ""
+    explains: frozenset[CheckName] = frozenset()
+    is_effect: bool = False
 
 
 def ok(check: CheckName, message: str) -> Finding:
@@ -83,16 +98,41 @@ def ok(check: CheckName, message: str) -> Finding:
     return Finding(check, Result.OK, message)
 
 
-def warning(check: CheckName, message: str, remedy: str) -> Finding:
+def warning(check: CheckName, message: str, remedy: str, *, is_effect: bool = False) -> Finding:
     """It works, with a disadvantage."""
-    return Finding(check, Result.WARNING, message, remedy)
+    return Finding(check, Result.WARNING, message, remedy, is_effect=is_effect)
 
 
-def failed(check: CheckName, message: str, remedy: str) -> Finding:
+def failed(
+    check: CheckName,
+    message: str,
+    remedy: str,
+    *,
+    explains: frozenset[CheckName] = frozenset(),
+    is_effect: bool = False,
+) -> Finding:
     """It does not work, or not as configured."""
-    return Finding(check, Result.FAILED, message, remedy)
+    return Finding(check, Result.FAILED, message, remedy, explains, is_effect)
 
 
 def skipped(check: CheckName, message: str, remedy: str = "") -> Finding:
     """It was not checked."""
     return Finding(check, Result.SKIPPED, message, remedy)
+
+
+def skip_effects(findings: Sequence[Finding]) -> list[Finding]:
+    """Report each cause once: a finding that another one explains is skipped, and names the check of its cause."""
+    explained = {finding: _causes(finding, findings) for finding in findings}
+    roots = [finding for finding in findings if not explained[finding]]
+    return [
+        skipped(finding.check, f"{finding.message}: see the check {(_causes(finding, roots) or causes)[0].check}")
+        if (causes := explained[finding])
+        else finding
+        for finding in findings
+    ]
+
+
+def _causes(effect: Finding, findings: Sequence[Finding]) -> list[Finding]:
+    if not effect.is_effect:
+        return []
+    return [each for each in findings if each.result is Result.FAILED and effect.check in each.explains]

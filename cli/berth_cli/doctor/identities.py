@@ -15,8 +15,8 @@ from berth.cluster.api_server.client import ApiServer
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.deployed_stack import CLIENT_CONFIG, DeployedStack
 from berth_cli.doctor.access.aws_account import is_inspection_denied
-from berth_cli.doctor.access.cluster import ClusterAccess
-from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, Subject, SubjectAccess, parse_subject
+from berth_cli.doctor.access.cluster import ClusterAccess, Subject
+from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, SubjectAccess, parse_subject
 from berth_cli.doctor.findings import CheckName, failed, skipped
 from berth_cli.doctor.options import InputErrors, Options
 
@@ -61,11 +61,16 @@ def access(
 
 
 def identity(
-    errors: InputErrors, options: Options, stack: DeployedStack | None, which: Identity
+    errors: InputErrors,
+    options: Options,
+    stack: DeployedStack | None,
+    which: Identity,
+    *,
+    is_running: bool = False,
 ) -> ClusterAccess | None:
     """The function's own kubeconfig, reviews for its user name, or the stack's secret, in this order.
 
-    Without a stack it is `berth serve`, which has one kubeconfig for all.
+    Without a stack it is `berth serve`: it says as whom it runs (is_running), or will have the caller's kubeconfig.
     """
     own, user = which.kubeconfig(options), which.user(options)
     if own is not None:
@@ -74,7 +79,7 @@ def identity(
         return access(errors, options, options.kubeconfig, subject=parse_subject(user))
     if stack is not None:
         return _secret_access(errors, options, stack, which)
-    return access(errors, options, options.kubeconfig)
+    return None if is_running else access(errors, options, options.kubeconfig)
 
 
 def _secret_access(

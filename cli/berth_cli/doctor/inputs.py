@@ -36,7 +36,8 @@ from berth_cli.scheduler_config.inputs import configuration_in_force
 class Inputs:
     """The inputs of the checks; None if not given or not readable. `findings`: the errors of unreadable inputs.
 
-    `address`: Berth's address from the options. `reader`: the cluster as the caller. `watcher`, `binder`: the
+    `address`: Berth's address from the options. `is_configuration_given`: by --config; else it is the
+    stack's. `reader`: the cluster as the caller. `watcher`, `binder`: the
     cluster as these functions. `stack_timeout`: the stack's HttpTimeoutSeconds. `periodic`: the stack's watcher
     lists the cluster once a minute. `external`: the stack has no watcher; berth watch runs elsewhere.
     """
@@ -47,6 +48,7 @@ class Inputs:
     endpoint: Endpoint | None = None
     material: TLSMaterial = field(default=NO_MATERIAL, repr=False)
     configuration: BerthConfiguration | None = None
+    is_configuration_given: bool = False
     account: Account | None = None
     stack_timeout: float | None = None
     periodic: bool = False
@@ -64,8 +66,9 @@ def read_inputs(options: Options) -> Inputs:
     address = _address(errors, options, stack)
     side = _side(errors, options, reader, address)
     endpoint, material = _endpoint(errors, options, side, address, stack)
-    watcher = identity(errors, options, stack, WATCHER)
-    binder = identity(errors, options, stack, BINDER)
+    is_running = endpoint is not None
+    watcher = identity(errors, options, stack, WATCHER, is_running=is_running)
+    binder = identity(errors, options, stack, BINDER, is_running=is_running)
     parameters = {} if stack is None else stack.parameters
     account: Account | None = None if stack is None else AWSAccount(stack)
     return Inputs(
@@ -74,6 +77,7 @@ def read_inputs(options: Options) -> Inputs:
         endpoint=endpoint,
         material=material,
         configuration=_configuration(errors, options, stack),
+        is_configuration_given=options.config is not None,
         account=account,
         stack_timeout=float(stack.http_timeout) if stack is not None and stack.http_timeout else None,
         periodic=parameters.get("WatcherMode") == "periodic",

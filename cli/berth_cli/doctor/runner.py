@@ -6,9 +6,28 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
+from typing import Generic, TypeVar
 
-from berth_cli.doctor.findings import CheckName, Finding, failed
+from berth_cli.doctor.findings import CheckName, Finding, failed, skip_effects
+
+T = TypeVar("T")
+
+
+class Shared(Generic[T]):
+    """A value that several checks need: computed by the first of them that asks."""
+
+    def __init__(self, compute: Callable[[], T]) -> None:
+        self._compute = compute
+        self._lock = Lock()
+        self._values: list[T] = []
+
+    def __call__(self) -> T:
+        with self._lock:
+            if not self._values:
+                self._values.append(self._compute())
+            return self._values[0]
+
 
 CheckFunction = Callable[[], Sequence[Finding]]
 
@@ -23,14 +42,14 @@ class Check:
 
 
 def run_checks(checks: Sequence[Check], timeout: float) -> list[Finding]:
-    """Run all checks; findings in the order of the checks. `timeout`: seconds for each. A check that hangs is
-    abandoned.
+    """Run all checks; findings in the order of the checks, with each cause once. `timeout`: seconds for each. A check
+    that hangs is abandoned.
     """
     answers: dict[int, list[Finding]] = {}
     together = [each for each in enumerate(checks) if not each[1].exclusive]
     for stage in (together, *([each] for each in enumerate(checks) if each[1].exclusive)):
         answers |= _run(stage, timeout)
-    return [finding for index in range(len(checks)) for finding in answers[index]]
+    return skip_effects([finding for index in range(len(checks)) for finding in answers[index]])
 
 
 def _run(checks: Sequence[tuple[int, Check]], timeout: float) -> dict[int, list[Finding]]:

@@ -6,12 +6,14 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.holder import release_ledger
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.cluster import connect
+from berth.runtime.http.endpoint import EndpointSettings
 from berth.runtime.settings import ClusterSettings
 from berth.runtime.tables import tables_opened_by
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -21,6 +23,8 @@ from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.request_check import RequestCheck
 from berth_cli.serve.stores import Store
 from berth_cli.serve.template_api import read_template_api
+from berth_cli.serve.users_endpoint import ROUTE as USERS_ROUTE
+from berth_cli.serve.users_endpoint import User, UsersEndpoint
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 
 WATCHER = "WatcherFunction"
@@ -96,14 +100,24 @@ def start(
             function: load_handler(function, overrides.get(function.logical_id))
             for function in {*api.routes.values(), watcher}
         }
+    users = UsersEndpoint(EndpointSettings.from_environ(os.environ), _users(cluster, binder or cluster))
+    routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}
     return LocalStack(
-        Gateway(
-            {route: handlers[function] for route, function in api.routes.items()},
-            check=check,
-        ),
+        Gateway({**routes, USERS_ROUTE: lambda event, _: users.handle(event)}, check=check),
         handlers[watcher],
         store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",
     )
+
+
+def _users(watcher: Mapping[str, str], binder: Mapping[str, str]) -> Mapping[str, User]:
+    """Nobody, if the cluster is a file."""
+    if DUMP in watcher:
+        return {}
+    return {"watcher": partial(_user, watcher), "binder": partial(_user, binder)}
+
+
+def _user(variables: Mapping[str, str]) -> Mapping[str, object]:
+    return connect(ClusterSettings.from_environ(variables)).user() or {}
 
 
 def memory_store(configuration: BerthConfiguration, cluster: Mapping[str, str]) -> EmbeddedStore:

@@ -24,6 +24,27 @@ class Permission:
         return f"{self.verb} {resource}{f' {name}' if name else ''}"
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A user as RBAC identifies it."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UntriedPod:
+    """A pending pod that no scheduler has tried: none has set its condition PodScheduled.
+
+    `created_at`: seconds since the epoch.
+    """
+
+    namespace: str
+    name: str
+    scheduler_name: str
+    created_at: float
+
+
 class ClusterAccess(ABC):
     """The cluster as one user. Every method may raise ClusterUnavailable."""
 
@@ -46,6 +67,14 @@ class ClusterAccess(ABC):
     @abstractmethod
     def node_names(self) -> list[str]:
         """Names of all nodes."""
+
+    @abstractmethod
+    def untried_pods(self) -> list[UntriedPod]:
+        """Of the first pending pods, without those whose scheduling gates hold them."""
+
+    @abstractmethod
+    def as_user(self, subject: Subject) -> ClusterAccess:
+        """The same cluster as another user, by access reviews; itself if it is this user."""
 
     @abstractmethod
     def try_wake_up(self) -> str:

@@ -65,7 +65,11 @@ class Endpoint(ABC):
 
     @abstractmethod
     def healthz(self) -> HttpResponse | NoResponse:
-        """GET /healthz on the same server."""
+        """GET /healthz?verbose on the same server."""
+
+    @abstractmethod
+    def users(self) -> HttpResponse | NoResponse:
+        """GET /users on the same server, which only `berth serve` answers."""
 
     @abstractmethod
     def certificate(self) -> ServerCertificate | NoResponse | None:

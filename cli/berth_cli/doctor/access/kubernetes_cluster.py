@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from berth.cluster.api_server.client import APPLY, Answer, ApiServer, ApiServerUnreachable
 from berth.cluster.kubernetes_cluster import cluster_uid
+from berth.cluster.kubernetes_user import user_info
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling_queue.kubernetes_queue import NAME, NAMESPACE
-from berth_cli.doctor.access.cluster import ClusterAccess, Permission
+from berth_cli.doctor.access.cluster import ClusterAccess, Permission, Subject, UntriedPod
 
 _REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-_SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 WAKE_UP_PATH = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/{NAME}"
 NOT_FOUND = 404
+MAX_PENDING_PODS = 500
 
 
 class KubernetesAccess(ClusterAccess):
@@ -26,10 +28,7 @@ class KubernetesAccess(ClusterAccess):
         self._timeout = timeout
 
     def user(self) -> str:
-        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        status = self._request_ok("POST", _SELF_REVIEWS, review).content.get("status")
-        info = status.get("userInfo") if isinstance(status, dict) else None
-        return str(info.get("username", "")) if isinstance(info, dict) else ""
+        return str(user_info(self._api, self._timeout).get("username", ""))
 
     def is_allowed(self, right: Permission) -> bool:
         return self._is_allowed_by(_REVIEWS, "SelfSubjectAccessReview", {}, right)
@@ -60,6 +59,14 @@ class KubernetesAccess(ClusterAccess):
     def node_names(self) -> list[str]:
         items = self._request_ok("GET", "/api/v1/nodes").content.get("items")
         return [item["metadata"]["name"] for item in items] if isinstance(items, list) else []
+
+    def untried_pods(self) -> list[UntriedPod]:
+        query = {"fieldSelector": "spec.nodeName=,status.phase=Pending", "limit": str(MAX_PENDING_PODS)}
+        items = self._request_ok("GET", "/api/v1/pods", query=query).content.get("items")
+        return [_untried_pod(item) for item in items if _is_untried(item)] if isinstance(items, list) else []
+
+    def as_user(self, subject: Subject) -> ClusterAccess:
+        return self if subject.name == self.user() else SubjectAccess(self._api, self._timeout, subject)
 
     def try_wake_up(self) -> str:
         body = {
@@ -92,8 +99,8 @@ class KubernetesAccess(ClusterAccess):
                 return True
         return False
 
-    def _request_ok(self, method: str, path: str, body: object = None) -> Answer:
-        answer = self._request(method, path, body)
+    def _request_ok(self, method: str, path: str, body: object = None, query: dict[str, str] | None = None) -> Answer:
+        answer = self._request(method, path, body, query)
         if not answer.ok:
             raise ClusterUnavailable(answer.message)
         return answer
@@ -114,18 +121,21 @@ class KubernetesAccess(ClusterAccess):
             raise ClusterUnavailable(str(error)) from error
 
 
+def _is_untried(pod: Mapping[str, Any]) -> bool:
+    conditions = pod.get("status", {}).get("conditions") or ()
+    return not pod["spec"].get("schedulingGates") and all(each["type"] != "PodScheduled" for each in conditions)
+
+
+def _untried_pod(pod: Mapping[str, Any]) -> UntriedPod:
+    metadata, scheduler_name = pod["metadata"], pod["spec"]["schedulerName"]
+    created_at = datetime.fromisoformat(metadata["creationTimestamp"]).timestamp()
+    return UntriedPod(metadata["namespace"], metadata["name"], scheduler_name, created_at)
+
+
 _SUBJECT_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _AUTHENTICATED_GROUP = "system:authenticated"
 _SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
 _WAKE_UP_PERMISSION = Permission("patch", "csistoragecapacities", "storage.k8s.io", namespace=NAMESPACE, name=NAME)
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A user as RBAC identifies it."""
-
-    name: str
-    groups: tuple[str, ...] = ()
 
 
 def parse_subject(text: str) -> Subject:

@@ -12,7 +12,16 @@ from berth_cli.doctor.access.account import (
     HeadItem,
     InspectionDenied,
 )
-from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.doctor.findings import (
+    NO_WATCHER,
+    STALE_CACHE,
+    CheckName,
+    Finding,
+    failed,
+    ok,
+    skipped,
+    warning,
+)
 
 TABLE, LEASE, SCHEDULE, FUNCTIONS, ROLES = (
     CheckName.TABLE,
@@ -44,20 +53,30 @@ TABLE_ACTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 """Actions of each function on the cache table, each with its partition key."""
 
+_WITHOUT_LEADER = STALE_CACHE | {CheckName.WATCHER}
+EXPLAINED_BY_FUNCTION: Mapping[str, frozenset[CheckName]] = {
+    "FilterFunction": frozenset({CheckName.FILTER_VERB}),
+    "FilterOnlyOneFunction": frozenset({CheckName.FILTER_VERB}),
+    "PrioritizeFunction": frozenset({CheckName.PRIORITIZE_VERB}),
+    "PreemptFunction": frozenset({CheckName.PREEMPT_VERB}),
+    "HealthzFunction": frozenset({CheckName.CACHE}),
+    "WatcherFunction": NO_WATCHER,
+}
+"""The checks that fail while a function cannot do its work."""
+
 
 def check_table(account: Account) -> Iterator[Finding]:
     """Read the table as the caller; the functions' permissions are the check `roles`."""
     try:
         item = account.head()
     except AccountUnavailable as error:
-        yield failed(TABLE, str(error), "check stack, region and credentials")
+        explains = frozenset() if isinstance(error, InspectionDenied) else NO_WATCHER
+        yield failed(TABLE, str(error), "check stack, region and credentials", explains=explains)
         return
     if item is None:
-        yield failed(
-            TABLE, "the table is empty: no watcher has ever run", "see the check schedule and the watcher's log"
-        )
+        yield _no_leader(TABLE, "the table is empty: no watcher has ever run")
     elif item.head.pointer is None:
-        yield failed(TABLE, "a lease exists, but nothing has been published yet", "see the watcher's log")
+        yield _no_leader(TABLE, "a lease exists, but nothing has been published yet")
     else:
         yield ok(TABLE, f"version {item.head.pointer.version} is published")
 
@@ -77,7 +96,7 @@ def check_lease(item: HeadItem, now: float, *, periodic: bool, ledger_epoch: int
         )
         return
     if item.lease.resource_version == 0:
-        yield failed(LEASE, "never acquired", "see the check schedule and the watcher's log")
+        yield _no_leader(LEASE, "never acquired")
         return
     age = now - spec.renew_time
     renewed = f"renewed {max(0.0, age):.0f} s ago, term {spec.lease_transitions}"
@@ -87,17 +106,18 @@ def check_lease(item: HeadItem, now: float, *, periodic: bool, ledger_epoch: int
         elif age <= TAKEOVER_SECONDS:
             yield warning(LEASE, f"free, {renewed}: a successor is expected", "run the check again in a minute")
         else:
-            yield failed(LEASE, f"free, {renewed}: no successor", "see the check schedule and the watcher's log")
+            yield _no_leader(LEASE, f"free, {renewed}: no successor")
     elif age <= spec.lease_duration_seconds:
         yield ok(LEASE, f"held by {spec.holder_identity}, {renewed}")
     elif age <= TAKEOVER_SECONDS:
         yield warning(LEASE, f"expired, held by {spec.holder_identity}, {renewed}", "run the check again in a minute")
     else:
-        yield failed(
-            LEASE,
-            f"expired, held by {spec.holder_identity}, {renewed}: no successor",
-            "see the check schedule and the watcher's log",
-        )
+        yield _no_leader(LEASE, f"expired, held by {spec.holder_identity}, {renewed}: no successor")
+
+
+def _no_leader(check: CheckName, message: str) -> Finding:
+    remedy = "see the check schedule and the watcher's log"
+    return failed(check, message, remedy, explains=_WITHOUT_LEADER, is_effect=True)
 
 
 def check_schedule(account: Account, *, external: bool = False) -> Iterator[Finding]:
@@ -111,15 +131,17 @@ def check_schedule(account: Account, *, external: bool = False) -> Iterator[Find
         yield skipped(SCHEDULE, str(error), "needs scheduler:GetSchedule and cloudformation:ListStackResources")
         return
     except AccountUnavailable as error:
-        yield failed(SCHEDULE, str(error), SCHEDULE_REMEDY)
+        yield failed(SCHEDULE, str(error), SCHEDULE_REMEDY, explains=NO_WATCHER)
         return
     if not found:
-        yield failed(SCHEDULE, "the stack has no schedule: nothing starts the watcher", "deploy the stack again")
+        message = "the stack has no schedule: nothing starts the watcher"
+        yield failed(SCHEDULE, message, "deploy the stack again", explains=NO_WATCHER)
     for each in found:
         if each.state == "ENABLED":
             yield ok(SCHEDULE, f"{each.expression}, enabled")
         else:
-            yield failed(SCHEDULE, f"{each.name} is {each.state}: nothing starts the watcher", ENABLE_REMEDY)
+            message = f"{each.name} is {each.state}: nothing starts the watcher"
+            yield failed(SCHEDULE, message, ENABLE_REMEDY, explains=NO_WATCHER)
 
 
 def check_functions(account: Account) -> Iterator[Finding]:
@@ -135,7 +157,10 @@ def check_functions(account: Account) -> Iterator[Finding]:
     bad = [(each, cause) for each in found if (cause := _function_problem(each))]
     for each, cause in bad:
         yield failed(
-            FUNCTIONS, f"{each.logical_id}: {cause}", "inspect the function in the AWS console, or deploy again"
+            FUNCTIONS,
+            f"{each.logical_id}: {cause}",
+            "inspect the function in the AWS console, or deploy again",
+            explains=EXPLAINED_BY_FUNCTION.get(each.logical_id, frozenset()),
         )
     if not bad:
         yield ok(FUNCTIONS, f"{len(found)} active")
@@ -171,7 +196,10 @@ def check_roles(account: Account, *, external: bool = False) -> Iterator[Finding
     for function, actions in denied.items():
         for action in actions:
             yield failed(
-                ROLES, f"{function} may not {action.name} {action.partition} in the table", "deploy the stack again"
+                ROLES,
+                f"{function} may not {action.name} {action.partition} in the table",
+                "deploy the stack again",
+                explains=EXPLAINED_BY_FUNCTION.get(function, frozenset()),
             )
     if not any(denied.values()):
         yield ok(ROLES, "the functions have all permissions on the table")

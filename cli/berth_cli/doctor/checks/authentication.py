@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from threading import Lock
+from dataclasses import dataclass
 
 from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse, ServerCertificate
 from berth_cli.doctor.checks.verbs import CREDENTIALS_REMEDY, probe
 from berth_cli.doctor.findings import CheckName, Finding, failed, skipped
+from berth_cli.doctor.runner import Shared
 
 UNAUTHORIZED_STATUSES = (401, 403)
 
@@ -45,19 +45,11 @@ def _responsible_check(endpoint: Endpoint, answer: NoResponse) -> CheckName:
     return CheckName.CLIENT_CERTIFICATE if trusted else CheckName.SERVER_CERTIFICATE
 
 
-@dataclass(slots=True)
 class AccessProbe:
-    """Calls once, on the first use; the checks run in several threads."""
+    """Calls once, on the first use."""
 
-    probe: Callable[[], AccessFailure | None]
-    _lock: Lock = field(default_factory=Lock)
-    _results: list[AccessFailure | None] = field(default_factory=list)
-
-    def result(self) -> AccessFailure | None:
-        with self._lock:
-            if not self._results:
-                self._results.append(self.probe())
-            return self._results[0]
+    def __init__(self, probe: Callable[[], AccessFailure | None]) -> None:
+        self.result = Shared(probe)
 
     def run_check(self, check: CheckName, run: Callable[[], Iterable[Finding]]) -> list[Finding]:
         """Run the check if calls reach Berth; else skip it and refer to the check that reports the failure."""

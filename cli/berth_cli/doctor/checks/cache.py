@@ -1,14 +1,14 @@
-"""The response of /healthz: age of the cache, the watcher's heartbeat and the server's clock."""
+"""The response of /healthz: age of the cache, the watcher's heartbeat, the server's clock and its configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import orjson
-
 from berth.nodecache.health import HealthOutcome
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse
-from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
+from berth_cli.doctor.access.running import RunningBerth, json_object
+from berth_cli.doctor.findings import STALE_CACHE, CheckName, Finding, failed, ok, skipped, warning
 
 CACHE, WATCHER, CLOCK = CheckName.CACHE, CheckName.WATCHER, CheckName.CLOCK
 MAX_HEARTBEAT_AGE_SECONDS = 150.0
@@ -36,8 +36,8 @@ def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
         yield failed(CACHE, f"/healthz: {answer.cause}", f"check whether {endpoint.address} is Berth")
         return
     yield from check_clock("Berth", answer)
-    content = _object(answer)
-    if content is None:
+    content = json_object(answer)
+    if content is None or "status" not in content:
         yield failed(
             CACHE,
             f"/healthz: status {answer.status}, not a response of Berth",
@@ -75,18 +75,22 @@ def check_clock(server: str, answer: HttpResponse) -> Iterator[Finding]:
 
 def _freshness(content: Mapping[str, object]) -> Finding:
     if "observedAgeSeconds" not in content:
-        return failed(CACHE, str(content.get("reason", "no age in the response")), WATCHER_LOG_REMEDY)
+        return _not_usable(str(content.get("reason", "no age in the response")))
     age, limit = _number(content, "observedAgeSeconds"), _number(content, "maxStalenessSeconds")
     shown = f"{age:.1f} s old; the limit is {limit:g} s"
     if age > limit:
-        return failed(CACHE, f"{shown}: whenStale applies", WATCHER_LOG_REMEDY)
+        return _not_usable(f"{shown}: whenStale applies")
     if age < -MAX_SKEW_SECONDS:
         return warning(
             CACHE, f"{shown}: the watcher's clock is ahead of the verbs'", "synchronize both clocks with a time server"
         )
     if age > limit / 2:
-        return warning(CACHE, shown, WATCHER_LOG_REMEDY)
+        return warning(CACHE, shown, WATCHER_LOG_REMEDY, is_effect=True)
     return ok(CACHE, shown)
+
+
+def _not_usable(message: str) -> Finding:
+    return failed(CACHE, message, WATCHER_LOG_REMEDY, explains=STALE_CACHE, is_effect=True)
 
 
 def _heartbeat(age: float) -> Finding:
@@ -95,16 +99,27 @@ def _heartbeat(age: float) -> Finding:
             WATCHER,
             f"last published {age:.0f} s ago: no watcher is running",
             "see the checks schedule and lease; " + WATCHER_LOG_REMEDY,
+            explains=STALE_CACHE,
+            is_effect=True,
         )
     return ok(WATCHER, f"published {max(0.0, age):.1f} s ago")
 
 
-def _object(answer: HttpResponse) -> Mapping[str, object] | None:
-    try:
-        content = orjson.loads(answer.body)
-    except orjson.JSONDecodeError:
-        return None
-    return content if isinstance(content, dict) and "status" in content else None
+def check_configuration(running: RunningBerth, given: BerthConfiguration) -> Iterator[Finding]:
+    """`given`: the document of --config. Nothing if it is in use, or if the one in use is unknown."""
+    in_use = running.configuration
+    if in_use is None or in_use == given:
+        return
+    fields = [
+        info.alias or name
+        for name, info in BerthConfiguration.model_fields.items()
+        if getattr(in_use, name) != getattr(given, name)
+    ]
+    yield failed(
+        CheckName.CONFIGURATION,
+        f"Berth runs another configuration than the given one; it differs in {', '.join(fields)}",
+        "give the document that is in use, or apply this one: berth config apply, or berth serve --config",
+    )
 
 
 def _number(content: Mapping[str, object], name: str) -> float:

@@ -13,7 +13,8 @@ from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling_queue.kubernetes_queue import NAME as WAKE_NAME
 from berth.scheduling_queue.kubernetes_queue import NAMESPACE as WAKE_NAMESPACE
 from berth_cli.doctor.access.cluster import ClusterAccess, Permission
-from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped
+from berth_cli.doctor.access.running import RunningBerth
+from berth_cli.doctor.findings import STALE_CACHE, CheckName, Finding, failed, ok, skipped
 from berth_cli.scheduler_config.managed_resources import managed_resources_of
 
 WATCHER, BINDER, WAKE_UP, SAME = (
@@ -62,13 +63,17 @@ def check_permissions(check: CheckName, access: ClusterAccess, wanted: Sequence[
         user = access.user()
         missing = [each for each in wanted if not access.is_allowed(each)]
     except ClusterUnavailable as error:
-        yield failed(check, str(error), "check whether the functions use this kubeconfig")
+        explains = STALE_CACHE | {CheckName.WATCHER} if check is WATCHER else frozenset()
+        remedy = "check whether the functions use this kubeconfig"
+        yield failed(check, str(error), remedy, explains=explains, is_effect=True)
         return
     for permission in missing:
         # bind reads pods in any case.
         is_counted = permission in COUNTED_PERMISSIONS and (check is WATCHER or permission not in BINDER_PERMISSIONS)
         remedy = COUNTED_REMEDY if is_counted else REMEDY
-        yield failed(check, f"{user} may not {permission}", remedy)
+        stops_watcher = check is WATCHER and permission.verb in ("list", "watch")
+        explains = STALE_CACHE | {CheckName.WATCHER} if stops_watcher else frozenset()
+        yield failed(check, f"{user} may not {permission}", remedy, explains=explains)
     if not missing:
         yield ok(check, f"{user} has all {len(wanted)} permissions")
 
@@ -81,7 +86,7 @@ def check_wake_up(access: ClusterAccess, mode: WakeUp) -> Iterator[Finding]:
     try:
         cause = access.try_wake_up()
     except ClusterUnavailable as error:
-        yield failed(WAKE_UP, str(error), "check whether the watcher uses this kubeconfig")
+        yield failed(WAKE_UP, str(error), "check whether the watcher uses this kubeconfig", is_effect=True)
         return
     if cause:
         yield failed(
@@ -100,7 +105,7 @@ def check_same_cluster(access: ClusterAccess, cached: str) -> Iterator[Finding]:
     try:
         uid = access.uid()
     except ClusterUnavailable as error:
-        yield failed(SAME, str(error), "check whether the watcher uses this kubeconfig")
+        yield failed(SAME, str(error), "check whether the watcher uses this kubeconfig", is_effect=True)
         return
     if uid == of:
         yield ok(SAME, "the cache is of this cluster")
@@ -110,3 +115,15 @@ def check_same_cluster(access: ClusterAccess, cached: str) -> Iterator[Finding]:
             f"the cache is of cluster {of}, the kubeconfig of cluster {uid}",
             "deploy one stack per cluster, and set the scheduler's urlPrefix to its stack",
         )
+
+
+def check_cluster_of(running: RunningBerth, access: ClusterAccess | None) -> Iterator[Finding]:
+    """The cluster of the Berth that the scheduler calls. `access`: None if no kubeconfig is given."""
+    if running.is_on_dump:
+        yield failed(
+            SAME,
+            "Berth reads a dump: it knows only the nodes of a file, and binds no pod of a cluster",
+            "start it with --kubeconfig, or point the scheduler at another address",
+        )
+    elif running.cluster and access is not None:
+        yield from check_same_cluster(access, running.cluster)

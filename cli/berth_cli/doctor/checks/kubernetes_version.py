@@ -7,12 +7,21 @@ from collections.abc import Iterator
 
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth_cli.doctor.access.cluster import ClusterAccess
-from berth_cli.doctor.findings import CheckName, Finding, failed, ok, warning
+from berth_cli.doctor.findings import NO_WATCHER, CheckName, Finding, failed, ok, warning
 
 CHECK = CheckName.KUBERNETES_VERSION
 
 TESTED = ("1.36", "1.37")
 """Minor versions that docs/reference/kubernetes-versions.md has a column of."""
+
+WITHOUT_API_SERVER = NO_WATCHER | {
+    CheckName.WATCHER_RIGHTS,
+    CheckName.BIND_RIGHTS,
+    CheckName.WAKE_UP,
+    CheckName.SAME_CLUSTER,
+    CheckName.SCHEDULER_NAME,
+}
+"""The checks that fail while the API server is away."""
 
 REMEDY = "upgrade the cluster, or try every verb you use on a test cluster of this version"
 
@@ -25,7 +34,8 @@ def check_kubernetes_version(access: ClusterAccess) -> Iterator[Finding]:
     try:
         version = access.version()
     except ClusterUnavailable as error:
-        yield failed(CHECK, str(error), "check whether this kubeconfig is of the cluster")
+        remedy = "check whether this kubeconfig is of the cluster"
+        yield failed(CHECK, str(error), remedy, explains=WITHOUT_API_SERVER)
         return
     minor = _MINOR.match(version)
     if minor is not None and minor[1] in TESTED:

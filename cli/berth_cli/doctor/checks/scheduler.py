@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
-from berth_cli.doctor.scheduler.scheduler_side import SchedulerSide, without_credentials
+from berth_cli.doctor.scheduler.scheduler_side import DEFAULT_SCHEDULER, SchedulerSide, without_credentials
 
-DEFAULT_SCHEDULER, DEFAULT_LOCK = "default-scheduler", "kube-scheduler"
+DEFAULT_LOCK = "kube-scheduler"
+MISSPELLED = 0.9
+"""The similarity, of 1, from which a name counts as a misspelled one."""
 
 
 def check_document(side: SchedulerSide, address: str) -> Iterator[Finding]:
     """Checks of the whole document."""
     yield _extender(side, address)
     yield _percentage(side)
+    misspelled = _misspelled_default(side)
+    if misspelled:
+        yield failed(
+            CheckName.SCHEDULER_NAME,
+            f"the profile {misspelled} looks like {DEFAULT_SCHEDULER}, the name that pods have by default",
+            f"set schedulerName: {DEFAULT_SCHEDULER}, or choose a name that is not so close to it",
+            explains=frozenset({CheckName.LEADER_ELECTION}),
+        )
     yield _lock(side)
 
 
@@ -28,6 +39,12 @@ def _extender(side: SchedulerSide, address: str) -> Finding:
         f"{side.source} has no extender that calls {wanted}; extenders: {listed}",
         "add the extender that `berth scheduler-config` prints, or give Berth's address with --url",
     )
+
+
+def _misspelled_default(side: SchedulerSide) -> str:
+    """A profile's name that is nearly the default one; empty if there is none."""
+    names = [name for name in side.scheduler_names if DEFAULT_SCHEDULER not in name]
+    return next(iter(get_close_matches(DEFAULT_SCHEDULER, names, 1, MISSPELLED)), "")
 
 
 def _percentage(side: SchedulerSide) -> Finding:
@@ -47,7 +64,7 @@ def _percentage(side: SchedulerSide) -> Finding:
 
 def _lock(side: SchedulerSide) -> Finding:
     check, election = CheckName.LEADER_ELECTION, side.configuration.leader_election
-    names = [profile.scheduler_name for profile in side.configuration.profiles]
+    names = side.scheduler_names
     if not election.leader_elect:
         return warning(
             check,
@@ -60,6 +77,7 @@ def _lock(side: SchedulerSide) -> Finding:
             check,
             f"{', '.join(names)} shares the lock {lock} with the cluster's own scheduler and waits for it forever",
             "set leaderElection.resourceName to a different name",
+            is_effect=True,
         )
     return ok(check, f"the lock is {lock}")
 

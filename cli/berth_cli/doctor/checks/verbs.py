@@ -7,21 +7,24 @@ preempt one without candidates (facts 20 and 35).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 import orjson
 
 from berth_cli.doctor.access.endpoint import Endpoint, HttpResponse, NoResponse
-from berth_cli.doctor.findings import CheckName, Finding, failed, ok, warning
+from berth_cli.doctor.access.running import json_object
+from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
 
 CHECK = CheckName.VERBS
-POD = {
+POD: Mapping[str, Mapping[str, object]] = {
     "metadata": {"name": "berth-doctor", "namespace": "default", "uid": "berth-doctor"},
     "spec": {"containers": [{"name": "probe", "resources": {}}]},
     "status": {},
 }
 PROBE_NODE = "berth-doctor"
+SHOWN_REASONS = 3
 
 VERBS_BY_FIELD: Mapping[str, tuple[str, ...]] = {
     "filterVerb": ("filter", "filter_onlyone"),
@@ -78,6 +81,7 @@ def _verb_finding(endpoint: Endpoint, field: CheckName, verb: str, answer: HttpR
             f"{verb}: status {answer.status}, so kube-scheduler discards the response (fact 3): {_excerpt(answer)}; "
             f"{CONSEQUENCES[field]}",
             "see the function's log",
+            is_effect=True,
         )
     return _content_finding(field, verb, answer)
 
@@ -104,7 +108,7 @@ def _content_finding(field: CheckName, verb: str, answer: HttpResponse) -> Findi
     error = content.get("Error")
     # bind must reject the empty request with an Error.
     if field == "filterVerb" and error:
-        return failed(field, f"{verb}: {error}", "see the checks of the cache")
+        return failed(field, f"{verb}: {error}", "see the checks of the cache", is_effect=True)
     if field == "bindVerb" and not error:
         return warning(field, f"{verb}: a request without a pod was not rejected", "check whether the address is Berth")
     return ok(field, f"{verb} responds")
@@ -128,9 +132,37 @@ def _scores_finding(field: CheckName, verb: str, content: object) -> Finding:
             field,
             f"{verb}: no scores: an internal error, which the response must not contain",
             "see the function's log",
+            is_effect=True,
         )
     return ok(field, f"{verb} responds with scores")
 
 
 def _excerpt(answer: HttpResponse) -> str:
     return answer.body[:200].decode(errors="replace").strip() or "empty"
+
+
+def check_policy(endpoint: Endpoint, verb: str, scheduler_names: Sequence[str], nodes: list[str]) -> Iterator[Finding]:
+    """Whether the policy leaves a node for a pod that asks for nothing. An Error is reported by check_verbs."""
+    if not nodes:
+        yield skipped(CheckName.POLICY, "the names of the cluster's nodes are unknown, or it has none")
+    for name in scheduler_names if nodes else ():
+        pod = {**POD, "spec": {**POD["spec"], "schedulerName": name}}
+        answer = endpoint.verb(verb, orjson.dumps({"Pod": pod, "Nodes": None, "NodeNames": nodes}))
+        content = json_object(answer) or {}
+        if "NodeNames" in content and not content.get("Error"):
+            yield _policy_finding(name, content, len(nodes))
+
+
+def _policy_finding(scheduler_name: str, content: Mapping[str, object], nodes: int) -> Finding:
+    if content.get("NodeNames"):
+        return ok(CheckName.POLICY, f"{scheduler_name}: a pod that asks for nothing fits on a node")
+    rejected = (content.get(field) for field in ("FailedNodes", "FailedAndUnresolvableNodes"))
+    reasons = Counter(
+        str(reason) for by_node in rejected if isinstance(by_node, dict) for reason in by_node.values()
+    ).most_common(SHOWN_REASONS)
+    shown = ", ".join(f"{count} {reason}" for reason, count in reasons)
+    return failed(
+        CheckName.POLICY,
+        f"{scheduler_name}: none of the {nodes} nodes passes for a pod that asks for nothing: {shown}",
+        "label the nodes as the policy asks, or change the policy: docs/how-to/policies.md",
+    )

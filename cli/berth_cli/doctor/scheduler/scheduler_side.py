@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 from berth_cli.doctor.scheduler.configuration import Extender, SchedulerConfiguration
 
+DEFAULT_SCHEDULER = "default-scheduler"
+
 
 @dataclass(frozen=True, slots=True)
 class SchedulerSide:
@@ -18,6 +20,11 @@ class SchedulerSide:
     source: str
     configuration: SchedulerConfiguration
     berth_extenders: tuple[Extender, ...]
+
+    @property
+    def scheduler_names(self) -> tuple[str, ...]:
+        """The schedulerName of each profile."""
+        return tuple(profile.scheduler_name for profile in self.configuration.profiles)
 
     @property
     def binder(self) -> Extender | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Protocol
@@ -25,6 +25,7 @@ from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
 from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
 from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
+from berth.cluster.kubernetes_user import user_info
 from berth.extender.ports import PodBinder
 from berth.ledger_holder.lease import LedgerLease
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable
@@ -37,6 +38,9 @@ from berth.scheduling.configuration.node_cache import WakeUp
 from berth.scheduling.policy import Policy
 from berth.scheduling_queue.kubernetes_queue import KubernetesObjectQueue, KubernetesPodQueue
 from berth.scheduling_queue.queue import NoSchedulingQueue, SchedulingQueue
+
+USER_SECONDS = 5.0
+"""For the request that asks for the user."""
 
 
 class Connection(Protocol):
@@ -58,6 +62,9 @@ class Connection(Protocol):
 
     def pod_events(self, instance: str) -> PodEventWriter:
         """For the watcher: events on pods, which `instance` reports."""
+
+    def user(self) -> Mapping[str, object] | None:
+        """As whom the API server knows the caller (`userInfo`); None for a file. Raises ClusterUnavailable."""
 
     @property
     def ledger_lease(self) -> LedgerLease | None:
@@ -96,6 +103,9 @@ class KubernetesConnection(Connection):
     def pod_events(self, instance: str) -> PodEventWriter:
         return KubernetesPodEvents(self._api.separate(), instance)
 
+    def user(self) -> Mapping[str, object]:
+        return user_info(self._api, USER_SECONDS)
+
     @property
     def ledger_lease(self) -> LedgerLease:
         # bind uses the connection that it has read the pod on.
@@ -124,6 +134,9 @@ class DumpConnection(Connection):
 
     def pod_events(self, instance: str) -> PodEventWriter:
         return NoPodEvents()
+
+    def user(self) -> None:
+        return None
 
     @property
     def ledger_lease(self) -> None:

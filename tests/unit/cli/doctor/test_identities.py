@@ -11,7 +11,8 @@ from botocore.exceptions import ClientError
 
 from berth_cli.deployed_stack import DeployedStack
 from berth_cli.doctor.access.aws_account import is_inspection_denied
-from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, Subject, SubjectAccess, parse_subject
+from berth_cli.doctor.access.cluster import Subject
+from berth_cli.doctor.access.kubernetes_cluster import KubernetesAccess, SubjectAccess, parse_subject
 from berth_cli.doctor.identities import BINDER, WATCHER, identity
 from berth_cli.doctor.options import InputErrors, Options
 from tests.builders.kubeconfigs import kubeconfig_for

@@ -26,6 +26,9 @@ from berth.scheduling.objects.pod import FAILED, SUCCEEDED
 NOT_FOUND = 404
 CONFLICT = 409
 
+UID_PREFIX = "dump-"
+"""Of the UID of a cluster that is a file."""
+
 
 class DumpCluster(Cluster, PodBinder):
     """Tells what the file holds and binds its pods as an API server would. Safe to share between threads."""
@@ -40,7 +43,7 @@ class DumpCluster(Cluster, PodBinder):
 
     def uid(self) -> str:
         self.read()
-        return f"dump-{hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]}"
+        return f"{UID_PREFIX}{hashlib.sha256(str(self._path.resolve()).encode()).hexdigest()[:16]}"
 
     def watch(self, positions: Mapping[str, Position]) -> ClusterWatch:
         """A file has no history: everything is listed first, whatever the positions."""

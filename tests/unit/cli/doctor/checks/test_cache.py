@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.doctor.access.endpoint import NoResponse
-from berth_cli.doctor.checks.cache import check_healthz
+from berth_cli.doctor.access.running import UNKNOWN, RunningBerth
+from berth_cli.doctor.checks.cache import check_configuration, check_healthz
 from berth_cli.doctor.findings import Result
 from tests.fakes.doctor import HEALTHY, FakeEndpoint, answered
 from tests.unit.cli.doctor.finding_assertions import expect, of
@@ -56,3 +58,21 @@ def test_reports_healthz(health: Any, check: str, result: Result, message: str) 
     found = list(check_healthz(FakeEndpoint(health=health)))
     expect(found, check, result, message)
     assert len(of(found, check)) == 1
+
+
+COUNTING = BerthConfiguration.model_validate(
+    {"profile": "managed-resources", "managedResources": [{"name": "example.com/licence"}]}
+)
+
+
+def test_reports_configuration_that_is_not_in_use() -> None:
+    found = list(check_configuration(RunningBerth(configuration=BerthConfiguration()), COUNTING))
+    expect(found, "configuration", FAILED, "differs in profile, managedResources")
+
+
+@pytest.mark.parametrize(
+    "running",
+    [pytest.param(RunningBerth(configuration=COUNTING), id="the same"), pytest.param(UNKNOWN, id="unknown")],
+)
+def test_accepts_configuration_in_use(running: RunningBerth) -> None:
+    assert not list(check_configuration(running, COUNTING))

@@ -10,10 +10,12 @@ import yaml
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WakeUp
 from berth_cli.doctor.access.cluster import Permission
+from berth_cli.doctor.access.running import UNKNOWN, RunningBerth
 from berth_cli.doctor.checks.cluster import (
     BINDER_PERMISSIONS,
     COUNTED_REMEDY,
     binder_permissions,
+    check_cluster_of,
     check_permissions,
     check_same_cluster,
     check_wake_up,
@@ -126,3 +128,29 @@ def test_reports_wake_up(access: FakeAccess, how: WakeUp, result: Result, messag
 )
 def test_compares_cluster_of_cache(access: FakeAccess, result: Result, message: str) -> None:
     expect(check_same_cluster(access, "one/1+bc814cf7"), "same-cluster", result, message)
+
+
+@pytest.mark.parametrize(
+    ("running", "access", "result", "message"),
+    [
+        pytest.param(RunningBerth("dump-1"), None, FAILED, "Berth reads a dump", id="a dump behind a scheduler"),
+        pytest.param(RunningBerth("dump-1"), FakeAccess(), FAILED, "Berth reads a dump", id="a dump, and a cluster"),
+        pytest.param(RunningBerth("two"), FakeAccess(cluster="one"), FAILED, "of cluster two", id="another cluster"),
+        pytest.param(RunningBerth("one"), FakeAccess(cluster="one"), OK, "of this cluster", id="the same"),
+    ],
+)
+def test_compares_cluster_of_running_berth(
+    running: RunningBerth, access: FakeAccess | None, result: Result, message: str
+) -> None:
+    expect(check_cluster_of(running, access), "same-cluster", result, message)
+
+
+@pytest.mark.parametrize(
+    ("running", "access"),
+    [
+        pytest.param(UNKNOWN, FakeAccess(), id="cluster unknown"),
+        pytest.param(RunningBerth("one"), None, id="no access"),
+    ],
+)
+def test_does_not_compare_unknown_clusters(running: RunningBerth, access: FakeAccess | None) -> None:
+    assert not list(check_cluster_of(running, access))

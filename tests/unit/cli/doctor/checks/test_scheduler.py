@@ -8,7 +8,7 @@ import pytest
 
 from berth_cli.doctor.checks.scheduler import check_document, check_extenders
 from berth_cli.doctor.checks.transport import check_transport
-from berth_cli.doctor.findings import Finding, Result
+from berth_cli.doctor.findings import Finding, Result, skip_effects
 from tests.fakes.doctor import ADDRESS
 from tests.unit.cli.doctor.finding_assertions import expect
 from tests.unit.cli.doctor.scheduler_documents import document, side
@@ -72,6 +72,13 @@ def test_passes_for_output_of_scheduler_config() -> None:
             id="a lock of its own",
         ),
         pytest.param(
+            {"profiles": [{"schedulerName": "defualt-scheduler"}]},
+            "schedulerName",
+            FAILED,
+            "looks like default-scheduler",
+            id="a misspelled default name",
+        ),
+        pytest.param(
             {"leaderElection": {"leaderElect": False}}, "leaderElection", WARNING, "would both schedule", id="no lock"
         ),
         pytest.param({"extenders": []}, "extender", FAILED, "no extender that calls", id="Berth is not asked"),
@@ -105,3 +112,14 @@ def test_fails_for_two_binding_extenders() -> None:
     found = document()
     found["extenders"].append({"urlPrefix": "http://other", "bindVerb": "bind"})
     expect(findings(found), "bindVerb", FAILED, "2 extenders bind")
+
+
+def test_misspelled_default_name_is_no_conflict_of_leader_election() -> None:
+    found = skip_effects(findings(document() | {"profiles": [{"schedulerName": "defualt-scheduler"}]}))
+    assert {finding.check for finding in found if finding.result is FAILED} == {"schedulerName"}
+    expect(found, "leaderElection", Result.SKIPPED, "see the check schedulerName")
+
+
+def test_name_that_contains_the_default_one_is_not_misspelled() -> None:
+    found = findings(document() | {"profiles": [{"schedulerName": "default-scheduler-2"}]})
+    assert not [finding for finding in found if finding.check == "schedulerName"]
