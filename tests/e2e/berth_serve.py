@@ -50,12 +50,12 @@ class MutualTLS:
 class BerthServe:
     """Starts the command in `directory`, with this document, and stops it by Ctrl-C.
 
-    `kubeconfig`: the watcher's, and bind's where `binder` is not given.
+    `cluster`: the watcher's kubeconfig, and bind's where `binder` is not given; or a dump, if `is_dump`.
     """
 
     def __init__(
         self,
-        kubeconfig: Path,
+        cluster: Path,
         directory: Path,
         *,
         binder: Path | None = None,
@@ -64,12 +64,13 @@ class BerthServe:
         command: Sequence[str | Path] = (COMMAND,),
         tls: MutualTLS | None = None,
         is_healthy: bool = True,
+        is_dump: bool = False,
     ) -> None:
         """is_healthy: False waits for any answer of /healthz."""
         self._tls = tls
         self._statuses = (200,) if is_healthy else (200, 503)
         self._port = port or free_port()
-        self._kubeconfig = kubeconfig
+        self._cluster = f"--{'cluster' if is_dump else 'kubeconfig'}={cluster}"
         self._binder = binder
         self._configuration = directory / "berth.yaml"
         self._document = document
@@ -85,7 +86,7 @@ class BerthServe:
                 "serve",
                 f"--host={HOST}",
                 f"--port={self._port}",
-                f"--kubeconfig={self._kubeconfig}",
+                self._cluster,
                 *([f"--binder-kubeconfig={self._binder}"] if self._binder else []),
                 f"--config={self._configuration}",
                 *(self._tls.options if self._tls else ()),

@@ -35,13 +35,13 @@ class Misconfiguration(Generic[SetUp]):
 
     findings: every check that is not ok, with its expected finding. All other checks have to be ok.
     apply: a context manager that misconfigures the installation until it exits, and yields options for the command.
-    optional: checks that may fail or pass, because functions keep some data in memory for a while.
+    effects: checks that fail for the same cause; they are skipped and refer to one of the findings.
     """
 
     description: str
     findings: Mapping[CheckName, ExpectedFinding]
     apply: Callable[[SetUp], AbstractContextManager[Options]]
-    optional: frozenset[CheckName] = frozenset()
+    effects: frozenset[CheckName] = frozenset()
 
     @property
     def exit_status(self) -> int:
@@ -53,8 +53,11 @@ class Misconfiguration(Generic[SetUp]):
 
     def check(self, diagnosis: Diagnosis, always: frozenset[CheckName] = frozenset()) -> None:
         """always: checks that are not ok in the correct installation either."""
-        allowed = always | self.optional
-        assert set(diagnosis.bad) - allowed == set(self.findings) - allowed, diagnosis.findings
+        assert set(diagnosis.bad) - always == set(self.findings) - always, diagnosis.findings
+        references = tuple(f"see the check {cause}" for cause in self.findings)
+        for check in self.effects:
+            shown = [each for each in diagnosis.findings if each.check == check and each.message.endswith(references)]
+            assert [each.result for each in shown] == ["skipped"], (check, diagnosis.findings)
         for check, expected in self.findings.items():
             found = [each for each in diagnosis.findings if each.check == check and each.result == expected.result]
             assert any(expected.message in each.message and expected.remedy in each.remedy for each in found), (

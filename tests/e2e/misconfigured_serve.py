@@ -11,9 +11,10 @@ from unittest.mock import patch
 
 import yaml
 
-from berth_cli.doctor.checks import kubernetes_version
+from berth_cli.doctor.checks import kubernetes_version, pending_pods
 from berth_cli.doctor.findings import CheckName, Result
 
+from .berth_serve import BerthServe
 from .control_plane import ControlPlane
 from .document_changes import Change, add_extender, document_fields, extender
 from .identities import RBAC, counted_resources, identities, serve
@@ -28,6 +29,9 @@ NAMESPACE, NAME = "kube-system", "berth-examined"
 CONFIG_MAP = f"/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}"
 WAKE = f"/apis/storage.k8s.io/v1/namespaces/{NAMESPACE}/csistoragecapacities/berth-wake"
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+EXAMPLE_CLUSTER = Path(__file__).parents[2] / "examples" / "cluster.yaml"
+UNLABELLED = "unlabelled"
+MISSPELLED = "berth-examind"
 OTHER_ADDRESS = "http://127.0.0.2:1/elsewhere"
 COUNTED_CONFIGURATION = "profile: managed-resources\nmanagedResources:\n  - {name: example.com/licence}\n"
 
@@ -150,6 +154,50 @@ def _with_counted_resource(installation: Installation) -> Iterator[Options]:
 
 
 @contextmanager
+def _server_on_dump(installation: Installation) -> Iterator[Options]:
+    directory = installation.directory / "on-dump"
+    directory.mkdir()
+    with (
+        BerthServe(EXAMPLE_CLUSTER, directory, is_dump=True) as other,
+        _configured(installation, extender(urlPrefix=other.url_prefix), ()) as options,
+    ):
+        yield options
+
+
+@contextmanager
+def _node_without_label(installation: Installation) -> Iterator[Options]:
+    installation.api.create("/api/v1/nodes", {"metadata": {"name": UNLABELLED}})
+    try:
+        yield ()
+    finally:
+        installation.api.delete(f"/api/v1/nodes/{UNLABELLED}")
+
+
+@contextmanager
+def _pod_of_misspelled_scheduler(installation: Installation) -> Iterator[Options]:
+    pods = "/api/v1/namespaces/default/pods"
+    spec = {"schedulerName": MISSPELLED, "containers": [{"name": "app", "image": "app"}]}
+    installation.api.create(pods, {"metadata": {"name": "waiting"}, "spec": spec})
+    try:
+        # Creation times are whole seconds.
+        with patch.object(pending_pods, "UNTRIED_SECONDS", -1.0):
+            yield ()
+    finally:
+        installation.api.delete(f"{pods}/waiting", {"gracePeriodSeconds": "0"})
+
+
+@contextmanager
+def _resource_that_berth_does_not_count(installation: Installation) -> Iterator[Options]:
+    """The scheduler and the document agree, but another document runs."""
+    resources = [{"name": "example.com/licence", "ignoredByScheduler": True}]
+    with (
+        _configured(installation, extender(managedResources=resources), ()),
+        _with_counted_resource(installation) as options,
+    ):
+        yield options
+
+
+@contextmanager
 def _invalid_kubeconfig(installation: Installation) -> Iterator[Options]:
     yield (f"--watcher-kubeconfig={installation.file('not-a-kubeconfig', 'apiVersion: v1')}",)
 
@@ -210,9 +258,44 @@ CONFIGURATIONS: tuple[Misconfiguration[Installation], ...] = (
         {
             CheckName.MANAGED_RESOURCES: ExpectedFinding(
                 "not ignored by the scheduler", "berth scheduler-config", WARNING
-            )
+            ),
+            CheckName.CONFIGURATION: ExpectedFinding("differs in profile, managedResources", "berth serve --config"),
         },
         _with_counted_resource,
+    ),
+    Misconfiguration(
+        "resource that the scheduler ignores and the running Berth does not count",
+        {
+            CheckName.MANAGED_RESOURCES: ExpectedFinding("but not counted by Berth", "berth scheduler-config"),
+            CheckName.CONFIGURATION: ExpectedFinding("differs in profile, managedResources", "berth serve --config"),
+        },
+        _resource_that_berth_does_not_count,
+    ),
+    Misconfiguration(
+        "server on a dump",
+        {CheckName.SAME_CLUSTER: ExpectedFinding("Berth reads a dump", "--kubeconfig")},
+        _server_on_dump,
+    ),
+    Misconfiguration(
+        "no node passes the policy",
+        {CheckName.POLICY: ExpectedFinding("none of the 1 nodes passes", "label the nodes")},
+        _node_without_label,
+    ),
+    Misconfiguration(
+        "pending pod of a misspelled scheduler",
+        {CheckName.SCHEDULER_NAME: ExpectedFinding(f"no scheduler named {MISSPELLED}", f"did you mean {NAME}?")},
+        _pod_of_misspelled_scheduler,
+    ),
+    Misconfiguration(
+        "profile with a misspelled default name",
+        {CheckName.SCHEDULER_NAME: ExpectedFinding("looks like default-scheduler", "set schedulerName")},
+        with_configuration(
+            document_fields(
+                profiles=[{"schedulerName": "defualt-scheduler"}],
+                leaderElection={"leaderElect": True, "resourceName": "kube-scheduler"},
+            )
+        ),
+        effects=frozenset({CheckName.LEADER_ELECTION}),
     ),
     Misconfiguration(
         "enableHTTPS with http URL",

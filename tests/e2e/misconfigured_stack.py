@@ -273,9 +273,9 @@ CASES: tuple[Misconfiguration[StackSetUp], ...] = (
         "role of a called function lacks a statement",
         {
             CheckName.ROLES: ExpectedFinding("HealthzFunction may not dynamodb:GetItem", "deploy the stack again"),
-            CheckName.CACHE: ExpectedFinding("node cache table", "watcher's log"),
         },
         without_table("HealthzFunction"),
+        effects=frozenset({CheckName.CACHE}),
     ),
     Misconfiguration(
         "invalid configuration",
@@ -291,22 +291,24 @@ CASES: tuple[Misconfiguration[StackSetUp], ...] = (
         "watcher stopped an hour ago",
         {
             CheckName.SCHEDULE: ExpectedFinding("nothing starts the watcher", "enable it"),
-            CheckName.LEASE: ExpectedFinding("no successor", "schedule"),
-            CheckName.WATCHER: ExpectedFinding("no watcher is running", "schedule"),
-            CheckName.CACHE: ExpectedFinding("whenStale applies", "watcher's log"),
-            CheckName.FILTER_VERB: ExpectedFinding("filter: ", "see the checks"),
-            CheckName.PRIORITIZE_VERB: ExpectedFinding("no scores", "log"),
         },
         _watcher_stopped,
+        effects=frozenset(
+            {
+                CheckName.LEASE,
+                CheckName.WATCHER,
+                CheckName.CACHE,
+                CheckName.FILTER_VERB,
+                CheckName.PRIORITIZE_VERB,
+            }
+        ),
     ),
     Misconfiguration(
         "missing table",
         {
             CheckName.TABLE: ExpectedFinding("does not exist", "stack"),
-            CheckName.CACHE: ExpectedFinding("node cache table", "watcher's log"),
         },
         _missing_table,
-        # Functions that read the table since the last case still have data in memory.
-        optional=frozenset({CheckName.FILTER_VERB, CheckName.PRIORITIZE_VERB}),
+        effects=frozenset({CheckName.CACHE}),
     ),
 )

@@ -77,3 +77,16 @@ def test_doctor_reviews_function_rights_as_administrator(
         misconfiguration.check(
             _until(lambda: doctor_in_process(*options_of_administrator, *options), misconfiguration.is_reported_by)
         )
+
+
+@parametrize_misconfigurations(RIGHTS)
+def test_doctor_reviews_rights_of_running_users(
+    misconfiguration: Misconfiguration[Installation], setup: Installation
+) -> None:
+    options_of_administrator = (f"--kubeconfig={setup.administrator}", f"--url={setup.url_prefix}")
+    sound = _until(lambda: doctor_in_process(*options_of_administrator), lambda found: not found.bad)
+    assert sound.result("watcher-rights") == sound.result("bind-rights") == {"ok"}, sound.findings
+    with misconfiguration.apply(setup) as options:
+        misconfiguration.check(
+            _until(lambda: doctor_in_process(*options_of_administrator, *options), misconfiguration.is_reported_by)
+        )

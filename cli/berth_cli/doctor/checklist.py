@@ -35,7 +35,7 @@ DEFAULT_TIMEOUT = 5.0
 
 HOW_TO_PROVIDE = {
     CheckName.SCHEDULER: "give --scheduler-config FILE, or --scheduler-configmap NAMESPACE/NAME with --kubeconfig",
-    CheckName.MANAGED_RESOURCES: "give --config FILE, or --stack NAME",
+    CheckName.MANAGED_RESOURCES: "give --config FILE, --stack NAME, or the address of a running Berth",
     CheckName.ADDRESS: "give --url URL, --stack NAME or the scheduler's configuration",
     CheckName.CLUSTER: "give --kubeconfig FILE, or --watcher-kubeconfig and --binder-kubeconfig",
     CheckName.ACCOUNT: "give --stack NAME",

@@ -49,11 +49,12 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option("--stack", help="Stack to check: address, configuration, table, schedule and functions.")
 @click.option("--url", help="The extender's urlPrefix, for example https://HOST/scheduler; overrides the stack's.")
 @click.option("--region", help=REGION_HELP)
-@click.option("--config", type=_FILE, help="BerthConfiguration (YAML); default: the configuration in use by the stack.")
+@click.option("--config", type=_FILE, help="BerthConfiguration (YAML) that Berth should run; default: the one in use.")
 @click.option(
     "--kubeconfig",
     type=_FILE,
-    help="Cluster access. Without --stack, the permissions of its user are checked, as for `berth serve`.",
+    help="Cluster access: nodes, pending pods, and reviews of the users that `berth serve` names. Without any address, "
+    "the permissions of its own user are checked.",
 )
 @click.option("--watcher-kubeconfig", type=_FILE, help="Kubeconfig of the watcher; default: from the stack's secret.")
 @click.option("--binder-kubeconfig", type=_FILE, help="Kubeconfig of bind; default: from the stack's secret.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -15,13 +16,31 @@ WIDTH = max(map(len, Result)) + 2
 
 
 def text(findings: Sequence[Finding]) -> Iterator[str]:
-    """One line for each finding, one for its remedy, and a summary. Coloured; click removes colours in a pipe."""
+    """One line for each finding, one for its remedy and for each fact behind it, and a summary.
+
+    Coloured; click removes colours in a pipe.
+    """
     for finding in findings:
         result = click.style(f"{finding.result:<{WIDTH}}", fg=COLOURS[finding.result])
         yield f"{result}{finding.check}: {_one_line(finding.message)}"
         if finding.remedy:
             yield f"{'':<{WIDTH}}{click.style('->', dim=True)} {finding.remedy}"
+            for fact in facts(finding):
+                yield f"{'':<{WIDTH}}{click.style('fact', dim=True)} {fact}: {_link(fact)}"
     yield summary(findings)
+
+
+FACTS = re.compile(r"\bfacts? (\d+a?(?:(?:, | and )\d+a?)*)")
+CONTRACT = "docs/reference/extender-contract.md"
+
+
+def facts(finding: Finding) -> list[str]:
+    """The numbers of the facts that the message cites."""
+    return [number for cited in FACTS.findall(finding.message) for number in re.findall(r"\d+a?", cited)]
+
+
+def _link(fact: str) -> str:
+    return f"{CONTRACT}#fact-{fact}"
 
 
 def _one_line(message: str) -> str:
@@ -40,7 +59,13 @@ def json_report(findings: Sequence[Finding]) -> str:
     counted = Counter(finding.result for finding in findings)
     document = {
         "findings": [
-            {"check": each.check, "result": each.result, "told": each.message, "remedy": each.remedy}
+            {
+                "check": each.check,
+                "result": each.result,
+                "told": each.message,
+                "remedy": each.remedy,
+                "links": [_link(fact) for fact in facts(each)],
+            }
             for each in findings
         ],
         "summary": {result.value: counted[result] for result in Result},

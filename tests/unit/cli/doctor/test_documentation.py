@@ -6,6 +6,7 @@ import re
 
 from berth_cli.doctor.checklist import HOW_TO_PROVIDE
 from berth_cli.doctor.findings import CheckName, Result
+from berth_cli.doctor.report import CONTRACT, FACTS
 from tests.conftest import PROJECT
 from tests.unit.cli.doctor.test_every_check import CASES
 
@@ -34,3 +35,11 @@ def test_documented_checks_match_check_names() -> None:
     # Groups of checks without input have instructions instead of documentation.
     assert documented.keys() == {name.value for name in CheckName} - {"address", "cluster", "account"}
     assert {"address", "cluster", "account"} <= HOW_TO_PROVIDE.keys()
+
+
+def test_each_cited_fact_has_a_section() -> None:
+    contract = (PROJECT / CONTRACT).read_text()
+    sources = [path.read_text() for path in (PROJECT / "cli" / "berth_cli" / "doctor").rglob("*.py")]
+    cited = {number for source in sources for found in FACTS.findall(source) for number in re.findall(r"\d+a?", found)}
+    assert cited
+    assert not [number for number in cited if f'<a id="fact-{number}"></a>' not in contract]

@@ -26,7 +26,7 @@ CANNOT_FAIL = {
 
 
 def test_each_check_has_failing_case() -> None:
-    assert {check for case in CASES for check in case.findings} == set(CheckName) - CANNOT_FAIL.keys()
+    assert {check for case in CASES for check in (*case.findings, *case.effects)} == set(CheckName) - CANNOT_FAIL.keys()
 
 
 def test_checks_that_cannot_fail_have_instructions() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import click
 import pytest
 
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
@@ -32,8 +33,6 @@ def test_exit_status(findings: list[Finding], strict: bool, status: int) -> None
 
 
 def test_prints_text_with_remedies_and_summary() -> None:
-    import click
-
     assert [click.unstyle(line) for line in text(FINDINGS)] == [
         "ok       table: fine",
         "warning  lease: hm",
@@ -47,5 +46,29 @@ def test_prints_text_with_remedies_and_summary() -> None:
 
 def test_prints_json() -> None:
     found = json.loads(json_report(FINDINGS))
-    assert found["findings"][1] == {"check": "lease", "result": "warning", "told": "hm", "remedy": "do b"}
+    assert found["findings"][1] == {
+        "check": "lease",
+        "result": "warning",
+        "told": "hm",
+        "remedy": "do b",
+        "links": [],
+    }
     assert found["summary"] == {"ok": 1, "warning": 1, "failed": 1, "skipped": 1}
+
+
+@pytest.mark.parametrize(
+    ("message", "numbers"),
+    [
+        pytest.param("calls time out", [], id="none"),
+        pytest.param("no node fits (fact 15a)", ["15a"], id="one"),
+        pytest.param("a sample (facts 11, 12 and 47), see fact 9", ["11", "12", "47", "9"], id="several"),
+    ],
+)
+def test_links_lead_to_cited_facts(message: str, numbers: list[str]) -> None:
+    finding = failed(CACHE, message, "do c")
+    links = [f"docs/reference/extender-contract.md#fact-{number}" for number in numbers]
+    assert json.loads(json_report([finding]))["findings"][0]["links"] == links
+    assert [line for line in text([finding]) if any(link in line for link in links)] == [
+        f"         {click.style('fact', dim=True)} {number}: {link}"
+        for number, link in zip(numbers, links, strict=True)
+    ]
