@@ -280,3 +280,14 @@ def test_decodes_base64_response_and_keeps_headers() -> None:
     assert (response.status, response.content) == (201, b"\x00\xff")
     assert (response.headers["content-type"], response.headers["x-own"]) == ("image/png", "yes")
     assert response.headers["content-length"] == "2"
+
+
+def test_metrics_count_calls_by_verb_and_outcome(caller: Caller) -> None:
+    def count() -> int:
+        lines = caller.request("GET", "/metrics").content.decode().splitlines()
+        name = 'berth_call_duration_seconds_count{verb="filter",outcome="failure-bad-request"}'
+        return next((int(line.removeprefix(name)) for line in lines if line.startswith(name)), 0)
+
+    before = count()
+    caller.post("/scheduler/filter", "not JSON")
+    assert count() == before + 1

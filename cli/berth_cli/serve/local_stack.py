@@ -12,14 +12,20 @@ from pathlib import Path
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.holder import release_ledger
 from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.runtime.adapters import cache_adapters
 from berth.runtime.cluster import connect
-from berth.runtime.http.endpoint import EndpointSettings
-from berth.runtime.settings import ClusterSettings
+from berth.runtime.http.answers import HTTPAnswer
+from berth.runtime.http.endpoint import Endpoint, EndpointSettings
+from berth.runtime.settings import ClusterSettings, PolicySettings
 from berth.runtime.tables import tables_opened_by
+from berth.runtime.telemetry.telemetry import calls_observed_by
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
+from berth_cli.serve.metrics_endpoint import ROUTE as METRICS_ROUTE
+from berth_cli.serve.metrics_endpoint import MetricsEndpoint
+from berth_cli.serve.prometheus import CallDurations
 from berth_cli.serve.request_check import RequestCheck
 from berth_cli.serve.stores import Store
 from berth_cli.serve.template_api import read_template_api
@@ -95,18 +101,28 @@ def start(
     )
     api = read_template_api()
     watcher, overrides = api.functions[WATCHER], {BINDER: binder}
-    with tables_opened_by(store.open):
+    calls = CallDurations()
+    with tables_opened_by(store.open), calls_observed_by(calls.record):
         handlers = {
             function: load_handler(function, overrides.get(function.logical_id))
             for function in {*api.routes.values(), watcher}
         }
-    users = UsersEndpoint(EndpointSettings.from_environ(os.environ), _users(cluster, binder or cluster))
+        settings = EndpointSettings.from_environ(os.environ)
+        tables = cache_adapters(PolicySettings.from_environ(os.environ)).tables
+        own = {
+            USERS_ROUTE: UsersEndpoint(settings, _users(cluster, binder or cluster)),
+            METRICS_ROUTE: MetricsEndpoint(settings, calls, tables.cache, tables.ledger),
+        }
     routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}
     return LocalStack(
-        Gateway({**routes, USERS_ROUTE: lambda event, _: users.handle(event)}, check=check),
+        Gateway(routes | {route: partial(_handle, endpoint) for route, endpoint in own.items()}, check=check),
         handlers[watcher],
         store.identity if isinstance(store, EmbeddedStore) and configuration.policy().counting.counts else "",
     )
+
+
+def _handle(endpoint: Endpoint, event: Mapping[str, object], _: object) -> HTTPAnswer:
+    return endpoint.handle(event)
 
 
 def _users(watcher: Mapping[str, str], binder: Mapping[str, str]) -> Mapping[str, User]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -49,6 +50,22 @@ class Sizes:
     answer: int
 
 
+CallObserver = Callable[[str, str, float], None]
+"""Learns of each call: verb, outcome and milliseconds."""
+
+_observer: ContextVar[CallObserver | None] = ContextVar("call_observer", default=None)
+
+
+@contextmanager
+def calls_observed_by(observer: CallObserver) -> Iterator[None]:
+    """Functions that are loaded until the block ends tell the observer, from any thread, as long as they live."""
+    token = _observer.set(observer)
+    try:
+        yield
+    finally:
+        _observer.reset(token)
+
+
 class Telemetry:
     """Keys are constant, so that a query finds every verb's lines: verb, outcome, pod, detail, milliseconds."""
 
@@ -58,6 +75,7 @@ class Telemetry:
         self._log = CallLog(self._logger)
         self._metrics = metrics or Metrics()
         self._tracer = _tracer()
+        self._observer = _observer.get()
 
     @contextmanager
     def traced(self) -> Iterator[None]:
@@ -84,6 +102,8 @@ class Telemetry:
 
         `caller`: who was let in by this function; empty where another part decided.
         """
+        if self._observer is not None:
+            self._observer(self._verb, outcome, milliseconds)
         now = time.time()
         metrics = self._measured(outcome, milliseconds, sizes, now)
         identity = {VERB: self._verb, OUTCOME: outcome}

@@ -1,0 +1,71 @@
+"""GET /metrics of `berth serve`. The deployed stack has its metrics in CloudWatch instead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+
+from berth import __version__
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
+from berth.reservations.ledger.table import LedgerTable
+from berth.runtime.http.answers import HTTPAnswer
+from berth.runtime.http.endpoint import Endpoint, EndpointSettings
+from berth.runtime.http.events import HTTPEvent
+from berth_cli.serve.prometheus import CONTENT_TYPE, CallDurations, gauge
+
+ROUTE = "GET /metrics"
+
+
+class MetricsOutcome(StrEnum):
+    """UNAVAILABLE: a table could not be read; the answer lacks the gauges of its state."""
+
+    OK = "ok"
+    UNAVAILABLE = "failure-table-unavailable"
+
+
+class MetricsEndpoint(Endpoint):
+    """Reads the head of the cache, and the open reservations where there is a ledger."""
+
+    def __init__(
+        self,
+        settings: EndpointSettings,
+        calls: CallDurations,
+        cache: CacheTable,
+        ledger: LedgerTable | None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """`wall`: seconds since the epoch."""
+        super().__init__("metrics", settings)
+        self._calls, self._cache, self._ledger, self._wall = calls, cache, ledger, wall
+
+    def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
+        lines = [*gauge("berth_build_info", "The release that runs.", 1, {"version": __version__})]
+        lines += self._calls.lines()
+        detail = ""
+        try:
+            lines += self._state()
+        except TableUnavailable as error:
+            detail = str(error)
+        self._telemetry.ended(
+            MetricsOutcome.UNAVAILABLE if detail else MetricsOutcome.OK,
+            pod="",
+            detail=detail,
+            milliseconds=(time.perf_counter() - started) * 1000,
+            failed=bool(detail),
+            caller=caller,
+        )
+        body = "\n".join([*lines, ""])
+        return {"statusCode": 200, "headers": {"Content-Type": CONTENT_TYPE}, "body": body, "isBase64Encoded": False}
+
+    def _state(self) -> Iterator[str]:
+        head, now = self._cache.head(), self._wall()
+        pointer = None if head is None else head.pointer
+        if pointer is not None and pointer.is_readable:
+            age = now - pointer.observation.observed_at
+            yield from gauge("berth_cache_age_seconds", "Age of the data in the node cache.", round(age, 3))
+            since = now - pointer.heartbeat
+            yield from gauge("berth_cache_heartbeat_age_seconds", "Time since the last publication.", round(since, 3))
+        if self._ledger is not None:
+            reserved = len(self._ledger.open_reservations())
+            yield from gauge("berth_open_reservations", "Reservations of pods that are being bound.", reserved)

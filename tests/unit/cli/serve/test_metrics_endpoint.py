@@ -1,0 +1,58 @@
+"""GET /metrics: calls, age of the cache and open reservations."""
+
+from __future__ import annotations
+
+from berth.nodecache.feed.table import CacheTable
+from berth.reservations.ledger.entry import OpenReservation, PodKey
+from berth.runtime.http.answers import HTTPAnswer
+from berth.runtime.http.endpoint import EndpointSettings
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.serve.metrics_endpoint import MetricsEndpoint
+from berth_cli.serve.prometheus import CONTENT_TYPE, CallDurations
+from tests.builders.events import http_event
+from tests.builders.nodes import node
+from tests.fakes.cache_tables import InterruptedCacheTable, outage
+from tests.fakes.published import PublishedCluster
+from tests.unit.lease.clocks import EnvironmentClock
+
+
+def scrape(cache: CacheTable, clock: EnvironmentClock, ledger: InMemoryLedgerTable | None = None) -> HTTPAnswer:
+    endpoint = MetricsEndpoint(EndpointSettings(), CallDurations(), cache, ledger, clock.wall)
+    return endpoint.handle(http_event(None, "GET /metrics"))
+
+
+def published() -> PublishedCluster:
+    cluster = PublishedCluster()
+    cluster.publish_nodes([node("a")])
+    return cluster
+
+
+def test_answers_in_the_text_format() -> None:
+    cluster = published()
+    answer = scrape(cluster.table, cluster.clock)
+    assert (answer["statusCode"], answer["headers"]) == (200, {"Content-Type": CONTENT_TYPE})
+    assert answer["body"].endswith("\n")
+    assert "# TYPE berth_call_duration_seconds histogram" in answer["body"].splitlines()
+
+
+def test_shows_age_of_the_cache() -> None:
+    cluster = published()
+    cluster.clock.advance(30)
+    lines = scrape(cluster.table, cluster.clock)["body"].splitlines()
+    assert "berth_cache_age_seconds 30.0" in lines
+    assert "berth_cache_heartbeat_age_seconds 30.0" in lines
+
+
+def test_shows_open_reservations_where_there_is_a_ledger() -> None:
+    cluster, ledger = published(), InMemoryLedgerTable()
+    ledger.put_open(OpenReservation(PodKey("ml", "p", "uid-p"), "a", "attempt", {"example.com/licence": 1}, 0.0))
+    assert "berth_open_reservations 1" in scrape(cluster.table, cluster.clock, ledger)["body"].splitlines()
+    assert "berth_open_reservations" not in scrape(cluster.table, cluster.clock)["body"]
+
+
+def test_unavailable_table_leaves_the_calls() -> None:
+    cluster = published()
+    answer = scrape(InterruptedCacheTable(cluster.table, {"head": outage}), cluster.clock)
+    assert answer["statusCode"] == 200
+    assert "berth_call_duration_seconds" in answer["body"]
+    assert "berth_cache_age_seconds" not in answer["body"]

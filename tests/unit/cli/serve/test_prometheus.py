@@ -1,0 +1,44 @@
+"""The text format of Prometheus: a histogram of calls, and gauges."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth_cli.serve.prometheus import BUCKETS, CALLS, CallDurations, gauge
+
+
+def samples(calls: CallDurations) -> dict[str, str]:
+    return dict(line.rsplit(" ", 1) for line in calls.lines() if not line.startswith("#"))
+
+
+def test_buckets_are_cumulative() -> None:
+    calls = CallDurations()
+    for milliseconds in (0.5, 1.0, 2.0, 9000.0):
+        calls.record("filter", "decided", milliseconds)
+    found = samples(calls)
+    labels = 'verb="filter",outcome="decided"'
+    buckets = [int(found[f'{CALLS}_bucket{{{labels},le="{bound}"}}']) for bound in (*BUCKETS, "+Inf")]
+    assert buckets[:2] == [2, 3]
+    assert buckets[-2:] == [3, 4]
+    assert buckets == sorted(buckets)
+    assert found[f"{CALLS}_count{{{labels}}}"] == "4"
+    assert float(found[f"{CALLS}_sum{{{labels}}}"]) == pytest.approx(9.0035)
+
+
+def test_each_verb_and_outcome_has_its_own_series() -> None:
+    calls = CallDurations()
+    for verb, outcome in (("filter", "decided"), ("filter", "failure-internal"), ("bind", "decided")):
+        calls.record(verb, outcome, 1)
+    counts = {name for name in samples(calls) if "_count" in name}
+    assert counts == {
+        f'{CALLS}_count{{verb="{verb}",outcome="{outcome}"}}'
+        for verb, outcome in (("filter", "decided"), ("filter", "failure-internal"), ("bind", "decided"))
+    }
+
+
+def test_gauge_has_help_and_type() -> None:
+    assert list(gauge("berth_open_reservations", "Reservations.", 3)) == [
+        "# HELP berth_open_reservations Reservations.",
+        "# TYPE berth_open_reservations gauge",
+        "berth_open_reservations 3",
+    ]
