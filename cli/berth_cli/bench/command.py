@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from berth_cli.output import Format, output_option, render
 from berth_cli.stack_options import REGION_HELP
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     show_default=True,
     help="Time limit of a call in seconds.",
 )
-@click.option("-o", "--output", type=click.Choice(["table", "markdown", "json"]), default="table", show_default=True)
+@output_option("markdown")
 def bench(
     stack: str | None,
     url: str | None,
@@ -137,8 +138,8 @@ def bench(
     finally:
         _clear_progress()
     report = reports.Report(target.endpoint.address, connection, len(target.node_names), calls, burst, figures)
-    if output == "json":
-        click.echo(reports.json_report(report))
+    if output in (Format.JSON, Format.YAML):
+        click.echo(render(reports.document(report), output))
     else:
         for line in reports.markdown(report) if output == "markdown" else reports.table(report):
             click.echo(line)

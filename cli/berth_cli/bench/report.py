@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import orjson
-
 from berth_cli.bench.measurement import CallOutcome, Times, VerbFigures
 
 HEADER = (
@@ -83,9 +81,9 @@ def problems(verbs: Sequence[VerbFigures]) -> Iterator[str]:
             yield f"{figures.verb}: {', '.join(counts)}: {figures.detail}"
 
 
-def json_report(report: Report) -> str:
-    """One JSON object; times in milliseconds, null where no call was answered."""
-    document = {
+def document(report: Report) -> dict[str, object]:
+    """For programs; times in milliseconds, null where no call was answered."""
+    return {
         "address": report.address,
         "connectionMs": report.connection_ms,
         "nodeNames": report.node_names,
@@ -102,7 +100,6 @@ def json_report(report: Report) -> str:
             for each in report.verbs
         ],
     }
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
 
 
 def _times(times: Times) -> dict[str, float | int | None]:

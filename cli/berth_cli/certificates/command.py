@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 
 from berth_cli.certificates.directory import CertificateDirectory, CertificateError
 from berth_cli.certificates.record import IssuedCertificate
+from berth_cli.output import Format, output_option, render
 from berth_cli.stack_options import REGION_HELP
 
 DEFAULT_DIRECTORY = "berth-certificates"
@@ -146,14 +146,14 @@ def revoke(name_or_serial: str, stack: str | None, region: str | None, directory
 
 
 @certificates.command("list", epilog="Example: berth certificates list -o json")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option()
 @_directory_option
 def list_(output: str, directory: Path) -> None:
     """List the client certificates and their states."""
     found = CertificateDirectory(directory)
     with _report_errors():
-        if output == "json":
-            click.echo(orjson.dumps(certificate_documents(found, _now()), option=orjson.OPT_INDENT_2))
+        if output != Format.TABLE:
+            click.echo(render(certificate_documents(found, _now()), output))
         else:
             for line in certificate_table(found, _now()):
                 click.echo(line)
@@ -163,7 +163,7 @@ def list_(output: str, directory: Path) -> None:
 @click.option("--bucket", required=True, help="An S3 bucket with versioning, in the stack's region.")
 @click.option("--key", default="truststore.pem", show_default=True, help="Key of the S3 object.")
 @click.option("--region", help="AWS region of the bucket; default: from the AWS configuration.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option()
 @_directories_option
 def upload(bucket: str, key: str, region: str | None, output: str, directories: tuple[Path, ...]) -> None:
     """Upload the trust store to S3 and print the two stack parameters for samconfig.toml.
@@ -178,8 +178,8 @@ def upload(bucket: str, key: str, region: str | None, output: str, directories: 
 
         truststore = aws.upload_truststore(boto3.client("s3", region_name=region), bucket, key, pem)
     parameters = {"TruststoreUri": truststore.uri, "TruststoreVersion": truststore.version}
-    if output == "json":
-        click.echo(orjson.dumps(parameters, option=orjson.OPT_INDENT_2))
+    if output != Format.TABLE:
+        click.echo(render(parameters, output))
     else:
         for parameter, value in parameters.items():
             click.echo(f'{parameter} = "{value}"')

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-import orjson
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import ValidDocument, display_name, located, parse_document, read_bytes
 from berth_cli.config.field_errors import FieldError
 from berth_cli.config.warnings import ConfigurationWarning, capacity_warnings, configuration_warnings
+from berth_cli.output import Format, output_option, render
 
 EPILOG = """\b
 Examples:
@@ -29,7 +29,7 @@ Examples:
     type=click.Path(path_type=Path),
     help="Cluster dump: also warn about counted resources that no node has.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option()
 def check(file: Path, cluster: Path | None, output: str) -> None:
     """Validate the BerthConfiguration in FILE.
 
@@ -44,8 +44,8 @@ def check(file: Path, cluster: Path | None, output: str) -> None:
         raise click.BadParameter(f"{file}: {error.strerror}") from error
     name, result = display_name(file), parse_document(text)
     warnings = _warnings(result.configuration, cluster) if isinstance(result, ValidDocument) else []
-    if output == "json":
-        click.echo(orjson.dumps({"file": name, **_json(result, warnings)}, option=orjson.OPT_INDENT_2))
+    if output != Format.TABLE:
+        click.echo(render({"file": name, **_document(result, warnings)}, output))
     elif isinstance(result, ValidDocument):
         click.echo(f"{name} is valid: {describe(result.configuration)}")
         for warning in warnings:
@@ -86,7 +86,9 @@ def _describe_profile(configuration: BerthConfiguration, name: str) -> str:
     return f"profile {name}, plugins {', '.join(each.name for each in plugins)}"
 
 
-def _json(result: ValidDocument | Sequence[FieldError], warnings: Sequence[ConfigurationWarning]) -> dict[str, object]:
+def _document(
+    result: ValidDocument | Sequence[FieldError], warnings: Sequence[ConfigurationWarning]
+) -> dict[str, object]:
     """The profiles and plugins, or the invalid fields."""
     if not isinstance(result, ValidDocument):
         errors = [

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from berth_cli.output import Format, output_option, render
 from berth_cli.stack_options import REGION_HELP
 
 INTERRUPTED = 130
@@ -81,7 +82,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     help="Time limit of a check in seconds.",
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as failures.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option()
 def doctor(
     scheduler_config: Path | None,
     scheduler_configmap: tuple[str, str] | None,
@@ -122,7 +123,7 @@ def doctor(
     from berth_cli.doctor.checklist import checks
     from berth_cli.doctor.inputs import read_inputs
     from berth_cli.doctor.options import Options
-    from berth_cli.doctor.report import exit_status, json_report, text
+    from berth_cli.doctor.report import document, exit_status, text
     from berth_cli.doctor.runner import run_checks
     from berth_cli.scheduler_config.address import InvalidAddress
     from berth_cli.scheduler_config.tls_config import TLSFiles
@@ -152,8 +153,8 @@ def doctor(
         # click would exit with status 1, which means a failed check here.
         click.echo("interrupted before all checks were finished", err=True)
         sys.exit(INTERRUPTED)
-    if output == "json":
-        click.echo(json_report(findings))
+    if output != Format.TABLE:
+        click.echo(render(document(findings), output))
     else:
         for line in text(findings):
             click.echo(line, color=False if os.environ.get("NO_COLOR") else None)

@@ -1,4 +1,4 @@
-"""Findings as text lines or as JSON."""
+"""Findings as text lines or as a document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import click
-import orjson
 
 from berth_cli.doctor.findings import Finding, Result
 
@@ -54,10 +53,10 @@ def summary(findings: Sequence[Finding]) -> str:
     return ", ".join(f"{counted[result]} {result}" for result in Result if counted[result])
 
 
-def json_report(findings: Sequence[Finding]) -> str:
-    """One JSON object. The key `told` is part of the documented output format."""
+def document(findings: Sequence[Finding]) -> dict[str, object]:
+    """For programs. The key `told` is part of the documented output format."""
     counted = Counter(finding.result for finding in findings)
-    document = {
+    return {
         "findings": [
             {
                 "check": each.check,
@@ -70,7 +69,6 @@ def json_report(findings: Sequence[Finding]) -> str:
         ],
         "summary": {result.value: counted[result] for result in Result},
     }
-    return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
 
 
 def exit_status(findings: Sequence[Finding], *, strict: bool) -> int:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import click
-import orjson
 
+from berth_cli.output import Format, output_option, render
 from berth_cli.stack_options import require_stack_or_table, table_options
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def reservations() -> None:
 @reservations.command("list", epilog=LIST_EPILOG)
 @table_options(OUTPUT, "ledger")
 @click.option("--cache-table", help="With --table: name of the cache table, to compare reservations with their pods.")
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@output_option()
 def list_(stack: str | None, table: str | None, region: str | None, cache_table: str | None, output: str) -> None:
     """List the reservations: pod, node, amount and reason; and what the pod claims, if that differs.
 
@@ -64,9 +64,8 @@ def list_(stack: str | None, table: str | None, region: str | None, cache_table:
     found = rows(ledgers, open_reservations, now, NO_CLAIMS if isinstance(claims, NotCompared) else claims)
     if isinstance(claims, NotCompared):
         click.echo(click.style(f"not compared with the pods: {claims.cause}", fg="yellow"), err=True)
-    if output == "json":
-        content = document(found, ledgers, compared=not isinstance(claims, NotCompared))
-        click.echo(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+    if output != Format.TABLE:
+        click.echo(render(document(found, ledgers, compared=not isinstance(claims, NotCompared)), output))
         return
     if not found:
         click.echo(f"no reservations on {len(ledgers)} nodes")

@@ -16,12 +16,13 @@ from berth.scheduling.fields.reading import Object
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.config.document import load_configuration
+from berth_cli.output import Format, output_option, to_yaml
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import Cluster, read_cluster, trim
 from berth_cli.simulate.documents import STDIN, InvalidInput, display_name, parse_objects, read_input
 from berth_cli.simulate.manifests import read_manifests
 from berth_cli.simulate.queue import Queue, build_queue
-from berth_cli.simulate.report import Format, Summary, document, explained, table
+from berth_cli.simulate.report import Summary, document, explained, table
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
 from berth_cli.simulate.warnings import pod_warnings
@@ -65,7 +66,7 @@ Exit status: 0 all pods placed, 1 some pods pending, 2 usage error or unreadable
     multiple=True,
     help=f"Place pending pods of this scheduler; default: {DEFAULT_SCHEDULER} and the document's `profiles`.",
 )
-@click.option("-o", "--output", type=click.Choice([each.value for each in Format]), default="table", show_default=True)
+@output_option()
 @click.option(
     "--explain",
     is_flag=True,
@@ -189,6 +190,8 @@ def _place(
         outcomes = _with_progress(summary.count(loop.run(pending.pods)), advance)
         if output is Format.JSON:
             _print(document(outcomes, summary, explain_placed=explain))
+        elif output is Format.YAML:
+            _print([to_yaml("".join(document(outcomes, summary, explain_placed=explain)))])
         elif explain:
             _print(explained(outcomes, summary))
         else:

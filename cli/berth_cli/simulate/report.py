@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 import orjson
 
@@ -18,13 +17,6 @@ from berth_cli.simulate.scheduler.control_loop import EXTENDER, Outcome
 
 NO_NODE_TEXT = "<none>"
 _HEADER = ("NAMESPACE", "POD", "PRIORITY", "NODE", "MESSAGE")
-
-
-class Format(StrEnum):
-    """The values of `-o`."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 NO_PODS = "no pods to place: every pod of the dump has a node; create pods and dump again, or give --pod FILE"

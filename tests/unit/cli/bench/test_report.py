@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import orjson
-
 from berth_cli.bench.measurement import CallOutcome, Times, Verb, VerbFigures
-from berth_cli.bench.report import Report, json_report, markdown, table
+from berth_cli.bench.report import Report, document, markdown, table
 
 NONE = Times(0, None, None, None, None)
 GOOD = VerbFigures(
@@ -51,7 +49,7 @@ def test_markdown_has_the_same_cells() -> None:
 
 
 def test_json_has_null_where_no_call_was_answered() -> None:
-    document = orjson.loads(json_report(report(GOOD, THROTTLED)))
-    assert document["verbs"][0]["warm"] == {"calls": 100, "p50": 11.2, "p90": 14.0, "p99": 20.5, "most": 31.0}
-    assert document["verbs"][1]["first"]["p50"] is None
-    assert document["verbs"][1]["outcomes"]["throttled"] == 3
+    found = document(report(GOOD, THROTTLED))
+    assert found["verbs"][0]["warm"] == {"calls": 100, "p50": 11.2, "p90": 14.0, "p99": 20.5, "most": 31.0}
+    assert found["verbs"][1]["first"]["p50"] is None
+    assert found["verbs"][1]["outcomes"]["throttled"] == 3

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 import pytest
 
 from berth_cli.doctor.findings import CheckName, Finding, failed, ok, skipped, warning
-from berth_cli.doctor.report import exit_status, json_report, text
+from berth_cli.doctor.report import document, exit_status, text
 
 TABLE, LEASE, CACHE, CLOCK = CheckName.TABLE, CheckName.LEASE, CheckName.CACHE, CheckName.CLOCK
 FINDINGS = [
@@ -44,8 +42,8 @@ def test_prints_text_with_remedies_and_summary() -> None:
     ]
 
 
-def test_prints_json() -> None:
-    found = json.loads(json_report(FINDINGS))
+def test_document_has_findings_and_summary() -> None:
+    found = document(FINDINGS)
     assert found["findings"][1] == {
         "check": "lease",
         "result": "warning",
@@ -67,7 +65,7 @@ def test_prints_json() -> None:
 def test_links_lead_to_cited_facts(message: str, numbers: list[str]) -> None:
     finding = failed(CACHE, message, "do c")
     links = [f"docs/reference/extender-contract.md#fact-{number}" for number in numbers]
-    assert json.loads(json_report([finding]))["findings"][0]["links"] == links
+    assert document([finding])["findings"][0]["links"] == links
     assert [line for line in text([finding]) if any(link in line for link in links)] == [
         f"         {click.style('fact', dim=True)} {number}: {link}"
         for number, link in zip(numbers, links, strict=True)

@@ -1,0 +1,40 @@
+"""The option -o of every command that prints a result: a table for people, JSON or YAML for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Any, TypeVar
+
+import click
+import orjson
+import yaml
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Format(StrEnum):
+    """The values of `-o`."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
+def output_option(*more: str) -> Callable[[F], F]:
+    """Add -o; the command gets a `str` that is a Format. `more`: values that only this command has."""
+    return click.option(
+        "-o", "--output", type=click.Choice([*map(str, Format), *more]), default=str(Format.TABLE), show_default=True
+    )
+
+
+def render(content: object, output: str) -> str:
+    """The content as JSON or, if `output` says so, as YAML."""
+    text = orjson.dumps(content, option=orjson.OPT_INDENT_2).decode()
+    return to_yaml(text) if output == Format.YAML else text
+
+
+def to_yaml(json_text: str | bytes) -> str:
+    """JSON as YAML, its keys in their order."""
+    text: str = yaml.safe_dump(orjson.loads(json_text), sort_keys=False, allow_unicode=True, width=120)
+    return text.removesuffix("\n")

@@ -1,0 +1,73 @@
+"""The option -o: one vocabulary for all commands, and the same content in JSON and YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import orjson
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from berth_cli.main import main
+from berth_cli.output import Format, render
+from tests.conftest import CLUSTER
+
+VOCABULARY = {"table", "json", "yaml"}
+DIFFERENT = {
+    "bench": VOCABULARY | {"markdown"},
+    "scheduler-config": {"yaml", "json"},  # manifests have no table
+}
+WITHOUT_RESULT = {
+    "certificates allow",
+    "certificates create",
+    "certificates init",
+    "certificates revoke",
+    "certificates rotate",
+    "config schema",  # it is JSON
+    "demo",
+    "reservations rebuild",
+    "reservations release",
+    "serve",
+    "watch",
+}
+"""Actions and servers: their exit status is their result."""
+
+
+def commands(group: click.Group = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, (*path, name))
+        elif command is not None:
+            yield " ".join((*path, name)), command
+
+
+def test_each_command_with_a_result_has_the_same_formats() -> None:
+    for name, command in commands():
+        formats = {
+            str(value)
+            for parameter in command.params
+            if parameter.name == "output" and isinstance(parameter.type, click.Choice)
+            for value in parameter.type.choices
+        }
+        assert formats == (set() if name in WITHOUT_RESULT else DIFFERENT.get(name, VOCABULARY)), name
+
+
+def test_commands_without_a_result_exist() -> None:
+    assert {name for name, _ in commands()} >= WITHOUT_RESULT | DIFFERENT.keys()
+
+
+def test_yaml_has_the_content_of_json_in_its_order() -> None:
+    content = {"zone": "ä", "amount": 1, "nested": {"format": Format.YAML, "none": None}}
+    assert yaml.safe_load(render(content, "yaml")) == orjson.loads(render(content, "json"))
+    assert render(content, "yaml").startswith("zone: ä\namount: 1\n")
+
+
+@pytest.mark.parametrize("explain", [[], ["--explain"]])
+def test_simulate_prints_the_same_document_as_json_and_yaml(explain: list[str]) -> None:
+    words = ["simulate", "--cluster", str(CLUSTER), "--profile", "label-priority", "--all-pending", *explain]
+    found = {each: CliRunner().invoke(main, [*words, "-o", each]).stdout for each in ("json", "yaml")}
+    assert yaml.safe_load(found["yaml"]) == orjson.loads(found["json"])
