@@ -61,7 +61,8 @@ class FakeEndpoint(Endpoint):
     def healthz(self) -> HttpResponse | NoResponse:
         return self.health
 
-    def users(self) -> HttpResponse | NoResponse:
+    def get(self, name: str) -> HttpResponse | NoResponse:
+        assert name == "users"
         return self.named_users
 
     def certificate(self) -> ServerCertificate | NoResponse | None:

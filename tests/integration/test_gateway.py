@@ -11,7 +11,9 @@ from typing import Any, ClassVar
 
 import orjson
 import pytest
+from click.testing import CliRunner
 
+from berth_cli.main import main
 from berth_cli.serve import server
 from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.limits import MAX_PAYLOAD_BYTES
@@ -291,3 +293,11 @@ def test_metrics_count_calls_by_verb_and_outcome(caller: Caller) -> None:
     before = count()
     caller.post("/scheduler/filter", "not JSON")
     assert count() == before + 1
+
+
+def test_reservations_of_a_server_are_listed(gateway_port: int) -> None:
+    words = ["reservations", "list", f"--url=http://127.0.0.1:{gateway_port}/scheduler"]
+    done = CliRunner().invoke(main, [*words, "-o", "json"])
+    assert done.exit_code == 0, done.output
+    assert orjson.loads(done.stdout).keys() == {"reservations", "nodes"}
+    assert CliRunner().invoke(main, words).stdout.startswith("no reservations on ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
@@ -13,7 +14,7 @@ from berth.nodecache.feed.changes import Change
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
 from berth.nodecache.feed.observed_state import ObjectsView
 from berth.nodecache.feed.reader import NodeCacheReader, NothingPublished
-from berth.nodecache.feed.table import TableUnavailable
+from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.reservations.ledger.entry import NodeLedger
 from berth.reservations.reconciler.divergence import diverging_claim
 from berth.scheduling.configuration.document import BerthConfiguration
@@ -23,13 +24,26 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
 
-def diverging_claims(client: DynamoDBClient, cache_table: str, ledgers: Sequence[NodeLedger]) -> Claims | NotCompared:
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """Where what pods claim is read from."""
+
+    table: CacheTable
+    configurations: Configurations
+
+
+def claimed_in(client: DynamoDBClient, cache_table: str) -> Claimed:
+    """The node cache in this table. Reads nothing."""
+    store = DynamoDBConfigurationStore(client, cache_table)
+    return Claimed(DynamoDBCacheTable(client, cache_table), Configurations(store, BerthConfiguration))
+
+
+def diverging_claims(claimed: Claimed, ledgers: Sequence[NodeLedger]) -> Claims | NotCompared:
     """Compare each bound entry with its pod in the node cache. Reads the whole cache."""
-    table = DynamoDBCacheTable(client, cache_table)
+    table = claimed.table
     try:
         head = table.head()
-        configurations = Configurations(DynamoDBConfigurationStore(client, cache_table), BerthConfiguration)
-        counting = configurations.at("" if head is None else head.configuration_hash).policy.counting
+        counting = claimed.configurations.at("" if head is None else head.configuration_hash).policy.counting
         if not counting.counts:
             return NotCompared("the configuration in force counts nothing")
         objects = NodeCacheReader(table, ObjectsView(), time.sleep).at(head)

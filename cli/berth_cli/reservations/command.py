@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import click
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
 OUTPUT = "LedgerTableName"
 POLL_SECONDS = 1.0
 
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
 LIST_EPILOG = """\b
 Examples:
   berth reservations list --stack berth-production
   berth reservations list --table berth-LedgerTable-1A2B -o json | jq '.nodes[] | select(.owed != {})'
+  berth reservations list --url http://127.0.0.1:8080/scheduler
   berth reservations list --stack berth-production -o json | jq '.reservations[] | select(.diverged)'
 """
 RELEASE_EPILOG = """\b
@@ -46,33 +50,68 @@ def reservations() -> None:
 @reservations.command("list", epilog=LIST_EPILOG)
 @table_options(OUTPUT, "ledger")
 @click.option("--cache-table", help="With --table: name of the cache table, to compare reservations with their pods.")
+@click.option("--url", help="urlPrefix of a berth serve, such as http://127.0.0.1:8080/scheduler, instead of --stack.")
+@click.option("--tls-client-cert", "certificate", type=_FILE, help="With --url: client certificate (PEM).")
+@click.option("--tls-client-key", "key", type=_FILE, help="With --url: private key of the client certificate (PEM).")
+@click.option("--ca", type=_FILE, help="With --url: CA of the server's certificate (PEM); default: the system's.")
 @output_option()
-def list_(stack: str | None, table: str | None, region: str | None, cache_table: str | None, output: str) -> None:
+def list_(
+    stack: str | None,
+    table: str | None,
+    region: str | None,
+    cache_table: str | None,
+    url: str | None,
+    certificate: Path | None,
+    key: Path | None,
+    ca: Path | None,
+    output: str,
+) -> None:
     """List the reservations: pod, node, amount and reason; and what the pod claims, if that differs.
 
-    Reads the whole ledger table, and the node cache for what pods claim. Exit status: 0 success, 1 the table cannot be
-    read, 2 usage error.
+    Reads the whole ledger table, and the node cache for what pods claim; with --url a berth serve does. Exit status: 0
+    success, 1 the table or the server cannot be read, 2 usage error.
     """
-    from berth_cli.reservations.report import NO_CLAIMS, NotCompared, document, node_warnings, rows, table_lines
+    from berth_cli.reservations.report import node_warnings, rows_of, table_lines
+
+    if url and (stack or table):
+        raise click.UsageError("--url is for a berth serve: give it without --stack and --table")
+    if (certificate is None) != (key is None):
+        raise click.UsageError("--tls-client-cert and --tls-client-key go together")
+    content = _of_server(url, certificate, key, ca) if url else _of_table(stack, table, region, cache_table)
+    if output != Format.TABLE:
+        click.echo(render(content, output))
+        return
+    found, now = rows_of(content), time.time()
+    if not found:
+        click.echo(f"no reservations on {len(content['nodes'])} nodes")
+    for number, line in enumerate(table_lines(found, now) if found else ()):
+        click.echo(click.style(line, bold=number == 0))
+    for note in node_warnings(content):
+        click.echo(click.style(note, fg="yellow"))
+
+
+def _of_server(url: str, certificate: Path | None, key: Path | None, ca: Path | None) -> Mapping[str, Any]:
+    from berth_cli.reservations.running import ServerUnavailable, running_reservations
+    from berth_cli.scheduler_config.tls_config import TLSFiles
+
+    try:
+        return running_reservations(url, TLSFiles(certificate, key, ca))
+    except ServerUnavailable as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _of_table(stack: str | None, table: str | None, region: str | None, cache_table: str | None) -> Mapping[str, Any]:
+    from berth_cli.reservations.report import NO_CLAIMS, NotCompared, document, rows
 
     if cache_table and not table:
         raise click.UsageError("--cache-table goes with --table; --stack names both tables")
     with _open_ledger(stack, table, region) as ledger:
         ledgers, open_reservations = ledger.nodes(), ledger.open_reservations()
         claims = _read_claims(stack, cache_table, region, ledgers)
-    now = time.time()
-    found = rows(ledgers, open_reservations, now, NO_CLAIMS if isinstance(claims, NotCompared) else claims)
+    found = rows(ledgers, open_reservations, time.time(), NO_CLAIMS if isinstance(claims, NotCompared) else claims)
     if isinstance(claims, NotCompared):
         click.echo(click.style(f"not compared with the pods: {claims.cause}", fg="yellow"), err=True)
-    if output != Format.TABLE:
-        click.echo(render(document(found, ledgers, compared=not isinstance(claims, NotCompared)), output))
-        return
-    if not found:
-        click.echo(f"no reservations on {len(ledgers)} nodes")
-    for number, line in enumerate(table_lines(found, now) if found else ()):
-        click.echo(click.style(line, bold=number == 0))
-    for note in node_warnings(ledgers):
-        click.echo(click.style(note, fg="yellow"))
+    return document(found, ledgers, compared=not isinstance(claims, NotCompared))
 
 
 @reservations.command(epilog=RELEASE_EPILOG)
@@ -183,10 +222,10 @@ def _read_claims(
     import boto3
 
     from berth_cli.deployed_stack import CACHE_TABLE_NAME, describe
-    from berth_cli.reservations.claims import diverging_claims
+    from berth_cli.reservations.claims import claimed_in, diverging_claims
 
     name = cache_table or describe(stack or "", region).output(CACHE_TABLE_NAME)
-    return diverging_claims(boto3.client("dynamodb", region_name=region), name, ledgers)
+    return diverging_claims(claimed_in(boto3.client("dynamodb", region_name=region), name), ledgers)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, Shares
 from berth.reservations.reconciler.reconciler import Intervals
@@ -61,13 +61,30 @@ def rows(
     return sorted(found, key=lambda row: (row.node, row.pod))
 
 
-def node_warnings(ledgers: Sequence[NodeLedger]) -> Iterator[str]:
-    """Nodes under rebuild, and nodes whose reservations exceed their capacity."""
-    for ledger in ledgers:
-        if ledger.avail is None:
-            yield f"{ledger.node}: being rebuilt; no reservations until the end"
-        for pool, amount in sorted(ledger.owed.items()):
-            yield f"{ledger.node}: reservations exceed the capacity by {amount} {pool}; no new reservations"
+def rows_of(content: Mapping[str, Any]) -> list[Row]:
+    """The rows of a document."""
+    return [
+        Row(
+            each["node"],
+            each["pod"],
+            each["uid"],
+            each["state"],
+            each["holds"],
+            datetime.fromisoformat(each["since"]).timestamp(),
+            each["why"],
+            each["claims"],
+        )
+        for each in content["reservations"]
+    ]
+
+
+def node_warnings(content: Mapping[str, Any]) -> Iterator[str]:
+    """The document's nodes under rebuild, and those whose reservations exceed their capacity."""
+    for each in content["nodes"]:
+        if each["available"] is None:
+            yield f"{each['node']}: being rebuilt; no reservations until the end"
+        for pool, amount in sorted(each["owed"].items()):
+            yield f"{each['node']}: reservations exceed the capacity by {amount} {pool}; no new reservations"
 
 
 def table_lines(found: Sequence[Row], now: float) -> Iterator[str]:

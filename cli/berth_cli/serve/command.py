@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -201,12 +201,13 @@ def _serve(
     # Imported here: these imports take most of the start-up time, and a usage error must not wait for them.
     from botocore.exceptions import BotoCoreError
 
+    from berth_cli.logs import log_to, make_readable_on_terminal
     from berth_cli.serve import local_stack, server
     from berth_cli.serve.request_check import RequestCheck
     from berth_cli.serve.tls import TLS, InvalidTLSFiles
     from berth_cli.serve.watcher_thread import watcher_thread
 
-    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
+    log_to(sys.stderr)
     for path in (source, binder) if live else ():
         if path is not None:
             _check_kubeconfig(path)
@@ -234,6 +235,7 @@ def _serve(
         )
     except BotoCoreError as error:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
+    make_readable_on_terminal()
     first_run = stack.run_watcher_once()
     if first_run["reason"] and not live:
         raise click.ClickException(str(first_run["reason"]))

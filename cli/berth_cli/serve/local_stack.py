@@ -21,12 +21,15 @@ from berth.runtime.tables import tables_opened_by
 from berth.runtime.telemetry.telemetry import calls_observed_by
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.store import EmbeddedStore
+from berth_cli.reservations.claims import Claimed
 from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.metrics_endpoint import ROUTE as METRICS_ROUTE
 from berth_cli.serve.metrics_endpoint import MetricsEndpoint
 from berth_cli.serve.prometheus import CallDurations
 from berth_cli.serve.request_check import RequestCheck
+from berth_cli.serve.reservations_endpoint import ROUTE as RESERVATIONS_ROUTE
+from berth_cli.serve.reservations_endpoint import ReservationsEndpoint
 from berth_cli.serve.stores import Store
 from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.users_endpoint import ROUTE as USERS_ROUTE
@@ -108,9 +111,11 @@ def start(
             for function in {*api.routes.values(), watcher}
         }
         settings = EndpointSettings.from_environ(os.environ)
-        tables = cache_adapters(PolicySettings.from_environ(os.environ)).tables
+        adapters = cache_adapters(PolicySettings.from_environ(os.environ))
+        tables, claimed = adapters.tables, Claimed(adapters.tables.cache, adapters.configurations)
         own = {
             USERS_ROUTE: UsersEndpoint(settings, _users(cluster, binder or cluster)),
+            RESERVATIONS_ROUTE: ReservationsEndpoint(settings, tables.ledger, claimed),
             METRICS_ROUTE: MetricsEndpoint(settings, calls, tables.cache, tables.ledger),
         }
     routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}

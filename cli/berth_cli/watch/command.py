@@ -67,6 +67,7 @@ def _watch(
     from berth.runtime.telemetry.metrics import Metrics
     from berth.runtime.watcher.watcher_function import WatcherFunction
     from berth_cli.deployed_stack import StackUnavailable, describe
+    from berth_cli.logs import make_readable_on_terminal
     from berth_cli.watch.health import Health
     from berth_cli.watch.process import WatcherProcess
     from berth_cli.watch.stack_settings import watcher_settings
@@ -93,6 +94,7 @@ def _watch(
             warn=log.warning,
         )
     process = WatcherProcess(WatcherFunction(settings, metrics, health.new_leader).handle, health.progressed)
+    make_readable_on_terminal()
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: process.stop())
     try:

@@ -21,7 +21,7 @@ DIFFERENT = {
 }
 WITHOUT_RESULT = {
     "certificates allow",
-    "certificates create",
+    "certificates issue",
     "certificates init",
     "certificates revoke",
     "certificates rotate",

@@ -68,8 +68,8 @@ class Endpoint(ABC):
         """GET /healthz?verbose on the same server."""
 
     @abstractmethod
-    def users(self) -> HttpResponse | NoResponse:
-        """GET /users on the same server, which only `berth serve` answers."""
+    def get(self, name: str) -> HttpResponse | NoResponse:
+        """GET a route that only `berth serve` has, such as `users`."""
 
     @abstractmethod
     def certificate(self) -> ServerCertificate | NoResponse | None:

@@ -65,15 +65,10 @@ class HTTPSEndpoint(Endpoint):
         return self._call("POST", f"{self._path}/{name}", body)
 
     def healthz(self) -> HttpResponse | NoResponse:
-        return self._call("GET", f"{self._root}/healthz?verbose", None)
+        return self.get("healthz?verbose")
 
-    def users(self) -> HttpResponse | NoResponse:
-        return self._call("GET", f"{self._root}/users", None)
-
-    @property
-    def _root(self) -> str:
-        """The path of the server's own routes."""
-        return self._path.rpartition("/")[0]
+    def get(self, name: str) -> HttpResponse | NoResponse:
+        return self._call("GET", f"{self._path.rpartition('/')[0]}/{name}", None)
 
     def certificate(self) -> ServerCertificate | NoResponse | None:
         if self._context is None:

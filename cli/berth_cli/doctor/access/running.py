@@ -36,7 +36,7 @@ UNKNOWN = RunningBerth()
 
 def running_berth(endpoint: Endpoint) -> RunningBerth:
     """Earlier releases, other servers and a Berth without its table say nothing."""
-    health, users = json_object(endpoint.healthz()) or {}, json_object(endpoint.users()) or {}
+    health, users = json_object(endpoint.healthz()) or {}, json_object(endpoint.get("users")) or {}
     cluster = health.get("cluster")
     return RunningBerth(
         cluster if isinstance(cluster, str) else "",

@@ -1,0 +1,96 @@
+"""Logs of the commands that run for long: readable lines on a terminal, one JSON object a line anywhere else.
+
+The functions write JSON lines, as in Lambda. On a terminal these are rewritten on their way out.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Protocol
+
+import orjson
+
+from berth.runtime.telemetry.call_log import SERVICE
+
+
+class Stream(Protocol):
+    """The part of a text file that a log handler uses."""
+
+    def write(self, text: str, /) -> object: ...
+    def flush(self) -> None: ...
+    def isatty(self) -> bool: ...
+
+
+class JSONFormatter(logging.Formatter):
+    """A record with the fields of the functions' lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "level": record.levelname,
+            "message": record.getMessage(),
+            "timestamp": datetime.fromtimestamp(record.created, UTC),
+            "service": SERVICE,
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return orjson.dumps(line).decode()
+
+
+class ReadableStream:
+    """Passes text on, with JSON lines made readable."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        for line in text.splitlines():
+            self._stream.write(f"{readable(line)}\n")
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+
+def readable(line: str) -> str:
+    """`12:00:01 WARNING filter failure-internal ml/train-0: what happened (3.2 ms)`. Other text stays as it is."""
+    try:
+        found = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return line
+    if not isinstance(found, dict) or "level" not in found:
+        return line
+    text = _call(found) if "outcome" in found else str(found.get("message", ""))
+    exception = f"\n{found['exception']}" if "exception" in found else ""
+    return f"{_time(str(found.get('timestamp', '')))} {found['level']:<7} {text}{exception}"
+
+
+def _call(line: Mapping[str, object]) -> str:
+    named = " ".join(str(line[key]) for key in ("verb", "outcome", "pod") if line.get(key))
+    detail = f": {line['detail']}" if line.get("detail") else ""
+    return f"{named}{detail} ({line.get('milliseconds', 0)} ms)"
+
+
+def _time(timestamp: str) -> str:
+    """The local time of day; empty for no timestamp."""
+    try:
+        return datetime.fromisoformat(timestamp.replace(",", ".")).astimezone().strftime("%H:%M:%S")
+    except ValueError:
+        return ""
+
+
+def log_to(errors: Stream) -> None:
+    """Write what commands and libraries log; from the level of warnings upwards."""
+    handler = logging.StreamHandler(errors)
+    readable_format = logging.Formatter("%(asctime)s %(levelname)-7s %(message)s", "%H:%M:%S")
+    handler.setFormatter(readable_format if errors.isatty() else JSONFormatter())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+
+
+def make_readable_on_terminal(output: Stream | None = None) -> None:
+    """Call it once the functions' logger has its handlers. `output`: where they write, by default standard output."""
+    stream = sys.stdout if output is None else output
+    for handler in logging.getLogger(SERVICE).handlers:
+        if stream.isatty() and isinstance(handler, logging.StreamHandler):
+            handler.setStream(ReadableStream(stream))

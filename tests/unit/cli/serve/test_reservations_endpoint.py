@@ -1,0 +1,59 @@
+"""GET /reservations, and how `berth reservations list` reads it."""
+
+from __future__ import annotations
+
+import orjson
+
+from berth.configuration.store import Configurations
+from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, PodKey
+from berth.reservations.ledger.ledger import new_ledger
+from berth.reservations.ledger.table import LedgerTable, TableUnavailable
+from berth.runtime.http.answers import HTTPAnswer
+from berth.runtime.http.endpoint import EndpointSettings
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.reservations.claims import Claimed
+from berth_cli.reservations.report import node_warnings, rows_of, table_lines
+from berth_cli.serve.reservations_endpoint import ReservationsEndpoint
+from tests.builders.events import http_event
+from tests.fakes.published import PublishedCluster
+
+NOW = 1_800_000_000.0
+LICENCE = "example.com/licence"
+
+
+def answer(ledger: LedgerTable | None) -> HTTPAnswer:
+    cluster = PublishedCluster()
+    configurations = Configurations(InMemoryConfigurationStore(cluster.item), BerthConfiguration)
+    endpoint = ReservationsEndpoint(EndpointSettings(), ledger, Claimed(cluster.table, configurations), lambda: NOW)
+    return endpoint.handle(http_event(None, "GET /reservations"))
+
+
+def test_document_has_the_rows_of_the_ledger() -> None:
+    ledger, pod = InMemoryLedgerTable(), PodKey("ml", "runs", "uid-runs")
+    ledger.create(new_ledger("a", {LICENCE: 2}, {pod.uid: Entry(pod, EntryState.BOUND, "t", {LICENCE: 1}, NOW)}, 1))
+    ledger.put_open(OpenReservation(PodKey("ml", "begins", "uid-begins"), "a", "t", {LICENCE: 1}, NOW - 2))
+    found = answer(ledger)
+    assert found["statusCode"] == 200
+    content = orjson.loads(found["body"])
+    rows = rows_of(content)
+    assert [(row.pod, row.state, row.holds) for row in rows] == [
+        ("ml/begins", "announced", {LICENCE: 1}),
+        ("ml/runs", "bound", {LICENCE: 1}),
+    ]
+    assert "bind in progress for 2 s" in list(table_lines(rows, NOW))[1]
+    assert not list(node_warnings(content))
+
+
+def test_server_that_counts_nothing_has_no_reservations() -> None:
+    assert orjson.loads(answer(None)["body"]) == {"reservations": [], "nodes": []}
+
+
+def test_answers_503_if_ledger_cannot_be_read() -> None:
+    class Away(InMemoryLedgerTable):
+        def open_reservations(self) -> list[OpenReservation]:
+            raise TableUnavailable("the table is throttled")
+
+    found = answer(Away())
+    assert (found["statusCode"], orjson.loads(found["body"])) == (503, {"reason": "the table is throttled"})
