@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from berth_cli.bench.measurement import CallOutcome, Times, Verb, VerbFigures
 from berth_cli.bench.report import Report, document, markdown, table
 
@@ -49,7 +51,7 @@ def test_markdown_has_the_same_cells() -> None:
 
 
 def test_json_has_null_where_no_call_was_answered() -> None:
-    found = document(report(GOOD, THROTTLED))
+    found: dict[str, Any] = document(report(GOOD, THROTTLED))
     assert found["verbs"][0]["warm"] == {"calls": 100, "p50": 11.2, "p90": 14.0, "p99": 20.5, "most": 31.0}
     assert found["verbs"][1]["first"]["p50"] is None
     assert found["verbs"][1]["outcomes"]["throttled"] == 3

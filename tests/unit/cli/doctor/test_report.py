@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 import pytest
 
@@ -43,7 +45,7 @@ def test_prints_text_with_remedies_and_summary() -> None:
 
 
 def test_document_has_findings_and_summary() -> None:
-    found = document(FINDINGS)
+    found: dict[str, Any] = document(FINDINGS)
     assert found["findings"][1] == {
         "check": "lease",
         "result": "warning",
@@ -65,7 +67,8 @@ def test_document_has_findings_and_summary() -> None:
 def test_links_lead_to_cited_facts(message: str, numbers: list[str]) -> None:
     finding = failed(CACHE, message, "do c")
     links = [f"docs/reference/extender-contract.md#fact-{number}" for number in numbers]
-    assert document([finding])["findings"][0]["links"] == links
+    found: dict[str, Any] = document([finding])
+    assert found["findings"][0]["links"] == links
     assert [line for line in text([finding]) if any(link in line for link in links)] == [
         f"         {click.style('fact', dim=True)} {number}: {link}"
         for number, link in zip(numbers, links, strict=True)
