@@ -51,7 +51,7 @@ def test_printed_configuration_has_no_findings_on_deployed_stack(setup: StackSet
     assert set(diagnosis.bad) == ALWAYS, diagnosis.findings
     assert diagnosis.exit_status == 0
     skipped = {each.check for each in diagnosis.findings if each.result == "skipped"}
-    assert skipped == {"server-certificate"}  # the emulator's address is http
+    assert skipped - {"policy"} == {"server-certificate"}  # the emulator's address is http; the cluster may lack nodes
     assert setup.stack.password()[1] not in str(diagnosis.findings)
 
 

@@ -16,10 +16,8 @@ from berth_cli.simulate.queue import Queue
 from berth_cli.simulate.scheduler.control_loop import EXTENDER, Outcome
 
 NO_NODE_TEXT = "<none>"
-_HEADER = ("NAMESPACE", "POD", "PRIORITY", "NODE", "MESSAGE")
-
-
 NO_PODS = "no pods to place: every pod of the dump has a node; create pods and dump again, or give --pod FILE"
+_HEADER = ("NAMESPACE", "POD", "PRIORITY", "NODE", "MESSAGE")
 
 
 @dataclass(slots=True)

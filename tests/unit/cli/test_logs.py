@@ -83,10 +83,10 @@ def handler() -> Iterator[logging.StreamHandler[StringIO]]:
 def test_functions_log_readable_lines_on_a_terminal_only(handler: logging.StreamHandler[StringIO]) -> None:
     others = [each for each in logging.getLogger("berth").handlers if each is not handler]
     before = [(each, each.stream) for each in others if isinstance(each, logging.StreamHandler)]
-    pipe = handler.stream
     make_readable_on_terminal(StringIO())
-    assert handler.stream is pipe
+    in_pipe: object = type(handler.stream)
     make_readable_on_terminal(Terminal())
-    assert isinstance(handler.stream, ReadableStream)
+    on_terminal: object = type(handler.stream)
+    assert (in_pipe, on_terminal) == (StringIO, ReadableStream)
     for each, stream in before:
         each.setStream(stream)

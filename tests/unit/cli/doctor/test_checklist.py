@@ -14,7 +14,7 @@ from berth_cli.doctor.access.account import AccountUnavailable, FunctionState, H
 from berth_cli.doctor.access.cluster import UntriedPod
 from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
 from berth_cli.doctor.checklist import checks
-from berth_cli.doctor.findings import Finding, Result
+from berth_cli.doctor.findings import CheckName, Finding, Result
 from berth_cli.doctor.inputs import Inputs
 from berth_cli.doctor.runner import run_checks
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
@@ -171,7 +171,13 @@ def test_reports_one_cause(case: Case) -> None:
 def test_effect_names_the_check_of_its_cause() -> None:
     found = diagnose(CASES["a schedule that is disabled"].given)
     skipped = {each.check: each.message for each in found if each.result is Result.SKIPPED}
-    for check in ("lease", "watcher", "cache", "filterVerb", "prioritizeVerb"):
+    for check in (
+        CheckName.LEASE,
+        CheckName.WATCHER,
+        CheckName.CACHE,
+        CheckName.FILTER_VERB,
+        CheckName.PRIORITIZE_VERB,
+    ):
         assert skipped[check].endswith("see the check schedule"), skipped
 
 

@@ -35,6 +35,9 @@ class ScriptedConnection(Connection):
     def reserved_pods(self) -> ReservedPods:
         raise AssertionError("no reconciler runs")
 
+    def user(self) -> None:
+        raise AssertionError("the watcher need not know who it is")
+
     def pod_events(self, instance: str) -> PodEventWriter:
         return self.events
 

@@ -30,7 +30,7 @@ class HealthEndpoint(Endpoint):
         outcome, report = health(
             self._cache.tables.cache, self._cache.configurations, self._clock, self._staleness, self._cache.loss
         )
-        if event.get("rawQueryString") == VERBOSE:
+        if str(event.get("rawQueryString", "")).removesuffix("=") == VERBOSE:
             report |= installation(self._cache.tables.cache, self._cache.configurations)
         is_ok = outcome is HealthOutcome.OK
         self._telemetry.ended(
