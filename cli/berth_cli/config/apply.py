@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import click
-import orjson
 
 from berth_cli.config.document import display_name, load_document, located
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.config.warnings import configuration_warnings
+from berth_cli.output import Format, output_option, render
 from berth_cli.stack_options import require_stack_or_table
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ NOT_TRIED = "note: it was not tried on the verbs, because --table names no funct
 )
 @click.option("--dry-run", is_flag=True, help="Try the document and print what it would change; do not apply it.")
 @click.option("--skip-trial", is_flag=True, help="Apply the document without a trial, for example if no verb works.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@output_option()
 def apply(
     file: Path,
     stack: str | None,
@@ -75,26 +75,26 @@ def apply(
         click.echo(located(name, f"warning: {warning.field}", warning.message, line), err=True)
     if configuration.counting.counts and stop_counting:
         raise click.ClickException(f"{name} counts resources: --stop-counting is for one without them")
-    options = ApplyOptions(stop_counting, dry_run, skip_trial, is_json=output == "json")
+    options = ApplyOptions(stop_counting, dry_run, skip_trial, is_quiet=output != Format.TABLE)
     with open_stack(stack, table, region, ledger_table) as opened:
         content = apply_configuration(opened, configuration, name, options)
-    if options.is_json:
-        click.echo(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+    if options.is_quiet:
+        click.echo(render(content, output))
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """is_json: print no text. note: of the new version in the history."""
+    """is_quiet: print no text. note: of the new version in the history."""
 
     stop_counting: bool = False
     dry_run: bool = False
     skip_trial: bool = False
-    is_json: bool = False
+    is_quiet: bool = False
     note: str = ""
 
     def say(self, line: str) -> None:
         """Print a line of text."""
-        if not self.is_json:
+        if not self.is_quiet:
             click.echo(line)
 
 

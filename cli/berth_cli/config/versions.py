@@ -15,6 +15,7 @@ import yaml
 from berth_cli.config.apply import ApplyOptions, apply_configuration
 from berth_cli.config.document import ValidDocument, load_document, located, parse_document
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
+from berth_cli.output import Format, output_option, render
 
 if TYPE_CHECKING:
     from berth.configuration.store import AppliedVersion
@@ -42,7 +43,7 @@ def show(
 
 @click.command(epilog="Example: berth config history --stack berth-production")
 @stack_options
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@output_option()
 def history(stack: str | None, table: str | None, region: str | None, ledger_table: str, output: str) -> None:
     """List the last ten documents that were applied, the newest first.
 
@@ -63,8 +64,8 @@ def history(stack: str | None, table: str | None, region: str | None, ledger_tab
         }
         for each in versions
     ]
-    if output == "json":
-        click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2))
+    if output != Format.TABLE:
+        click.echo(render(rows, output))
     elif not rows:
         click.echo(NOTHING_APPLIED)
     else:

@@ -17,7 +17,8 @@ from tests.conftest import CLUSTER
 VOCABULARY = {"table", "json", "yaml"}
 DIFFERENT = {
     "bench": VOCABULARY | {"markdown"},
-    "scheduler-config": {"yaml", "json"},  # manifests have no table
+    "config show": {"yaml", "json"},  # a document has no table
+    "scheduler-config": {"yaml", "json"},  # nor have manifests
 }
 WITHOUT_RESULT = {
     "certificates allow",
@@ -25,6 +26,8 @@ WITHOUT_RESULT = {
     "certificates init",
     "certificates revoke",
     "certificates rotate",
+    "config diff",  # it is a diff
+    "config rollback",
     "config schema",  # it is JSON
     "demo",
     "reservations rebuild",
