@@ -127,7 +127,8 @@ def test_unknown_route_is_404_and_logs_known_routes(
     assert response.status == 404
     assert response.json["message"] == "Not Found"
     error = response.json["Error"]
-    assert error.startswith(f"Berth has no route {method} {path}; its routes: GET /healthz, POST /scheduler/bind, ")
+    routes = "GET /healthz, GET /metrics, GET /reservations, GET /users, POST /scheduler/bind, "
+    assert error.startswith(f"Berth has no route {method} {path}; its routes: {routes}")
     [line] = log_lines.all()
     assert (line["level"], "verb" in line) == ("WARNING", False)
     assert f"no route {method} {path}; its routes: " in line["message"]
