@@ -65,8 +65,8 @@ test-external: tools ## Run the tests on DynamoDB Local, ministack and a policy 
 	$(BIN)/pytest tests/contract tests/integration -m external
 
 .PHONY: test-long
-test-long: setup ## Run the histories in virtual time, and the properties that need many or large cases
-	$(PYTEST) tests/simulation tests/property -m long
+test-long: setup ## Run what takes seconds a test: histories in virtual time, properties with large cases, real limits, imports
+	$(PYTEST) tests/simulation tests/property tests/integration tests/unit -m long
 
 .PHONY: simulation
 simulation: setup ## Run histories of the node cache in virtual time (N=2000), and every bind cut short at every call

@@ -34,7 +34,7 @@ settings.load_profile("berth")
 # Where the make target that runs the tests with a marker looks for them.
 FOLDERS = {
     "external": ("contract", "integration"),
-    "long": ("property", "simulation"),
+    "long": ("integration", "property", "simulation", "unit"),
     "build": ("integration",),
     "scan": ("integration",),
 }

@@ -7,6 +7,7 @@ shorter, but its partition's name is longer.
 from __future__ import annotations
 
 import base64
+from functools import cache
 
 from botocore.session import get_session
 
@@ -19,6 +20,7 @@ PARTITIONS = ("aws", "aws-cn", "aws-us-gov")
 DOMAINS = {"aws": "amazonaws.com", "aws-cn": "amazonaws.com.cn", "aws-us-gov": "amazonaws.com"}
 
 
+@cache
 def regions() -> list[tuple[str, str]]:
     """Every region that botocore knows, with its partition."""
     session = get_session()

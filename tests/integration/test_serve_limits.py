@@ -153,6 +153,7 @@ def slow_requests(served: Served) -> dict[str, tuple[float, bytes]]:
         return {name: future.result() for name, future in futures.items()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SLOW)
 def test_slow_request_ends(slow_requests: dict[str, tuple[float, bytes]], name: str) -> None:
     seconds, received = slow_requests[name]

@@ -113,6 +113,7 @@ def test_function_leads_after_a_process_was_stopped(table: DynamoDBClient, threa
     assert int(found["publications"]) >= 1
 
 
+@pytest.mark.long
 def test_process_takes_over_at_the_handover_of_the_function(table: DynamoDBClient, threads: ThreadPoolExecutor) -> None:
     invocation = threads.submit(function, MARGIN_SECONDS + 4)
     until(lambda: holder(table) != "")

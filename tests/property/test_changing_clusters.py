@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.parity.generator.cases import case
 from tests.parity.generator.draw import Draw
 from tests.parity.generator.features import Family
+
+pytestmark = pytest.mark.long
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ import pytest
 from tests.simulation.announcements import AnnouncementsHistory
 from tests.simulation.broken_announcements import BROKEN, Break
 
+pytestmark = pytest.mark.long
+
 HISTORIES = 10
 UNTIL_CAUGHT = 200
 

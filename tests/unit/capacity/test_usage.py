@@ -11,6 +11,8 @@ from pydantic import TypeAdapter
 from tests.conftest import PROJECT
 from tools.cost.usage import Usage, read_usage
 
+pytestmark = pytest.mark.long
+
 NODES = 100
 SCRIPT = f"""
 from pydantic import TypeAdapter

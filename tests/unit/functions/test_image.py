@@ -19,6 +19,8 @@ import pytest
 
 from tests.conftest import PROJECT
 
+pytestmark = pytest.mark.long
+
 VARIABLES = {
     "AWS_DEFAULT_REGION": "eu-central-1",
     "AWS_EC2_METADATA_DISABLED": "true",

@@ -9,6 +9,8 @@ import pytest
 from tests.conftest import PROJECT
 from tests.unit.functions.test_image import KEYS, run
 
+pytestmark = pytest.mark.long
+
 BOTOCORE = {"botocore", "certifi", "dateutil", "jmespath", "six", "urllib3"}
 PYDANTIC = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection"}
 KUBERNETES = {

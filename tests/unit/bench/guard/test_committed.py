@@ -8,6 +8,8 @@ from tests.bench.guard import counts, ratios
 from tests.bench.guard.__main__ import TRIES, judged
 from tests.bench.guard.committed import COUNTS, RATIOS, Excess, Values, excesses, read
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def measured() -> Values:

@@ -30,6 +30,8 @@ from tests.unit.lease.dynamodb_stores import client_of
 from tests.unit.nodecache.feed.feeds import new_id
 from tests.unit.nodecache.feed.scripted_cluster import ScriptedCluster
 
+pytestmark = pytest.mark.long
+
 CALL_SECONDS = 0.002
 """Of virtual time: eight at once take 16 ms."""
 
