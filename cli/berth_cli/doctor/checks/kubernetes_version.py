@@ -11,7 +11,7 @@ from berth_cli.doctor.findings import NO_WATCHER, CheckName, Finding, failed, ok
 
 CHECK = CheckName.KUBERNETES_VERSION
 
-TESTED = ("1.36", "1.37")
+TESTED = ("1.34", "1.35", "1.36", "1.37")
 """Minor versions that docs/reference/kubernetes-versions.md has a column of."""
 
 WITHOUT_API_SERVER = NO_WATCHER | {
