@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -64,6 +64,17 @@ class TableErrors:
             return TableMissing(f"{self.purpose} table {self.table}: {cause} ({code})")
         kind = TableThrottled if code in _THROTTLED else TableUnavailable
         return kind(f"{self.purpose} table {self.table}: {cause} ({code})")
+
+    def is_written(self, write: Callable[[], object]) -> bool:
+        """Write on a condition. False: the condition was not met. Raises TableUnavailable."""
+        try:
+            write()
+        except ClientError as error:
+            self.refused(error)
+            return False
+        except BotoCoreError as error:
+            raise self.unavailable(error) from error
+        return True
 
     def refused(self, error: ClientError) -> Mapping[str, AttributeValueTypeDef] | None:
         """The item that did not meet the condition (ALL_OLD), None where there is none; raises any other error."""

@@ -13,10 +13,10 @@ Timeouts and retries are those of the client.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import orjson
-from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.announcements.announcement import Announcement
 from berth.announcements.log import AnnouncementLog
@@ -50,40 +50,32 @@ class DynamoDBAnnouncementLog(AnnouncementLog):
             raise TableUnavailable(f"ledger table {self._table}: an announcement is malformed ({error})") from error
 
     def append(self, announcement: Announcement) -> bool:
-        try:
-            self._client.put_item(
-                TableName=self._table,
-                Item={
-                    **_key(announcement.position),
-                    "schema": {"N": str(SCHEMA_VERSION)},
-                    "attempt": {"S": announcement.attempt},
-                    "resourceVersion": {"S": announcement.resource_version},
-                    "until": {"N": f"{announcement.until:.3f}"},
-                    "pod": {"B": announcement.content},
-                },
-                ConditionExpression="attribute_not_exists(pk) OR attempt = :attempt",
-                ExpressionAttributeValues={":attempt": {"S": announcement.attempt}},
-            )
-        except ClientError as error:
-            self._errors.refused(error)
-            return False
-        except BotoCoreError as error:
-            raise self._errors.unavailable(error) from error
-        return True
+        write = partial(
+            self._client.put_item,
+            TableName=self._table,
+            Item={
+                **_key(announcement.position),
+                "schema": {"N": str(SCHEMA_VERSION)},
+                "attempt": {"S": announcement.attempt},
+                "resourceVersion": {"S": announcement.resource_version},
+                "until": {"N": f"{announcement.until:.3f}"},
+                "pod": {"B": announcement.content},
+            },
+            ConditionExpression="attribute_not_exists(pk) OR attempt = :attempt",
+            ExpressionAttributeValues={":attempt": {"S": announcement.attempt}},
+        )
+        return self._errors.is_written(write)
 
     def withdraw(self, position: int, attempt: str) -> None:
-        try:
-            self._client.update_item(
-                TableName=self._table,
-                Key=_key(position),
-                UpdateExpression="SET withdrawn = :yes",
-                ConditionExpression="attempt = :attempt",
-                ExpressionAttributeValues={":yes": {"BOOL": True}, ":attempt": {"S": attempt}},
-            )
-        except ClientError as error:
-            self._errors.refused(error)
-        except BotoCoreError as error:
-            raise self._errors.unavailable(error) from error
+        write = partial(
+            self._client.update_item,
+            TableName=self._table,
+            Key=_key(position),
+            UpdateExpression="SET withdrawn = :yes",
+            ConditionExpression="attempt = :attempt",
+            ExpressionAttributeValues={":yes": {"BOOL": True}, ":attempt": {"S": attempt}},
+        )
+        self._errors.is_written(write)
 
     def trim(self, position: int, until: float) -> None:
         query = self._query("sk < :position", position)

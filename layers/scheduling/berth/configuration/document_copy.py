@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.dynamodb_errors import TableErrors, TableUnavailable
 
@@ -78,16 +77,13 @@ class DocumentCopy:
 
     def replace(self, applied: AppliedDocument, seen: AppliedDocument | None) -> bool:
         """Write the copy unless another one than `seen`, by its sequence, has been written. False: it has."""
-        try:
-            self._client.put_item(
-                TableName=self._errors.table, Item=self._item(applied), **_condition_that_it_is_still(seen)
-            )
-        except ClientError as error:
-            self._errors.refused(error)
-            return False
-        except BotoCoreError as error:
-            raise self._errors.unavailable(error) from error
-        return True
+        write = partial(
+            self._client.put_item,
+            TableName=self._errors.table,
+            Item=self._item(applied),
+            **_condition_that_it_is_still(seen),
+        )
+        return self._errors.is_written(write)
 
     def _item(self, applied: AppliedDocument) -> Attributes:
         item = self._key | {"document": {"S": applied.document}}

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.configuration.document_copy import PARTITION
 from berth.configuration.store import VERSIONS, AppliedVersion
@@ -76,16 +75,11 @@ class DocumentHistory:
             "schema": {"N": str(SCHEMA_VERSION)},
             "oldestReader": {"N": str(OLDEST_READER)},
         }
-        try:
-            self.client.put_item(
-                TableName=self.errors.table,
-                Item={**self.slots[version.version % len(self.slots)], **item},
-                ConditionExpression="attribute_not_exists(pk) OR version < :version",
-                ExpressionAttributeValues={":version": item["version"]},
-            )
-        except ClientError as error:
-            self.errors.refused(error)
-            return False
-        except BotoCoreError as error:
-            raise self.errors.unavailable(error) from error
-        return True
+        write = partial(
+            self.client.put_item,
+            TableName=self.errors.table,
+            Item={**self.slots[version.version % len(self.slots)], **item},
+            ConditionExpression="attribute_not_exists(pk) OR version < :version",
+            ExpressionAttributeValues={":version": item["version"]},
+        )
+        return self.errors.is_written(write)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import TYPE_CHECKING
-
-from botocore.exceptions import BotoCoreError, ClientError
 
 from berth.dynamodb_errors import TableUnavailable, ledger_table_errors
 
@@ -46,15 +45,10 @@ class DynamoDBStoreIdentity(StoreIdentity):
         return identity
 
     def put_if_absent(self, identity: str) -> bool:
-        try:
-            self._client.put_item(
-                TableName=self._errors.table,
-                Item=KEY | {"identity": {"S": identity}},
-                ConditionExpression="attribute_not_exists(pk)",
-            )
-        except ClientError as error:
-            self._errors.refused(error)
-            return False
-        except BotoCoreError as error:
-            raise self._errors.unavailable(error) from error
-        return True
+        write = partial(
+            self._client.put_item,
+            TableName=self._errors.table,
+            Item=KEY | {"identity": {"S": identity}},
+            ConditionExpression="attribute_not_exists(pk)",
+        )
+        return self._errors.is_written(write)
