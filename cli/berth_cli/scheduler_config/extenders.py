@@ -46,13 +46,14 @@ def extenders(choices: ExtenderOptions) -> list[Entry]:
     """One or two entries: `managedResources` limits all verbs of its entry to pods that request them (fact 7).
 
     A policy for all pods therefore gets an entry without `managedResources`; the entry that binds has them. Requests by
-    annotation would not match that entry: then it has no verbs and only makes kube-scheduler ignore the resources.
+    annotation would not match that entry, and rules about other pods need every bind: then it has no verbs and only
+    makes kube-scheduler ignore the resources.
     `enableHTTPS` is never set: without a CA it disables verification, with a CA it has no effect (fact 36).
     """
     managed = choices.managed
     if not managed.resources:
         return [_entry(choices, choices.verbs)]
-    if managed.by_annotation:
+    if managed.bind_needs_every_pod:
         return [_entry(choices, choices.verbs), _entry(choices, frozenset(), managed.resources)]
     if managed.counts_only:
         return [_entry(choices, choices.verbs, managed.resources)]

@@ -22,12 +22,19 @@ class ManagedResources:
     """All counted resources.
 
     `counts_only`: the policy has no rule for pods that request none of them. `by_annotation`: pods can request one with
-    an annotation, which kube-scheduler does not see.
+    an annotation, which kube-scheduler does not see. `rules_about_pods`: a rule depends on other pods, and holds for
+    pods that are created at the same time if Berth binds all of them.
     """
 
     resources: tuple[ManagedResource, ...] = ()
     counts_only: bool = False
     by_annotation: bool = False
+    rules_about_pods: bool = False
+
+    @property
+    def bind_needs_every_pod(self) -> bool:
+        """Whether bind must also get pods that request none of them by name."""
+        return self.by_annotation or self.rules_about_pods
 
 
 NO_MANAGED_RESOURCES = ManagedResources()
@@ -47,4 +54,5 @@ def managed_resources_of(configuration: BerthConfiguration) -> ManagedResources:
         ),
         counts_only=plugins == {PLUGIN},
         by_annotation=any(each.requests is not None for each in counted),
+        rules_about_pods=any(configuration.build_profile(name).for_bind().filters for name in names),
     )

@@ -93,6 +93,13 @@ def _gate_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[F
         )
     if managed.by_annotation and side.binder is not None and side.binder.managed_resources:
         yield failed(CHECK, "pods that request by annotation are not sent to bind, which counts them (fact 7)", REMEDY)
+    if managed.rules_about_pods and side.binder is not None and side.binder.managed_resources:
+        yield warning(
+            CHECK,
+            "only pods that request one of them are sent to bind: rules that depend on other pods are best effort for "
+            "pods that are created at the same time (fact 7)",
+            REMEDY,
+        )
     if (managed.resources or managed.by_annotation) and side.binder is None:
         yield failed(CHECK, "Berth does not bind, so nothing is counted", REMEDY)
     if side.binder is not None and side.binder.managed_resources:

@@ -87,8 +87,15 @@ def test_policy_for_all_pods_has_separate_bind_entry() -> None:
     assert (verbs(counted), counted["managedResources"]) == (["bind"], IN_DOCUMENT)
 
 
-def test_request_by_annotation_needs_ungated_entry() -> None:
-    every_pod, ignoring = entries(managed=ManagedResources((LICENCE,), counts_only=True, by_annotation=True))
+@pytest.mark.parametrize(
+    "managed",
+    [
+        pytest.param(ManagedResources((LICENCE,), counts_only=True, by_annotation=True), id="requests by annotation"),
+        pytest.param(ManagedResources((LICENCE,), rules_about_pods=True), id="rules about other pods"),
+    ],
+)
+def test_bind_of_every_pod_needs_ungated_entry(managed: ManagedResources) -> None:
+    every_pod, ignoring = entries(managed=managed)
     assert verbs(every_pod) == ["filter", "prioritize", "bind", "preempt"]
     assert "managedResources" not in every_pod
     assert (verbs(ignoring), ignoring["managedResources"]) == ([], IN_DOCUMENT[:1])

@@ -9,6 +9,7 @@ import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources, managed_resources_of
+from tests.builders import counted
 
 COUNTED = (ManagedResource("example.com/licence"),)
 BOTH = (ManagedResource("example.com/gpu", False), ManagedResource("example.com/gpu-percentage", False))
@@ -30,6 +31,7 @@ def configuration(counted: list[Any], *plugins: list[str]) -> BerthConfiguration
         profile="0",
         profiles={f"scheduler-{name}": name for name in named},
         composition=lambda name: SimpleNamespace(plugins=named[name]),
+        build_profile=lambda name: SimpleNamespace(for_bind=lambda: SimpleNamespace(filters=())),
     )
     return cast(BerthConfiguration, found)
 
@@ -58,3 +60,16 @@ def test_reads_managed_resources(counted: list[Any], plugins: list[list[str]], w
 
 def test_default_configuration_has_no_managed_resources() -> None:
     assert managed_resources_of(BerthConfiguration()) == ManagedResources()
+
+
+@pytest.mark.parametrize(
+    ("profile", "rules_about_pods"),
+    [
+        pytest.param("managed-resources", False, id="the ledger judges what is counted"),
+        pytest.param("label-priority", False, id="rules about nodes"),
+        pytest.param("full", True, id="rules about other pods"),
+    ],
+)
+def test_says_whether_rules_are_about_other_pods(profile: str, rules_about_pods: bool) -> None:
+    found = managed_resources_of(counted.configuration(counted.LICENCES, profile=profile))
+    assert found.rules_about_pods is rules_about_pods

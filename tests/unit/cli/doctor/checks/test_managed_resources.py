@@ -67,6 +67,13 @@ def test_passes_for_output_of_scheduler_config(
             id="an annotation opens no entry",
         ),
         pytest.param(
+            ManagedResources((LICENCE,)),
+            ManagedResources((LICENCE,), rules_about_pods=True),
+            WARNING,
+            "best effort",
+            id="pods that bind does not see",
+        ),
+        pytest.param(
             ManagedResources((ManagedResource("licence"),)),
             ManagedResources((LICENCE,)),
             FAILED,
