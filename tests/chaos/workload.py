@@ -59,7 +59,10 @@ class Workload:
         }
         self._api.create(f"{policy}/poddisruptionbudgets", budget)
         self._api.create(f"{priority}/priorityclasses", {"metadata": {"name": "pulse"}, "value": 0})
-        self._api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", pod("pulse", {}, "absent"))
+        # Gated: no scheduler tries it, and it waits for none.
+        gated = pod("pulse", {}, SCHEDULERS[0])
+        gated["spec"]["schedulingGates"] = [{"name": PULSE}]
+        self._api.create(f"/api/v1/namespaces/{NAMESPACE}/pods", gated)
         self._pulsing = (
             f"/api/v1/nodes/{NODES[0]}",
             f"/api/v1/namespaces/{NAMESPACE}",
