@@ -35,7 +35,7 @@ def _invoke(handler: Handler, event: Mapping[str, object]) -> object:
 
 
 class ConfigurationFile:
-    """For one thread. What happens is told to `say`."""
+    """For one thread. `say` gets a line for each change."""
 
     def __init__(
         self,

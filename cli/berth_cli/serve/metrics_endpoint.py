@@ -47,13 +47,8 @@ class MetricsEndpoint(Endpoint):
             lines += self._state()
         except TableUnavailable as error:
             detail = str(error)
-        self._telemetry.ended(
-            MetricsOutcome.UNAVAILABLE if detail else MetricsOutcome.OK,
-            pod="",
-            detail=detail,
-            milliseconds=(time.perf_counter() - started) * 1000,
-            failed=bool(detail),
-            caller=caller,
+        self._log_ended(
+            MetricsOutcome.UNAVAILABLE if detail else MetricsOutcome.OK, detail, caller, started, failed=bool(detail)
         )
         body = "\n".join([*lines, ""])
         return {"statusCode": 200, "headers": {"Content-Type": CONTENT_TYPE}, "body": body, "isBase64Encoded": False}

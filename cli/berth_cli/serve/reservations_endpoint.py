@@ -45,13 +45,12 @@ class ReservationsEndpoint(Endpoint):
             content = self._content()
         except TableUnavailable as error:
             detail = str(error)
-        self._telemetry.ended(
+        self._log_ended(
             ReservationsOutcome.UNAVAILABLE if detail else ReservationsOutcome.OK,
-            pod="",
-            detail=detail,
-            milliseconds=(time.perf_counter() - started) * 1000,
+            detail,
+            caller,
+            started,
             failed=bool(detail),
-            caller=caller,
         )
         return http_answer(503, orjson.dumps({"reason": detail})) if detail else http_answer(200, orjson.dumps(content))
 

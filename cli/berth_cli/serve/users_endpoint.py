@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
@@ -40,14 +39,7 @@ class UsersEndpoint(Endpoint):
         except ClusterUnavailable as error:
             detail = str(error)
         outcome = UsersOutcome.UNAVAILABLE if detail else UsersOutcome.OK
-        self._telemetry.ended(
-            outcome,
-            pod="",
-            detail=detail,
-            milliseconds=(time.perf_counter() - started) * 1000,
-            failed=bool(detail),
-            caller=caller,
-        )
+        self._log_ended(outcome, detail, caller, started, failed=bool(detail))
         return http_answer(503, orjson.dumps({"reason": detail})) if detail else http_answer(200, orjson.dumps(content))
 
 

@@ -108,7 +108,7 @@ class Configured:
 class Configurations:
     """For one warm environment. Safe to share between threads.
 
-    Where the applied document cannot be loaded, the one that was applied before it is used, and `warn` is told.
+    Where the applied document cannot be loaded, the one that was applied before it is used, and `warn` gets the cause.
     """
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from enum import StrEnum
 from time import perf_counter
 from typing import Protocol
 
@@ -73,6 +74,17 @@ class Endpoint(ABC):
     @abstractmethod
     def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
         """Answer an allowed caller. `caller`: for the log. `started`: of `perf_counter`."""
+
+    def _log_ended(self, outcome: StrEnum, detail: str, caller: str, started: float, *, failed: bool) -> None:
+        """Log a request that is about no pod, and count it. `detail`: for the log."""
+        self._telemetry.ended(
+            outcome,
+            pod="",
+            detail=detail,
+            milliseconds=(perf_counter() - started) * 1000,
+            failed=failed,
+            caller=caller,
+        )
 
     def _warmed_up(self) -> HTTPAnswer:
         if self._callers is not None:

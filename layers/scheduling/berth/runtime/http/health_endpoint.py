@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import orjson
 
 from berth.nodecache.health import HealthOutcome, health, installation
@@ -33,12 +31,5 @@ class HealthEndpoint(Endpoint):
         if str(event.get("rawQueryString", "")).removesuffix("=") == VERBOSE:
             report |= installation(self._cache.tables.cache, self._cache.configurations)
         is_ok = outcome is HealthOutcome.OK
-        self._telemetry.ended(
-            outcome,
-            pod="",
-            detail=str(report.get("reason", "")),
-            milliseconds=(time.perf_counter() - started) * 1000,
-            failed=not is_ok,
-            caller=caller,
-        )
+        self._log_ended(outcome, str(report.get("reason", "")), caller, started, failed=not is_ok)
         return http_answer(200 if is_ok else 503, orjson.dumps(report))
