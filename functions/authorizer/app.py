@@ -2,10 +2,10 @@
 
 import os
 
-from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint, AuthorizerSettings, SimpleAnswer, authorizer_for
+from berth.runtime.http.authorizer_endpoint import AuthorizerSettings, SimpleAnswer, authorizer_endpoint
 from berth.runtime.http.events import HTTPEvent
 
-endpoint = AuthorizerEndpoint(authorizer_for(AuthorizerSettings.from_environ(os.environ)))
+endpoint = authorizer_endpoint(AuthorizerSettings.from_environ(os.environ))
 
 
 def handler(event: HTTPEvent, context: object) -> SimpleAnswer:

@@ -40,7 +40,7 @@ REFUSED = (ssl.SSLError, ConnectionError)
 
 
 class AheadClock(SystemClock):
-    """The function's clock."""
+    """The clock of gateway and function."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -110,7 +110,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
     )
     answer = partial(answer_filter, cache=Verbs([labelled("n10", "10")]).cache)
     endpoint = VerbEndpoint("filter", settings, answer, failed, clock=clock)
-    gateway = Gateway({"POST /scheduler/filter": lambda event, _: endpoint.handle(event)})
+    gateway = Gateway({"POST /scheduler/filter": lambda event, _: endpoint.handle(event)}, wall=clock.wall)
     listener = server.listen("127.0.0.1", 0)
     with server.serve_in_thread(gateway, listener, TLS(certificate, key, directory.authority_file).context()):
         yield Served(listener.getsockname()[1], certificate, directory, clock)

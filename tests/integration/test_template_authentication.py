@@ -155,7 +155,11 @@ def test_mtls_starts_with_an_empty_allow_list(mtls: Deployment) -> None:
 
 def test_authorizer_reads_only_the_password(basic: Deployment) -> None:
     function = basic.resources("AWS::Serverless::Function")["AuthorizerFunction"]
-    assert function["Environment"]["Variables"] == {"BERTH_AUTHENTICATION": "basic", "BERTH_PASSWORD_SECRET": SECRET}
+    assert function["Environment"]["Variables"] == {
+        "BERTH_AUTHENTICATION": "basic",
+        "BERTH_PASSWORD_SECRET": SECRET,
+        "BERTH_HTTP_TIMEOUT": "5",
+    }
     [statement] = function["Policies"][0]["Statement"]
     assert (statement["Action"], statement["Resource"]) == ("secretsmanager:GetSecretValue", SECRET)
 

@@ -40,15 +40,18 @@ class Gateway:
         threads: int = 16,
         check: RequestCheck | None = None,
         limits: Limits | None = None,
+        wall: Callable[[], float] = time.time,
     ) -> None:
+        """`wall`: seconds since the epoch."""
         self.handlers = handlers
         self._check = check or RequestCheck()
         self.limits = limits or Limits()
+        self._wall = wall
         self._bytes_in_flight = BytesInFlight(self.limits.bytes_in_flight)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="function")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        arrived_at = time.time()
+        arrived_at = self._wall()
         route = f"{scope['method']} {scope['path']}"
         handler = self.handlers.get(route)
         if handler is None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 
 from berth import __version__
+from berth.extender.deadline import Deadline
 from berth.nodecache.feed.table import CacheTable, TableUnavailable
 from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.http.answers import HTTPAnswer
@@ -39,7 +40,7 @@ class MetricsEndpoint(Endpoint):
         super().__init__("metrics", settings)
         self._calls, self._cache, self._ledger, self._wall = calls, cache, ledger, wall
 
-    def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
+    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         lines = [*gauge("berth_build_info", "The release that runs.", 1, {"version": __version__})]
         lines += self._calls.lines()
         detail = ""

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import orjson
 
+from berth.extender.deadline import Deadline
 from berth.reservations.ledger.table import LedgerTable, TableUnavailable
 from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
@@ -39,7 +40,7 @@ class ReservationsEndpoint(Endpoint):
         super().__init__("reservations", settings)
         self._ledger, self._claimed, self._wall = ledger, claimed, wall
 
-    def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
+    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         detail, content = "", {}
         try:
             content = self._content()

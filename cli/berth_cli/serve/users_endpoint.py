@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import orjson
 
+from berth.extender.deadline import Deadline
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.http.answers import HTTPAnswer, http_answer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
@@ -32,7 +33,7 @@ class UsersEndpoint(Endpoint):
         super().__init__("users", settings)
         self._users = users
 
-    def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
+    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         detail, content = "", {}
         try:
             content = {name: _shown(user()) for name, user in self._users.items()}

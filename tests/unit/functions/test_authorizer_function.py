@@ -11,6 +11,7 @@ import pytest
 
 from berth.authentication.authorizer import Authorizer
 from berth.authentication.outcomes import Decision
+from berth.authentication.ports import Wait, wait_to_the_end
 from berth.runtime import aws_clients
 from berth.runtime.environment import SettingsInvalid
 from berth.runtime.http.authorizer_endpoint import AuthorizerEndpoint
@@ -98,7 +99,7 @@ def test_logs_no_credential(
 class Failing(Authorizer):
     """An unexpected error that quotes a secret."""
 
-    def decide(self, event: Mapping[str, object]) -> Decision:
+    def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
         raise ValueError("hunter2")
 
     def preload(self) -> None:
@@ -106,7 +107,7 @@ class Failing(Authorizer):
 
 
 def test_denies_on_unexpected_exception_without_logging_its_message(log_lines: LogLines) -> None:
-    assert AuthorizerEndpoint(Failing()).handle(basic_event("x")) == {"isAuthorized": False}
+    assert AuthorizerEndpoint(Failing(), 5.0).handle(basic_event("x")) == {"isAuthorized": False}
     [line] = log_lines.all()
     assert (line["outcome"], line["detail"]) == ("failure-internal", "ValueError")
     assert "hunter2" not in log_lines.stream.getvalue()
@@ -119,5 +120,5 @@ def test_warm_up_event_authorizes_no_caller(load_function: Load, secret: str, lo
 
 
 def test_failed_warm_up_logs_nothing(log_lines: LogLines) -> None:
-    assert AuthorizerEndpoint(Failing()).handle(WARM_UP_EVENT) == {"isAuthorized": False}
+    assert AuthorizerEndpoint(Failing(), 5.0).handle(WARM_UP_EVENT) == {"isAuthorized": False}
     assert log_lines.all() == []

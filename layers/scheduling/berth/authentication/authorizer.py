@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Generic, TypeVar
 
 from berth.authentication import basic, client_certificate
@@ -18,7 +19,7 @@ from berth.authentication.allow_list import AllowList
 from berth.authentication.basic import Passwords
 from berth.authentication.client_certificate import ClientCertificate
 from berth.authentication.outcomes import AuthorizerOutcome, Decision
-from berth.authentication.ports import AllowListStore, CredentialStoreUnavailable, PasswordStore
+from berth.authentication.ports import AllowListStore, CredentialStoreUnavailable, PasswordStore, Wait, wait_to_the_end
 
 T = TypeVar("T")
 
@@ -36,16 +37,19 @@ class TTLCache(Generic[T]):
         self._max_age = max_age
         self._cached: tuple[float, T] | None = None
 
-    def value(self) -> T:
-        """Raises what reading raises."""
-        return self.value_not_older_than(self._max_age)
+    def value(self, wait: Wait = wait_to_the_end) -> T:
+        """Raises what reading and waiting raise."""
+        return self.value_not_older_than(self._max_age, wait)
 
-    def value_not_older_than(self, seconds: float) -> T:
-        """Raises what reading raises."""
+    def value_not_older_than(self, seconds: float, wait: Wait) -> T:
+        """Raises what reading and waiting raise."""
         now, cached = self._wall(), self._cached
         # After the clock was set back the age is negative: read again.
         if cached is not None and 0 <= now - cached[0] < seconds:
             return cached[1]
+        return wait(partial(self._read_at, now))
+
+    def _read_at(self, now: float) -> T:
         value = self._read()
         self._cached = (now, value)
         return value
@@ -61,8 +65,8 @@ class Authorizer(ABC):
     """May be called by several threads at once."""
 
     @abstractmethod
-    def decide(self, event: Mapping[str, object]) -> Decision:
-        """Whether this request is allowed."""
+    def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
+        """Whether this request is allowed. Raises what waiting raises."""
 
     @abstractmethod
     def preload(self) -> None:
@@ -76,11 +80,11 @@ class BasicAuthorizer(Authorizer):
         self._wall = wall
         self._passwords: TTLCache[Passwords] = TTLCache(store.read, wall, MAX_AGE_SECONDS)
 
-    def decide(self, event: Mapping[str, object]) -> Decision:
+    def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
         header = _identity(event)
         if isinstance(header, AuthorizerOutcome):
             return Decision(header)
-        return _decide(lambda passwords: Decision(basic.check(header, passwords, self._wall())), self._passwords)
+        return _decide(lambda passwords: Decision(basic.check(header, passwords, self._wall())), self._passwords, wait)
 
     def preload(self) -> None:
         self._passwords.value()
@@ -93,11 +97,11 @@ class MutualTLSAuthorizer(Authorizer):
         self._wall = wall
         self._allowed: TTLCache[AllowList] = TTLCache(store.read, wall, MAX_AGE_SECONDS)
 
-    def decide(self, event: Mapping[str, object]) -> Decision:
+    def decide(self, event: Mapping[str, object], wait: Wait = wait_to_the_end) -> Decision:
         certificate = client_certificate.read(event)
         if isinstance(certificate, AuthorizerOutcome):
             return Decision(certificate)
-        return _decide(lambda allowed: self._check(allowed, certificate), self._allowed)
+        return _decide(lambda allowed: self._check(allowed, certificate), self._allowed, wait)
 
     def preload(self) -> None:
         self._allowed.value()
@@ -109,11 +113,11 @@ class MutualTLSAuthorizer(Authorizer):
         return Decision(outcome, f"certificate {serials}{malformed}")
 
 
-def _decide(check: Callable[[Credentials], Decision], credentials: TTLCache[Credentials]) -> Decision:
+def _decide(check: Callable[[Credentials], Decision], credentials: TTLCache[Credentials], wait: Wait) -> Decision:
     """By the cached credentials; a denial is checked again with fresh ones."""
     try:
-        decision = check(credentials.value())
-        return decision if decision.allowed else check(credentials.value_not_older_than(RECHECK_SECONDS))
+        decision = check(credentials.value(wait))
+        return decision if decision.allowed else check(credentials.value_not_older_than(RECHECK_SECONDS, wait))
     except CredentialStoreUnavailable as error:
         return Decision(AuthorizerOutcome.UNAVAILABLE, str(error))
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from berth.authentication.allow_list import AllowList
 from berth.authentication.basic import Passwords
+
+T = TypeVar("T")
 
 
 class CredentialStoreUnavailable(Exception):
@@ -26,3 +30,16 @@ class AllowListStore(ABC):
     @abstractmethod
     def read(self) -> AllowList:
         """Read it, uncached, with one call. Raises CredentialStoreUnavailable."""
+
+
+class Wait(Protocol):
+    """How long a request waits for a read of a store."""
+
+    def __call__(self, read: Callable[[], T]) -> T:
+        """What `read` returns or raises; or another exception, where that takes too long. `read` may go on then."""
+        ...
+
+
+def wait_to_the_end(read: Callable[[], T]) -> T:
+    """As long as the store takes."""
+    return read()

@@ -11,13 +11,16 @@ from pydantic import Field
 from berth.authentication.authorizer import Authorizer, BasicAuthorizer
 from berth.authentication.outcomes import Authentication
 from berth.authentication.secrets_manager_passwords import SecretsManagerPasswords
+from berth.lease.clock import Clock
 from berth.runtime.aws_clients import aws_client
-from berth.runtime.environment import Settings
 from berth.runtime.http.callers import CALLS, CallerCheck
+from berth.runtime.http.deadline import call_deadline
+from berth.runtime.http.endpoint import SYSTEM_CLOCK
 from berth.runtime.http.events import HTTPEvent, is_warm_up
+from berth.runtime.settings import SchedulerSettings
 
 
-class AuthorizerSettings(Settings):
+class AuthorizerSettings(SchedulerSettings):
     """The secret of Secrets Manager with the password. With mutual TLS there is no authorizer."""
 
     authentication: Literal[Authentication.BASIC] = Field(alias="BERTH_AUTHENTICATION")
@@ -33,8 +36,11 @@ class SimpleAnswer(TypedDict):
 class AuthorizerEndpoint:
     """An authorizer behind the HTTP API."""
 
-    def __init__(self, authorizer: Authorizer) -> None:
+    def __init__(self, authorizer: Authorizer, http_timeout: float, clock: Clock = SYSTEM_CLOCK) -> None:
+        """`http_timeout`: the scheduler's, in seconds."""
         self._check = CallerCheck(authorizer)
+        self._http_timeout = http_timeout
+        self._clock = clock
 
     def handle(self, event: HTTPEvent) -> SimpleAnswer:
         """Never raises: the gateway would answer 500, and would ask again with every request."""
@@ -43,12 +49,13 @@ class AuthorizerEndpoint:
             return {"isAuthorized": False}
         with self._check.traced():
             started = perf_counter()
-            decision = self._check.decide(event)
+            decision = self._check.decide(event, call_deadline(event, self._http_timeout, self._clock))
             self._check.report(decision, started)
             return {"isAuthorized": decision.allowed}
 
 
-def authorizer_for(settings: AuthorizerSettings) -> Authorizer:
-    """The authorizer that the settings ask for. Reads nothing."""
+def authorizer_endpoint(settings: AuthorizerSettings) -> AuthorizerEndpoint:
+    """The endpoint that these settings describe. Building it reads nothing."""
     client = aws_client("secretsmanager", CALLS)
-    return BasicAuthorizer(SecretsManagerPasswords(client, settings.password_secret, time.time), time.time)
+    passwords = SecretsManagerPasswords(client, settings.password_secret, time.time)
+    return AuthorizerEndpoint(BasicAuthorizer(passwords, time.time), settings.http_timeout)

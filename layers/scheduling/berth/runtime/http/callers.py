@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Self
@@ -22,6 +23,8 @@ from berth.authentication.allow_list_stores import AllowListFile, ParameterStore
 from berth.authentication.authorizer import Authorizer, MutualTLSAuthorizer
 from berth.authentication.outcomes import Authentication, AuthorizerOutcome, Decision
 from berth.authentication.ports import AllowListStore
+from berth.extender.deadline import Deadline
+from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import Settings
 from berth.runtime.http.events import HTTPEvent
@@ -29,6 +32,8 @@ from berth.runtime.telemetry.telemetry import Telemetry
 
 # The scheduler waits for this and the verb together, 5 s by default.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
+
+NOT_READ_IN_TIME = "the allow-list or the password's secret was not read before the call's deadline"
 
 
 class CallerSettings(Settings):
@@ -60,16 +65,19 @@ class CallerCheck:
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
+        self._reads = BoundedReads()
         self._telemetry = Telemetry("authorizer")
 
     def traced(self) -> AbstractContextManager[None]:
         """See Telemetry."""
         return self._telemetry.traced()
 
-    def decide(self, event: HTTPEvent) -> Decision:
-        """Never raises: what cannot be decided is denied."""
+    def decide(self, event: HTTPEvent, deadline: Deadline) -> Decision:
+        """Never raises: what cannot be decided before the deadline is denied."""
         try:
-            return self._authorizer.decide(event)
+            return self._authorizer.decide(event, partial(self._reads.before, deadline))
+        except DeadlinePassed:
+            return Decision(AuthorizerOutcome.UNAVAILABLE, NOT_READ_IN_TIME)
         except Exception as error:
             # Its type and no more: a message or a stack trace may quote what was presented.
             return Decision(AuthorizerOutcome.INTERNAL, type(error).__name__)

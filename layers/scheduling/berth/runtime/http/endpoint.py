@@ -62,17 +62,18 @@ class Endpoint(ABC):
             return self._warmed_up()
         with self._telemetry.traced():
             started = perf_counter()
+            deadline = call_deadline(event, self._settings.http_timeout, self._clock)
             caller = ""
             if self._callers is not None and not is_pre_traffic(event):
-                decision = self._callers.decide(event)
+                decision = self._callers.decide(event, deadline)
                 if not decision.allowed:
                     self._callers.report(decision, started)
                     return http_answer(FORBIDDEN, _DENIAL)
                 caller = decision.detail
-            return self._respond(event, caller, started)
+            return self._respond(event, caller, started, deadline)
 
     @abstractmethod
-    def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
+    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         """Answer an allowed caller. `caller`: for the log. `started`: of `perf_counter`."""
 
     def _log_ended(self, outcome: StrEnum, detail: str, caller: str, started: float, *, failed: bool) -> None:
@@ -126,8 +127,7 @@ class VerbEndpoint(Endpoint):
 
         return http_answer(200, orjson.dumps(try_configuration(event.get("document"), self._cache)))
 
-    def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
-        deadline = call_deadline(event, self._settings.http_timeout, self._clock)
+    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         body = body_of(event)
         reply = self._failed(body) if isinstance(body, Failure) else self._answered(body, deadline)
         answer = self._encoded(reply, event)

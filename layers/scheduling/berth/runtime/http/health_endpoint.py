@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import orjson
 
+from berth.extender.deadline import Deadline
 from berth.nodecache.health import HealthOutcome, health, installation
 from berth.nodecache.staleness import StalenessReason
 from berth.runtime.adapters import CacheAdapters
@@ -24,7 +25,7 @@ class HealthEndpoint(Endpoint):
         self._cache = cache
         self._staleness = StalenessReason(self._clock)
 
-    def _respond(self, event: HTTPEvent, caller: str, started: float) -> HTTPAnswer:
+    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
         outcome, report = health(
             self._cache.tables.cache, self._cache.configurations, self._clock, self._staleness, self._cache.loss
         )

@@ -1,0 +1,68 @@
+"""Who may call, where the stores of credentials are slow."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from berth.authentication.allow_list import AllowList, parse
+from berth.authentication.authorizer import Authorizer, BasicAuthorizer, MutualTLSAuthorizer
+from berth.authentication.basic import Passwords, credentials_digest
+from berth.authentication.outcomes import AuthorizerOutcome, Decision
+from berth.authentication.ports import AllowListStore, PasswordStore
+from berth.extender.deadline import PASSED, Deadline
+from berth.runtime.http.callers import NOT_READ_IN_TIME, CallerCheck
+from berth.runtime.http.events import HTTPEvent
+from tests.builders.authorizer_events import basic, basic_event, certificate_event
+
+SERIAL, SECRET = "1f00000000000001", '{"username": "berth", "password": "hunter2"}'
+
+
+class LateStore(AllowListStore):
+    """Answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.answer = threading.Event()
+
+    def read(self) -> AllowList:
+        self.answer.wait(10)
+        return parse(SERIAL)
+
+
+class LatePasswords(PasswordStore):
+    """The same for passwords."""
+
+    def __init__(self) -> None:
+        self.answer = threading.Event()
+
+    def read(self) -> Passwords:
+        self.answer.wait(10)
+        return Passwords(credentials_digest(SECRET), None, 0.0)
+
+
+def with_certificate() -> tuple[Authorizer, HTTPEvent, threading.Event]:
+    store = LateStore()
+    event = certificate_event(SERIAL, time.time() - 3600, time.time() + 3600)
+    return MutualTLSAuthorizer(store, time.time), event, store.answer
+
+
+def with_password() -> tuple[Authorizer, HTTPEvent, threading.Event]:
+    store = LatePasswords()
+    return BasicAuthorizer(store, time.time), basic_event(basic("berth", "hunter2")), store.answer
+
+
+@pytest.mark.parametrize("caller", [with_certificate, with_password])
+def test_denies_at_the_deadline_while_the_store_does_not_answer(
+    caller: Callable[[], tuple[Authorizer, HTTPEvent, threading.Event]],
+) -> None:
+    authorizer, event, answer = caller()
+    check = CallerCheck(authorizer)
+    late = Decision(AuthorizerOutcome.UNAVAILABLE, NOT_READ_IN_TIME)
+    assert check.decide(event, Deadline(0.05, time.monotonic)) == late
+    assert check.decide(event, PASSED) == late
+    answer.set()
+    assert check.decide(event, Deadline(10, time.monotonic)).allowed
+    assert check.decide(event, PASSED).allowed, "what was read is kept"
