@@ -152,6 +152,12 @@ class Interrupts:
             raise Interrupted
 
 
+def steps_from(first: str | None) -> list[Step]:
+    """The steps, without those before the one with this target."""
+    targets = [step.target for step in STEPS]
+    return list(STEPS[targets.index(first) if first else 0 :])
+
+
 def run(
     lane: Lane, steps: Iterable[Step], logs: Path, interrupts: Interrupts, *, make: Sequence[str] = ("make",)
 ) -> list[Ended]:
@@ -242,10 +248,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status 0 if all steps of the lane have passed, 1 if one failed, 130 if it was interrupted."""
     parser = argparse.ArgumentParser(prog="lanes", description="Run a lane of checks.")
     parser.add_argument("lane", type=Lane, choices=list(Lane), metavar="change|nightly")
-    lane: Lane = parser.parse_args(arguments).lane
+    parser.add_argument(
+        "--from",
+        dest="first",
+        choices=[step.target for step in STEPS],
+        metavar="STEP",
+        help="begin with this step, to continue a lane that was interrupted",
+    )
+    options = parser.parse_args(arguments)
+    lane: Lane = options.lane
     interrupts = Interrupts()
     interrupts.handle()
-    ended = run(lane, STEPS, LOGS / lane, interrupts)
+    ended = run(lane, steps_from(options.first), LOGS / lane, interrupts)
     print(f"\n{table(ended)}")
     results = {step.result for step in ended}
     return 130 if Result.INTERRUPTED in results else int(Result.FAILED in results)

@@ -15,7 +15,7 @@ import pytest
 
 from tests.chaos.faults import FAULTS
 from tests.chaos.rounds import deck
-from tools.lanes import PROJECT, PYTEST, STEPS, Ended, Interrupts, Lane, Result, Step, figure, run, table
+from tools.lanes import PROJECT, PYTEST, STEPS, Ended, Interrupts, Lane, Result, Step, figure, run, steps_from, table
 
 # Stands for make: each target is a line of shell.
 MAKE = ("sh", "-c", 'case $0 in good) echo "7 things";; bad) echo broken; exit 3;; *) echo "$0 $*";; esac')
@@ -31,6 +31,11 @@ def test_nightly_contains_every_step_of_a_change_at_least_as_large() -> None:
     larger = {"simulation": "soak", "e2e-core": "e2e", "sam-local-core": "sam-local"}
     nightly = {step.target for step in STEPS if step.nightly is not None}
     assert {larger.get(step.target, step.target) for step in STEPS if step.change is not None} <= nightly
+
+
+def test_continues_with_the_step_that_is_named() -> None:
+    assert steps_from(None) == list(STEPS)
+    assert [step.target for step in steps_from("bench")] == ["bench", "bench-scheduler"]
 
 
 def chaos_variables(lane: Lane) -> dict[str, str]:
