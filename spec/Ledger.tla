@@ -203,7 +203,7 @@ Call(b, p, n) ==
     /\ MaxCalls > 0 => calls < MaxCalls
     /\ calls' = IF MaxCalls > 0 THEN calls + 1 ELSE 0
     /\ Look(b, [step |-> "open", p |-> p, n |-> n, ask |-> 0, fresh |-> FALSE, attempt |-> NoAttempt,
-                seen |-> NoAttempt, made |-> FALSE, tries |-> 0])
+                seen |-> NoAttempt, held |-> 0, surplus |-> FALSE, made |-> FALSE, tries |-> 0])
     /\ UNCHANGED <<api, item, open, flight, late, watching, expiry>>
 
 \* Each attempt has an open reservation of its own, and leaves those of others alone.
@@ -231,39 +231,52 @@ Reserve(b) ==
                     /\ Keep(b, [k EXCEPT !.step = "send", !.made = TRUE])
                     /\ UNCHANGED item
              [] e.state = "reserved" /\ e.attempt # k.attempt ->
-                    /\ Keep(b, [k EXCEPT !.step = "take", !.seen = e.attempt])
+                    /\ Keep(b, [k EXCEPT !.step = "take", !.seen = e.attempt, !.held = e.n])
                     /\ UNCHANGED item
              [] e.state = "bound" -> Keep(b, [k EXCEPT !.step = "check"]) /\ UNCHANGED item
              [] OTHER -> Keep(b, [k EXCEPT !.step = "unopen"]) /\ UNCHANGED item
         /\ UNCHANGED <<api, open, flight, late, watching, expiry, calls>>
 
 \* The entry with its new owner.  What it holds does not shrink: a Binding for the pod as it was may be on its way.
-Taken(e, attempt, ask) ==
+\* held: its amount as it was read.
+Taken(e, held, attempt, ask) ==
     [state |-> "reserved", attempt |-> IF Mistake("takeover-keeps-attempt") THEN e.attempt ELSE attempt,
-     n |-> IF Mistake("shares-replaced") THEN ask ELSE Max(e.n, ask)]
+     n |-> IF Mistake("shares-replaced") THEN ask ELSE Max(held, ask)]
+
+\* The write adds to avail what was read and subtracts what is needed: its condition names the attempt, not the amount.
+TakenFrom(i, p, held, taken) == [i EXCEPT !.entries[p] = taken, !.avail = @ - taken.n + held]
 
 TakeOver(b) ==
     LET k == binder[b]
         i == item[k.n]
         e == i.entries[k.p]
-        taken == Taken(e, k.attempt, k.ask)
+        taken == Taken(e, k.held, k.attempt, k.ask)
     IN  /\ k.step = "take"
         /\ CASE ~(Reserved(k.n, k.p) /\ e.attempt = k.seen) ->
-                    Keep(b, [k EXCEPT !.step = "reserve", !.seen = NoAttempt]) /\ UNCHANGED item
+                    Keep(b, [k EXCEPT !.step = "reserve", !.seen = NoAttempt, !.held = 0]) /\ UNCHANGED item
              [] OTHER ->
-                    IF Suffices(i, taken.n - e.n)
-                    THEN /\ item' = [item EXCEPT ![k.n] = With(i, k.p, taken)]
-                         /\ Keep(b, [k EXCEPT !.step = "send", !.seen = NoAttempt])
-                    ELSE Keep(b, [k EXCEPT !.step = "unopen"]) /\ UNCHANGED item
+                    IF Suffices(i, taken.n - k.held)
+                    THEN /\ item' = [item EXCEPT ![k.n] = TakenFrom(i, k.p, k.held, taken)]
+                         /\ Keep(b, [k EXCEPT !.step = "send", !.seen = NoAttempt, !.held = 0,
+                                              !.surplus = taken.n > k.ask])
+                    ELSE Keep(b, [k EXCEPT !.step = "unopen", !.held = 0]) /\ UNCHANGED item
         /\ UNCHANGED <<api, open, flight, late, watching, expiry, calls>>
 
-\* Sends one of these two writes and waits no longer.
+\* The item after a bind, or its write that is late, has left the entry with what its pod needs.
+Shrunk(i, w) ==
+    LET e == i.entries[w.p]
+    IN  IF i.there /\ e.state = "reserved" /\ e.attempt = w.seen
+        THEN Balanced(i, [i.entries EXCEPT ![w.p] = [e EXCEPT !.attempt = w.attempt, !.n = w.ask]], i.capacity)
+        ELSE i
+
+\* Sends one of these three writes and waits no longer.
 LeaveWrite(b) ==
     LET k == binder[b]
     IN  /\ Late
         /\ late = NoLate
-        /\ k.step \in {"reserve", "take"}
-        /\ late' = [kind |-> k.step, p |-> k.p, n |-> k.n, ask |-> k.ask, attempt |-> k.attempt, seen |-> k.seen]
+        /\ k.step \in {"reserve", "take", "shrink"}
+        /\ late' = [kind |-> k.step, p |-> k.p, n |-> k.n, ask |-> k.ask, attempt |-> k.attempt, seen |-> k.seen,
+                   held |-> k.held]
         /\ Keep(b, Idle)
         /\ UNCHANGED <<api, item, open, flight, watching, expiry, calls>>
 
@@ -276,8 +289,10 @@ ArriveLate ==
                       [item EXCEPT ![late.n] =
                           With(i, late.p, [state |-> "reserved", attempt |-> late.attempt, n |-> late.ask])]
                [] late.kind = "take" /\ Reserved(late.n, late.p) /\ e.attempt = late.seen
-                  /\ Suffices(i, Taken(e, late.attempt, late.ask).n - e.n) ->
-                      [item EXCEPT ![late.n] = With(i, late.p, Taken(e, late.attempt, late.ask))]
+                  /\ Suffices(i, Taken(e, late.held, late.attempt, late.ask).n - late.held) ->
+                      [item EXCEPT ![late.n] =
+                          TakenFrom(i, late.p, late.held, Taken(e, late.held, late.attempt, late.ask))]
+               [] late.kind = "shrink" -> [item EXCEPT ![late.n] = Shrunk(i, late)]
                [] OTHER -> item
         /\ late' = NoLate
         /\ UNCHANGED <<api, open, binder, flight, watching, expiry, calls>>
@@ -286,15 +301,35 @@ ArriveLate ==
 Accepted(k) == Waits(pod[k.p]) /\ (k.fresh \/ Mistake("binding-without-version"))
 BoundBy(p, n) == [pod[p] EXCEPT !.node = n, !.by = "berth"]
 
-\* It is done if the answer comes.
+\* It is done if the answer comes, but for what an earlier attempt reserved and no Binding needs any more.
 SendBinding(b, answered) ==
     LET k == binder[b]
         check == [k EXCEPT !.step = "check"]
+        done == IF ~k.surplus THEN Idle
+                ELSE IF Mistake("shrink-keeps-attempt") THEN [k EXCEPT !.step = "shrink", !.seen = k.attempt]
+                ELSE [k EXCEPT !.step = "trace"]
     IN  /\ k.step = "send"
         /\ IF Accepted(k)
-           THEN Changed(k.p, BoundBy(k.p, k.n), [binder EXCEPT ![b] = IF answered THEN Idle ELSE check], expiry)
-           ELSE Keep(b, check) /\ UNCHANGED <<pod, flight, expiry>>
+           THEN Changed(k.p, BoundBy(k.p, k.n), [binder EXCEPT ![b] = IF answered THEN done ELSE check], expiry)
+           ELSE /\ Keep(b, IF Mistake("shrink-unanswered") THEN done ELSE check)
+                /\ UNCHANGED <<pod, flight, expiry>>
         /\ UNCHANGED <<size, item, open, late, watching, calls>>
+
+\* The entry gets another owner, so that no write that has seen the larger amount passes; and so another open reservation.
+PutOpenOfRest(b) ==
+    LET k == binder[b]
+    IN  /\ k.step = "trace"
+        /\ Cardinality(open) < MaxOpen
+        /\ open' = IF Mistake("shrink-untraced") THEN open ELSE open \cup {<<k.p, k.n, NewAttempt>>}
+        /\ Keep(b, [k EXCEPT !.step = "shrink", !.seen = k.attempt, !.attempt = NewAttempt])
+        /\ UNCHANGED <<api, item, flight, late, watching, expiry, calls>>
+
+ReleaseSurplus(b) ==
+    LET k == binder[b]
+    IN  /\ k.step = "shrink"
+        /\ item' = [item EXCEPT ![k.n] = Shrunk(@, k)]
+        /\ Keep(b, Idle)
+        /\ UNCHANGED <<api, open, flight, late, watching, expiry, calls>>
 
 \* It is on its way when its sender gives up waiting.
 LeaveBinding(b) ==
@@ -320,7 +355,7 @@ Refused(b) ==
 \* It tries again as another attempt, and after the last leaves all as it is.
 Check(b) ==
     LET k == binder[b]
-        again == [k EXCEPT !.step = "open", !.tries = @ + 1, !.attempt = NoAttempt, !.made = FALSE]
+        again == [k EXCEPT !.step = "open", !.tries = @ + 1, !.attempt = NoAttempt, !.made = FALSE, !.surplus = FALSE]
     IN  /\ k.step = "check"
         /\ IF Waits(pod[k.p]) /\ k.tries + 1 = MaxTries THEN Keep(b, Idle)
            ELSE Look(b, IF Waits(pod[k.p]) THEN again ELSE k)
@@ -426,6 +461,11 @@ Registered(w) == IF w = "leader" THEN entered ELSE zombie.entered
 Fenced(w, n) == Registered(w) /\ item[n].there /\ (item[n].epoch <= Epoch(w) \/ Mistake("watcher-without-epoch"))
 Write(w, n, i) == item' = [item EXCEPT ![n] = [i EXCEPT !.epoch = Max(@, Epoch(w))]]
 
+\* What a reserved pod o holds that is seen on its node: all that was reserved for it.  A take-over may have left more
+\* than the pod asks for, and only its own bind knows what that is.
+Confirmed(e, o) ==
+    IF Mistake("annotation-decides") \/ (Mistake("annotation-shrinks") /\ o.claim < e.n) THEN o.claim ELSE e.n
+
 \* forgets: it also deletes the open reservation of that attempt; or dies before, and leaves it.
 Confirm(w, p, n, forgets) ==
     LET e == item[n].entries[p]
@@ -434,8 +474,7 @@ Confirm(w, p, n, forgets) ==
         /\ On(View(w).pods[p], n) \/ (Mistake("confirm-without-check") /\ ~Untraced(p, n))
         /\ Write(w, n, Balanced(item[n], [item[n].entries EXCEPT
                ![p] = [state |-> "bound", attempt |-> IF Mistake("expiry-of-any-state") THEN e.attempt ELSE NoAttempt,
-                       \* A take-over may have left more than the pod asks for.
-                       n |-> IF Mistake("annotation-decides") THEN View(w).pods[p].claim ELSE e.n]], item[n].capacity))
+                       n |-> Confirmed(e, View(w).pods[p])]], item[n].capacity))
         /\ open' = IF forgets THEN Forget(p, n, e.attempt, Mistake("open-of-another-forgotten")) ELSE open
         /\ UNCHANGED <<api, binder, flight, late, watching, expiry, calls>>
 
@@ -594,7 +633,7 @@ ExpiryForgets(w) ==
 
 BindSteps(b) ==
     \/ \E p \in Pods, n \in Nodes : Call(b, p, n)
-    \/ PutOpen(b) \/ Reserve(b) \/ TakeOver(b) \/ LeaveWrite(b)
+    \/ PutOpen(b) \/ Reserve(b) \/ TakeOver(b) \/ LeaveWrite(b) \/ PutOpenOfRest(b) \/ ReleaseSurplus(b)
     \/ \E answered \in BOOLEAN : SendBinding(b, answered)
     \/ LeaveBinding(b) \/ Refused(b) \/ Check(b) \/ ReleaseOwn(b) \/ DeleteOpen(b) \/ Stop(b)
 
@@ -653,6 +692,14 @@ NothingOverReserved ==
     [][\A n \in Nodes : \A p \in Pods :
         item'[n].entries[p].state = "reserved" /\ item[n].entries[p].n < item'[n].entries[p].n
             => Held(item'[n].entries) <= item'[n].capacity]_item
+
+\* What an attempt has in an entry stays the same, so a condition that names the attempt also names the amount.
+AttemptNamesAmount ==
+    [][\A n \in Nodes, p \in Pods :
+        LET before == item[n].entries[p]
+            after == item'[n].entries[p]
+        IN  before.state = "reserved" /\ after.state = "reserved" /\ before.attempt = after.attempt
+                => before.n = after.n]_item
 
 \* A pod that Berth has bound is counted on its node, from the first moment until it ends.
 BoundIsCounted ==

@@ -19,7 +19,7 @@ from berth.reservations.reconciler.reserved_pods import (
 )
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
-from berth.scheduling.managed_resources.device_annotation import annotation_of
+from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_object
@@ -38,7 +38,16 @@ PERCENT = "example.com/slot-percentage"
 _DEVICES = {"sizes": {"nodeLabel": _SIZES}, "percentName": PERCENT}
 BY_DEVICE = Counting((ManagedResource.model_validate({"name": SLOT, "devices": _DEVICES}),))
 """Slots of two devices. Each has as many as the node."""
+DEVICES_BY_ANNOTATION = Counting(
+    (
+        ManagedResource.model_validate(
+            {"name": SLOT, "devices": {"sizes": {"nodeLabel": _SIZES}}, "requests": {"podAnnotation": REQUEST}}
+        ),
+    )
+)
+"""Slots of two devices, which pods request by an annotation. So a request can change between two attempts to bind."""
 DEVICE = annotation_of(SLOT)
+FIRST, SECOND = pool_of(SLOT, 0), pool_of(SLOT, 1)
 NAMESPACE = "ml"
 
 

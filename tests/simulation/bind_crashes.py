@@ -70,6 +70,12 @@ def _asks_more(world: BindWorld) -> None:
         world.pods.change(POD, requests={LICENCE: "3", GPU_MEMORY: "6000"})
 
 
+def _asks_less(world: BindWorld) -> None:
+    found = world.pods.stored(POD)
+    if found is not None and not found.node:
+        world.pods.change(POD, requests={LICENCE: "1", GPU_MEMORY: "3000"})
+
+
 def _forbidden(world: BindWorld) -> None:
     world.pods.refuse_bindings = 1
 
@@ -93,6 +99,7 @@ EVENTS: Mapping[str, Event | None] = {
     "the watcher publishes": _published,
     "it is changed": _changed,
     "it asks for more": _asks_more,
+    "it asks for less": _asks_less,
     "the next Binding is forbidden": _forbidden,
     "another scheduler's Binding of it is forbidden": _forbidden_to_another,
 }

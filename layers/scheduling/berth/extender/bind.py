@@ -309,7 +309,12 @@ class _PreparedBind:
         if reservation is not None:
             binding = replace(binding, annotations=reservation.annotations)
         result = _result_of_binding(self._binder.create_binding(binding, self._deadline.remaining() / 2))
-        if result.outcome is BindOutcome.UNANSWERED:
+        if result.outcome is BindOutcome.BOUND and reservation is not None and reservation.has_surplus:
+            # Now, and by bind: later nothing but the pod's annotations says which devices it has, and its owner can
+            # change them.
+            assert self._counted is not None
+            self._counted.reservations.release_surplus(reservation, self._deadline.remaining)
+        elif result.outcome is BindOutcome.UNANSWERED:
             self._is_open = True
         elif result.outcome is BindOutcome.POD_GONE:
             self._is_open = False

@@ -144,13 +144,16 @@ class Reservation:
     """The node's ledger holds what the pod requests. The entry belongs to this attempt to bind the pod.
 
     annotations: for the Binding. is_first_attempt: no earlier attempt had the entry, so no earlier Binding can still
-    arrive.
+    arrive. shares: what this attempt needs, by pool. has_surplus: the entry holds more than that, for a Binding of an
+    earlier attempt.
     """
 
     binding: Binding
     attempt: str
     annotations: Mapping[str, str]
     is_first_attempt: bool
+    shares: Mapping[str, int]
+    has_surplus: bool = False
 
 
 Remaining = Callable[[], float]
@@ -182,6 +185,15 @@ class Reservations(ABC):
         """Release it if this attempt still owns the entry.
 
         Only after its Binding was refused, and only where `is_first_attempt`.
+        """
+
+    @abstractmethod
+    def release_surplus(self, reservation: Reservation, remaining: Remaining) -> None:
+        """Leave the entry with what this attempt needs if the attempt still owns it. Where the table does not confirm
+        it, the entry keeps the surplus until the pod has ended.
+
+        Only after the API server has confirmed that the Binding of this attempt was created: the pod is on its node
+        with these shares for good.
         """
 
     @abstractmethod

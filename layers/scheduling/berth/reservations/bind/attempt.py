@@ -76,8 +76,15 @@ class Attempt:
             if result.done:
                 if shares != announced:
                     self._put_open(shares)
-                annotations = self._counting.annotations(shares)
-                return Reservation(self._binding, self._attempt_id, annotations, is_first_attempt=earlier is None)
+                written = result.entry(self._pod.uid)
+                return Reservation(
+                    self._binding,
+                    self._attempt_id,
+                    self._counting.annotations(shares),
+                    is_first_attempt=earlier is None,
+                    shares=shares,
+                    has_surplus=written is not None and dict(written.shares) != dict(shares),
+                )
             if result.ledger is None or result.outcome is LedgerOutcome.NO_LEDGER:
                 return NO_LEDGER
             ledger = result.ledger

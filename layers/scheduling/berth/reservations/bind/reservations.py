@@ -7,11 +7,12 @@ entry. A resource with devices costs one consistent GetItem more, to choose the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import Binding, Remaining, Reservation, Reservations
 from berth.reservations.bind.attempt import Attempt
-from berth.reservations.ledger.entry import EntryState
+from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation
 from berth.reservations.ledger.ledger import Ledger
 from berth.reservations.ledger.table import DeadlineExceeded, LedgerTable, TableCalls, TableUnavailable
 from berth.scheduling.managed_resources.counting import Counting
@@ -50,6 +51,22 @@ class LedgerReservations(Reservations):
     def release(self, reservation: Reservation, remaining: Remaining) -> None:
         self._release(reservation.binding, remaining, reservation.attempt)
 
+    def release_surplus(self, reservation: Reservation, remaining: Remaining) -> None:
+        """The open reservation of the attempt stays: the watcher deletes it when it has confirmed the pod."""
+        calls, binding = TableCalls(remaining, self._call_seconds), reservation.binding
+        try:
+            ledger = calls.with_retry(lambda: self._table.node(binding.node))
+            seen = None if ledger is None else ledger.entries.get(binding.pod_uid)
+            if ledger is None or seen is None or not _is_reserved_by(reservation.attempt, seen):
+                return
+            entry = replace(seen, attempt=self._new_id(), shares=reservation.shares, since=self._wall())
+            own = OpenReservation(entry.pod, binding.node, entry.attempt, entry.shares, entry.since)
+            # First, so that every entry has an open reservation.
+            calls.with_retry(lambda: self._table.put_open(own))
+            calls.with_retry(lambda: self._ledger.shrink(ledger, seen, entry))
+        except (TableUnavailable, DeadlineExceeded):
+            return
+
     def release_pod(self, binding: Binding, remaining: Remaining) -> None:
         self._release(binding, remaining)
 
@@ -59,7 +76,7 @@ class LedgerReservations(Reservations):
         try:
             ledger = calls.with_retry(lambda: self._table.node(binding.node))
             entry = None if ledger is None else ledger.entries.get(binding.pod_uid)
-            if entry is None or entry.state is not EntryState.RESERVED or attempt not in (None, entry.attempt):
+            if entry is None or not _is_reserved_by(attempt or entry.attempt, entry):
                 return
             result = calls.with_retry(lambda: self._ledger.release(binding.node, entry, ledger=ledger))
             # Last, so that every entry has an open reservation.
@@ -67,3 +84,7 @@ class LedgerReservations(Reservations):
                 calls.with_retry(lambda: self._table.delete_open(binding.pod_uid, binding.node, entry.attempt))
         except (TableUnavailable, DeadlineExceeded):
             return
+
+
+def _is_reserved_by(attempt: str, entry: Entry) -> bool:
+    return entry.state is EntryState.RESERVED and entry.attempt == attempt

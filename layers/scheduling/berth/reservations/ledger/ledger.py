@@ -114,6 +114,26 @@ class Ledger:
 
         return self._write(plan, NodeLedger(node, avail=both, entries={entry.pod.uid: seen}))
 
+    def shrink(self, ledger: NodeLedger, seen: Entry, entry: Entry) -> LedgerResult:
+        """Give the reserved entry that was seen to the attempt of `entry`, with its shares, which are not larger.
+
+        Only where no Binding can follow that needs more. The attempt is a new one: a write of another bind that has
+        seen the larger entry then fails. What is released reduces `owed` first. ENTRY_DIFFERS: the entry is bound,
+        gone, or of another attempt. ledger: as last read.
+        """
+
+        def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
+            found = ledger.entries.get(entry.pod.uid)
+            if found is not None and found.attempt == entry.attempt:
+                return LedgerOutcome.DONE
+            if found is None or _condition(found) != _condition(seen):
+                return LedgerOutcome.ENTRY_DIFFERS
+            return NodeWrite(
+                entry.pod.uid, _condition(seen), entry, replace_changes(ledger, found.shares, entry.shares)
+            )
+
+        return self._write(plan, ledger)
+
     # ----------------------------------------------------------------------------------- for bind, and for the watcher
 
     def release(

@@ -157,11 +157,9 @@ class PublishedPods:
         """before: the capacity that the ledger has; capacity: the published one."""
         if pod is None:
             return entry.shares
+        shares = entry.shares
         if not entry.attempt:
-            shares = self._counting.charged_after_growth(pod, entry.shares, before, capacity)
-            return self._counting.resized(pod, shares, capacity)
-        is_new = entry.state is EntryState.RESERVED
-        shares = self._counting.confirmed(pod, entry.shares) if is_new else entry.shares
+            shares = self._counting.charged_after_growth(pod, shares, before, capacity)
         return self._counting.resized(pod, shares, capacity)
 
     def _first_seen(

@@ -229,20 +229,6 @@ class Counting:
             return named
         return min(pools, key=lambda each: free.get(each, 0), default=None)
 
-    def confirmed(self, pod: Pod, reserved: Shares) -> Shares:
-        """What a pod holds of its reservation once it is bound: of each resource one device.
-
-        Two attempts may have reserved two devices, and one Binding succeeded. The annotation of that Binding says which
-        one. If it names neither, both stay reserved.
-        """
-        unused = set()
-        for resource in self._resources:
-            own = {pool for pool in reserved if (device_of(pool) or ("", 0))[0] == resource}
-            index = index_in(pod.annotations.get(annotation_of(resource))) if len(own) > 1 else None
-            if index is not None and pool_of(resource, index) in own:
-                unused |= own - {pool_of(resource, index)}
-        return {pool: amount for pool, amount in reserved.items() if pool not in unused} if unused else reserved
-
     def resized(self, pod: Pod, held: Shares, capacity: Mapping[str, int]) -> Shares:
         """The same devices after a change of the capacity: a percentage is of the device's present size."""
         found = dict(held)
