@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from tests.builders.events import http_event
 from tests.builders.http_calls import Caller
 from tests.builders.requests import body_of, cache_mode
 from tests.conftest import PROJECT
@@ -51,6 +57,55 @@ def test_served_extender_uses_custom_plugin() -> None:
     finally:
         process.kill()
         process.communicate()
+
+
+FAILING = """
+from berth.scheduling.framework import FilterPlugin, ScorePlugin, SUCCESS
+
+class Halves(FilterPlugin, ScorePlugin):
+    def filter(self, pod, node):
+        return None if pod.labels.get("team") == "red" else SUCCESS
+
+    def score(self, pod, node):
+        return 0.5 if pod.labels.get("team") == "green" else 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("verb", "team", "answer"),
+    [
+        pytest.param("filter", "red", "in filter on node n10: it returned None (NoneType), not a", id="filter"),
+        pytest.param("filter_onlyone", "green", "in score on node n10: it returned 0.5 (float), not an", id="best"),
+        pytest.param("prioritize", "green", "in score on node n10: it returned 0.5 (float), not an", id="score"),
+    ],
+)
+def test_deployed_verb_fails_only_the_pod_of_a_failing_plugin(
+    verb: str,
+    team: str,
+    answer: str,
+    load_function: Callable[..., Callable[..., Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "berth_plugins").mkdir()
+    (tmp_path / "berth_plugins" / "failing_for_one.py").write_text(FAILING)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = "berth_plugins.failing_for_one:Halves"
+    document = {"profile": "mine", "definitions": {"mine": {"plugins": {"enabled": [{"name": name}]}}}}
+    try:
+        handler = load_function(verb, {"BERTH_CONFIGURATION": json.dumps(document)})
+        for label, wanted in ((team, f"pod ml/p: plugin {name} failed {answer}"), ("blue", None)):
+            pod: dict[str, object] = {
+                "metadata": {"name": "p", "namespace": "ml", "uid": "u", "labels": {"team": label}},
+                "spec": {},
+            }
+            request = http_event(body_of(cache_mode(["n10", "n5"], pod)), f"POST /scheduler/{verb}")
+            body = json.loads(handler(request, None)["body"])
+            error = body.get("Error", "") if isinstance(body, dict) else ""
+            assert error.startswith(wanted) if wanted else not error
+    finally:
+        for module in [each for each in sys.modules if each.startswith("berth_plugins")]:
+            del sys.modules[module]
 
 
 def test_layer_includes_package_with_plugin(tmp_path: Path) -> None:

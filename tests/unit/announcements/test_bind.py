@@ -20,7 +20,9 @@ from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
@@ -249,3 +251,16 @@ def test_filter_sees_announced_pods_that_cache_does_not_show() -> None:
     found = context.policy.feasibility(pod, ["node-a", "node-b"], context.cluster)
     assert found.feasible == ["node-b"]
     assert {name: status.message for name, status in found.rejected.items()} == {"node-a": ANTI_AFFINITY}
+
+
+def test_refuses_bind_when_plugin_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise PluginFailed("berth_plugins.mine:Mine", "filter", "KeyError: 'team'", "node-a")
+
+    monkeypatch.setattr(Policy, "rejects_bind", fails)
+    world = World()
+    assert world.bind("db-0") == BindResult(
+        BindOutcome.NOT_JUDGED,
+        "pod default/db-0: plugin berth_plugins.mine:Mine failed in filter on node node-a: KeyError: 'team'",
+    )
+    assert world.announced() == []

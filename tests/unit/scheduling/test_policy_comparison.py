@@ -11,6 +11,7 @@ from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.policy_comparison import PolicyFailed, compare_policies, recent_pods
 from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.custom_plugins import PATH, failing_policy
 from tests.builders.nodes import node
 from tests.builders.pods import pod, pod_with
 
@@ -97,3 +98,18 @@ def test_samples_pending_pods_first_then_newest_of_each_controller() -> None:
     snapshot = Snapshot.of(NODES, [*owned, on("b", 9.0, pod("single")), pod("waiting")])
     assert [each.name for each in recent_pods(snapshot)] == ["waiting", "single", "web-3"]
     assert [each.name for each in recent_pods(snapshot, most=1)] == ["waiting"]
+
+
+def test_refuses_policy_when_its_plugin_fails() -> None:
+    snapshot = Snapshot.of(NODES, [pod("bad")])
+    message = f"^pod ml/bad: plugin {PATH} failed in filter on node a: ZeroDivisionError: division by zero"
+    with pytest.raises(PolicyFailed, match=message):
+        compare_policies(policy("old"), failing_policy(), snapshot, recent_pods(snapshot), never)
+
+
+def test_judges_pod_by_new_policy_when_plugin_in_force_fails() -> None:
+    snapshot = Snapshot.of(NODES, [pod("bad")])
+    [change] = compare_policies(failing_policy(), policy("new"), snapshot, recent_pods(snapshot), never).changes
+    assert (change.before.feasible, change.after.feasible) == (frozenset(), frozenset({"b", "c"}))
+    [(reason, count)] = change.before.rejections.items()
+    assert (reason.startswith(f"plugin {PATH} failed in filter"), count) == (True, 3)

@@ -18,7 +18,7 @@ from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
 from berth.scheduling.evaluation.verdicts import FilterResult
-from berth.scheduling.framework.plugin import MAX_NODE_SCORE
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE, PluginFailed
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.score_scaling import MAX_EXTENDER_PRIORITY
 from berth.scheduling.framework.status import Code, Status
@@ -97,6 +97,13 @@ class ControlLoop:
         """Run one scheduling cycle, and a second one after a preemption. A pending pod changes nothing."""
         # A preemption by another pod may have cleared this pod's nomination.
         pod = self.snapshot.unbound.get(pod.uid, pod)
+        try:
+            return self._schedule(pod)
+        except PluginFailed as error:
+            return Outcome(pod, message=f"pod {pod.namespace}/{pod.name}: {error}")
+
+    def _schedule(self, pod: Pod) -> Outcome:
+        """Raises PluginFailed."""
         outcome = self._cycle(pod)
         preemption = outcome.preemption
         if preemption is not None and preemption.nominated is not None:

@@ -34,6 +34,7 @@ from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import Announced, Announcements, Binding, CacheUnavailable, FoundPod, NodeCache
 from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import Unreadable, read_pod
 
 GRACE_SECONDS = 15.0
@@ -71,7 +72,10 @@ class LogAnnouncements(Announcements):
             if isinstance(context.cluster, CacheUnavailable):
                 passes = context.cluster.when_stale is WhenStale.PASS
                 return None if passes else BindResult(BindOutcome.NOT_JUDGED, context.cluster.reason)
-            rejected = context.policy.rejects_bind(pod, binding.node, context.cluster)
+            try:
+                rejected = context.policy.rejects_bind(pod, binding.node, context.cluster)
+            except PluginFailed as error:
+                return BindResult(BindOutcome.NOT_JUDGED, f"pod {binding.namespace}/{binding.pod_name}: {error}")
             if rejected is not None:
                 return BindResult(BindOutcome.REJECTED, rejected.message)
             placed = pod_on_node(found.content, binding.node, context.policy.counting.pod_annotations)

@@ -68,7 +68,7 @@ class FailureOutcome(StrEnum):
 
     COUNTING_LOST: the configuration in force counts nothing, although the ledger counts. COUNTED_ELSEWHERE: another
     store counts the cluster's resources. ANSWER_TOO_LARGE: Lambda cannot return it. DEADLINE_PASSED: the call's time
-    was over before the decision.
+    was over before the decision. PLUGIN_FAILED: a custom plugin raised, or returned something of a wrong type.
     """
 
     BAD_REQUEST = "failure-bad-request"
@@ -78,6 +78,7 @@ class FailureOutcome(StrEnum):
     ANSWER_TOO_LARGE = "failure-answer-too-large"
     COUNTED_ELSEWHERE = "failure-counted-elsewhere"
     DEADLINE_PASSED = "failure-deadline-passed"
+    PLUGIN_FAILED = "failure-plugin-failed"
     INTERNAL = "failure-internal"
 
 
@@ -108,6 +109,11 @@ def deadline_passed(pod: str) -> Failure:
     """A passing failure: the next call may have more time."""
     reason = "the time for the answer was over before the decision: a cold start, or a slow table"
     return Failure(FailureOutcome.DEADLINE_PASSED, reason, pod)
+
+
+def plugin_failed(pod: str, error: Exception) -> Failure:
+    """A custom plugin failed: the text names it, the pod and the node. Other pods are decided as usual."""
+    return Failure(FailureOutcome.PLUGIN_FAILED, f"pod {pod}: {error}", pod)
 
 
 def bad_request(reason: str) -> Failure:

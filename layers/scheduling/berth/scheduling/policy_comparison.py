@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from heapq import nlargest
 from itertools import chain
 
+from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
@@ -90,11 +91,16 @@ def compare_policies(
         if before.exempts(pod) and after.exempts(pod):
             continue
         unplaced, without = _unplaced(pod, snapshot)
-        old = _judgement(before, unplaced, names, without)
+        try:
+            old = _judgement(before, unplaced, names, without)
+        except PluginFailed as error:
+            # The new policy may be the remedy.
+            old = Judgement(frozenset(), "", {str(error): len(names)})
         try:
             new = _judgement(after, unplaced, names, without)
+        except PluginFailed as error:
+            raise PolicyFailed(f"pod {pod.namespace}/{pod.name}: {error}") from error
         except Exception as error:
-            # A custom plugin may raise anything.
             raise PolicyFailed(f"pod {pod.namespace}/{pod.name}: {type(error).__name__}: {error}") from error
         judged, pending = judged + 1, pending + (not pod.node_name)
         fitting_before, fitting_after = fitting_before + bool(old.feasible), fitting_after + bool(new.feasible)

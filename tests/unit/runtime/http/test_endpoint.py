@@ -17,6 +17,7 @@ from berth.runtime.http.answers import COMPRESS_ABOVE_BYTES
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.http.events import PRE_TRAFFIC_SOURCE, WARM_UP_EVENT, body_of
 from berth.runtime.settings import SettingsInvalid
+from berth.scheduling.framework.plugin import PluginFailed
 from tests.builders.authorizer_events import certificate_event, with_client_certificate
 from tests.fakes.log_lines import LogLines
 from tests.unit.lease.clocks import EnvironmentClock
@@ -79,6 +80,16 @@ def test_turns_exception_into_failure_without_its_message(error: Exception, log_
     assert answer["statusCode"] == 500
     assert answer["body"] == '{"Error":"Berth failed unexpectedly; the function\'s log has the cause"}'
     assert [(line["level"], line["pod"]) for line in log_lines.all()] == [("ERROR", "ml/p"), ("WARNING", "ml/p")]
+
+
+def test_names_plugin_pod_and_node_when_plugin_fails(log_lines: LogLines) -> None:
+    handled, _ = endpoint(PluginFailed("berth_plugins.mine:Mine", "filter", "KeyError: 'team'", "node-a"))
+    answer = handled.handle({"body": '{"Pod": {"metadata": {"namespace": "ml", "name": "p"}}}'})
+    message = "pod ml/p: plugin berth_plugins.mine:Mine failed in filter on node node-a: KeyError: 'team'"
+    assert orjson.loads(answer["body"]) == {"Error": message}
+    trace, line = log_lines.all()
+    assert "PluginFailed" in trace["exception"]
+    assert (line["outcome"], line["detail"]) == ("failure-plugin-failed", message)
 
 
 @pytest.mark.parametrize("body", ["not JSON", "", "[]", '{"Pod": 7}', '{"Pod": {"metadata": 7}}', "{}", b"\xff"])

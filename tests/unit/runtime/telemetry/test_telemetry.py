@@ -42,7 +42,7 @@ def test_logs_unexpected_exception_as_error_with_stack_trace(log_lines: LogLines
     try:
         raise ZeroDivisionError("the cause")
     except ZeroDivisionError:
-        Telemetry("filter").unexpected("ml/train-0")
+        Telemetry("filter").exception("unexpected exception", "ml/train-0")
     [line] = log_lines.all()
     assert (line["level"], line["verb"], line["pod"]) == ("ERROR", "filter", "ml/train-0")
     assert "test_telemetry.py" in line["exception"]

@@ -11,7 +11,7 @@ from typing import Protocol
 import orjson
 
 from berth.extender.deadline import Deadline
-from berth.extender.outcomes import Failure, FailureOutcome
+from berth.extender.outcomes import Failure, FailureOutcome, plugin_failed
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply
 from berth.extender.wire import pod_named_in
@@ -22,6 +22,7 @@ from berth.runtime.http.deadline import call_deadline
 from berth.runtime.http.events import HTTPEvent, body_of, is_configuration_trial, is_pre_traffic, is_warm_up
 from berth.runtime.settings import SchedulerSettings
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
+from berth.scheduling.framework.plugin import PluginFailed
 
 INTERNAL_ERROR = "Berth failed unexpectedly; the function's log has the cause"
 TOO_LARGE = (
@@ -97,7 +98,7 @@ class Answer(Protocol):
     """A verb: the request's body in, its reply out, before the deadline."""
 
     def __call__(self, body: str | bytes, *, deadline: Deadline) -> Reply:
-        """Raises nothing that is expected."""
+        """Raises PluginFailed, and nothing else that is expected."""
 
 
 class VerbEndpoint(Endpoint):
@@ -153,7 +154,12 @@ class VerbEndpoint(Endpoint):
     def _answered(self, body: str | bytes, deadline: Deadline) -> Reply:
         try:
             return self._answer(body, deadline=deadline)
+        except PluginFailed as error:
+            pod = pod_named_in(body)
+            # The plugin's author needs the stack trace.
+            self._telemetry.exception("plugin failed", pod)
+            return self._failed(plugin_failed(pod, error))
         except Exception:
             pod = pod_named_in(body)
-            self._telemetry.unexpected(pod)
+            self._telemetry.exception("unexpected exception", pod)
             return self._failed(Failure(FailureOutcome.INTERNAL, INTERNAL_ERROR, pod))

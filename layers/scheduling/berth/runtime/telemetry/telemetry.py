@@ -143,9 +143,9 @@ class Telemetry:
             values["Calls"] = [1.0]
         return self._metrics.members(groups, {VERB: self._verb, OUTCOME: outcome}, values, now)
 
-    def unexpected(self, pod: str) -> None:
-        """An exception that no one foresaw, with its stack trace. Call it while it is being handled."""
-        self._logger.exception("unexpected exception", verb=self._verb, pod=pod)
+    def exception(self, message: str, pod: str) -> None:
+        """Log an exception with its stack trace. Call it while it is being handled."""
+        self._logger.exception(message, verb=self._verb, pod=pod)
 
 
 def _tracer() -> Tracer | None:

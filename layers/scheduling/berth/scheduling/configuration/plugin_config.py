@@ -20,7 +20,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, to_json
 
 from berth.scheduling.framework.plugin import Plugin
-from berth.scheduling.plugins.custom_plugins import PACKAGE, PATTERN, NotAPlugin, custom_plugin
+from berth.scheduling.plugins.custom_plugins.loading import PACKAGE, PATTERN, NotAPlugin, custom_plugin
 from berth.scheduling.plugins.registry import REGISTRY, PluginFactory
 
 

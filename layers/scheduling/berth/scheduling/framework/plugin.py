@@ -39,6 +39,18 @@ class PluginState(Generic[S]):
     node_names: frozenset[str] | None = None
 
 
+class PluginFailed(Exception):
+    """A custom plugin raised, or returned something of a wrong type. It fails the pod at hand, and no other.
+
+    plugin: `<module>:<Class>`. method: that failed. problem: what it raised or returned. node: empty where it was asked
+    about no single node.
+    """
+
+    def __init__(self, plugin: str, method: str, problem: str, node: str = "") -> None:
+        super().__init__(f"plugin {plugin} failed in {method}{f' on node {node}' if node else ''}: {problem}")
+        self.plugin, self.method, self.problem, self.node = plugin, method, problem, node
+
+
 class Plugin(ABC):
     """The base of all plugins: a name, and the part of the pod that the plugin reads."""
 

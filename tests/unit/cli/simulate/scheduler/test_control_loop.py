@@ -15,6 +15,7 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler import scheduling_cycle
 from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
 from berth_cli.simulate.scheduler.extender import PolicyExtender
+from tests.builders.custom_plugins import PATH, failing_policy
 
 GPU = "nvidia.com/gpu"
 FULL = BerthConfiguration.model_validate({"profile": "full"}).build_profile("full")
@@ -258,3 +259,12 @@ def test_never_overcommits_node(snapshot: Snapshot, pods: list[Pod]) -> None:
     assert sum(len(each.pods) for each in loop.snapshot.nodes.values()) == placed - evicted
     for each in loop.snapshot.nodes.values():
         assert min(each.free.values()) >= 0
+
+
+def test_leaves_only_the_pod_pending_for_which_a_plugin_fails() -> None:
+    loop = ControlLoop(FULL, Snapshot.of([node("a")]), PolicyExtender(failing_policy()))
+    first, failed, last = outcomes(loop, pod("good-0"), pod("bad"), pod("good-1"))
+    assert (first.node, last.node) == ("a", "a")
+    assert failed.message.startswith(
+        f"pod default/bad: plugin {PATH} failed in filter on node a: ZeroDivisionError: division by zero"
+    )

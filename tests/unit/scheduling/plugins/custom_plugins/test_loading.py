@@ -11,9 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.plugins import custom_plugins
 from berth.scheduling.plugins.arguments import NoArgs
-from berth.scheduling.plugins.custom_plugins import NotAPlugin, custom_plugin
+from berth.scheduling.plugins.custom_plugins import loading
+from berth.scheduling.plugins.custom_plugins.loading import NotAPlugin, custom_plugin
 
 MODULE = """
 from berth.scheduling.framework import FilterPlugin
@@ -98,7 +98,7 @@ def test_imports_nothing_for_other_names(name: str, monkeypatch: pytest.MonkeyPa
     def imports(module: str) -> None:
         raise AssertionError(f"{module} was imported")
 
-    monkeypatch.setattr(custom_plugins, "import_module", imports)
+    monkeypatch.setattr(loading, "import_module", imports)
     with pytest.raises(NotAPlugin):
         custom_plugin(name)
     with pytest.raises(ValidationError, match="or a plugin of your own"):

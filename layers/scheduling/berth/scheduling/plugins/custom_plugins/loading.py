@@ -1,4 +1,4 @@
-"""Custom plugins: classes in the package `berth_plugins`, which the user adds to the layer.
+"""Custom plugins: classes in the package `berth_plugins`, which the user's plugin layer or directory has.
 
 A name in a configuration imports from this package only. A document cannot run other code.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from importlib import import_module
 
-from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, Plugin, ScorePlugin
+from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, ScorePlugin
 from berth.scheduling.plugins.arguments import Args, NoArgs
+from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
 from berth.scheduling.plugins.registry import PluginFactory
 
 PACKAGE = "berth_plugins"
@@ -45,11 +46,4 @@ def custom_plugin(name: str) -> PluginFactory:
     args = getattr(found, "Args", NoArgs)
     if not isinstance(args, type) or not issubclass(args, Args):
         raise NotAPlugin(f"{name}.Args does not extend berth.scheduling.plugins.arguments.Args")
-    return PluginFactory(_named(found, name), args)
-
-
-def _named(found: type[Plugin], name: str) -> type[Plugin]:
-    """The class with a name: reasons and scores carry it. The default is the path of the class."""
-    if not isinstance(getattr(found, "name", None), str):
-        found.name = name
-    return found
+    return PluginFactory(checked_plugin(found, name), args)

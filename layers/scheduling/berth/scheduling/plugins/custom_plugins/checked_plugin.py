@@ -1,0 +1,217 @@
+"""A custom plugin with checks around it: what it raises, and what it returns of a wrong type, becomes PluginFailed.
+
+Plugins that come with Berth run without these checks. A check takes time only when the plugin is asked: verdicts and
+scores are kept by pod shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import cache
+from typing import Any, cast
+
+from berth.scheduling.framework.plugin import (
+    ClusterFilter,
+    ClusterFilterPlugin,
+    ClusterScore,
+    ClusterScorePlugin,
+    FilterPlugin,
+    Plugin,
+    PluginFailed,
+    PluginState,
+    ScorePlugin,
+)
+from berth.scheduling.framework.status import SUCCESS, Code, Status
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.snapshot.history import SnapshotDelta
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+
+@cache
+def checked_plugin(plugin: type[Plugin], path: str) -> type[Plugin]:
+    """A subclass with the checks. path: `<module>:<Class>`, for messages; also its name if it has none of its own."""
+    methods: dict[str, Any] = {"shape": _shape(path, plugin.shape)}
+    if not isinstance(getattr(plugin, "name", None), str):
+        methods["name"] = path
+    if issubclass(plugin, FilterPlugin):
+        methods |= {"pre_filter": _state(path, plugin.pre_filter), "filter": _filter(path, plugin.filter)}
+    if issubclass(plugin, ScorePlugin):
+        methods |= {
+            "pre_score": _state(path, plugin.pre_score),
+            "score": _score(path, plugin.score),
+            "normalize": _normalize(path, plugin.normalize),
+        }
+    if issubclass(plugin, ClusterFilterPlugin):
+        methods["pre_filter"] = _cluster_pre_filter(path, plugin.pre_filter)
+    if issubclass(plugin, ClusterScorePlugin):
+        methods["pre_score"] = _cluster_pre_score(path, plugin.pre_score)
+    return type(plugin.__name__, (plugin,), methods)
+
+
+def _call(path: str, run: Callable[..., Any], *args: object, node: str = "") -> Any:
+    """The result. Raises PluginFailed, whatever is raised."""
+    try:
+        return run(*args)
+    except PluginFailed:
+        raise
+    except Exception as error:
+        raise PluginFailed(path, run.__name__, _description(error), node) from error
+
+
+def _description(error: BaseException) -> str:
+    """`ZeroDivisionError: division by zero (team_nodes.py, line 32)`."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        place = f"{trace.tb_frame.f_code.co_filename.rpartition('/')[2]}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return f"{type(error).__name__}: {error} ({place})"
+
+
+def _wrong(path: str, method: str, found: object, wanted: str, node: str = "") -> PluginFailed:
+    return PluginFailed(path, method, f"it returned {_shown(found)}, not {wanted}", node)
+
+
+def _shown(found: object) -> str:
+    text = repr(found)
+    return f"{text if len(text) <= 60 else f'{text[:60]}…'} ({type(found).__name__})"
+
+
+def _status(path: str, method: str, found: object, node: str) -> Status:
+    if not isinstance(found, Status):
+        raise _wrong(path, method, found, "a Status", node)
+    # The framework compares by identity.
+    return SUCCESS if found.code is Code.SUCCESS else found
+
+
+def _integers(path: str, method: str, found: object, length: int) -> list[int]:
+    if not isinstance(found, list) or len(found) != length:
+        raise _wrong(path, method, found, f"a list of {length} integers")
+    if not {*map(type, found)} <= {int}:
+        odd = next(each for each in found if type(each) is not int)
+        raise PluginFailed(path, method, f"it returned a list with {_shown(odd)}, not with integers alone")
+    return cast(list[int], found)
+
+
+def _shape(path: str, original: Callable[..., object]) -> Callable[..., object]:
+    def shape(self: Plugin, pod: Pod) -> object:
+        found = _call(path, original, self, pod)
+        try:
+            hash(found)
+        except TypeError as error:
+            raise _wrong(path, "shape", found, f"something hashable ({error})") from error
+        return found
+
+    return shape
+
+
+def _state(path: str, original: Callable[..., object]) -> Callable[..., object]:
+    method = original.__name__
+
+    def state(self: Plugin, pod: Pod) -> object:
+        found = _call(path, original, self, pod)
+        if found is None or (isinstance(found, Status) and found.code is not Code.SUCCESS):
+            return found
+        if not isinstance(found, PluginState) or not isinstance(found.node_names, frozenset | None):
+            raise _wrong(path, method, found, "a PluginState, a Status that rejects, or None")
+        return found
+
+    return state
+
+
+def _filter(path: str, original: Callable[..., object]) -> Callable[..., Status]:
+    def filter(self: Plugin, state: object, node: NodeInfo) -> Status:  # noqa: A001  # the method's name
+        return _status(path, "filter", _call(path, original, self, state, node, node=node.name), node.name)
+
+    return filter
+
+
+def _score(path: str, original: Callable[..., object]) -> Callable[..., int]:
+    def score(self: Plugin, state: object, node: NodeInfo) -> int:
+        found = _call(path, original, self, state, node, node=node.name)
+        if type(found) is not int:
+            raise _wrong(path, "score", found, "an integer", node.name)
+        return found
+
+    return score
+
+
+def _normalize(path: str, original: Callable[..., object]) -> Callable[..., list[int]]:
+    def normalize(self: Plugin, scores: list[int]) -> list[int]:
+        # The plugin may change the list in place.
+        length = len(scores)
+        return _integers(path, "normalize", _call(path, original, self, scores), length)
+
+    return normalize
+
+
+def _cluster_pre_filter(path: str, original: Callable[..., object]) -> Callable[..., object]:
+    def pre_filter(self: Plugin, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
+        found = _call(path, original, self, pod, snapshot)
+        if isinstance(found, Status) and found.code is not Code.SUCCESS:
+            return found
+        return _CheckedClusterFilter.of(path, "pre_filter", found)
+
+    return pre_filter
+
+
+def _cluster_pre_score(path: str, original: Callable[..., object]) -> Callable[..., object]:
+    def pre_score(self: Plugin, pod: Pod, snapshot: Snapshot) -> ClusterScore | Status | None:
+        found = _call(path, original, self, pod, snapshot)
+        if found is None or (isinstance(found, Status) and found.code is not Code.SUCCESS):
+            return found
+        return _CheckedClusterScore.of(path, "pre_score", found)
+
+    return pre_score
+
+
+class _CheckedClusterFilter(ClusterFilter):
+    def __init__(self, path: str, state: ClusterFilter) -> None:
+        self._path, self._state = path, state
+
+    @classmethod
+    def of(cls, path: str, method: str, found: object) -> ClusterFilter:
+        """Raises PluginFailed if it is no ClusterFilter."""
+        if not isinstance(found, ClusterFilter):
+            raise _wrong(path, method, found, "a ClusterFilter")
+        return cls(path, found)
+
+    @property
+    def skips(self) -> bool:
+        return self._state.skips
+
+    def filter(self, node: NodeInfo) -> Status:
+        return _status(self._path, "filter", _call(self._path, self._state.filter, node, node=node.name), node.name)
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
+        found = _call(self._path, self._state.updated_to, snapshot, delta)
+        if not isinstance(found, tuple) or len(found) != 2:
+            raise _wrong(self._path, "updated_to", found, "a ClusterFilter and names of nodes")
+        return self.of(self._path, "updated_to", found[0]), found[1]
+
+    def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        found = _call(self._path, self._state.with_pod, pod, node, node=node.name)
+        return self.of(self._path, "with_pod", found)
+
+    def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        found = _call(self._path, self._state.without_pod, pod, node, node=node.name)
+        return self.of(self._path, "without_pod", found)
+
+
+class _CheckedClusterScore(ClusterScore):
+    def __init__(self, path: str, state: ClusterScore) -> None:
+        self._path, self._state = path, state
+
+    @classmethod
+    def of(cls, path: str, method: str, found: object) -> ClusterScore:
+        """Raises PluginFailed if it is no ClusterScore."""
+        if not isinstance(found, ClusterScore):
+            raise _wrong(path, method, found, "a ClusterScore")
+        return cls(path, found)
+
+    def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
+        found = _call(self._path, self._state.scores, candidates, snapshot)
+        return _integers(self._path, "scores", found, len(candidates))
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
+        return self.of(self._path, "updated_to", _call(self._path, self._state.updated_to, snapshot, delta))

@@ -1,0 +1,234 @@
+"""A custom plugin that fails: the message names plugin, method, node and cause, and other pods are decided as usual."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import pytest
+
+from berth.scheduling.framework import (
+    SUCCESS,
+    ClusterFilter,
+    ClusterFilterPlugin,
+    ClusterScore,
+    ClusterScorePlugin,
+    Code,
+    FilterPlugin,
+    Plugin,
+    PluginState,
+    ScorePlugin,
+    Status,
+    unschedulable,
+)
+from berth.scheduling.framework.plugin import PluginFailed
+from berth.scheduling.framework.profile import Scale
+from berth.scheduling.framework.shipped_profiles import build
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
+from berth.scheduling.policy import Exemption, Policy
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.history import SnapshotDelta
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.nodes import node
+from tests.builders.pods import pod
+
+PATH = "berth_plugins.mine:Mine"
+NAMES = ["a", "b"]
+BAD = "bad"
+
+
+class Filters(FilterPlugin):
+    """Fails for the pod `bad` on node b."""
+
+    name = "Filters"
+    found: Any = None
+
+    def shape(self, pod: Pod) -> Any:
+        return pod.name
+
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return self.found if state.name == BAD and node.name == "b" else SUCCESS
+
+
+class Raises(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        if state.name == BAD and node.name == "b":
+            raise KeyError("team")
+        return SUCCESS
+
+
+class PreparesNothing(Filters):
+    def pre_filter(self, pod: Pod) -> Any:
+        return [] if pod.name == BAD else PluginState(pod)
+
+
+class NamesAList(Filters):
+    def pre_filter(self, pod: Pod) -> Any:
+        return PluginState(pod, ["a"]) if pod.name == BAD else PluginState(pod)  # type: ignore[arg-type]
+
+
+class ListShape(Filters):
+    def shape(self, pod: Pod) -> Any:
+        return [1] if pod.name == BAD else 1
+
+
+class Scores(ScorePlugin):
+    name = "Scores"
+    found: Any = 0.5
+
+    def shape(self, pod: Pod) -> Any:
+        return pod.name
+
+    def score(self, state: Pod, node: NodeInfo) -> int:
+        return self.found if state.name == BAD and node.name == "b" else 7
+
+
+class Normalizes(Scores):
+    normalized = True
+    found = 1
+    normal: Any = ()
+
+    def normalize(self, scores: list[int]) -> list[int]:
+        return self.normal if 1 in scores else scores
+
+
+class CountsFilter(ClusterFilter):
+    def __init__(self, pod: Pod) -> None:
+        self.pod = pod
+
+    def filter(self, node: NodeInfo) -> Status:
+        return None if self.pod.name == BAD else SUCCESS  # type: ignore[return-value]
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
+        return None, None  # type: ignore[return-value]
+
+    def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        return self
+
+    def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        return self
+
+
+class Counts(ClusterFilterPlugin):
+    name = "Counts"
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter:
+        return CountsFilter(pod)
+
+
+class NoState(Counts):
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> Any:
+        return SUCCESS if pod.name == BAD else CountsFilter(pod)
+
+
+class SpreadsScore(ClusterScore):
+    def __init__(self, pod: Pod) -> None:
+        self.pod = pod
+
+    def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
+        return [True] * len(candidates) if self.pod.name == BAD else [5] * len(candidates)
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
+        return self
+
+
+class Spreads(ClusterScorePlugin):
+    name = "Spreads"
+
+    def shape(self, pod: Pod) -> Any:
+        return pod.name
+
+    def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore:
+        return SpreadsScore(pod)
+
+
+def policy(plugin: type[Plugin]) -> Policy:
+    return Policy(build("mine", Scale.TOTALS, [(checked_plugin(plugin, PATH)(), 1)]), Exemption())
+
+
+def decide(policy: Policy, name: str, snapshot: Snapshot | None = None) -> tuple[list[str], list[int]]:
+    cluster = snapshot or Snapshot.of([node(each) for each in NAMES])
+    decided = pod(name, uid=name)
+    return policy.feasibility(decided, NAMES, cluster).feasible, policy.scores(decided, NAMES, cluster)
+
+
+def with_value(plugin: type[Plugin], attribute: str, value: object) -> type[Plugin]:
+    return type(plugin.__name__, (plugin,), {attribute: value})
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        pytest.param(Raises, r"filter on node b: KeyError: 'team' \(test_checked_plugin.py, line \d+\)", id="raises"),
+        pytest.param(Filters, r"filter on node b: it returned None \(NoneType\), not a Status", id="no result"),
+        pytest.param(
+            with_value(Filters, "found", True),
+            r"filter on node b: it returned True \(bool\), not a Status",
+            id="a boolean",
+        ),
+        pytest.param(
+            PreparesNothing,
+            r"pre_filter: it returned \[\] \(list\), not a PluginState, a Status that rejects, or None",
+            id="a state of another type",
+        ),
+        pytest.param(NamesAList, "pre_filter: it returned PluginState.*, not a PluginState", id="a list of node names"),
+        pytest.param(ListShape, r"shape: it returned \[1\] \(list\), not something hashable", id="a list as shape"),
+        pytest.param(Scores, r"score on node b: it returned 0.5 \(float\), not an integer", id="a fraction"),
+        pytest.param(
+            with_value(Scores, "found", True),
+            r"score on node b: it returned True \(bool\), not an integer",
+            id="true as score",
+        ),
+        pytest.param(Normalizes, r"normalize: it returned \(\) \(tuple\), not a list of 2 integers", id="not a list"),
+        pytest.param(
+            with_value(Normalizes, "normal", [1]),
+            r"normalize: it returned \[1\] .*not a list of 2 integers",
+            id="too few",
+        ),
+        pytest.param(
+            with_value(Normalizes, "normal", [1, 2.5]),
+            r"normalize: it returned a list with 2.5 \(float\)",
+            id="a fraction of many",
+        ),
+        pytest.param(Counts, r"filter on node a: it returned None \(NoneType\), not a Status", id="cluster filter"),
+        pytest.param(NoState, r"pre_filter: it returned Status.*, not a ClusterFilter", id="success, no state"),
+        pytest.param(Spreads, r"scores: it returned a list with True \(bool\)", id="cluster score"),
+    ],
+)
+def test_fails_pod_at_hand_with_plugin_node_and_cause(plugin: type[Plugin], message: str) -> None:
+    decided = policy(plugin)
+    decide(decided, "good")
+    for _ in range(2):
+        with pytest.raises(PluginFailed, match=f"^plugin {PATH} failed in {message}"):
+            decide(decided, BAD)
+    feasible, scores = decide(decided, "good")
+    assert feasible == NAMES
+    assert set(map(type, scores)) == {int}
+
+
+def test_fails_pod_when_state_for_later_snapshot_is_wrong() -> None:
+    decided, first = policy(Counts), Snapshot.of([node(each) for each in NAMES])
+    decide(decided, "good", first)
+    with pytest.raises(PluginFailed, match="failed in updated_to: it returned None"):
+        decide(decided, "good", first.with_changes(Changes(nodes=[node("b", {"new": "label"})])))
+
+
+def test_takes_any_status_of_success_for_success() -> None:
+    plugin = with_value(Filters, "found", Status(Code.SUCCESS))
+    assert decide(policy(plugin), BAD)[0] == NAMES
+
+
+def test_keeps_rejection_of_plugin() -> None:
+    plugin = with_value(Filters, "found", unschedulable("Filters", "node(s) were full"))
+    found = policy(plugin).feasibility(pod(BAD), NAMES, Snapshot.of([node(each) for each in NAMES]))
+    assert found.feasible == ["a"]
+    assert found.rejected["b"].reasons == ("node(s) were full",)
+
+
+def test_keeps_class_that_is_checked() -> None:
+    found = checked_plugin(Filters, PATH)
+    assert issubclass(found, Filters)
+    assert found is checked_plugin(Filters, PATH)
+    assert found.name == "Filters"
