@@ -28,6 +28,7 @@ COMMANDS = {
     "config": _Command("berth_cli.config.command", "Check, apply and roll back configurations."),
     "demo": _Command("berth_cli.demo.command", "Run three policies on small clusters and show where each pod goes."),
     "doctor": _Command("berth_cli.doctor.command", "Check an installation, with a remedy for each problem."),
+    "plugin": _Command("berth_cli.plugin.command", "Check plugins of your own."),
     "reservations": _Command(
         "berth_cli.reservations.command", "List, release and rebuild reservations of counted resources."
     ),

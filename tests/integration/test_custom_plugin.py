@@ -20,15 +20,29 @@ from tests.conftest import PROJECT
 
 EXAMPLE = PROJECT / "examples" / "custom-plugin"
 BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')"]
-FILES = ["--cluster", str(EXAMPLE / "cluster.yaml"), "--config", str(EXAMPLE / "configuration.yaml")]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(EXAMPLE), "PYTHONUNBUFFERED": "1"}
+FILES = ["--cluster", "cluster.yaml", "--config", "configuration.yaml", "--plugins", "."]
+ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1"}
 
 
 def test_simulation_matches_example_readme() -> None:
-    done = subprocess.run([*BERTH, "simulate", *FILES], capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    done = subprocess.run([*BERTH, "simulate", *FILES], capture_output=True, text=True, check=False, cwd=EXAMPLE)
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout in (EXAMPLE / "README.md").read_text()
     assert done.stdout in (PROJECT / "docs/how-to/custom-plugin.md").read_text()
+
+
+@pytest.mark.long
+def test_tests_of_example_pass() -> None:
+    """As its README says, in a process of their own: they import berth_plugins."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "-c", os.devnull],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=EXAMPLE,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "passed" in done.stdout
 
 
 def test_served_extender_uses_custom_plugin() -> None:
@@ -38,6 +52,7 @@ def test_served_extender_uses_custom_plugin() -> None:
         stderr=subprocess.DEVNULL,
         text=True,
         env=ENVIRONMENT,
+        cwd=EXAMPLE,
     )
     try:
         assert process.stdout is not None

@@ -14,6 +14,7 @@ from berth_cli.config.document import display_name, load_document, located
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.config.warnings import configuration_warnings
 from berth_cli.output import Format, output_option, render
+from berth_cli.plugin.directory import plugins_option
 from berth_cli.stack_options import require_stack_or_table
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ Examples:
   berth config apply berth.yaml --stack berth-production --dry-run
   berth config apply berth.yaml --stack berth-production
   berth config apply berth.yaml --stack berth-production --stop-counting
+  berth config apply berth.yaml --plugins my-plugins --stack berth-production
   cat berth.yaml | berth config apply - --table berth-cache-1A2B3C
 """
 NOT_TRIED = "note: it was not tried on the verbs, because --table names no functions; --stack does"
@@ -34,6 +36,7 @@ NOT_TRIED = "note: it was not tried on the verbs, because --table names no funct
 
 @click.command(epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
+@plugins_option
 @stack_options
 @click.option(
     "--stop-counting", is_flag=True, help="The document counts nothing, although the ledger has counted resources."

@@ -4,37 +4,42 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import ValidDocument, display_name, located, parse_document, read_bytes
-from berth_cli.config.field_errors import FieldError
+from berth_cli.config.field_errors import FieldError, field_path
 from berth_cli.config.warnings import ConfigurationWarning, capacity_warnings, configuration_warnings
 from berth_cli.output import Format, output_option, render
+from berth_cli.plugin.directory import plugins_option
 
 EPILOG = """\b
 Examples:
   berth config check examples/configuration.yaml
   berth config check berth.yaml --cluster dump.json
+  berth config check berth.yaml --plugins my-plugins
   cat berth.yaml | berth config check - -o json
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path))
+@plugins_option
 @click.option(
     "--cluster",
     type=click.Path(path_type=Path),
-    help="Cluster dump: also warn about counted resources that no node has.",
+    help="Cluster dump: also warn about counted resources that no node has, and check plugins on this cluster.",
 )
 @output_option()
 def check(file: Path, cluster: Path | None, output: str) -> None:
     """Validate the BerthConfiguration in FILE.
 
     Each error names line and field, the value that was found, what may stand there, and an example. Warnings name parts
-    of a valid document that have no effect. `-` reads standard input.
+    of a valid document that have no effect. Plugins of your own are run as `berth plugin check` does. `-` reads
+    standard input.
 
     Exit status: 0 valid, with or without warnings; 1 invalid; 2 file not found or usage error.
     """
@@ -43,7 +48,12 @@ def check(file: Path, cluster: Path | None, output: str) -> None:
     except OSError as error:
         raise click.BadParameter(f"{file}: {error.strerror}") from error
     name, result = display_name(file), parse_document(text)
-    warnings = _warnings(result.configuration, cluster) if isinstance(result, ValidDocument) else []
+    warnings: list[ConfigurationWarning] = []
+    if isinstance(result, ValidDocument):
+        warnings = _warnings(result.configuration, cluster)
+        plugins = _plugin_findings(result, cluster)
+        warnings += plugins.warnings
+        result = plugins.errors or result
     if output != Format.TABLE:
         click.echo(render({"file": name, **_document(result, warnings)}, output))
     elif isinstance(result, ValidDocument):
@@ -69,6 +79,32 @@ def _warnings(configuration: BerthConfiguration, cluster: Path | None) -> list[C
 
     objects = [trim(each, configuration.counting) for each in parse_objects(read_input(cluster), str(cluster))]
     return [*found, *capacity_warnings(configuration, read_cluster(objects, str(cluster)).snapshot.nodes.values())]
+
+
+@dataclass(frozen=True, slots=True)
+class _PluginFindings:
+    errors: list[FieldError]
+    warnings: list[ConfigurationWarning]
+
+
+def _plugin_findings(document: ValidDocument, cluster: Path | None) -> _PluginFindings:
+    """Where the custom plugins of the document break a rule. A slow plugin is a warning."""
+    found = _PluginFindings([], [])
+    configuration = document.configuration
+    if not any(":" in each.name for one in configuration.definitions.values() for each in one.plugins.enabled):
+        return found
+    # Imported here: most documents name no plugin of the user's own.
+    from berth.testing.checks import Rule
+    from berth_cli.plugin.running import check_named, checked_cluster
+
+    for plugin in check_named(configuration, checked_cluster(cluster, configuration)):
+        for each in plugin.result.findings:
+            if each.rule is Rule.TIME:
+                found.warnings.append(ConfigurationWarning(plugin.path, f"{plugin.name}: {each}"))
+            else:
+                line = document.source.line(plugin.path)
+                found.errors.append(FieldError(field_path(plugin.path), f"{plugin.name}: {each}", line))
+    return found
 
 
 def describe(configuration: BerthConfiguration) -> str:

@@ -16,6 +16,7 @@ from berth_cli.config.apply import ApplyOptions, apply_configuration
 from berth_cli.config.document import ValidDocument, load_document, located, parse_document
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.output import Format, output_option, render
+from berth_cli.plugin.directory import plugins_option
 
 if TYPE_CHECKING:
     from berth.configuration.store import AppliedVersion
@@ -80,6 +81,7 @@ Examples:
 """
 )
 @click.argument("file", type=click.Path(path_type=Path), required=False)
+@plugins_option
 @stack_options
 @click.option("--version", type=int, help="Compare with this version of berth config history, in place of FILE.")
 def diff(
@@ -113,6 +115,7 @@ Examples:
   berth config rollback --to 3 --stack berth-production --dry-run
 """
 )
+@plugins_option
 @stack_options
 @click.option("--to", "version", type=int, help="A version of berth config history.  [default: the one before]")
 @click.option("--stop-counting", is_flag=True, help="The version counts nothing, although the ledger counts.")

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from berth_cli.output import Format, output_option, render
+from berth_cli.plugin.directory import plugins_option
 from berth_cli.stack_options import REGION_HELP
 
 INTERRUPTED = 130
@@ -47,6 +48,7 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
     callback=_validate_object_name,
     help="ConfigMap or Secret that contains the scheduler's configuration; needs --kubeconfig.",
 )
+@plugins_option
 @click.option("--stack", help="Stack to check: address, configuration, table, schedule and functions.")
 @click.option("--url", help="The extender's urlPrefix, for example https://HOST/scheduler; overrides the stack's.")
 @click.option("--region", help=REGION_HELP)

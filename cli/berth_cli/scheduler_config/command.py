@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from berth_cli.plugin.directory import plugins_option
 from berth_cli.scheduler_config import tls_config as tls
 from berth_cli.scheduler_config.address import PASSWORD_PLACEHOLDER
 from berth_cli.scheduler_config.extenders import Entry, ExtenderOptions, Mode, Verb
@@ -64,6 +65,7 @@ def _validate_name(_: click.Context, __: click.Parameter, value: str | None) -> 
 
 
 @click.command("scheduler-config", epilog=EPILOG)
+@plugins_option
 @click.option("--stack", "stack_name", help="Stack to take the address, httpTimeout and configuration from.")
 @click.option("--url", help="The extender's urlPrefix, for example https://HOST/scheduler; overrides the stack's.")
 @click.option("--region", help=REGION_HELP)

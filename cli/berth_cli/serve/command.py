@@ -14,6 +14,7 @@ import click
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.config.document import STDIN, load_configuration
 from berth_cli.config.warnings import configuration_warnings
+from berth_cli.plugin.directory import plugins_option
 
 if TYPE_CHECKING:
     from berth_cli.serve.local_stack import LocalStack
@@ -101,6 +102,7 @@ class StoreOptions:
     type=click.Path(path_type=Path),
     help="BerthConfiguration document (YAML). With a store in memory, a changed file is tried and applied.",
 )
+@plugins_option
 @click.option(
     "--store",
     "store_kind",

@@ -17,6 +17,7 @@ from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.config.document import load_configuration
 from berth_cli.output import Format, output_option, to_yaml
+from berth_cli.plugin.directory import plugins_option
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import Cluster, read_cluster, trim
 from berth_cli.simulate.documents import STDIN, InvalidInput, display_name, parse_objects, read_input
@@ -53,6 +54,7 @@ Exit status: 0 all pods placed, 1 some pods pending, 2 usage error or unreadable
 @click.option("--all-pending", is_flag=True, help="Place the pending pods of the dump (the default without --pod).")
 @click.option("--profile", help="Name of a built-in profile; default: full, kube-scheduler's own plugins.")
 @click.option("--config", type=click.Path(path_type=Path), help="BerthConfiguration document (YAML).")
+@plugins_option
 @click.option(
     "--weight",
     type=click.IntRange(min=1),

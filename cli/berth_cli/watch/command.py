@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from berth_cli.plugin.directory import plugins_option
 from berth_cli.stack_options import REGION_HELP
 
 EPILOG = """\b
@@ -37,6 +38,7 @@ Exit status: 0 stopped, 1 cannot start, 2 usage error.
     type=click.Path(path_type=Path),
     help="Directory of two files for probes: alive (changed every 10 s) and ready (exists once a leader is known).",
 )
+@plugins_option
 @click.option("--no-metrics", is_flag=True, help="Send no metrics to CloudWatch; the alarm WatcherNotRunning goes off.")
 def watch(
     stack_name: str, region: str | None, kubeconfig: Path | None, health_dir: Path | None, no_metrics: bool

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from importlib import import_module
 
-from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, ScorePlugin
+from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, Plugin, ScorePlugin
 from berth.scheduling.plugins.arguments import Args, NoArgs
 from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
 from berth.scheduling.plugins.registry import PluginFactory
@@ -43,7 +43,12 @@ def custom_plugin(name: str) -> PluginFactory:
         raise NotAPlugin(f"{name} is not a class that extends one of {kinds}")
     if getattr(found, "__abstractmethods__", None):
         raise NotAPlugin(f"{name} lacks {', '.join(sorted(found.__abstractmethods__))}")
-    args = getattr(found, "Args", NoArgs)
+    return PluginFactory(checked_plugin(found, name), arguments_of(found, name))
+
+
+def arguments_of(plugin: type[Plugin], name: str) -> type[Args]:
+    """The type of the plugin's arguments, its class attribute `Args`. Raises NotAPlugin."""
+    args = getattr(plugin, "Args", NoArgs)
     if not isinstance(args, type) or not issubclass(args, Args):
         raise NotAPlugin(f"{name}.Args does not extend berth.scheduling.plugins.arguments.Args")
-    return PluginFactory(checked_plugin(found, name), args)
+    return args

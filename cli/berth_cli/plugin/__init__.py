@@ -1,0 +1,1 @@
+"""`berth plugin`: check and package plugins of the user's own."""

@@ -1,0 +1,1 @@
+"""Pytest finds berth_plugins in this folder because of this file."""

@@ -1,0 +1,345 @@
+"""The checks of `berth plugin check`: what Berth relies on and a plugin's type does not say.
+
+A plugin that passes can still be wrong. The checks see the given cluster and pods, and some made of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+
+from berth.scheduling.framework.plugin import (
+    MAX_NODE_SCORE,
+    ClusterFilter,
+    ClusterFilterPlugin,
+    ClusterScorePlugin,
+    Plugin,
+    PluginFailed,
+    ScorePlugin,
+)
+from berth.scheduling.framework.status import SUCCESS, Status
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.parts import SnapshotPart
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth.testing.harness import Judgement, PluginHarness
+from berth.testing.side_effects import side_effects
+from berth.testing.variants import history, placed, reduced, variants
+
+MOST_NODES = 200
+MOST_PODS = 30
+MOST_VARIANTS = 40
+STEPS = 12
+MOST_FINDINGS = 3
+"""Of one rule: more of the same do not help."""
+
+MOST_MICROSECONDS = 200.0
+"""For filter and score of one node. With 5,000 nodes that is a second; a decision may take two."""
+
+
+class Rule(StrEnum):
+    """What is checked.
+
+    RESULT: no exception, results of the right type. REASON: a rejection has a reason without names. SCORE_RANGE:
+    normalised scores are 0 to 100. EMPTY: no candidates are normalised to no scores. SHAPE: pods of one shape are
+    judged alike. READS: what `reads` leaves out makes no difference. REPEATABLE: a new instance judges alike.
+    SIDE_EFFECTS: no I/O, no clock, no random numbers. UPDATED_TO, WITH_POD: a state that follows a change judges like
+    one that is made anew. TIME: for a node.
+    """
+
+    RESULT = "result"
+    REASON = "reason"
+    SCORE_RANGE = "score-range"
+    EMPTY = "empty"
+    SHAPE = "shape"
+    READS = "reads"
+    REPEATABLE = "repeatable"
+    SIDE_EFFECTS = "side-effects"
+    UPDATED_TO = "updated-to"
+    WITH_POD = "with-pod"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Where the plugin breaks a rule."""
+
+    rule: Rule
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """nodes, pods: how many were judged. microseconds: for one node and one pod; None where the plugin failed."""
+
+    findings: tuple[Finding, ...]
+    nodes: int
+    pods: int
+    microseconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    create: Callable[[], Plugin]
+    plugin: Plugin
+    snapshot: Snapshot
+    pods: Sequence[Pod]
+
+    @property
+    def harness(self) -> PluginHarness:
+        return PluginHarness(self.plugin, self.snapshot)
+
+
+_Check = Callable[[_Subject], Iterator[str]]
+
+
+def check_plugin(
+    create: Callable[[], Plugin],
+    snapshot: Snapshot,
+    pods: Sequence[Pod],
+    clock: Callable[[], float] = time.perf_counter,
+) -> CheckResult:
+    """Check a plugin on a cluster, for these pods. Of many nodes and pods it takes the first.
+
+    create: makes the plugin, with the checks of `checked_plugin`. clock: seconds.
+    """
+    snapshot = _limited(snapshot)
+    subject = _Subject(create, create(), snapshot, _different(pods))
+    findings = _findings(Rule.RESULT, _result, subject)
+    microseconds = None
+    if not findings:
+        findings = [found for rule, check in _CHECKS for found in _findings(rule, check, subject)]
+        microseconds = _microseconds(subject, clock)
+        if microseconds > MOST_MICROSECONDS:
+            message = f"{microseconds:.0f} µs for a node; more than {MOST_MICROSECONDS:.0f} µs are too slow for 5,000"
+            findings.append(Finding(Rule.TIME, message))
+    return CheckResult(tuple(findings), len(snapshot.nodes), len(subject.pods), microseconds)
+
+
+def _limited(snapshot: Snapshot) -> Snapshot:
+    if len(snapshot.nodes) <= MOST_NODES:
+        return snapshot
+    return snapshot.with_nodes(islice(snapshot.nodes.values(), MOST_NODES))
+
+
+def _different(pods: Sequence[Pod]) -> list[Pod]:
+    """One pod for each different content."""
+    found: dict[object, Pod] = {}
+    for pod in pods:
+        found.setdefault((pod.label_set, pod.spec), pod)
+    return [*found.values()][:MOST_PODS]
+
+
+def _findings(rule: Rule, check: _Check, subject: _Subject) -> list[Finding]:
+    found: dict[str, Finding] = {}
+    try:
+        for message in check(subject):
+            found.setdefault(message, Finding(rule, message))
+            if len(found) == MOST_FINDINGS:
+                break
+    except PluginFailed as error:
+        found.setdefault(str(error), Finding(rule, str(error)))
+    return list(found.values())
+
+
+def _result(subject: _Subject) -> Iterator[str]:
+    for pod in subject.pods:
+        try:
+            subject.plugin.shape(pod)
+            subject.harness.judgement(pod)
+            subject.harness.scores(pod)
+        except PluginFailed as error:
+            yield f"pod {_name(pod)}: {error}"
+
+
+def _reason(subject: _Subject) -> Iterator[str]:
+    for pod in subject.pods:
+        for name, status in subject.harness.statuses(pod).items():
+            if status is SUCCESS:
+                continue
+            if not status.message:
+                yield f"node {name} is rejected without a reason"
+            for named in (name, pod.name):
+                if named in status.message.split():
+                    yield f'the reason "{status.message}" contains the name {named}; a reason is a constant'
+
+
+def _score_range(subject: _Subject) -> Iterator[str]:
+    for pod in subject.pods:
+        for name, score in subject.harness.scores(pod).items():
+            if not 0 <= score <= MAX_NODE_SCORE:
+                yield f"pod {_name(pod)}, node {name}: the score is {score}, not 0 to {MAX_NODE_SCORE}"
+
+
+def _empty(subject: _Subject) -> Iterator[str]:
+    plugin = subject.plugin
+    if isinstance(plugin, ScorePlugin):
+        plugin.normalize([])
+    if isinstance(plugin, ClusterScorePlugin):
+        state = plugin.pre_score(subject.pods[0], subject.snapshot) if subject.pods else None
+        if state is not None and not isinstance(state, Status):
+            state.scores(NodeRefs.of([], subject.snapshot.positions), subject.snapshot)
+    yield from ()
+
+
+def _shape(subject: _Subject) -> Iterator[str]:
+    harness, shape = subject.harness, subject.plugin.shape
+    by_shape: dict[object, tuple[Pod, Judgement]] = {}
+    for pod in subject.pods:
+        own, judged = shape(pod), harness.judgement(pod)
+        first, expected = by_shape.setdefault(own, (pod, judged))
+        if node := _difference(expected, judged):
+            yield f"pods {_name(first)} and {_name(pod)} have one shape, but node {node} is judged differently"
+        for what, variant in islice(variants(pod, subject.pods), MOST_VARIANTS):
+            if shape(variant) == own and (node := _difference(judged, harness.judgement(variant))):
+                yield (
+                    f"pod {_name(pod)} with {what} has the same shape, but node {node} is judged differently; "
+                    "`shape` has to return all that is read of the pod"
+                )
+
+
+def _reads(subject: _Subject) -> Iterator[str]:
+    parts = subject.plugin.reads
+    pods, others = SnapshotPart.PODS in parts, SnapshotPart.OTHERS in parts
+    if pods and others:
+        return
+    other = subject.harness.at(reduced(subject.snapshot, pods=pods, others=others))
+    missing = "pods" if not pods else "namespaces and workloads"
+    for pod in subject.pods:
+        if node := _difference(subject.harness.judgement(pod), other.judgement(pod)):
+            yield f"pod {_name(pod)}: node {node} is judged differently without {missing}, which `reads` leaves out"
+
+
+def _repeatable(subject: _Subject) -> Iterator[str]:
+    other = PluginHarness(subject.create(), subject.snapshot)
+    for pod in subject.pods:
+        if node := _difference(subject.harness.judgement(pod), other.judgement(pod)):
+            yield f"pod {_name(pod)}: node {node} is judged differently the second time"
+
+
+def _side_effects(subject: _Subject) -> Iterator[str]:
+    for pod in subject.pods[:3]:
+        with side_effects() as found:
+            subject.plugin.shape(pod)
+            subject.harness.judgement(pod)
+        for each in sorted(found):
+            yield f"it calls {each}; the answer must depend on the pod and the cluster alone"
+
+
+def _updated_to(subject: _Subject) -> Iterator[str]:
+    for seed, pod in enumerate(subject.pods[:5]):
+        yield from _updated_filter(subject, pod, seed)
+        yield from _updated_scores(subject, pod, seed)
+
+
+def _updated_filter(subject: _Subject, pod: Pod, seed: int) -> Iterator[str]:
+    plugin, before = subject.plugin, subject.snapshot
+    if not isinstance(plugin, ClusterFilterPlugin):
+        return
+    state = plugin.pre_filter(pod, before)
+    for snapshot in history(before, subject.pods, STEPS, seed):
+        anew, delta = plugin.pre_filter(pod, snapshot), snapshot.changed_since(before)
+        if isinstance(state, Status) != isinstance(anew, Status):
+            yield f"pod {_name(pod)}: pre_filter rejects it by one snapshot and not by another; filter has to do that"
+        if delta is None or isinstance(state, Status) or isinstance(anew, Status):
+            return
+        later, named = state.updated_to(snapshot, delta)
+        for name, node in snapshot.nodes.items():
+            if _answer(later, node) != _answer(anew, node):
+                yield f"pod {_name(pod)}: node {name} is judged differently by updated_to than by a new state"
+            elif named is not None and name not in delta.names and name not in named:
+                earlier = before.nodes[name]
+                if _answer(state, earlier) != _answer(anew, node):
+                    yield f"pod {_name(pod)}: the verdict on node {name} changes, and updated_to does not name it"
+        state, before = later, snapshot
+
+
+def _updated_scores(subject: _Subject, pod: Pod, seed: int) -> Iterator[str]:
+    plugin, before = subject.plugin, subject.snapshot
+    if not isinstance(plugin, ClusterScorePlugin):
+        return
+    state = plugin.pre_score(pod, before)
+    for snapshot in history(before, subject.pods, STEPS, seed):
+        anew, delta = plugin.pre_score(pod, snapshot), snapshot.changed_since(before)
+        if delta is None or state is None or anew is None or isinstance(state, Status) or isinstance(anew, Status):
+            return
+        state = state.updated_to(snapshot, delta)
+        nodes = NodeRefs.of(list(snapshot.nodes), snapshot.positions)
+        found, expected = state.scores(nodes, snapshot), anew.scores(nodes, snapshot)
+        for name, score, other in zip(nodes.names, found, expected, strict=True):
+            if score != other:
+                yield f"pod {_name(pod)}: node {name} scores {score} by updated_to and {other} by a new state"
+        before = snapshot
+
+
+def _with_pod(subject: _Subject) -> Iterator[str]:
+    plugin, snapshot = subject.plugin, subject.snapshot
+    if not isinstance(plugin, ClusterFilterPlugin):
+        return
+    for pod in subject.pods[:5]:
+        without = plugin.pre_filter(pod, snapshot)
+        for other in subject.pods[:5]:
+            for name in islice(snapshot.nodes, 10):
+                added = placed(other, name, "added")
+                node = snapshot.nodes[name].replacing_pods((), (added,))
+                later = Snapshot.of([node.with_pods(()) for node in snapshot.nodes.values()], [*_pods(snapshot), added])
+                beside = plugin.pre_filter(pod, later)
+                if isinstance(without, Status) or isinstance(beside, Status):
+                    continue
+                if _answer(without.with_pod(added, node), node) != _answer(beside, node):
+                    yield f"pod {_name(pod)}: with_pod({other.name}) judges node {name} differently than a new state"
+                bare = snapshot.nodes[name]
+                if _answer(beside.without_pod(added, bare), bare) != _answer(without, bare):
+                    yield f"pod {_name(pod)}: without_pod({other.name}) judges node {name} differently than a new state"
+
+
+def _pods(snapshot: Snapshot) -> list[Pod]:
+    return [pod for node in snapshot.nodes.values() for pod in node.pods]
+
+
+def _answer(state: ClusterFilter, node: NodeInfo) -> tuple[object, ...]:
+    status = SUCCESS if state.skips else state.filter(node)
+    return status.code, status.reasons
+
+
+def _difference(one: Judgement, other: Judgement) -> str:
+    """The first node that is judged differently; empty if there is none."""
+    for name, status in one.statuses.items():
+        found = other.statuses[name]
+        if (status.code, status.reasons) != (found.code, found.reasons) or one.raw.get(name) != other.raw.get(name):
+            return name
+    return ""
+
+
+def _microseconds(subject: _Subject, clock: Callable[[], float]) -> float:
+    """The shortest of three rounds: another program may take the processor."""
+    rounds = []
+    for _ in range(3):
+        started = clock()
+        for pod in subject.pods:
+            subject.harness.judgement(pod)
+        rounds.append(clock() - started)
+    return min(rounds) * 1e6 / max(1, len(subject.pods) * len(subject.snapshot.nodes))
+
+
+def _name(pod: Pod) -> str:
+    return f"{pod.namespace}/{pod.name}"
+
+
+_CHECKS: Sequence[tuple[Rule, _Check]] = (
+    (Rule.REASON, _reason),
+    (Rule.SCORE_RANGE, _score_range),
+    (Rule.EMPTY, _empty),
+    (Rule.SHAPE, _shape),
+    (Rule.READS, _reads),
+    (Rule.REPEATABLE, _repeatable),
+    (Rule.SIDE_EFFECTS, _side_effects),
+    (Rule.UPDATED_TO, _updated_to),
+    (Rule.WITH_POD, _with_pod),
+)

@@ -1,0 +1,100 @@
+"""Runs one plugin as Berth runs it: through the profile, the evaluation and the checks around custom plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
+from berth.scheduling.framework.plugin import ClusterScorePlugin, Plugin, ScorePlugin
+from berth.scheduling.framework.profile import Profile, Scale
+from berth.scheduling.framework.shipped_profiles import build
+from berth.scheduling.framework.status import SUCCESS, Status
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
+from berth.scheduling.plugins.custom_plugins.loading import arguments_of
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth.testing.builders import cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a plugin says about a pod, by node. raw: scores of the nodes that pass, before normalisation; empty where it
+    does not score."""
+
+    statuses: Mapping[str, Status]
+    raw: Mapping[str, int]
+
+
+class PluginHarness:
+    """A plugin and a cluster. Every method raises PluginFailed if the plugin raises or returns something of a wrong
+    type."""
+
+    def __init__(self, plugin: Plugin, snapshot: Snapshot) -> None:
+        """plugin: a checked one; `of` makes it."""
+        self.plugin, self.snapshot = plugin, snapshot
+        self._profile: Profile = build("harness", Scale.TOTALS, [(plugin, 1)])
+
+    @classmethod
+    def of(
+        cls,
+        plugin: type[Plugin],
+        nodes: Iterable[NodeInfo],
+        pods: Iterable[Pod] = (),
+        args: Mapping[str, object] | None = None,
+    ) -> Self:
+        """For a class of plugins, with arguments as the configuration has them. pods: those on the nodes."""
+        path = f"{plugin.__module__}:{plugin.__qualname__}"
+        built = checked_plugin(plugin, path)(arguments_of(plugin, path).model_validate(args or {}))
+        return cls(built, cluster(nodes, pods))
+
+    def filter(self, pod: Pod) -> dict[str, str]:
+        """The reason for each node; empty where the pod may run."""
+        return {
+            name: "" if status is SUCCESS else status.message or status.code.value
+            for name, status in self.statuses(pod).items()
+        }
+
+    def scores(self, pod: Pod) -> dict[str, int]:
+        """The normalised scores of the nodes that the pod may run on."""
+        names = self._feasible(self.statuses(pod))
+        found = self._evaluation(pod).totals(pod, NodeRefs.of(names, self.snapshot.positions))
+        return {} if isinstance(found, Status) else dict(zip(names, found, strict=True))
+
+    def statuses(self, pod: Pod) -> dict[str, Status]:
+        """The status for each node."""
+        evaluation = self._evaluation(pod)
+        return {name: evaluation.statuses[name] for name in self.snapshot.nodes}
+
+    def judgement(self, pod: Pod) -> Judgement:
+        """Statuses and raw scores."""
+        statuses = self.statuses(pod)
+        return Judgement(statuses, self._raw_scores(pod, self._feasible(statuses)))
+
+    def at(self, snapshot: Snapshot) -> PluginHarness:
+        """The same plugin on another snapshot. It computes everything anew."""
+        return PluginHarness(self.plugin, snapshot)
+
+    def _feasible(self, statuses: Mapping[str, Status]) -> list[str]:
+        return [name for name, status in statuses.items() if status is SUCCESS]
+
+    def _raw_scores(self, pod: Pod, names: list[str]) -> dict[str, int]:
+        if isinstance(self.plugin, ClusterScorePlugin):
+            state = self.plugin.pre_score(pod, self.snapshot)
+            if state is None or isinstance(state, Status):
+                return {}
+            found = state.scores(NodeRefs.of(names, self.snapshot.positions), self.snapshot)
+            return dict(zip(names, found, strict=True))
+        return self._local_scores(self.plugin, pod, names) if isinstance(self.plugin, ScorePlugin) else {}
+
+    def _local_scores(self, plugin: ScorePlugin[Any], pod: Pod, names: list[str]) -> dict[str, int]:
+        prepared = plugin.pre_score(pod)
+        if prepared is None or isinstance(prepared, Status):
+            return {}
+        return {name: plugin.score(prepared.state, self.snapshot.nodes[name]) for name in names}
+
+    def _evaluation(self, pod: Pod) -> Evaluation:
+        local = LocalEvaluation.of(self._profile, pod, self.snapshot)
+        return Evaluation.of(self._profile, pod, self.snapshot, local)

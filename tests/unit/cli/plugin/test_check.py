@@ -1,0 +1,151 @@
+"""`berth plugin check`, and what `berth config check` says about the plugins of a document."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from berth_cli.main import main
+from tests.conftest import PROJECT
+
+EXAMPLE = PROJECT / "examples" / "custom-plugin"
+TEAM_NODES = "berth_plugins.team_nodes:TeamNodes"
+
+MODULE = """
+from berth.scheduling.framework import NODES_ONLY, FilterPlugin, ScorePlugin, SUCCESS, unschedulable
+from berth.scheduling.plugins.arguments import Args as PluginArgs
+
+class Sound(FilterPlugin):
+    reads = NODES_ONLY
+
+    def filter(self, pod, node):
+        return SUCCESS
+
+class Halves(ScorePlugin):
+    def score(self, pod, node):
+        return 0.5
+
+class NeedsLicence(Sound):
+    class Args(PluginArgs):
+        licence: str = ""
+
+    def __init__(self, args):
+        if not args.licence:
+            raise RuntimeError("no licence")
+
+class ForgetsShape(Sound):
+    class Args(PluginArgs):
+        label: str = "kubernetes.io/nothing"
+
+    def __init__(self, args):
+        self._label = args.label
+
+    def shape(self, pod):
+        return None
+
+    def filter(self, pod, node):
+        return unschedulable("Mine", "node(s) were full") if self._label in pod.labels else SUCCESS
+"""
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Iterator[Path]:
+    """A directory with the package, gone after the test."""
+    folder = tmp_path / "plugins" / "berth_plugins"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "mine.py").write_text(MODULE)
+    yield from _forgotten(folder.parent)
+
+
+@pytest.fixture
+def example() -> Iterator[Path]:
+    yield from _forgotten(EXAMPLE)
+
+
+def _forgotten(folder: Path) -> Iterator[Path]:
+    before = [*sys.path]
+    yield folder
+    sys.path[:] = before
+    for name in [each for each in sys.modules if each.startswith("berth_plugins")]:
+        del sys.modules[name]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)], prog_name="berth")
+
+
+def document(folder: Path, *names: str, **config: object) -> Path:
+    enabled = [{"name": f"berth_plugins.mine:{name}"} for name in names]
+    configs = [{"name": enabled[0]["name"], "args": config}] if config else []
+    definition = {"plugins": {"enabled": enabled}, "pluginConfig": configs}
+    path = folder / "berth.yaml"
+    path.write_text(yaml.safe_dump({"definitions": {"mine": definition}, "profile": "mine"}))
+    return path
+
+
+def test_says_that_sound_plugin_keeps_every_rule(example: Path) -> None:
+    files = ["--cluster", EXAMPLE / "cluster.yaml", "--config", EXAMPLE / "configuration.yaml"]
+    done = run("plugin", "check", TEAM_NODES, "--plugins", example, *files)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith(f"{TEAM_NODES} keeps every rule on 3 nodes and 2 pods of {EXAMPLE}/cluster.yaml; ")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        pytest.param(
+            "Halves",
+            "berth_plugins.mine:Halves: result: pod default/blue: plugin berth_plugins.mine:Halves failed in score on "
+            "node blue-1: it returned 0.5 (float), not an integer",
+            id="a fraction",
+        ),
+        pytest.param("NeedsLicence", "cannot be built: RuntimeError: no licence", id="a constructor that raises"),
+        pytest.param("Absent", "is not a class that extends one of", id="no such class"),
+    ],
+)
+def test_fails_with_what_is_wrong(plugins: Path, name: str, message: str) -> None:
+    done = run("plugin", "check", f"berth_plugins.mine:{name}", "--plugins", plugins)
+    assert done.exit_code == 1
+    assert message in done.stderr
+
+
+def test_prints_findings_as_json(plugins: Path) -> None:
+    done = run("plugin", "check", "berth_plugins.mine:Halves", "--plugins", plugins, "-o", "json")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["nodes"], found["pods"], found["microsecondsPerNode"]) == (1, 6, 5, None)
+    assert {each["rule"] for each in found["findings"]} == {"result"}
+
+
+def test_sample_cluster_has_labels_that_arguments_name(plugins: Path) -> None:
+    path = document(plugins, "ForgetsShape", label="example.com/team")
+    name = ["plugin", "check", "berth_plugins.mine:ForgetsShape", "--plugins", plugins]
+    assert run(*name).exit_code == 0
+    done = run(*name, "--config", path)
+    assert done.exit_code == 1
+    assert "pod default/blue with no label example.com/team has the same shape" in done.stderr
+
+
+def test_rejects_directory_without_plugins(tmp_path: Path) -> None:
+    done = run("plugin", "check", TEAM_NODES, "--plugins", tmp_path)
+    assert (done.exit_code, f"{tmp_path} has no folder berth_plugins" in done.stderr) == (2, True)
+
+
+def test_config_check_names_line_and_field_of_plugin_that_breaks_a_rule(plugins: Path) -> None:
+    path = document(plugins, "Sound", "Halves")
+    done = run("config", "check", path, "--plugins", plugins)
+    assert (done.exit_code, done.stdout) == (1, "")
+    field = "definitions.mine.plugins.enabled[1].name"
+    assert f"{path}:7: {field}: berth_plugins.mine:Halves: result: pod default/blue: plugin" in done.stderr
+    assert "Sound" not in done.stderr
+
+
+def test_config_check_accepts_sound_plugin(plugins: Path) -> None:
+    done = run("config", "check", document(plugins, "Sound"), "--plugins", plugins)
+    assert (done.exit_code, done.stderr) == (0, "")

@@ -1,0 +1,346 @@
+"""The checks of a plugin: each finds the plugin that breaks its rule, and none finds anything in a sound one."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from berth.scheduling.framework import (
+    NODES_ONLY,
+    SUCCESS,
+    ClusterFilter,
+    ClusterFilterPlugin,
+    ClusterScore,
+    ClusterScorePlugin,
+    FilterPlugin,
+    Plugin,
+    ScorePlugin,
+    Status,
+    unschedulable,
+)
+from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
+from berth.scheduling.plugins.registry import REGISTRY
+from berth.scheduling.snapshot.history import SnapshotDelta
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth.testing import Rule, check_plugin, cluster, node, pod
+from berth.testing.checks import MOST_FINDINGS, CheckResult
+
+ZONE = "topology.kubernetes.io/zone"
+FULL = unschedulable("Mine", "node(s) were full")
+ANTI_AFFINITY = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": ZONE}
+        ]
+    }
+}
+SPREAD = [
+    {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+]
+NODES = [node(f"node-{index}", {ZONE: f"zone-{index % 2}"}) for index in range(4)]
+PLACED = [pod("db-0", {"app": "db"}, on="node-0", affinity=ANTI_AFFINITY), pod("web-0", {"app": "web"}, on="node-1")]
+PODS = [
+    pod("db", {"app": "db"}, affinity=ANTI_AFFINITY),
+    pod("web", {"app": "web"}, topologySpreadConstraints=SPREAD, requests={"cpu": "1"}),
+    pod("plain", {"team": "blue"}, nodeSelector={ZONE: "zone-1"}),
+]
+
+
+class Filters(FilterPlugin):
+    name = "Mine"
+
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return SUCCESS
+
+
+class Scores(ScorePlugin):
+    name = "Mine"
+
+    def score(self, state: Pod, node: NodeInfo) -> int:
+        return 1
+
+
+class Raises(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        raise KeyError(state.labels["team"])
+
+
+class NamesPod(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return unschedulable("Mine", f"no room for {state.name}")
+
+
+class GivesNoReason(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return unschedulable("Mine")
+
+
+class ScoresHigh(Scores):
+    def score(self, state: Pod, node: NodeInfo) -> int:
+        return 101
+
+
+class NeedsCandidate(Scores):
+    normalized = True
+
+    def normalize(self, scores: list[int]) -> list[int]:
+        highest = max(scores)
+        return [100 * score // highest for score in scores]
+
+
+class ReadsName(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return FULL if state.name == "web" else SUCCESS
+
+
+class ReadsLabel(Filters):
+    def shape(self, pod: Pod) -> Any:
+        return pod.namespace
+
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return FULL if "team" in state.labels else SUCCESS
+
+
+class ScoresLabel(Scores):
+    def shape(self, pod: Pod) -> Any:
+        return None
+
+    def score(self, state: Pod, node: NodeInfo) -> int:
+        return len(state.labels)
+
+
+class ReadsPods(Filters):
+    reads = NODES_ONLY
+
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return FULL if node.pods else SUCCESS
+
+
+class Draws(Scores):
+    numbers = count()
+
+    def score(self, state: Pod, node: NodeInfo) -> int:
+        return next(self.numbers) % 101
+
+
+class ReadsClock(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return SUCCESS if time.time() else FULL
+
+
+class ReadsDate(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return SUCCESS if datetime.now(UTC) else FULL
+
+
+class DrawsAlike(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return SUCCESS if random.random() >= 0 else FULL
+
+
+class ReadsFile(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return SUCCESS if Path(__file__).read_text() else FULL
+
+
+@dataclass(frozen=True)
+class Taken(ClusterFilter):
+    """Rejects nodes with a pod, by a set that it keeps. `broken`: the method that does not keep it up to date."""
+
+    nodes: frozenset[str]
+    broken: str
+
+    def filter(self, node: NodeInfo) -> Status:
+        return FULL if node.name in self.nodes else SUCCESS
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
+        if self.broken == "updated_to":
+            return self, None
+        return taken(snapshot, self.broken), ()
+
+    def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        return self if self.broken == "with_pod" else Taken(self.nodes | {node.name}, self.broken)
+
+    def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        if self.broken == "without_pod" or node.pods:
+            return self
+        return Taken(self.nodes - {node.name}, self.broken)
+
+
+def taken(snapshot: Snapshot, broken: str) -> Taken:
+    return Taken(frozenset(name for name, each in snapshot.nodes.items() if each.pods), broken)
+
+
+class OneEach(ClusterFilterPlugin):
+    name = "Mine"
+    broken = ""
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
+        return taken(snapshot, self.broken)
+
+
+class NotUpdated(OneEach):
+    broken = "updated_to"
+
+
+class NotWithPod(OneEach):
+    broken = "with_pod"
+
+
+class NotWithoutPod(OneEach):
+    broken = "without_pod"
+
+
+class RejectsFullCluster(OneEach):
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter | Status:
+        return FULL if len(snapshot.nodes) != len(NODES) else super().pre_filter(pod, snapshot)
+
+
+@dataclass(frozen=True)
+class Busy(ClusterFilter):
+    """Rejects every node of a cluster with more than two pods. It does not say which verdicts change."""
+
+    pods: int
+
+    def filter(self, node: NodeInfo) -> Status:
+        return FULL if self.pods > 2 else SUCCESS
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> tuple[ClusterFilter, Collection[str] | None]:
+        return Busy(sum(len(each.pods) for each in snapshot.nodes.values())), ()
+
+    def with_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        return Busy(self.pods + 1)
+
+    def without_pod(self, pod: Pod, node: NodeInfo) -> ClusterFilter:
+        return Busy(self.pods - 1)
+
+
+class NamesNoNode(ClusterFilterPlugin):
+    name = "Mine"
+
+    def pre_filter(self, pod: Pod, snapshot: Snapshot) -> ClusterFilter:
+        return Busy(sum(len(each.pods) for each in snapshot.nodes.values()))
+
+
+@dataclass(frozen=True)
+class FirstPods(ClusterScore):
+    snapshot: Snapshot
+
+    def scores(self, candidates: NodeRefs, snapshot: Snapshot) -> list[int]:
+        known = self.snapshot.nodes
+        return [len(known[name].pods) if name in known else 0 for name in candidates.names]
+
+    def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta) -> ClusterScore:
+        return self
+
+
+class ScoresOldPods(ClusterScorePlugin):
+    name = "Mine"
+
+    def pre_score(self, pod: Pod, snapshot: Snapshot) -> ClusterScore:
+        return FirstPods(snapshot)
+
+
+def stopped_clock() -> float:
+    return 0.0
+
+
+def check(create: Callable[[], Plugin], clock: Callable[[], float] = stopped_clock) -> CheckResult:
+    return check_plugin(create, cluster(NODES, PLACED, namespaces={"default": {}}), PODS, clock)
+
+
+def checked(plugin: type[Plugin]) -> Callable[[], Plugin]:
+    return checked_plugin(plugin, "berth_plugins.mine:Mine")
+
+
+@pytest.mark.parametrize("plugin", [Filters, Scores, OneEach])
+def test_finds_nothing_in_sound_plugin(plugin: type[Plugin]) -> None:
+    result = check(checked(plugin))
+    assert (result.findings, result.nodes, result.pods) == ((), 4, 3)
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_finds_nothing_in_plugins_that_come_with_berth(name: str) -> None:
+    factory = REGISTRY[name]
+    assert isinstance(factory.plugin, type)
+    plugin = checked_plugin(factory.plugin, name)
+    found = check(lambda: plugin(factory.args())).findings
+    # Its score is a label's integer, for a profile with `scores: as-is`.
+    assert [each for each in found if name != "NodePriorityLabel"] == []
+
+
+@pytest.mark.parametrize(
+    ("plugin", "rule", "message"),
+    [
+        pytest.param(
+            Raises, Rule.RESULT, "pod default/db: plugin .* failed in filter on node node-0: KeyError", id="raises"
+        ),
+        pytest.param(
+            NamesPod, Rule.REASON, 'the reason "no room for db" contains the name db', id="a name in a reason"
+        ),
+        pytest.param(GivesNoReason, Rule.REASON, "node node-0 is rejected without a reason", id="no reason"),
+        pytest.param(ScoresHigh, Rule.SCORE_RANGE, "node node-0: the score is 101, not 0 to 100", id="a high score"),
+        pytest.param(NeedsCandidate, Rule.EMPTY, "failed in normalize: ValueError: max", id="no candidates"),
+        pytest.param(
+            ReadsName, Rule.SHAPE, "pod default/web with another name has the same shape", id="reads the name"
+        ),
+        pytest.param(ReadsLabel, Rule.SHAPE, "pods default/db and default/plain have one shape", id="reads a label"),
+        pytest.param(ScoresLabel, Rule.SHAPE, "pod default/db with no label app has the same shape", id="scores by it"),
+        pytest.param(ReadsPods, Rule.READS, "node node-0 is judged differently without pods", id="reads more"),
+        pytest.param(Draws, Rule.REPEATABLE, "node node-0 is judged differently the second time", id="keeps a state"),
+        pytest.param(ReadsClock, Rule.SIDE_EFFECTS, "it calls time.time", id="a clock"),
+        pytest.param(ReadsDate, Rule.SIDE_EFFECTS, "it calls datetime.now", id="a date"),
+        pytest.param(DrawsAlike, Rule.SIDE_EFFECTS, "it calls random.random", id="a random number"),
+        pytest.param(ReadsFile, Rule.SIDE_EFFECTS, "it calls open", id="a file"),
+        pytest.param(
+            NotUpdated, Rule.UPDATED_TO, "is judged differently by updated_to than by a new", id="not updated"
+        ),
+        pytest.param(NamesNoNode, Rule.UPDATED_TO, "changes, and updated_to does not name it", id="names no node"),
+        pytest.param(
+            RejectsFullCluster, Rule.UPDATED_TO, "pre_filter rejects it by one snapshot", id="pre_filter looks"
+        ),
+        pytest.param(ScoresOldPods, Rule.UPDATED_TO, "by updated_to and .* by a new state", id="old scores"),
+        pytest.param(NotWithPod, Rule.WITH_POD, r"with_pod\(db\) judges node node-2 differently", id="not added"),
+        pytest.param(
+            NotWithoutPod, Rule.WITH_POD, r"without_pod\(db\) judges node node-2 differently", id="not removed"
+        ),
+    ],
+)
+def test_finds_plugin_that_breaks_rule(plugin: type[Plugin], rule: Rule, message: str) -> None:
+    result = check(checked(plugin))
+    assert rule in {each.rule for each in result.findings}
+    messages = [each.message for each in result.findings if each.rule is rule]
+    assert len(messages) <= MOST_FINDINGS
+    assert any(re.search(message, each) for each in messages), messages
+
+
+def test_finds_plugin_that_is_too_slow() -> None:
+    # A second for each look at the clock, three pods on four nodes.
+    seconds = count()
+    result = check(checked(Filters), lambda: float(next(seconds)))
+    assert result.microseconds == pytest.approx(1e6 / 12)
+    [finding] = result.findings
+    assert str(finding) == "time: 83333 µs for a node; more than 200 µs are too slow for 5,000"
+
+
+def test_takes_the_first_of_many_nodes_and_pods() -> None:
+    nodes = [node(f"node-{index}") for index in range(300)]
+    pods = [pod(f"pod-{index}", {"app": str(index)}) for index in range(50)] + [pod("again", {"app": "1"})]
+    result = check_plugin(checked(Filters), cluster(nodes), pods, stopped_clock)
+    assert (result.nodes, result.pods) == (200, 30)
