@@ -88,7 +88,12 @@ def test_exits_with_0_if_no_pod_is_pending(dump: Write) -> None:
 def test_json_has_pods_and_nodes_of_pending_pods(dump: Write) -> None:
     done = run("--cluster", dump(node("a"), pod("small"), pod("large", "3")), "-o", "json")
     assert done.exit_code == 1
-    rejected = {"status": "UnschedulableAndUnresolvable", "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"]}
+    rejected = {
+        "status": "UnschedulableAndUnresolvable",
+        "plugin": "NodeResourcesFit",
+        "reasons": ["Insufficient cpu"],
+        "reasonCodes": ["InsufficientResource"],
+    }
     assert json.loads(done.stdout) == {
         "pods": [
             {

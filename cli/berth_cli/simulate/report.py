@@ -145,7 +145,12 @@ def _nodes(outcome: Outcome, explain_placed: bool) -> dict[str, dict[str, object
         for name, scores in _scores_by_node(outcome).items():
             nodes[name]["scores"] = scores
     for name, status in outcome.rejected.items():
-        nodes[name] = {"status": status.code.value, "plugin": status.plugin, "reasons": status.reasons}
+        nodes[name] = {
+            "status": status.code.value,
+            "plugin": status.plugin,
+            "reasons": status.reasons,
+            "reasonCodes": status.reason_codes,
+        }
     return nodes
 
 

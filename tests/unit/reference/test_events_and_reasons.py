@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from tests.conftest import PROJECT
 
 PAGE = (PROJECT / "docs/reference/events-and-reasons.md").read_text()
@@ -63,6 +64,16 @@ def test_every_reason_of_a_plugin_is_documented(reason: str) -> None:
     before, _, after = reason.partition("{}")
     assert before in PAGE
     assert after in PAGE
+
+
+def code_table() -> list[str]:
+    section = PAGE.partition("### Reason codes")[2].partition("\n## ")[0]
+    return re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE)
+
+
+def test_the_table_of_reason_codes_has_every_code_once() -> None:
+    assert sorted(code_table()) == sorted(ReasonCode)
+    assert f"This is version {REASON_CODES_VERSION} of the codes" in PAGE
 
 
 def documented_texts() -> Iterator[str]:

@@ -29,6 +29,7 @@ from berth.scheduling.objects.daemon_set_pod import is_daemon_set_pod
 from berth.scheduling.preemption.eligibility import fits_without_preempted
 from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, Proposal, review_victims
 from berth.scheduling.preemption.victims import best_candidates
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.parts import NO_PARTS, NODES_AND_PODS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -86,7 +87,7 @@ class Unresolvable(StrEnum):
     AS_PLUGINS_SAY = "as-plugins-say"
 
 
-TOO_COSTLY = unresolvable("", NodeRejection.TOO_COSTLY)
+TOO_COSTLY = unresolvable("", NodeRejection.TOO_COSTLY, reason_code=ReasonCode.TOO_COSTLY)
 """Every node's verdict where a decision takes too long. Unresolvable: preemption is not tried, and the scheduler comes
 back after an event or its flush. After an Error it would come back every few seconds (facts 41 and 42)."""
 

@@ -9,10 +9,11 @@ import pytest
 
 from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
 from berth.scheduling.managed_resources.counting import Insufficient, left
-from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.managed_resources.demand import Demand, UnreadableRequest
 from berth.scheduling.managed_resources.device_annotation import MAX_DEVICES
 from berth.scheduling.objects import NodeInfo, Unreadable, read_node, read_pod
 from berth.scheduling.objects.pod import Pod
+from berth.scheduling.reason_code import ReasonCode
 from tests.builders.counted import (
     LICENCE,
     MEMORY,
@@ -158,17 +159,20 @@ def wants(amount: str, kind: str = "requests", **rest: object) -> Mapping[str, o
         pytest.param(asking(percentage="100"), (Demand(MEMORY, 100, percent=True),), id="a whole device"),
         pytest.param(
             asking(percentage="101"),
-            Unreadable("the pod's request of nvidia.com/gpumem-percentage is more than 100 per cent"),
+            UnreadableRequest(
+                "the pod's request of nvidia.com/gpumem-percentage is more than 100 per cent",
+                ReasonCode.REQUEST_ABOVE_DEVICE,
+            ),
             id="more than a device",
         ),
         pytest.param(
             asking(licence="9" * 18),
-            Unreadable("the pod's request of example.com/licence is not an amount of at most 10^15"),
+            UnreadableRequest("the pod's request of example.com/licence is not an amount of at most 10^15"),
             id="more than there is of anything",
         ),
         pytest.param(
             asking(licence="1e30"),
-            Unreadable("the pod's request of example.com/licence is not an amount of at most 10^15"),
+            UnreadableRequest("the pod's request of example.com/licence is not an amount of at most 10^15"),
             id="so much more that kube-scheduler counts it as none",
         ),
     ],
@@ -193,7 +197,7 @@ ANNOTATED = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
     ],
 )
 def test_reads_request_from_annotation(value: str, demands: object) -> None:
-    cause = Unreadable("the pod's annotation seats is not an amount of at most 10^15")
+    cause = UnreadableRequest("the pod's annotation seats is not an amount of at most 10^15")
     assert counting(ANNOTATED).demands(asking(annotations={"seats": value})) == (cause if demands is None else demands)
 
 
@@ -276,7 +280,13 @@ LIMITED = {"name": LICENCE, "capacity": {"nodeLabel": LICENCE}, "podLimit": 2}
     ("amount", "demands"),
     [
         pytest.param("2", (Demand(LICENCE, 2),), id="up to the limit"),
-        pytest.param("3", Unreadable(f"the pod's request of {LICENCE} is larger than its podLimit"), id="beyond it"),
+        pytest.param(
+            "3",
+            UnreadableRequest(
+                f"the pod's request of {LICENCE} is larger than its podLimit", ReasonCode.REQUEST_ABOVE_POD_LIMIT
+            ),
+            id="beyond it",
+        ),
     ],
 )
 def test_takes_request_above_pod_limit_for_unreadable(amount: str, demands: tuple[Demand, ...] | Unreadable) -> None:

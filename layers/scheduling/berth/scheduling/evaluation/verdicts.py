@@ -13,12 +13,13 @@ from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, Decisio
 from berth.scheduling.framework.plugin import ClusterFilter
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_positions import UNKNOWN, NodeRefs, pick
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
 
 V = TypeVar("V")
 
-NOT_IN_CACHE = unresolvable("", "node(s) are not in the extender's cache yet")
+NOT_IN_CACHE = unresolvable("", "node(s) are not in the extender's cache yet", reason_code=ReasonCode.NODE_NOT_IN_CACHE)
 """For a name that the cache does not know: of a node that joined a moment ago, or of another cluster."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from berth.scheduling.framework.plugin import ClusterFilterPlugin, ClusterScorePlugin, FilterPlugin, ScorePlugin
 from berth.scheduling.framework.status import SUCCESS, Status, error_status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY, Parts, SnapshotPart
 
 AnyFilter = FilterPlugin[Any] | ClusterFilterPlugin
@@ -131,7 +132,7 @@ class LocalFilters:
         if self.rejected is not None:
             return self.rejected
         if node.defect is not None:
-            return error_status("", node.defect)
+            return error_status("", node.defect, reason_code=ReasonCode.NODE_UNREADABLE)
         for run, state in self.filters:
             status = run(state, node)
             if status is not SUCCESS:
@@ -158,12 +159,20 @@ def _pre_filter(plugins: tuple[FilterPlugin[Any], ...], pod: Pod) -> LocalFilter
             if not names:
                 return LocalFilters(rejected=_unsatisfied(narrowing))
     listed = " ".join(narrowing)
-    outside = unresolvable(",".join(narrowing), f"node(s) didn't satisfy plugin(s) [{listed}]")
+    outside = unresolvable(
+        ",".join(narrowing), f"node(s) didn't satisfy plugin(s) [{listed}]", reason_code=ReasonCode.NODE_NOT_SELECTED
+    )
     return LocalFilters(tuple(filters), None, names, outside, reads_pods)
 
 
 def _unsatisfied(plugins: list[str]) -> Status:
     if len(plugins) == 1:
-        return unresolvable(plugins[0], f"node(s) didn't satisfy plugin {plugins[0]}")
+        return unresolvable(
+            plugins[0], f"node(s) didn't satisfy plugin {plugins[0]}", reason_code=ReasonCode.NODE_NOT_SELECTED
+        )
     listed = " ".join(plugins)
-    return unresolvable(",".join(plugins), f"node(s) didn't satisfy plugin(s) [{listed}] simultaneously")
+    return unresolvable(
+        ",".join(plugins),
+        f"node(s) didn't satisfy plugin(s) [{listed}] simultaneously",
+        reason_code=ReasonCode.NODE_NOT_SELECTED,
+    )

@@ -12,7 +12,7 @@ from berth.scheduling.fields.reading import Unreadable
 from berth.scheduling.managed_resources.amounts import NoAmount
 from berth.scheduling.managed_resources.capacity import capacity_of
 from berth.scheduling.managed_resources.configuration import ManagedResource, Packing
-from berth.scheduling.managed_resources.demand import REASON_LIMIT, Demand, DemandReader
+from berth.scheduling.managed_resources.demand import REASON_LIMIT, Demand, DemandReader, UnreadableRequest
 from berth.scheduling.managed_resources.device_annotation import (
     Shares,
     annotation_of,
@@ -24,6 +24,7 @@ from berth.scheduling.managed_resources.device_annotation import (
 )
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
+from berth.scheduling.reason_code import ReasonCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +95,13 @@ class Counting:
             found |= {source.node_annotation for source in sources if source is not None}
         return frozenset(key for key in found if key is not None)
 
-    def demands(self, pod: Pod) -> tuple[Demand, ...] | Unreadable:
+    def demands(self, pod: Pod) -> tuple[Demand, ...] | UnreadableRequest:
         """The pod's demands; empty where it requests nothing counted. One above its podLimit is unreadable."""
         found = self._demands.of(pod)
         if self._limits and not isinstance(found, Unreadable):
             for demand in found:
                 if demand.amount > self._limits.get(demand.resource, demand.amount):
-                    return Unreadable(REASON_LIMIT.format(demand.resource))
+                    return UnreadableRequest(REASON_LIMIT.format(demand.resource), ReasonCode.REQUEST_ABOVE_POD_LIMIT)
         return found
 
     def capacity(self, node: NodeInfo) -> Mapping[str, int]:

@@ -10,6 +10,7 @@ from berth.scheduling.fields.reading import Unreadable
 from berth.scheduling.managed_resources.amounts import NoAmount, amount_in, bounded
 from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.objects.pod import Pod, PodSpec
+from berth.scheduling.reason_code import ReasonCode
 
 PERCENT = 100
 
@@ -18,6 +19,13 @@ REASON_REQUEST = "the pod's request of {} is not an amount of at most 10^15"
 REASON_PERCENT = "the pod's request of {} is more than 100 per cent"
 REASON_LIMIT = "the pod's request of {} is larger than its podLimit"
 REASON_ANNOTATION = "the pod's annotation {} is not an amount of at most 10^15"
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableRequest(Unreadable):
+    """A request that is not counted; `cause` is the reason on every node."""
+
+    reason_code: ReasonCode = ReasonCode.REQUEST_UNREADABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +57,10 @@ class DemandReader:
                 self._by_annotation[each.name] = each.requests.pod_annotation
         self.requests = frozenset(self._by_request)
         self.annotations = frozenset(self._by_annotation.values())
-        self._known: WeakKeyDictionary[PodSpec, tuple[Demand, ...] | Unreadable] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[PodSpec, tuple[Demand, ...] | UnreadableRequest] = WeakKeyDictionary()
 
-    def of(self, pod: Pod) -> tuple[Demand, ...] | Unreadable:
-        """The pod's demands; empty where it requests nothing counted. Unreadable names the field that cannot be read.
+    def of(self, pod: Pod) -> tuple[Demand, ...] | UnreadableRequest:
+        """The pod's demands; empty where it requests nothing counted. An unreadable request names its field.
 
         By the rules of Kubernetes: the larger of the containers' sum and any init container. A pod that gives both an
         amount and per cent asks for the amount.
@@ -60,29 +68,29 @@ class DemandReader:
         requests = pod.spec.requests
         asks = not self.requests.isdisjoint(requests.asked) or not self.requests.isdisjoint(requests.beyond)
         by_containers = self._requested(pod.spec) if asks else ()
-        if isinstance(by_containers, Unreadable) or not self.annotations or not pod.annotations:
+        if isinstance(by_containers, UnreadableRequest) or not self.annotations or not pod.annotations:
             return by_containers
         found = list(by_containers)
         for name, key in self._by_annotation.items():
             demand = _annotated(pod, name, key)
-            if isinstance(demand, Unreadable):
+            if isinstance(demand, UnreadableRequest):
                 return demand
             if demand is not None:
                 found.append(demand)
         return tuple(found)
 
-    def _requested(self, spec: PodSpec) -> tuple[Demand, ...] | Unreadable:
+    def _requested(self, spec: PodSpec) -> tuple[Demand, ...] | UnreadableRequest:
         """The demands of the containers. Thousands of pods share a spec, and the first call of a shape reads all."""
         known = self._known.get(spec)
         if known is None:
             known = self._known[spec] = self._read(spec)
         return known
 
-    def _read(self, spec: PodSpec) -> tuple[Demand, ...] | Unreadable:
+    def _read(self, spec: PodSpec) -> tuple[Demand, ...] | UnreadableRequest:
         found: dict[str, Demand] = {}
         for name, each in self._by_request.items():
             demand = _requested(spec, name, each.name)
-            if isinstance(demand, Unreadable):
+            if isinstance(demand, UnreadableRequest):
                 return demand
             if demand is not None:
                 # The resource's own name takes precedence over its percentage.
@@ -90,26 +98,26 @@ class DemandReader:
         return tuple(found.values())
 
 
-def _requested(spec: PodSpec, name: str, resource: str) -> Demand | Unreadable | None:
+def _requested(spec: PodSpec, name: str, resource: str) -> Demand | UnreadableRequest | None:
     """Of this resource by its containers, under this name; another one stands for per cent. None: nothing."""
     if name in spec.requests.beyond:
-        return Unreadable(REASON_REQUEST.format(name))
+        return UnreadableRequest(REASON_REQUEST.format(name))
     units, percent = spec.requests.asked.get(name, 0), name != resource
     if units <= 0:
         return None
     amount = bounded(units)
     if isinstance(amount, NoAmount):
-        return Unreadable(REASON_REQUEST.format(name))
+        return UnreadableRequest(REASON_REQUEST.format(name))
     if percent and amount > PERCENT:
-        return Unreadable(REASON_PERCENT.format(name))
+        return UnreadableRequest(REASON_PERCENT.format(name), ReasonCode.REQUEST_ABOVE_DEVICE)
     return Demand(resource, amount, percent)
 
 
-def _annotated(pod: Pod, name: str, key: str) -> Demand | Unreadable | None:
+def _annotated(pod: Pod, name: str, key: str) -> Demand | UnreadableRequest | None:
     """By its annotation `key`. None: nothing."""
     if key not in pod.annotations:
         return None
     amount = amount_in(pod.annotations[key])
     if isinstance(amount, NoAmount):
-        return Unreadable(REASON_ANNOTATION.format(key))
+        return UnreadableRequest(REASON_ANNOTATION.format(key))
     return Demand(name, amount) if amount else None

@@ -28,6 +28,7 @@ from berth.scheduling.managed_resources.demand import (
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable
 from berth.scheduling.plugins.arguments import Args
 from berth.scheduling.plugins.resource_allocation import Share, least_allocated, most_allocated
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "ManagedResources"
@@ -98,7 +99,7 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
     def pre_filter(self, pod: Pod) -> PluginState[PodDemands] | Status | None:
         demands = self._counting.demands(pod)
         if isinstance(demands, Unreadable):
-            return unresolvable(NAME, demands.cause)
+            return unresolvable(NAME, demands.cause, reason_code=demands.reason_code)
         return PluginState(PodDemands(demands)) if demands else None
 
     def filter(self, state: PodDemands, node: NodeInfo) -> Status:
@@ -137,5 +138,9 @@ class ManagedResources(FilterPlugin[PodDemands], ScorePlugin[PodDemands]):
         status = state.statuses.get(key)
         if status is None:
             code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if short.never else Code.UNSCHEDULABLE
-            status = state.statuses[key] = Status(code, reasons, NAME)
+            codes = tuple(
+                ReasonCode.NODE_CAPACITY_UNREADABLE if name in unreadable else ReasonCode.INSUFFICIENT_COUNTED_RESOURCE
+                for name in short.resources
+            )
+            status = state.statuses[key] = Status(code, reasons, NAME, codes)
         return status

@@ -17,6 +17,7 @@ from berth.scheduling.framework.score_scaling import default_normalize_score
 from berth.scheduling.framework.status import SUCCESS, Status, error_status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodeAffinity"
@@ -30,10 +31,10 @@ REASON_CONFLICT = "pod affinity terms conflict"
 # Given for every node when a preferred term cannot be parsed: kube-scheduler fails the whole cycle.
 REASON_INVALID = "pod has a preferred node affinity term that cannot be parsed"
 
-_NO_MATCH = unresolvable(NAME, REASON_POD)
-_NOT_ENFORCED = unresolvable(NAME, REASON_ENFORCED)
-_CONFLICT = unresolvable(NAME, REASON_CONFLICT)
-_INVALID = error_status(NAME, REASON_INVALID)
+_NO_MATCH = unresolvable(NAME, REASON_POD, reason_code=ReasonCode.NODE_AFFINITY_MISMATCH)
+_NOT_ENFORCED = unresolvable(NAME, REASON_ENFORCED, reason_code=ReasonCode.ADDED_NODE_AFFINITY_MISMATCH)
+_CONFLICT = unresolvable(NAME, REASON_CONFLICT, reason_code=ReasonCode.NODE_AFFINITY_CONFLICT)
+_INVALID = error_status(NAME, REASON_INVALID, reason_code=ReasonCode.NODE_AFFINITY_INVALID)
 
 
 class NodeAffinityArgs(Args):

@@ -8,6 +8,7 @@ from berth.scheduling.framework.plugin import FilterPlugin, PluginState
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodeName"
@@ -15,7 +16,7 @@ NAME = "NodeName"
 # Given when `spec.nodeName` is another node's.
 REASON = "node(s) didn't match the requested node name"
 
-_OTHER_NODE = unresolvable(NAME, REASON)
+_OTHER_NODE = unresolvable(NAME, REASON, reason_code=ReasonCode.NODE_NAME_MISMATCH)
 
 
 class NodeName(FilterPlugin[str]):

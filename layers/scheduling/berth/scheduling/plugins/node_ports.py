@@ -10,6 +10,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import small
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "NodePorts"
@@ -17,7 +18,7 @@ NAME = "NodePorts"
 # Given when another pod on the node has one of the host ports.
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
-_TAKEN = unschedulable(NAME, REASON)
+_TAKEN = unschedulable(NAME, REASON, reason_code=ReasonCode.HOST_PORT_TAKEN)
 
 
 class WantedPorts:

@@ -12,6 +12,7 @@ from berth.scheduling.framework.score_scaling import min_max_normalize
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodePriorityLabel"
@@ -45,8 +46,12 @@ class NodePriorityLabel(FilterPlugin, ScorePlugin):
 
     def __init__(self, args: NodePriorityLabelArgs) -> None:
         self._label = args.label
-        self._no_label = unresolvable(NAME, REASON_NO_LABEL.format(args.label))
-        self._not_an_integer = unresolvable(NAME, REASON_NOT_AN_INTEGER)
+        self._no_label = unresolvable(
+            NAME, REASON_NO_LABEL.format(args.label), reason_code=ReasonCode.PRIORITY_LABEL_MISSING
+        )
+        self._not_an_integer = unresolvable(
+            NAME, REASON_NOT_AN_INTEGER, reason_code=ReasonCode.PRIORITY_LABEL_NOT_INTEGER
+        )
 
     def filter(self, pod: Pod, node: NodeInfo) -> Status:
         value = node.labels.get(self._label)

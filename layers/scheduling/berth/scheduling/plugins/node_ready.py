@@ -14,6 +14,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import tolerations_shape
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodeReady"
@@ -23,8 +24,8 @@ REASON_NOT_READY = "node(s) were not ready"
 # Given when the node's phase is Pending or Terminated.
 REASON_NOT_RUNNING = "node(s) were not running"
 
-_NOT_READY = unresolvable(NAME, REASON_NOT_READY)
-_NOT_RUNNING = unresolvable(NAME, REASON_NOT_RUNNING)
+_NOT_READY = unresolvable(NAME, REASON_NOT_READY, reason_code=ReasonCode.NODE_NOT_READY)
+_NOT_RUNNING = unresolvable(NAME, REASON_NOT_RUNNING, reason_code=ReasonCode.NODE_NOT_RUNNING)
 _TAINTS = {
     "False": Taint("node.kubernetes.io/not-ready", "", NO_SCHEDULE),
     "Unknown": Taint("node.kubernetes.io/unreachable", "", NO_SCHEDULE),

@@ -28,6 +28,7 @@ from berth.scheduling.plugins.resource_allocation import (
     shares,
 )
 from berth.scheduling.plugins.shapes import amounts_shape
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_AND_PODS
 
 NAME = "NodeResourcesFit"
@@ -216,5 +217,8 @@ def _remembered(state: RequestedAmounts, key: Shortage) -> Status:
             break
         reasons.append(REASON_INSUFFICIENT.format(name))
     code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if key.never else Code.UNSCHEDULABLE
-    status = state.statuses[key] = Status(code, tuple(reasons), NAME)
+    codes = [ReasonCode.INSUFFICIENT_RESOURCE] * len(reasons)
+    if key.too_many_pods:
+        codes[0] = ReasonCode.TOO_MANY_PODS
+    status = state.statuses[key] = Status(code, tuple(reasons), NAME, tuple(codes))
     return status

@@ -10,6 +10,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import tolerations_shape
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "NodeUnschedulable"
@@ -17,7 +18,7 @@ NAME = "NodeUnschedulable"
 # Given when `spec.unschedulable` is set.
 REASON = "node(s) were unschedulable"
 
-_UNSCHEDULABLE = unresolvable(NAME, REASON)
+_UNSCHEDULABLE = unresolvable(NAME, REASON, reason_code=ReasonCode.NODE_UNSCHEDULABLE)
 _TAINT = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 
 

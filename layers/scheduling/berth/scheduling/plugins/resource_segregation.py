@@ -21,6 +21,7 @@ from berth.scheduling.framework.plugin import MAX_NODE_SCORE, FilterPlugin, Plug
 from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import Args
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "ResourceSegregation"
@@ -30,8 +31,8 @@ REASON_RESERVED = "node(s) were reserved for pods that ask for their resources"
 # Given to a pod that requests one, on a node without it. NodeResourcesFit checks the amount.
 REASON_MISSING = "node(s) didn't have the resources that the pod asks for"
 
-_RESERVED = unresolvable(NAME, REASON_RESERVED)
-_MISSING = unresolvable(NAME, REASON_MISSING)
+_RESERVED = unresolvable(NAME, REASON_RESERVED, reason_code=ReasonCode.NODE_RESERVED)
+_MISSING = unresolvable(NAME, REASON_MISSING, reason_code=ReasonCode.SEGREGATED_RESOURCE_MISSING)
 
 
 class SegregationMode(StrEnum):

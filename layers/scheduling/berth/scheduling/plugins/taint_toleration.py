@@ -11,6 +11,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unresolvable
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.arguments import NoArgs
 from berth.scheduling.plugins.shapes import tolerations_shape
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.parts import NODES_ONLY
 
 NAME = "TaintToleration"
@@ -18,7 +19,7 @@ NAME = "TaintToleration"
 # Given for a taint of effect NoSchedule or NoExecute. In 1.36 it does not say which.
 REASON = "node(s) had untolerated taint(s)"
 
-_UNTOLERATED = unresolvable(NAME, REASON)
+_UNTOLERATED = unresolvable(NAME, REASON, reason_code=ReasonCode.UNTOLERATED_TAINT)
 
 
 class TaintToleration(FilterPlugin[TolerationIndex], ScorePlugin[TolerationIndex]):

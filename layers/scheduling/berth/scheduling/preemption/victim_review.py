@@ -31,6 +31,7 @@ from berth.scheduling.preemption.dry_run import DryRun
 from berth.scheduling.preemption.eligibility import waits_for_preempted
 from berth.scheduling.preemption.priority import NEVER, priority_of
 from berth.scheduling.preemption.victims import Victims, select_victims
+from berth.scheduling.reason_code import ReasonCode
 
 NO_PODS: Mapping[str, Pod] = {}
 
@@ -55,6 +56,23 @@ class NodeRejection(StrEnum):
     NO_VICTIM = "no victim is proposed and none is needed"
     TOO_COSTLY = "the pod's rules take too long to evaluate"
     NOT_BEST = "another node is better"
+
+    @property
+    def reason_code(self) -> ReasonCode:
+        """The code of this reason."""
+        return _REASON_CODES[self]
+
+
+_REASON_CODES = {
+    NodeRejection.NEVER: ReasonCode.PREEMPTION_POLICY_NEVER,
+    NodeRejection.WAITING: ReasonCode.NOMINATED_NODE_PENDING,
+    NodeRejection.NOT_LOWER: ReasonCode.VICTIM_NOT_LOWER,
+    NodeRejection.BARRED: ReasonCode.PREEMPTION_NOT_HELPFUL,
+    NodeRejection.NO_ROOM: ReasonCode.NO_ROOM_BY_PREEMPTION,
+    NodeRejection.NO_VICTIM: ReasonCode.NO_VICTIM_NEEDED,
+    NodeRejection.TOO_COSTLY: ReasonCode.TOO_COSTLY,
+    NodeRejection.NOT_BEST: ReasonCode.NOT_BEST_CANDIDATE,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unresolvable, uns
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.inter_pod_affinity.terms import Pairs, Terms, sum_pairs
 from berth.scheduling.plugins.pod_counts import TopologyCounts
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -23,9 +24,11 @@ REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 # Given when the anti-affinity of another pod matches the pod.
 REASON_EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 
-_NO_AFFINITY = unresolvable(NAME, REASON_AFFINITY)
-_ANTI_AFFINITY = unschedulable(NAME, REASON_ANTI_AFFINITY)
-_EXISTING_ANTI_AFFINITY = unschedulable(NAME, REASON_EXISTING_ANTI_AFFINITY)
+_NO_AFFINITY = unresolvable(NAME, REASON_AFFINITY, reason_code=ReasonCode.POD_AFFINITY_MISMATCH)
+_ANTI_AFFINITY = unschedulable(NAME, REASON_ANTI_AFFINITY, reason_code=ReasonCode.POD_ANTI_AFFINITY_CONFLICT)
+_EXISTING_ANTI_AFFINITY = unschedulable(
+    NAME, REASON_EXISTING_ANTI_AFFINITY, reason_code=ReasonCode.EXISTING_POD_ANTI_AFFINITY_CONFLICT
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,5 +196,7 @@ def _plus(extra: Pairs, more: Pairs, sign: int) -> Pairs:
 def pre_filter(pod: Pod, snapshot: Snapshot) -> State | Status:
     """The state for this pod; rejected for every node when one of its terms cannot be parsed."""
     if pod.spec.pod_affinity.invalid is not None:
-        return unresolvable(NAME, f"parsing pod: {pod.spec.pod_affinity.invalid.cause}")
+        return unresolvable(
+            NAME, f"parsing pod: {pod.spec.pod_affinity.invalid.cause}", reason_code=ReasonCode.POD_AFFINITY_INVALID
+        )
     return State.of(Terms(pod, snapshot), snapshot)

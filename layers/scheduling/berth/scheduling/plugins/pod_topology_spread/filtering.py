@@ -11,6 +11,7 @@ from berth.scheduling.framework.status import SUCCESS, Status, unresolvable, uns
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.pod_topology_spread.domain_counts import DomainCounts
 from berth.scheduling.plugins.pod_topology_spread.spread import Spread
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -21,8 +22,8 @@ REASON = "node(s) didn't match pod topology spread constraints"
 # Given when the node lacks a topology key.
 REASON_MISSING_LABEL = REASON + " (missing required label)"
 
-_SKEWED = unschedulable(NAME, REASON)
-_MISSING_LABEL = unresolvable(NAME, REASON_MISSING_LABEL)
+_SKEWED = unschedulable(NAME, REASON, reason_code=ReasonCode.TOPOLOGY_SPREAD_SKEW)
+_MISSING_LABEL = unresolvable(NAME, REASON_MISSING_LABEL, reason_code=ReasonCode.TOPOLOGY_SPREAD_LABEL_MISSING)
 
 NO_PODS: Mapping[str, int] = {}
 
