@@ -29,6 +29,9 @@ COMMANDS = {
     "demo": _Command("berth_cli.demo.command", "Run three policies on small clusters and show where each pod goes."),
     "doctor": _Command("berth_cli.doctor.command", "Check an installation, with a remedy for each problem."),
     "plugin": _Command("berth_cli.plugin.command", "Check plugins of your own."),
+    "explain": _Command(
+        "berth_cli.explain.command", "Explain where a pod is, why it is pending, and what would place it."
+    ),
     "reservations": _Command(
         "berth_cli.reservations.command", "List, release and rebuild reservations of counted resources."
     ),

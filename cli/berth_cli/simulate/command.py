@@ -109,7 +109,7 @@ def simulate(
         raise click.UsageError("--pod and --all-pending exclude each other")
     if [str(path) for path in (cluster, *pods)].count(STDIN) > 1:
         raise click.UsageError("only one file can come from standard input")
-    configuration = _configuration(config, profile)
+    configuration = configuration_of(config, profile)
     with _garbage_collection_paused():
         found, pending = _read(cluster, pods, schedulers or _schedulers(configuration, pods), configuration.counting)
         gc.freeze()
@@ -136,7 +136,8 @@ def _run_jsonl() -> None:
     run(sys.stdin.buffer, sys.stdout.buffer)
 
 
-def _configuration(config: Path | None, profile: str | None) -> BerthConfiguration:
+def configuration_of(config: Path | None, profile: str | None) -> BerthConfiguration:
+    """The configuration of a command on a dump; without options kube-scheduler's own rules. Raises InvalidInput."""
     try:
         return load_configuration(config, profile if config or profile else FULL)
     except click.UsageError:

@@ -36,10 +36,11 @@ def check_pending_pods(access: ClusterAccess, side: SchedulerSide | None, now: f
 def _findings(waiting: Mapping[str, Sequence[UntriedPod]], own: Sequence[str]) -> Iterator[Finding]:
     for name, pods in sorted(waiting.items()):
         shown = f"{pods[0].namespace}/{pods[0].name}" + (f" and {len(pods) - 1} more" if len(pods) > 1 else "")
-        yield failed(CHECK, f"no scheduler named {name} has tried {shown}", _remedy(name, own))
+        yield failed(CHECK, f"no scheduler named {name} has tried {shown}", untried_remedy(name, own))
 
 
-def _remedy(name: str, own: Sequence[str]) -> str:
+def untried_remedy(name: str, own: Sequence[str]) -> str:
+    """What to do about pods of this schedulerName. own: the names that the scheduler of Berth serves."""
     if name in own or name == DEFAULT_SCHEDULER:
         return f"check whether the scheduler of {name} runs with this configuration and holds its lease"
     served = sorted({*own, DEFAULT_SCHEDULER})

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE, ClusterScorePlugin
-from berth.scheduling.framework.profile import AnyScore, Profile
+from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile, Scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import Preemption, evaluate
@@ -52,10 +52,7 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
     error = _error(statuses, "PreFilter")
     if error is not None:
         return Cycle({}, error=error)
-    alone = {
-        plugin.name: _statuses(_evaluation(Profile(plugin.name, (plugin,), ()), pod, snapshot), pod)
-        for plugin in profile.filters
-    }
+    alone = {plugin.name: _statuses(plugin_evaluation(plugin, pod, snapshot), pod) for plugin in profile.filters}
     verdicts = {
         name: Verdict(status, {plugin: found[name] for plugin, found in alone.items()})
         for name, status in statuses.items()
@@ -83,11 +80,16 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
     return Cycle(verdicts, feasible, columns, totals)
 
 
+def plugin_evaluation(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:
+    """The verdicts of one filter plugin by itself."""
+    return _evaluation(Profile(plugin.name, (plugin,), ()), pod, snapshot)
+
+
 def weighted_scores(profile: Profile, pod: Pod, snapshot: Snapshot, nodes: NodeRefs) -> dict[str, Sequence[int]]:
     """What each plugin adds to the totals of these feasible nodes. A plugin that fails adds nothing."""
     found: dict[str, Sequence[int]] = {}
     for plugin, weight in profile.scores:
-        scores = _scores(plugin, pod, snapshot, nodes)
+        scores = _scores(plugin, pod, snapshot, nodes, profile.scale)
         if not isinstance(scores, Status):
             found[plugin.name] = [score * weight for score in scores]
     return found
@@ -111,8 +113,10 @@ def _error(statuses: Mapping[str, Status], step: str) -> str | None:
     return None
 
 
-def _scores(plugin: AnyScore, pod: Pod, snapshot: Snapshot, nodes: NodeRefs) -> list[int] | Status:
-    """Normalized scores without weights; 0 for all nodes if the plugin skips the pod."""
+def _scores(
+    plugin: AnyScore, pod: Pod, snapshot: Snapshot, nodes: NodeRefs, scale: Scale = Scale.TOTALS
+) -> list[int] | Status:
+    """Scores without weights, normalized as the scale says; 0 for all nodes if the plugin skips the pod."""
     if isinstance(plugin, ClusterScorePlugin):
         state = plugin.pre_score(pod, snapshot)
         if isinstance(state, Status):
@@ -123,4 +127,5 @@ def _scores(plugin: AnyScore, pod: Pod, snapshot: Snapshot, nodes: NodeRefs) -> 
         return prepared
     if prepared is None:
         return [0] * len(nodes)
-    return plugin.normalize([plugin.score(prepared.state, snapshot.nodes[name]) for name in nodes])
+    scores = [plugin.score(prepared.state, snapshot.nodes[name]) for name in nodes]
+    return scores if scale is Scale.AS_IS else plugin.normalize(scores)

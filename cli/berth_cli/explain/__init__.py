@@ -1,0 +1,1 @@
+"""`berth explain`: why a pod is where it is, why it is pending, and what would place it."""

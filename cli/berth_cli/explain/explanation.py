@@ -1,0 +1,155 @@
+"""The explanation of one pod: a verdict, the reasons of all nodes in groups, scores, and what would place it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.scheduling.objects import Pod
+from berth.scheduling.preemption.evaluator import Preemption
+from berth.scheduling.reason_code import ReasonCode
+from berth_cli.doctor.checks.pending_pods import UNTRIED_SECONDS
+from berth_cli.explain.counterfactuals.search import Counterfactual, search
+from berth_cli.explain.rules import DecidedBy, PluginVerdict, Rejection, Rules
+from berth_cli.explain.target import Target
+from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
+from berth_cli.simulate.scheduler.extender import PolicyExtender
+
+MOST_RANKED = 10
+
+
+class Verdict(StrEnum):
+    """The names are part of the JSON output. PLACEABLE: a node fits now. PREEMPTING: after evictions."""
+
+    PLACED = "placed"
+    PLACEABLE = "placeable"
+    PREEMPTING = "placeable-by-preemption"
+    PENDING = "pending"
+    GATED = "pending-gated"
+    UNTRIED = "pending-not-tried"
+    FINISHED = "finished"
+
+
+IS_PENDING = frozenset({Verdict.PENDING, Verdict.GATED, Verdict.UNTRIED})
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonGroup:
+    """All nodes that one reason rejects, in the dump's order. A node may have several reasons."""
+
+    code: ReasonCode
+    reason: str
+    plugin: str
+    by: DecidedBy
+    nodes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedNode:
+    """A feasible node with its total, and what each plugin and Berth add to it."""
+
+    node: str
+    total: int
+    scores: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """node: the pod's own, or where it would go. fitting: the nodes that pass every rule. ranking: the best of them.
+    searched: whether changes were looked for; then `counterfactuals` are all that were found in time."""
+
+    pod: Pod
+    target: Target
+    verdict: Verdict
+    node: str
+    nodes: int
+    fitting: Sequence[str]
+    groups: Sequence[ReasonGroup]
+    ranking: Sequence[RankedNode]
+    preemption: Preemption | None
+    counterfactuals: Sequence[Counterfactual] = ()
+    searched: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeExplanation:
+    """Every plugin's verdict and score for the pod on one node. rejection: the first rule that rejects it."""
+
+    pod: Pod
+    node: str
+    rejection: Rejection | None
+    verdicts: Sequence[PluginVerdict]
+
+
+def explain_pod(target: Target, rules: Rules, *, weight: int, now: float, is_over: Callable[[], bool]) -> Explanation:
+    """Judge every node. now: seconds since the epoch. is_over: whether the search for changes has to stop."""
+    case = target.case
+    names = list(case.snapshot.nodes)
+    rejected = rules.rejected(case.pod, names, case.snapshot)
+    fitting = [name for name in names if name not in rejected]
+    loop = ControlLoop(rules.scheduler, case.snapshot, PolicyExtender(rules.berth), weight=weight, explain_placed=True)
+    outcome = loop.schedule(case.pod)
+    verdict = _verdict(target, bool(fitting), outcome, now)
+    wants_changes = not fitting and verdict in (Verdict.PENDING, Verdict.PREEMPTING, Verdict.UNTRIED)
+    return Explanation(
+        case.pod,
+        target,
+        verdict,
+        target.state.node or outcome.node,
+        len(names),
+        fitting,
+        _groups(rejected),
+        _ranking(outcome) if fitting else (),
+        None if fitting else outcome.preemption,
+        search(case, rules, is_over) if wants_changes else (),
+        wants_changes,
+    )
+
+
+def explain_node(target: Target, rules: Rules, node: str) -> NodeExplanation:
+    """Judge one node of the cluster by every plugin alone."""
+    case = target.case
+    rejected = rules.rejected(case.pod, list(case.snapshot.nodes), case.snapshot)
+    fitting = [name for name in case.snapshot.nodes if name not in rejected]
+    verdicts = tuple(rules.by_plugin(case.pod, node, fitting, case.snapshot))
+    return NodeExplanation(case.pod, node, rejected.get(node), verdicts)
+
+
+def _verdict(target: Target, fits: bool, outcome: Outcome, now: float) -> Verdict:
+    state = target.state
+    if state.phase in ("Succeeded", "Failed"):
+        return Verdict.FINISHED
+    if state.node:
+        return Verdict.PLACED
+    if state.gates:
+        return Verdict.GATED
+    if not state.was_tried and state.created_at is not None and now - state.created_at > UNTRIED_SECONDS:
+        return Verdict.UNTRIED
+    if fits:
+        return Verdict.PLACEABLE
+    return Verdict.PREEMPTING if outcome.node else Verdict.PENDING
+
+
+def _groups(rejected: Mapping[str, Rejection]) -> list[ReasonGroup]:
+    """The reason of most nodes first."""
+    found: dict[tuple[DecidedBy, str, str, ReasonCode], list[str]] = {}
+    for name, rejection in rejected.items():
+        status = rejection.status
+        for reason, code in zip(status.reasons, status.reason_codes, strict=True):
+            found.setdefault((rejection.by, status.plugin, reason, code), []).append(name)
+    groups = [ReasonGroup(code, reason, plugin, by, nodes) for (by, plugin, reason, code), nodes in found.items()]
+    return sorted(groups, key=lambda group: (-len(group.nodes), group.reason))
+
+
+def _ranking(outcome: Outcome) -> list[RankedNode]:
+    totals = outcome.totals or [0] * len(outcome.candidates)
+    order = sorted(range(len(outcome.candidates)), key=lambda index: (-totals[index], outcome.candidates[index]))
+    return [
+        RankedNode(
+            outcome.candidates[index],
+            totals[index],
+            {plugin: scores[index] for plugin, scores in outcome.scores.items()},
+        )
+        for index in order[:MOST_RANKED]
+    ]

@@ -1,0 +1,180 @@
+"""The output of `berth explain`: text for people, a document for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from berth.scheduling.framework.status import SUCCESS
+from berth.scheduling.objects import Pod
+from berth.scheduling.reason_code import REASON_CODES_VERSION
+from berth_cli.doctor.checks.pending_pods import untried_remedy
+from berth_cli.explain.counterfactuals.search import Counterfactual
+from berth_cli.explain.explanation import Explanation, NodeExplanation, RankedNode, Verdict
+from berth_cli.simulate.report import eviction_document, eviction_text
+
+VERSION = 1
+"""Of the document. It rises when a key is removed or gets another meaning."""
+
+MOST_EXAMPLES = 3
+MOST_SHOWN = 5
+
+
+def text(found: Explanation, schedulers: Sequence[str], now: float) -> Iterator[str]:
+    """The verdict first. schedulers: the names that the configuration has profiles for."""
+    yield headline(found, now)
+    if found.verdict is Verdict.UNTRIED:
+        yield f"  {untried_remedy(found.pod.scheduler_name, schedulers)}"
+    if found.preemption is not None and (evictions := eviction_text(found.preemption)):
+        yield f"  {evictions}"
+    if found.groups:
+        yield ""
+        rows = [("NODES", "RULE", "REASON", "FOR EXAMPLE")]
+        rows += [
+            (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, _examples(each.nodes))
+            for each in found.groups
+        ]
+        yield from _table(rows)
+    if found.ranking:
+        yield ""
+        yield from _table([("NODE", "TOTAL", "SCORES"), *(_ranked(each) for each in found.ranking)])
+    if found.searched:
+        yield ""
+        yield from _changes(found.counterfactuals)
+
+
+def headline(found: Explanation, now: float) -> str:
+    """The verdict in one line."""
+    name, fits = f"{found.pod.namespace}/{found.pod.name}", f"{len(found.fitting)} of {found.nodes} nodes fit"
+    created = found.target.state.created_at
+    pending = "pending" if created is None else f"pending for {duration(now - created)}"
+    match found.verdict:
+        case Verdict.PLACED:
+            return f"{name}: on node {found.node}; without it, {fits}"
+        case Verdict.FINISHED:
+            return f"{name}: has ended; if it were new, {fits}"
+        case Verdict.GATED:
+            return f"{name}: {pending}: its scheduling gates hold it ({', '.join(found.target.state.gates)}); {fits}"
+        case Verdict.UNTRIED:
+            return f"{name}: {pending}: no scheduler named {found.pod.scheduler_name} has tried it; {fits}"
+        case Verdict.PLACEABLE:
+            return f"{name}: can be placed, on {found.node}: {fits}"
+        case Verdict.PREEMPTING:
+            return f"{name}: {pending}: {fits}; preemption would place it on {found.node}"
+        case Verdict.PENDING:
+            return f"{name}: {pending}: {fits}"
+
+
+def duration(seconds: float) -> str:
+    """In the largest unit of which there is at least one."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{max(0, int(seconds))} s"
+
+
+def document(found: Explanation) -> dict[str, object]:
+    """For programs."""
+    return {
+        **_header(found.pod),
+        "verdict": found.verdict,
+        "node": found.node or None,
+        "nodes": found.nodes,
+        "fitting": list(found.fitting),
+        "reasons": [
+            {
+                "code": each.code,
+                "reason": each.reason,
+                "plugin": each.plugin,
+                "by": each.by,
+                "count": len(each.nodes),
+                "nodes": list(each.nodes),
+            }
+            for each in found.groups
+        ],
+        "ranking": [{"node": each.node, "total": each.total, "scores": dict(each.scores)} for each in found.ranking],
+        "preemption": eviction_document(found.preemption),
+        "counterfactuals": [
+            {
+                "changes": [
+                    {"kind": change.kind, "text": change.text, "node": change.node or None, **change.details}
+                    for change in each.changes
+                ],
+                "fits": list(each.fits),
+            }
+            for each in found.counterfactuals
+        ],
+    }
+
+
+def node_text(found: NodeExplanation) -> Iterator[str]:
+    """One line for each plugin."""
+    rejection = found.rejection
+    verdict = "fits" if rejection is None else f"rejected by {rejection.by}: {rejection.status.message}"
+    yield f"{found.pod.namespace}/{found.pod.name} on {found.node}: {verdict}"
+    yield ""
+    rows = [("RULE", "VERDICT", "SCORE", "REASON")]
+    for each in found.verdicts:
+        status = each.status
+        outcome = "-" if status is None else "passes" if status is SUCCESS else "rejects"
+        reason = "" if status is None else status.message
+        rows.append((f"{each.by} {each.plugin}", outcome, "-" if each.score is None else str(each.score), reason))
+    yield from _table(rows)
+
+
+def node_document(found: NodeExplanation) -> dict[str, object]:
+    """For programs."""
+    return {
+        **_header(found.pod),
+        "node": found.node,
+        "fits": found.rejection is None,
+        "plugins": [
+            {
+                "plugin": each.plugin,
+                "by": each.by,
+                "status": None if each.status is None else each.status.code.value,
+                "reasons": [] if each.status is None else list(each.status.reasons),
+                "reasonCodes": [] if each.status is None else list(each.status.reason_codes),
+                "score": each.score,
+            }
+            for each in found.verdicts
+        ],
+    }
+
+
+def _header(pod: Pod) -> Mapping[str, object]:
+    return {
+        "version": VERSION,
+        "reasonCodesVersion": REASON_CODES_VERSION,
+        "namespace": pod.namespace,
+        "name": pod.name,
+    }
+
+
+def _changes(found: Sequence[Counterfactual]) -> Iterator[str]:
+    if not found:
+        yield "No small change was found that would place it."
+        return
+    yield "Each of these would place it; the rules were run on each:"
+    for each in found:
+        changes = "; and ".join(change.text for change in each.changes)
+        changed = {change.node for change in each.changes if change.node}
+        fits = "" if changed else f" -> {_examples(each.fits)}"
+        yield f"  - {changes}{fits}"
+
+
+def _examples(nodes: Sequence[str]) -> str:
+    shown = ", ".join(nodes[:MOST_EXAMPLES])
+    more = len(nodes) - MOST_EXAMPLES
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _ranked(node: RankedNode) -> tuple[str, ...]:
+    parts = [f"{plugin} {score}" for plugin, score in node.scores.items() if score]
+    return node.node, str(node.total), " + ".join(parts)
+
+
+def _table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    found = list(rows)
+    widths = [max(map(len, column)) for column in zip(*found, strict=True)]
+    for row in found:
+        yield "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,0 +1,109 @@
+"""The rules that decide about a pod: kube-scheduler's own plugins, then Berth's profile for the pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.framework.profile import AnyFilter, Profile
+from berth.scheduling.framework.shipped_profiles import FULL
+from berth.scheduling.framework.status import SUCCESS, Status
+from berth.scheduling.objects import Pod
+from berth.scheduling.policy import Exemption, Policy
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
+from berth_cli.simulate.scheduler.scheduling_cycle import plugin_evaluation, weighted_scores
+
+NONE_EXEMPT = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
+
+
+class DecidedBy(StrEnum):
+    """Whose rule it is."""
+
+    SCHEDULER = "kube-scheduler"
+    BERTH = "Berth"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """Why a node is rejected: the first rule that rejects it."""
+
+    by: DecidedBy
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class PluginVerdict:
+    """One plugin's verdict on one node, whatever the others say. score: weighted; None where the node is no candidate,
+    or where the plugin does not score."""
+
+    by: DecidedBy
+    plugin: str
+    status: Status | None
+    score: int | None
+
+
+class Rules:
+    """Both sets of rules. Profile `full` as Berth's contains the scheduler's own rules: then they decide alone."""
+
+    def __init__(self, configuration: BerthConfiguration) -> None:
+        self.scheduler = configuration.build_profile(FULL)
+        self.berth = configuration.policy()
+        self._scheduler = Policy(self.scheduler, NONE_EXEMPT)
+
+    def rejected(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Rejection]:
+        """The rejected nodes of these."""
+        first = self._scheduler.feasibility(pod, names, snapshot)
+        found = {name: Rejection(DecidedBy.SCHEDULER, status) for name, status in first.rejected.items()}
+        if first.feasible and self._berth_profile(pod) is not None:
+            second = self.berth.feasibility(pod, first.feasible, snapshot)
+            found |= {name: Rejection(DecidedBy.BERTH, status) for name, status in second.rejected.items()}
+        return found
+
+    def fitting(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[str]:
+        """Those of these nodes that pass every rule."""
+        rejected = self.rejected(pod, names, snapshot)
+        return [name for name in names if name not in rejected]
+
+    def failing(self, pod: Pod, snapshot: Snapshot) -> Mapping[str, Sequence[Status]]:
+        """Of each node the statuses of all filters that reject it, not only of the first."""
+        found: dict[str, list[Status]] = {name: [] for name in snapshot.nodes}
+        for _, plugin in self._filters(pod):
+            statuses = plugin_evaluation(plugin, pod, snapshot).statuses
+            for name, own in found.items():
+                status = statuses[name]
+                if status is not SUCCESS and status not in own:
+                    own.append(status)
+        return found
+
+    def by_plugin(self, pod: Pod, node: str, candidates: Sequence[str], snapshot: Snapshot) -> Iterator[PluginVerdict]:
+        """Every plugin's verdict and score for this node. candidates: the feasible nodes; scores depend on them."""
+        statuses = {(by, plugin.name): self._alone(plugin, pod, node, snapshot) for by, plugin in self._filters(pod)}
+        scores: dict[tuple[DecidedBy, str], int] = {}
+        if node in candidates:
+            nodes, index = NodeRefs.of(list(candidates), snapshot.positions), list(candidates).index(node)
+            for by, profile in self._profiles(pod):
+                found = weighted_scores(profile, pod, snapshot, nodes)
+                scores |= {(by, plugin): values[index] for plugin, values in found.items()}
+        for by, plugin in dict.fromkeys([*statuses, *scores]):
+            yield PluginVerdict(by, plugin, statuses.get((by, plugin)), scores.get((by, plugin)))
+
+    def _alone(self, plugin: AnyFilter, pod: Pod, node: str, snapshot: Snapshot) -> Status:
+        return plugin_evaluation(plugin, pod, snapshot).statuses[node]
+
+    def _filters(self, pod: Pod) -> Iterator[tuple[DecidedBy, AnyFilter]]:
+        for by, profile in self._profiles(pod):
+            for plugin in profile.filters:
+                yield by, plugin
+
+    def _profiles(self, pod: Pod) -> Iterator[tuple[DecidedBy, Profile]]:
+        yield DecidedBy.SCHEDULER, self.scheduler
+        profile = self._berth_profile(pod)
+        if profile is not None:
+            yield DecidedBy.BERTH, profile
+
+    def _berth_profile(self, pod: Pod) -> Profile | None:
+        profile = self.berth.profile_of(pod)
+        return None if profile.name == FULL else profile

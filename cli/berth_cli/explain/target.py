@@ -1,0 +1,115 @@
+"""The pod that is asked about, as a dump has it, and the cluster without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+
+from berth.scheduling.fields.reading import Malformed, Object
+from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.objects import Unreadable, read_pod
+from berth_cli.explain.case import Case
+from berth_cli.simulate.admission import DEFAULT_NAMESPACE, AdmissionDenied, admit
+from berth_cli.simulate.cluster import read_cluster, trim
+from berth_cli.simulate.documents import InvalidInput
+
+
+@dataclass(frozen=True, slots=True)
+class PodState:
+    """What Kubernetes says of the pod. node: empty while it has none. was_tried: a scheduler has set PodScheduled.
+    created_at: seconds since the epoch; None for a manifest."""
+
+    node: str
+    phase: str
+    gates: tuple[str, ...]
+    is_terminating: bool
+    was_tried: bool
+    created_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """case: the pod as if it had no node, in the cluster without it."""
+
+    case: Case
+    state: PodState
+
+
+def parse_name(text: str) -> tuple[str, str]:
+    """[NAMESPACE/]POD."""
+    namespace, _, name = text.rpartition("/")
+    return namespace or DEFAULT_NAMESPACE, name.removeprefix("pod/")
+
+
+def read_target(objects: Iterable[Object], where: str, pod: str, counting: Counting) -> Target:
+    """Find the pod among the objects of a dump. Raises InvalidInput with what to do."""
+    namespace, name = parse_name(pod)
+    found: Object | None = None
+    trimmed, pods = [], []
+    for obj in objects:
+        if obj.get("kind") == "Pod":
+            metadata = _mapping(obj, "metadata")
+            own = str(metadata.get("namespace") or DEFAULT_NAMESPACE), str(metadata.get("name"))
+            pods.append(own)
+            if own == (namespace, name):
+                found = obj
+                continue
+        trimmed.append(trim(obj, counting))
+    cluster = read_cluster(trimmed, where)
+    if found is None:
+        raise InvalidInput(_not_found(namespace, name, pods, where))
+    state = _read_state(found)
+    unplaced = {**found, "spec": {key: value for key, value in _mapping(found, "spec").items() if key != "nodeName"}}
+    try:
+        stored = admit(unplaced, cluster.priority_classes)
+    except (Malformed, AdmissionDenied) as error:
+        raise InvalidInput(f"pod {namespace}/{name}: {error}") from error
+    read = read_pod(stored)
+    if isinstance(read, Unreadable):
+        raise InvalidInput(f"pod {namespace}/{name}: {read.cause}")
+    nodes = {str(_mapping(obj, "metadata").get("name")): obj for obj in trimmed if obj.get("kind") == "Node"}
+    return Target(Case(read, stored, cluster.snapshot, nodes), state)
+
+
+def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where: str) -> str:
+    wanted = f"{namespace}/{name}"
+    elsewhere = sorted(other for other, own in pods if own == name)
+    if elsewhere:
+        return f"{where} has no pod {wanted}; did you mean {elsewhere[0]}/{name}?"
+    close = get_close_matches(name, [own for other, own in pods if other == namespace], 1)
+    if close:
+        return f"{where} has no pod {wanted}; did you mean {namespace}/{close[0]}?"
+    return f"{where} has no pod {wanted}: it is gone, or newer than the dump; dump again, or check the name"
+
+
+def _read_state(obj: Object) -> PodState:
+    metadata, spec, status = (_mapping(obj, name) for name in ("metadata", "spec", "status"))
+    conditions = status.get("conditions")
+    types = [each.get("type") for each in conditions if isinstance(each, dict)] if isinstance(conditions, list) else []
+    gates = spec.get("schedulingGates")
+    return PodState(
+        node=str(spec.get("nodeName") or ""),
+        phase=str(status.get("phase") or ""),
+        gates=tuple(str(each.get("name")) for each in gates if isinstance(each, dict))
+        if isinstance(gates, list)
+        else (),
+        is_terminating=bool(metadata.get("deletionTimestamp")),
+        was_tried="PodScheduled" in types,
+        created_at=_seconds(metadata.get("creationTimestamp")),
+    )
+
+
+def _seconds(value: object) -> float | None:
+    try:
+        # PyYAML reads a timestamp as a datetime.
+        moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+    return moment.timestamp() if moment.tzinfo else None
+
+
+def _mapping(obj: Object, name: str) -> Object:
+    found = obj.get(name)
+    return found if isinstance(found, dict) else {}

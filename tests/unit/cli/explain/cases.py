@@ -1,0 +1,35 @@
+"""Cases of `berth explain`, from the objects of a dump."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.explain.rules import Rules
+from berth_cli.explain.target import Target, read_target
+
+Object = Mapping[str, Any]
+
+FULL: Mapping[str, Any] = {"profile": "full"}
+LABELLED: Mapping[str, Any] = {"profile": "label-priority"}
+LICENCE = "example.com/licence"
+COUNTED: Mapping[str, Any] = {
+    "profile": "managed-resources",
+    "managedResources": [
+        {"name": LICENCE, "ignoredByScheduler": True, "capacity": {"nodeLabel": "licences"}},
+    ],
+}
+
+
+def target(pod: Object, *objects: Object, document: Mapping[str, Any] = FULL) -> Target:
+    """The pod among these objects."""
+    metadata = pod["metadata"]
+    counting = BerthConfiguration.model_validate(document).counting
+    dump = [dict(each) for each in (*objects, pod)]
+    return read_target(dump, "dump.json", f"{metadata['namespace']}/{metadata['name']}", counting)
+
+
+def rules(document: Mapping[str, Any] = FULL) -> Rules:
+    """The rules of this configuration."""
+    return Rules(BerthConfiguration.model_validate(document))
