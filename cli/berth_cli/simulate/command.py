@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,17 +16,21 @@ from berth.scheduling.fields.reading import Object
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.config.document import load_configuration
-from berth_cli.output import Format, output_option, to_yaml
+from berth_cli.output import Format, output_option, render, to_yaml
 from berth_cli.plugin.directory import plugins_option
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import Cluster, read_cluster, trim
 from berth_cli.simulate.documents import STDIN, InvalidInput, display_name, parse_objects, read_input
+from berth_cli.simulate.expectations import NEED_A_CHANGE, Expectation, Figure
 from berth_cli.simulate.manifests import read_manifests
 from berth_cli.simulate.queue import Queue, build_queue
 from berth_cli.simulate.report import Summary, document, explained, table
-from berth_cli.simulate.scheduler.control_loop import ControlLoop, Outcome
-from berth_cli.simulate.scheduler.extender import PolicyExtender
+from berth_cli.simulate.scheduler.control_loop import Outcome, control_loop_of
 from berth_cli.simulate.warnings import pod_warnings
+from berth_cli.simulate.what_if.changes import Changes
+from berth_cli.simulate.what_if.options import what_if_options
+from berth_cli.simulate.what_if.report import what_if_document, what_if_lines
+from berth_cli.simulate.what_if.what_if import Dump, what_if
 
 EPILOG = """\b
 Examples:
@@ -36,9 +40,12 @@ Examples:
   berth simulate --cluster dump.json --pod urgent.yaml    # shows evicted pods
   kubectl get nodes,pods -A -o json | berth simulate --cluster - -o json
   berth simulate --cluster dump.json --config berth.yaml --weight 5
+  berth simulate --cluster dump.json --drain n1 --add-nodes 3 --like n2
+  berth simulate --cluster dump.json --scale deployment/web=50 --expect 'pending<=3'
 
 \b
 Exit status: 0 all pods placed, 1 some pods pending, 2 usage error or unreadable input.
+With --expect: 0 all expectations hold, 1 some do not.
 """
 
 
@@ -68,6 +75,7 @@ Exit status: 0 all pods placed, 1 some pods pending, 2 usage error or unreadable
     multiple=True,
     help=f"Place pending pods of this scheduler; default: {DEFAULT_SCHEDULER} and the document's `profiles`.",
 )
+@what_if_options
 @output_option()
 @click.option(
     "--explain",
@@ -90,6 +98,8 @@ def simulate(
     output: str,
     explain: bool,
     jsonl: bool,
+    changes: Changes,
+    expectations: tuple[Expectation, ...],
 ) -> None:
     """Place the pods of a cluster dump and explain each placement.
 
@@ -97,6 +107,9 @@ def simulate(
     profile other than `full` applies in addition, as an extender. A pod that fits on no node preempts; its victims are
     removed at once. Volumes and dynamic resources are ignored. Warnings name pods that have them, unknown fields of
     pods, and kinds that the dump lacks.
+
+    What-if options change the dump: --add-nodes with --like, --drain, --cordon, --scale, together and repeatedly. The
+    output shows each pod before and after.
     """
     if jsonl:
         _run_jsonl()
@@ -109,13 +122,60 @@ def simulate(
         raise click.UsageError("--pod and --all-pending exclude each other")
     if [str(path) for path in (cluster, *pods)].count(STDIN) > 1:
         raise click.UsageError("only one file can come from standard input")
+    _require_comparable(changes, expectations, explain)
     configuration = configuration_of(config, profile)
+    schedulers = schedulers or tuple(_schedulers(configuration, pods))
     with _garbage_collection_paused():
-        found, pending = _read(cluster, pods, schedulers or _schedulers(configuration, pods), configuration.counting)
-        gc.freeze()
-        gc.enable()
-        summary = _place(configuration, found, pending, weight, Format(output), explain)
-    sys.exit(1 if summary.pending else 0)
+        if changes:
+            figures = _compare(configuration, cluster, pods, schedulers, changes, weight, output)
+        else:
+            found, pending = _read(cluster, pods, schedulers, configuration.counting)
+            gc.freeze()
+            gc.enable()
+            figures = _place(configuration, found, pending, weight, Format(output), explain).figures
+    sys.exit(_status(figures, expectations))
+
+
+def _require_comparable(changes: Changes, expectations: Collection[Expectation], explain: bool) -> None:
+    """Raises UsageError."""
+    if changes and explain:
+        raise click.UsageError("--explain shows one run; leave out the changes, or --explain")
+    for each in expectations:
+        if each.figure in NEED_A_CHANGE and not changes:
+            raise click.UsageError(f"--expect {each}: {each.figure} needs a change to compare with, such as --drain")
+
+
+def _status(figures: Mapping[Figure, int], expectations: Collection[Expectation]) -> int:
+    """The exit status. Names each expectation that does not hold."""
+    if not expectations:
+        return 1 if figures[Figure.PENDING] else 0
+    failed = [each for each in expectations if not each.holds(figures)]
+    for each in failed:
+        click.echo(f"expected {each}, found {figures[each.figure]}", err=True)
+    return 1 if failed else 0
+
+
+def _compare(
+    configuration: BerthConfiguration,
+    path: Path,
+    pods: Collection[Path],
+    schedulers: Collection[str],
+    changes: Changes,
+    weight: int,
+    output: str,
+) -> Mapping[Figure, int]:
+    """Show the pods before and after the changes; the figures are those after."""
+    manifests, text = read_manifests(pods), read_input(path)
+    with progress("reading the dump", len(text)) as advance:
+        objects = list(parse_objects(text, display_name(path), advance))
+    found = what_if(Dump(objects, display_name(path), manifests, schedulers), changes, configuration, weight)
+    for warning in found.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if output == Format.TABLE:
+        _print(what_if_lines(found))
+    else:
+        click.echo(render(what_if_document(found), output))
+    return found.figures
 
 
 @contextmanager
@@ -179,13 +239,7 @@ def _noted(obj: Object, kinds: Counter[str], pending: list[Object]) -> Object:
 def _place(
     configuration: BerthConfiguration, cluster: Cluster, pending: Queue, weight: int, output: Format, explain: bool
 ) -> Summary:
-    loop = ControlLoop(
-        configuration.build_profile(FULL),
-        cluster.snapshot,
-        PolicyExtender(configuration.policy()),
-        weight=weight,
-        explain_placed=explain,
-    )
+    loop = control_loop_of(configuration, cluster.snapshot, weight=weight, explain_placed=explain)
     summary = Summary(pending, cluster.unreadable)
     # Output that is printed pod by pod shows the progress itself.
     streamed = output is Format.JSON or explain

@@ -58,9 +58,9 @@ def read_manifests(paths: Iterable[Path]) -> Manifests:
 def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
     kind = manifest.get("kind")
     if kind == "Pod":
-        pods.append(_as_new_pod(manifest, len(pods) + 1))
+        pods.append(as_new_pod(manifest, len(pods) + 1))
     elif isinstance(kind, str) and kind in _WORKLOADS:
-        pods += _pods_of(manifest, kind)
+        pods += pods_of(manifest)
         others.append(_controller(manifest, kind))
     elif kind in _SUPPORTING:
         others.append(manifest)
@@ -69,8 +69,8 @@ def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:
         raise Malformed(f"{found} has no pods to place; give Pods or {', '.join(_WORKLOADS)}")
 
 
-def _as_new_pod(manifest: Object, number: int) -> Object:
-    """A stored pod is treated as deleted and created again: without node and status."""
+def as_new_pod(manifest: Object, number: int) -> Object:
+    """A stored pod is treated as deleted and created again: without node and status. Raises Malformed."""
     metadata = dict(read_object(manifest.get("metadata"), "Pod.metadata"))
     spec = dict(read_object(manifest.get("spec"), "Pod.spec"))
     metadata.pop("deletionTimestamp", None)
@@ -99,8 +99,12 @@ def _name(manifest: Object) -> object:
     return read_object(manifest["metadata"], "Pod.metadata").get("name")
 
 
-def _pods_of(manifest: Object, kind: str) -> Iterator[Object]:
-    """The pods of a workload, numbered; except for a StatefulSet, real controllers use random suffixes."""
+def pods_of(manifest: Object) -> Iterator[Object]:
+    """The pods of a workload, numbered; except for a StatefulSet, real controllers use random suffixes.
+
+    Raises Malformed.
+    """
+    kind = str(manifest.get("kind"))
     metadata, spec = read_object(manifest.get("metadata"), f"{kind}.metadata"), read_object(manifest.get("spec"), kind)
     template = read_object(spec.get("template"), f"{kind}.spec.template")
     of_template = read_object(template.get("metadata"), f"{kind}.spec.template.metadata")

@@ -33,13 +33,14 @@ class Queue:
     other_schedulers: frozenset[str] = frozenset()
 
 
-def build_queue(pods: Iterable[Pod], schedulers: Collection[str]) -> Queue:
-    """Queue the pods without a node. `schedulers`: names of the schedulers to place for; empty: all."""
+def build_queue(pods: Iterable[Pod], schedulers: Collection[str], created: Collection[tuple[str, str]] = ()) -> Queue:
+    """Queue the pods without a node. `schedulers`: names of the schedulers to place for; empty: all. `created`:
+    namespace and name of pods that are placed whatever their scheduler is."""
     queued: list[Pod] = []
     skipped: Counter[SkipReason] = Counter()
     others: set[str] = set()
     for pod in pods:
-        reason = _skipped(pod, schedulers)
+        reason = _skipped(pod, () if (pod.namespace, pod.name) in created else schedulers)
         if reason is None:
             queued.append(pod)
             continue

@@ -12,6 +12,7 @@ from berth.scheduling.framework.status import Code
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.preemption.priority import priority_of
+from berth_cli.simulate.expectations import Figure
 from berth_cli.simulate.queue import Queue
 from berth_cli.simulate.scheduler.control_loop import EXTENDER, Outcome
 
@@ -41,6 +42,11 @@ class Summary:
                 self.evicted += len(outcome.preemption.victims)
             yield outcome
 
+    @property
+    def figures(self) -> Mapping[Figure, int]:
+        """The counts that expectations can be about."""
+        return {Figure.PLACED: self.placed, Figure.PENDING: self.pending, Figure.EVICTED: self.evicted}
+
     def lines(self) -> Iterator[str]:
         """The summary as text lines."""
         if self.placed or self.pending:
@@ -49,12 +55,7 @@ class Summary:
             yield NO_PODS
         if self.evicted:
             yield f"evicted: {self.evicted}"
-        for reason, count in sorted(self.queue.skipped.items()):
-            yield f"left out: {count} {reason}"
-        if self.queue.other_schedulers:
-            yield f"other schedulers: {', '.join(sorted(self.queue.other_schedulers))} (see --scheduler-name)"
-        for cause, count in self.unreadable.items():
-            yield f"left out: {count} unreadable ({cause})"
+        yield from left_out(self.queue, self.unreadable)
 
     def document(self) -> dict[str, object]:
         """The summary as a JSON object."""
@@ -68,6 +69,16 @@ class Summary:
         }
 
 
+def left_out(queue: Queue, unreadable: Mapping[str, int]) -> Iterator[str]:
+    """What the simulation does not place or read, as text lines."""
+    for reason, count in sorted(queue.skipped.items()):
+        yield f"left out: {count} {reason}"
+    if queue.other_schedulers:
+        yield f"other schedulers: {', '.join(sorted(queue.other_schedulers))} (see --scheduler-name)"
+    for cause, count in unreadable.items():
+        yield f"left out: {count} unreadable ({cause})"
+
+
 def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
     """One line for each pod. The column widths need all outcomes, so nothing is yielded before the last one."""
     rows = [
@@ -77,7 +88,7 @@ def table(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
     if rows:
         widths = [max(map(len, column)) for column in zip(_HEADER, *rows, strict=True)]
         for row in (_HEADER, *rows):
-            yield _align(row, widths)
+            yield align(row, widths)
         yield ""
     yield from summary.lines()
 
@@ -98,7 +109,7 @@ def explained(outcomes: Iterable[Outcome], summary: Summary) -> Iterator[str]:
         for part in (rows, list(eviction_rows(outcome))):
             widths = [max(map(len, column)) for column in zip(*part, strict=True)]
             for row in part:
-                yield f"  {_align(row, widths)}"
+                yield f"  {align(row, widths)}"
         yield ""
     yield from summary.lines()
 
@@ -181,7 +192,8 @@ def _devices(outcome: Outcome) -> str:
     return ", ".join(f"device {index} of {resource}" for resource, index in outcome.devices.items())
 
 
-def _align(row: Iterable[str], widths: Iterable[int]) -> str:
+def align(row: Iterable[str], widths: Iterable[int]) -> str:
+    """The cells of a line of a table."""
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 

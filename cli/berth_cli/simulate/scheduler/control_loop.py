@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import compress, repeat
 from operator import eq
 
+from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
@@ -21,6 +22,7 @@ from berth.scheduling.evaluation.verdicts import FilterResult
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE, PluginFailed
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.score_scaling import MAX_EXTENDER_PRIORITY
+from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Code, Status
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.objects import Pod
@@ -28,7 +30,7 @@ from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler.extender import BindResult, Extender
+from berth_cli.simulate.scheduler.extender import BindResult, Extender, PolicyExtender
 from berth_cli.simulate.scheduler.preemption import Preemptor, apply_preemption
 from berth_cli.simulate.scheduler.scheduling_cycle import weighted_scores
 
@@ -198,6 +200,16 @@ class ControlLoop:
                 scores[EXTENDER] = added
         node = min(compress(feasible, map(eq, totals, repeat(max(totals)))))
         return Outcome(pod, node, rejected=rejected, candidates=list(feasible), totals=totals, scores=scores)
+
+
+def control_loop_of(
+    configuration: BerthConfiguration, snapshot: Snapshot, *, weight: int = 1, explain_placed: bool = False
+) -> ControlLoop:
+    """kube-scheduler with Berth as its extender, both as the configuration says."""
+    extender = PolicyExtender(configuration.policy())
+    return ControlLoop(
+        configuration.build_profile(FULL), snapshot, extender, weight=weight, explain_placed=explain_placed
+    )
 
 
 NO_NODES = "no nodes available to schedule pods"

@@ -1,0 +1,29 @@
+"""Pages that show what `berth` prints on files of this repository: the page has what the command prints now."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+from berth_cli.main import main
+from tests.conftest import PROJECT
+
+PAGES = ("docs/how-to/what-if.md",)
+_BLOCK = re.compile(r"^```console\n\$ (berth [^\n]* examples/[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+EXAMPLES = [example for page in PAGES for example in _BLOCK.findall((PROJECT / page).read_text())]
+
+
+@pytest.mark.parametrize(("command", "output"), EXAMPLES)
+def test_page_shows_what_the_command_prints(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    assert CliRunner().invoke(main, shlex.split(command)[1:], prog_name="berth").output == output
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_page_has_such_an_example(page: str) -> None:
+    assert _BLOCK.search((PROJECT / page).read_text())
