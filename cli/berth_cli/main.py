@@ -32,6 +32,7 @@ COMMANDS = {
     "explain": _Command(
         "berth_cli.explain.command", "Explain where a pod is, why it is pending, and what would place it."
     ),
+    "policy": _Command("berth_cli.policy.command", "Show what a new policy changes before it is live."),
     "reservations": _Command(
         "berth_cli.reservations.command", "List, release and rebuild reservations of counted resources."
     ),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from berth.scheduling.framework.status import Status
 from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, Run
 
 
@@ -22,14 +23,34 @@ class Effect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Why:
+    """Why the second run does not place a pod where the first one does: a plugin rejects that node, or, without a
+    plugin, another node has a higher score."""
+
+    node: str
+    plugin: str
+    reason: str
+
+    @classmethod
+    def of(cls, node: str, rejection: Status | None) -> Why:
+        """`rejection`: the node's status; None if the node is feasible."""
+        if rejection is None:
+            return cls(node, "", "another node has a higher score")
+        return cls(node, rejection.plugin, rejection.message)
+
+    def __str__(self) -> str:
+        return f"{self.plugin} rejects {self.node}: {self.reason}" if self.plugin else self.reason
+
+
+@dataclass(frozen=True, slots=True)
 class PodComparison:
-    """One pod in both runs. `why`: why it does not stay where it was, if that is known."""
+    """One pod in both runs. `why`: why it is not where it was, if that is known."""
 
     pod: PodName
     priority: int
     before: Place
     after: Place
-    why: str = ""
+    why: Why | None = None
 
     @property
     def effect(self) -> Effect:
@@ -69,7 +90,7 @@ class Comparison:
 
 
 def compare(
-    before: Run, after: Run, also: Iterable[PodName] = (), reasons: Mapping[PodName, str] | None = None
+    before: Run, after: Run, also: Iterable[PodName] = (), reasons: Mapping[PodName, Why] | None = None
 ) -> Comparison:
     """Compare two runs. `also`: pods to list that no run decided on, such as deleted ones. `reasons`: why a pod does
     not stay where it was."""
@@ -78,7 +99,7 @@ def compare(
     return Comparison(before, after, tuple(sorted(pods, key=lambda each: (-each.priority, each.pod))))
 
 
-def _pods(before: Run, after: Run, names: Iterable[PodName], reasons: Mapping[PodName, str]) -> Iterator[PodComparison]:
+def _pods(before: Run, after: Run, names: Iterable[PodName], reasons: Mapping[PodName, Why]) -> Iterator[PodComparison]:
     for name in names:
         priority = after.priorities.get(name, before.priorities.get(name, 0))
-        yield PodComparison(name, priority, before.place_of(name), after.place_of(name), reasons.get(name, ""))
+        yield PodComparison(name, priority, before.place_of(name), after.place_of(name), reasons.get(name))

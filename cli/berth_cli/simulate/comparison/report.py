@@ -16,12 +16,18 @@ _NO_FIGURE = "-"
 
 def pod_rows(pods: Iterable[PodComparison]) -> Iterator[str]:
     """One line for each pod, under a header; nothing without pods."""
-    rows = [
-        (*each.pod, str(each.priority), str(each.before), str(each.after), each.after.message or each.why)
-        for each in pods
-    ]
+    rows = [(*each.pod, str(each.priority), str(each.before), str(each.after), message_of(each)) for each in pods]
     if rows:
         yield from aligned([POD_HEADER, *rows])
+
+
+def message_of(pod: PodComparison) -> str:
+    """Why the pod is not where it was: what rejects all nodes, or else that node. Without a cause, its event."""
+    if pod.why is None or pod.after.kind is PlaceKind.EVICTED:
+        return pod.after.message
+    if pod.after.kind is PlaceKind.PENDING:
+        return ", ".join(map(str, pod.after.rules)) or pod.after.message
+    return str(pod.why)
 
 
 def figure_rows(comparison: Comparison) -> Iterator[str]:
@@ -46,14 +52,16 @@ def figures(comparison: Comparison) -> list[tuple[str, ...]]:
 
 def load_rows(loads: Sequence[NodeLoad]) -> Iterator[str]:
     """The nodes whose load moves most: what is requested of them, before and after."""
-    if not loads:
-        return
-    resources = sorted({name for each in loads for name in {**(each.before or {}), **(each.after or {})}})
-    rows = [("NODE", *(each.upper() for each in resources))]
-    rows += [(load.node, *(_move(load, each) for each in resources)) for load in loads[:NODES_SHOWN]]
-    yield from aligned(rows)
+    yield from aligned(load_cells(loads))
     if len(loads) > NODES_SHOWN:
         yield f"and {len(loads) - NODES_SHOWN} more nodes; -o json lists all"
+
+
+def load_cells(loads: Sequence[NodeLoad]) -> list[tuple[str, ...]]:
+    """The cells of these rows, under a header."""
+    resources = sorted({name for each in loads for name in {**(each.before or {}), **(each.after or {})}})
+    header = ("NODE", *(each.upper() for each in resources))
+    return [header, *((load.node, *(_move(load, each) for each in resources)) for load in loads[:NODES_SHOWN])]
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -63,10 +71,10 @@ def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
         yield align(row, widths)
 
 
-def comparison_document(comparison: Comparison) -> dict[str, object]:
-    """The comparison as a JSON object."""
+def comparison_document(comparison: Comparison, pods: Iterable[PodComparison]) -> dict[str, object]:
+    """The comparison as a JSON object, with these of its pods."""
     return {
-        "pods": [_pod(each) for each in comparison.pods],
+        "pods": [_pod(each) for each in pods],
         "nodes": [
             {"node": each.node, "before": _shares(each.before), "after": _shares(each.after)}
             for each in moved_loads(comparison.before.nodes, comparison.after.nodes)
@@ -89,7 +97,9 @@ def _pod(each: PodComparison) -> dict[str, object]:
         "before": _place(each.before),
         "after": _place(each.after),
     }
-    return found | ({"why": each.why} if each.why else {})
+    if each.why is not None:
+        found["why"] = {"node": each.why.node, "plugin": each.why.plugin or None, "reason": each.why.reason}
+    return found
 
 
 def _place(place: Place) -> dict[str, object]:

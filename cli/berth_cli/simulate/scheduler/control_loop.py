@@ -113,6 +113,17 @@ class ControlLoop:
             outcome = replace(self._cycle(self.snapshot.unbound[pod.uid]), preemption=preemption)
         return self._bind(outcome) if outcome.node else outcome
 
+    def rejection(self, pod: Pod, node: str) -> Status | None:
+        """Why this node rejects the pod, as the cluster is now; None if it does not."""
+        pod = self.snapshot.unbound.get(pod.uid, pod)
+        evaluation = self._evaluations.of(self._scheduler, pod, self.snapshot)
+        prefilter_status = evaluation.local.filters.rejected or evaluation.rejected
+        if prefilter_status is not None:
+            return prefilter_status
+        names = NodeRefs.of([node], self.snapshot.positions)
+        rejected = self._filter(pod, evaluation, names).rejected or self._ask_extender(pod, [node])[1]
+        return rejected.get(node)
+
     def _bind(self, outcome: Outcome) -> Outcome:
         """Bind the pod: check counted resources again and select the devices."""
         pod = outcome.pod
@@ -131,7 +142,7 @@ class ControlLoop:
         prefilter_status = evaluation.local.filters.rejected or evaluation.rejected
         if prefilter_status is not None:
             return self._prefilter_outcome(pod, prefilter_status, evaluation)
-        result = self._filter(pod, evaluation)
+        result = self._filter(pod, evaluation, self._names)
         feasible: Sequence[str] = result.feasible
         rejected = result.rejected
         error = next((status for status in rejected.values() if status.code is Code.ERROR and status.plugin), None)
@@ -162,10 +173,10 @@ class ControlLoop:
         message = prefilter_message(len(self._names), status.message, preemption.ineligible)
         return Outcome(pod, message=message, rejected=rejected, preemption=preemption)
 
-    def _filter(self, pod: Pod, evaluation: Evaluation) -> FilterResult:
+    def _filter(self, pod: Pod, evaluation: Evaluation, names: NodeRefs) -> FilterResult:
         """Filter by the scheduler's own plugins."""
-        result = evaluation.statuses.filter_nodes(self._names)
-        exceptions = nominated_verdicts(evaluation, self.snapshot, pod, self._names.names)
+        result = evaluation.statuses.filter_nodes(names)
+        exceptions = nominated_verdicts(evaluation, self.snapshot, pod, names.names)
         return result.with_statuses(exceptions) if exceptions else result
 
     def _extender_filter(self, pod: Pod, feasible: Sequence[str]) -> tuple[Sequence[str], Mapping[str, Status]]:

@@ -23,4 +23,5 @@ def what_if_lines(found: WhatIf) -> Iterator[str]:
 
 def what_if_document(found: WhatIf) -> dict[str, object]:
     """As a JSON object."""
-    return {**comparison_document(found.comparison), "notes": list(found.notes), "unreadable": dict(found.unreadable)}
+    content = comparison_document(found.comparison, found.comparison.pods)
+    return content | {"notes": list(found.notes), "unreadable": dict(found.unreadable)}

@@ -1,0 +1,1 @@
+"""`berth policy diff`: the same pods placed by two policies."""

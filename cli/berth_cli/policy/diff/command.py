@@ -1,0 +1,110 @@
+"""`berth policy diff`: which pods a new policy places elsewhere, and which ones lose their node."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from berth_cli.output import Format, output_option, render
+from berth_cli.policy.diff.from_dump import Question, Which, diff_policies, schedulers_of, unplaced, warnings
+from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, read_limit
+from berth_cli.policy.diff.report import document, markdown, table
+from berth_cli.policy.policy_file import read_policy
+from berth_cli.simulate.documents import display_name, parse_objects, read_input
+
+MARKDOWN = "markdown"
+
+EPILOG = """\b
+Examples:
+  kubectl get nodes,pods,ns,pdb,pc,svc,rc,rs,sts -A -o json > dump.json
+  berth policy diff berth.yaml proposed.yaml --dump dump.json
+  berth policy diff berth.yaml proposed.yaml --dump dump.json --max-moved 5%
+  git show main:berth.yaml | berth policy diff - berth.yaml --dump dump.json -o markdown
+
+\b
+Exit status: 0 within the limits, 1 a limit is exceeded, 2 usage error or unreadable input.
+"""
+
+
+def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | None:
+    try:
+        return None if text is None else read_limit(text)
+    except InvalidLimit as error:
+        raise click.BadParameter(str(error)) from error
+
+
+@click.command(epilog=EPILOG)
+@click.argument("old", type=click.Path(path_type=Path))
+@click.argument("new", type=click.Path(path_type=Path))
+@click.option(
+    "--dump",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Place the pods of this cluster dump; - reads standard input.",
+)
+@click.option(
+    "--pods",
+    type=click.Choice(list(map(str, Which))),
+    default=str(Which.ALL),
+    show_default=True,
+    help="all: every pod that a scheduler placed is placed again, from empty nodes. pending: only pods without a node.",
+)
+@click.option(
+    "--max-pending",
+    callback=_limit,
+    default="0",
+    show_default=True,
+    metavar="N|N%",
+    help="So many pods may lose their node, or so many per cent of the pods.",
+)
+@click.option(
+    "--max-moved", callback=_limit, metavar="N|N%", help="So many pods may go elsewhere; default: any number."
+)
+@click.option(
+    "--weight",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Weight of the extender in kube-scheduler's configuration.",
+)
+@click.option(
+    "--scheduler-name",
+    "schedulers",
+    multiple=True,
+    help="Place the pods of this scheduler; default: default-scheduler and the documents' `profiles`.",
+)
+@output_option(MARKDOWN)
+def diff(
+    old: Path,
+    new: Path,
+    dump: Path,
+    pods: str,
+    max_pending: Limit | None,
+    max_moved: Limit | None,
+    weight: int,
+    schedulers: tuple[str, ...],
+    output: str,
+) -> None:
+    """Show what changes from the policy OLD to the policy NEW.
+
+    Both policies place the same pods, as kube-scheduler with Berth would: by priority, each on the result of the
+    previous ones. The output has the pods that go elsewhere or become pending, the rule that is the cause, and how the
+    load of the nodes moves. Pods of DaemonSets, static pods and pods of other schedulers stay where they are.
+    """
+    if [str(path) for path in (old, new, dump)].count("-") > 1:
+        raise click.UsageError("only one file can come from standard input")
+    before, after = read_policy(old), read_policy(new)
+    question = Question(before, after, Which(pods), schedulers or schedulers_of(before, after), weight)
+    objects = unplaced(parse_objects(read_input(dump), display_name(dump)), question)
+    for warning in warnings(objects):
+        click.echo(f"warning: {warning}", err=True)
+    found = diff_policies(objects, display_name(dump), question)
+    exceeded = list(Limits(max_pending, max_moved).exceeded(found))
+    if output in (Format.TABLE, MARKDOWN):
+        lines = table(found, exceeded) if output == Format.TABLE else markdown(found, exceeded)
+        click.echo("\n".join(lines))
+    else:
+        click.echo(render(document(found, exceeded), output))
+    sys.exit(1 if exceeded else 0)

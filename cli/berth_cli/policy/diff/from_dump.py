@@ -1,0 +1,104 @@
+"""Place the pods of a dump by two policies.
+
+The nodes are emptied first: each pod that a scheduler has placed is placed again, by priority, beside the pods of
+DaemonSets and static pods. Both policies so decide on the same pods in the same order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.fields.reading import Object
+from berth_cli.policy.diff.policy_diff import PolicyDiff, pods_text
+from berth_cli.simulate.admission import DEFAULT_SCHEDULER
+from berth_cli.simulate.cluster import Cluster, read_cluster, trim
+from berth_cli.simulate.comparison.comparison import Why, compare
+from berth_cli.simulate.comparison.run import PodName, RunRecorder
+from berth_cli.simulate.manifests import as_new_pod
+from berth_cli.simulate.queue import build_queue
+from berth_cli.simulate.scheduler.control_loop import control_loop_of
+from berth_cli.simulate.warnings import pod_warnings
+from berth_cli.simulate.what_if.changed_objects import runs_on_every_node
+from berth_cli.simulate.what_if.workload_pods import has_finished, mapping, node_of
+
+
+class Which(StrEnum):
+    """Which pods are placed. ALL: those on nodes, too, as if they were not there. PENDING: those without a node."""
+
+    ALL = "all"
+    PENDING = "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The two policies, the pods to place by them, and the extender's weight in kube-scheduler's configuration.
+
+    `schedulers`: whose pods; the others stay where they are.
+    """
+
+    old: BerthConfiguration
+    new: BerthConfiguration
+    which: Which
+    schedulers: Collection[str]
+    weight: int = 1
+
+
+def schedulers_of(old: BerthConfiguration, new: BerthConfiguration) -> frozenset[str]:
+    """The default scheduler, and those that have a profile of their own in one of the policies."""
+    return frozenset({DEFAULT_SCHEDULER, *old.profiles, *new.profiles})
+
+
+def unplaced(objects: Iterable[Object], question: Question) -> list[Object]:
+    """The objects to place pods on."""
+    if question.which is Which.PENDING:
+        return list(objects)
+    return [as_new_pod(obj, 0) if _is_placed_again(obj, question.schedulers) else obj for obj in objects]
+
+
+def warnings(objects: Sequence[Object]) -> list[str]:
+    """What the simulation of these pods cannot see."""
+    kinds = Counter(str(obj.get("kind")) for obj in objects)
+    return pod_warnings((obj for obj in objects if obj.get("kind") == "Pod" and not node_of(obj)), kinds)
+
+
+def diff_policies(objects: Sequence[Object], where: str, question: Question) -> PolicyDiff:
+    """Place the pods without a node by both policies. `where`: the dump, for messages. Raises InvalidInput."""
+    old, new = (_read(objects, where, policy) for policy in (question.old, question.new))
+    before = control_loop_of(question.old, old.snapshot, weight=question.weight)
+    after = control_loop_of(question.new, new.snapshot, weight=question.weight)
+    queues = (build_queue(each.pods, question.schedulers).pods for each in (old, new))
+    recorded, recorded_after = RunRecorder(), RunRecorder()
+    reasons: dict[PodName, Why] = {}
+    judged = 0
+    for pod, same_pod in zip(*queues, strict=True):
+        judged += 1
+        outcome = before.schedule(pod)
+        rejection = after.rejection(same_pod, outcome.node) if outcome.node else None
+        outcome_after = after.schedule(same_pod)
+        recorded.add(outcome)
+        recorded_after.add(outcome_after)
+        if outcome.node and outcome_after.node != outcome.node:
+            reasons[pod.namespace, pod.name] = Why.of(outcome.node, rejection)
+    comparison = compare(recorded.finish(before.snapshot), recorded_after.finish(after.snapshot), reasons=reasons)
+    return PolicyDiff(comparison, judged, f"{where}: {_source(question.which, judged)}")
+
+
+def _source(which: Which, judged: int) -> str:
+    again = " again, from empty nodes" if which is Which.ALL else ""
+    return f"{pods_text(judged)} placed{again}"
+
+
+def _read(objects: Iterable[Object], where: str, policy: BerthConfiguration) -> Cluster:
+    return read_cluster([trim(obj, policy.counting) for obj in objects], where)
+
+
+def _is_placed_again(obj: Object, schedulers: Collection[str]) -> bool:
+    if obj.get("kind") != "Pod" or not node_of(obj) or not mapping(obj, "metadata"):
+        return False
+    if runs_on_every_node(obj) or has_finished(obj) or mapping(obj, "metadata").get("deletionTimestamp"):
+        return False
+    return str(mapping(obj, "spec").get("schedulerName") or DEFAULT_SCHEDULER) in schedulers

@@ -1,0 +1,119 @@
+"""What a new policy changes, whatever the pods come from, and the limits that it must keep."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from berth_cli.simulate.comparison.comparison import Comparison, Effect, PodComparison
+
+_LIMIT = re.compile(r"(?P<number>[0-9]{1,9})(?P<per_cent>%?)", re.ASCII)
+LOSES_ITS_NODE = (Effect.NEWLY_PENDING, Effect.EVICTED)
+GOES_ELSEWHERE = (Effect.MOVED,)
+GETS_A_NODE = (Effect.NEWLY_PLACED,)
+
+
+class InvalidLimit(ValueError):
+    """The text is not a limit. The message names the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so many pods, or so many per cent of the judged ones."""
+
+    number: int
+    per_cent: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.number}{'%' if self.per_cent else ''}"
+
+    def allows(self, count: int, judged: int) -> bool:
+        """Whether so many of the judged pods are within the limit."""
+        return 100 * count <= self.number * judged if self.per_cent else count <= self.number
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """A rule, and how many pods it concerns. `plugin`: empty where no rule but a score decides."""
+
+    plugin: str
+    reason: str
+    pods: int
+
+    def __str__(self) -> str:
+        return f"{pods_text(self.pods)}: " + (f"{self.plugin}: {self.reason}" if self.plugin else self.reason)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDiff:
+    """`judged`: how many pods both policies placed. `source`: which pods these are, in words."""
+
+    comparison: Comparison
+    judged: int
+    source: str
+
+    def pods(self, effects: tuple[Effect, ...]) -> list[PodComparison]:
+        """The pods with one of these effects."""
+        return [each for each in self.comparison.pods if each.effect in effects]
+
+    @property
+    def changed(self) -> list[PodComparison]:
+        """The pods that the policies place differently: those that lose their node first."""
+        order = (LOSES_ITS_NODE, GOES_ELSEWHERE, GETS_A_NODE)
+        return [each for effects in order for each in self.pods(effects)]
+
+    @property
+    def rejecting_rules(self) -> list[RuleCount]:
+        """The rules that reject nodes for the newly pending pods, each with the number of these pods."""
+        return _counted((rule.plugin, rule.reason) for each in self.pods(LOSES_ITS_NODE) for rule in each.after.rules)
+
+    @property
+    def moving_rules(self) -> list[RuleCount]:
+        """Why moved pods are not on the nodes that they had, each with the number of these pods."""
+        return _counted(
+            (each.why.plugin, each.why.reason) for each in self.pods(GOES_ELSEWHERE) if each.why is not None
+        )
+
+
+def _counted(rules: Iterable[tuple[str, str]]) -> list[RuleCount]:
+    counted = sorted(Counter(rules).items(), key=lambda item: (-item[1], item[0]))
+    return [RuleCount(plugin, reason, count) for (plugin, reason), count in counted]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many pods may lose their node, and how many may go elsewhere. None: any number."""
+
+    pending: Limit | None
+    moved: Limit | None
+
+    def exceeded(self, diff: PolicyDiff) -> Iterator[str]:
+        """One line for each limit that the new policy does not keep."""
+        for text, limit, effects in (
+            ("newly pending", self.pending, LOSES_ITS_NODE),
+            ("moved", self.moved, GOES_ELSEWHERE),
+        ):
+            count = len(diff.pods(effects))
+            if limit is not None and not limit.allows(count, diff.judged):
+                yield f"{count} of {pods_text(diff.judged)} {text}, at most {limit} allowed"
+
+
+def read_limit(text: str) -> Limit:
+    """A number of pods, or per cent: `5` or `5%`. Raises InvalidLimit."""
+    found = _LIMIT.fullmatch(text)
+    if found is None:
+        raise InvalidLimit(f"{text!r} is neither a number of pods nor per cent, such as 5 or 5%")
+    return Limit(int(found["number"]), bool(found["per_cent"]))
+
+
+def pods_text(count: int) -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{count} pod{'' if count == 1 else 's'}"
+
+
+def headline(diff: PolicyDiff) -> str:
+    """What the new policy does, in one line."""
+    lost, moved, gained = (len(diff.pods(each)) for each in (LOSES_ITS_NODE, GOES_ELSEWHERE, GETS_A_NODE))
+    return f"{lost} newly pending, {moved} moved, {gained} newly placed"

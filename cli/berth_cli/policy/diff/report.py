@@ -1,0 +1,101 @@
+"""The output of `berth policy diff`: a table, Markdown for a comment, or an object for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from berth_cli.policy.diff.policy_diff import GOES_ELSEWHERE, LOSES_ITS_NODE, PolicyDiff, RuleCount, headline
+from berth_cli.simulate.comparison.load import moved_loads
+from berth_cli.simulate.comparison.report import (
+    comparison_document,
+    figure_rows,
+    figures,
+    load_cells,
+    load_rows,
+    message_of,
+    pod_rows,
+)
+
+ROWS_OF_A_COMMENT = 50
+"""GitHub takes comments of 65,536 characters."""
+
+
+def table(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
+    """For people, on a terminal."""
+    yield f"{diff.source}: {headline(diff)}"
+    if diff.changed:
+        yield ""
+        yield from pod_rows(diff.changed)
+    for title, rules in (("newly pending", diff.rejecting_rules), ("moved", diff.moving_rules)):
+        if rules:
+            yield ""
+            yield f"rules, {title}:"
+            yield from (f"  {rule}" for rule in rules)
+    yield ""
+    yield from figure_rows(diff.comparison)
+    loads = moved_loads(diff.comparison.before.nodes, diff.comparison.after.nodes)
+    if loads:
+        yield ""
+        yield from load_rows(loads)
+    for line in exceeded:
+        yield ""
+        yield f"limit exceeded: {line}"
+
+
+def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
+    """For a comment on a pull request."""
+    yield f"**{headline(diff)}** ({_escaped(diff.source)})"
+    for line in exceeded:
+        yield ""
+        yield f"Limit exceeded: {line}."
+    if diff.changed:
+        shown = diff.changed[:ROWS_OF_A_COMMENT]
+        yield ""
+        yield from _markdown_table(
+            ("Pod", "Before", "After", "Why"),
+            [(each.name, str(each.before), str(each.after), message_of(each)) for each in shown],
+        )
+        if len(diff.changed) > len(shown):
+            yield ""
+            yield f"and {len(diff.changed) - len(shown)} more pods"
+    yield ""
+    yield "<details><summary>Load</summary>"
+    yield ""
+    yield from _markdown_table(("", "Before", "After"), figures(diff.comparison))
+    loads = moved_loads(diff.comparison.before.nodes, diff.comparison.after.nodes)
+    if loads:
+        yield ""
+        header, *rows = load_cells(loads)
+        yield from _markdown_table(header, rows)
+    yield ""
+    yield "</details>"
+
+
+def document(diff: PolicyDiff, exceeded: Iterable[str]) -> dict[str, object]:
+    """For programs. Of the pods, those that the policies place differently."""
+    found = comparison_document(diff.comparison, diff.changed)
+    return {
+        "source": diff.source,
+        "judged": diff.judged,
+        "newlyPending": len(diff.pods(LOSES_ITS_NODE)),
+        "moved": len(diff.pods(GOES_ELSEWHERE)),
+        "limitsExceeded": list(exceeded),
+        "rules": {"newlyPending": _rules(diff.rejecting_rules), "moved": _rules(diff.moving_rules)},
+        **found,
+    }
+
+
+def _rules(rules: Iterable[RuleCount]) -> list[dict[str, object]]:
+    return [{"plugin": each.plugin or None, "reason": each.reason, "pods": each.pods} for each in rules]
+
+
+def _markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(header)} |"
+    yield f"|{'---|' * len(header)}"
+    for row in rows:
+        yield f"| {' | '.join(map(_escaped, row))} |"
+
+
+def _escaped(text: str) -> str:
+    """A cell: names of labels and reasons may contain anything, such as a bar or a tag."""
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("@", "&#64;")

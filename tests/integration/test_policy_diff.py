@@ -1,0 +1,173 @@
+"""`berth policy diff` from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from berth_cli.main import main
+from tests.conftest import PROJECT
+from tests.unit.cli.simulate.what_if.objects import Object, deployed, node, pod
+
+EXAMPLE = PROJECT / "examples" / "policy-ci"
+FILES = (str(EXAMPLE / "berth.yaml"), str(EXAMPLE / "proposed.yaml"))
+DUMP = ("--dump", str(EXAMPLE / "dump.yaml"))
+RESERVED = "node(s) were reserved for pods that ask for their resources"
+
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Write:
+    """Writes a dump of these objects or, of a mapping, a document."""
+
+    def write(name: str, *content: object) -> str:
+        path = tmp_path / name
+        path.write_text(json.dumps(content[0] if name.endswith(".yaml") else {"kind": "List", "items": content}))
+        return str(path)
+
+    return write
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["policy", "diff", *arguments], input=stdin, prog_name="berth")
+
+
+def ranked(files: Write, name: str, label: str) -> str:
+    """A policy by which the node with the highest rank gets the pod."""
+    plugin = {"name": "NodePriorityLabel", "args": {"label": label}}
+    return files(name, {"profile": "label-priority", "pluginConfig": [plugin]})
+
+
+# ----------------------------------------------------------------------------------------------------------- what moves
+def test_names_pods_that_lose_their_node_and_the_rules() -> None:
+    found = json.loads(run(*FILES, *DUMP, "-o", "json").stdout)
+    assert (found["judged"], found["newlyPending"], found["moved"]) == (11, 2, 1)
+    assert [(each["name"], each["effect"]) for each in found["pods"]] == [
+        ("web-5d9c-g", "newly-pending"),
+        ("web-5d9c-h", "newly-pending"),
+        ("web-5d9c-f", "moved"),
+    ]
+    assert found["rules"] == {
+        "newlyPending": [
+            {"plugin": "NodeResourcesFit", "reason": "Insufficient cpu", "pods": 2},
+            {"plugin": "ResourceSegregation", "reason": RESERVED, "pods": 2},
+        ],
+        "moved": [{"plugin": "ResourceSegregation", "reason": RESERVED, "pods": 1}],
+    }
+    assert found["pods"][2]["why"] == {"node": "gpu-2", "plugin": "ResourceSegregation", "reason": RESERVED}
+
+
+def test_a_pod_that_only_scores_move_says_so(files: Write) -> None:
+    nodes = [node("a", old="9", new="1"), node("b", old="1", new="9")]
+    policies = ranked(files, "old.yaml", "old"), ranked(files, "new.yaml", "new")
+    found = json.loads(
+        run(*policies, "--dump", files("dump.json", *nodes, deployed("web-1", "a")), "-o", "json").stdout
+    )
+    [moved] = found["pods"]
+    assert (moved["before"]["node"], moved["after"]["node"]) == ("a", "b")
+    assert moved["why"] == {"node": "a", "plugin": None, "reason": "another node has a higher score"}
+    assert [each["node"] for each in found["nodes"]] == ["a", "b"]
+
+
+def test_the_same_policy_changes_nothing() -> None:
+    done = run(FILES[0], FILES[0], *DUMP)
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[0].endswith(
+        "11 pods placed again, from empty nodes: 0 newly pending, 0 moved, 0 newly placed"
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------- which pods
+def judged(*arguments: str) -> int:
+    found: int = json.loads(run(*FILES, *arguments, "-o", "json").stdout)["judged"]
+    return found
+
+
+@pytest.mark.parametrize(
+    "stays",
+    [
+        pytest.param(pod("agent", "a", "DaemonSet/agent"), id="of a DaemonSet"),
+        pytest.param(pod("static", "a", "Node/a"), id="static"),
+        pytest.param({**deployed("done", "a"), "status": {"phase": "Succeeded"}}, id="has ended"),
+        pytest.param(pod("leaving", "a", metadata={"deletionTimestamp": "t"}), id="is being deleted"),
+        pytest.param(pod("batch", "a", schedulerName="batch"), id="of another scheduler"),
+    ],
+)
+def test_leaves_pods_where_they_are_that_the_scheduler_does_not_place(files: Write, stays: Object) -> None:
+    assert judged("--dump", files("dump.json", node("a"), deployed("web-1", "a"), stays)) == 1
+
+
+def test_pods_of_a_named_scheduler_are_placed(files: Write) -> None:
+    dump = files("dump.json", node("a"), deployed("web-1", "a"), pod("batch", "a", schedulerName="batch"))
+    assert judged("--dump", dump, "--scheduler-name", "batch", "--scheduler-name", "default-scheduler") == 2
+
+
+def test_pending_pods_alone_are_placed_beside_the_others(files: Write) -> None:
+    dump = files("dump.json", node("a"), deployed("web-1", "a"), pod("waiting"))
+    assert judged("--dump", dump, "--pods", "pending") == 1
+
+
+def test_a_placed_pod_keeps_the_rules_for_its_own_placement(files: Write) -> None:
+    bound = deployed("web-1", "a", nodeSelector={"disk": "ssd"})
+    dump = files("dump.json", node("a", disk="ssd", old="1", new="1"), node("b", old="9", new="9"), bound)
+    policies = ranked(files, "old.yaml", "old"), ranked(files, "new.yaml", "new")
+    assert json.loads(run(*policies, "--dump", dump, "-o", "json").stdout)["pods"] == []
+
+
+# --------------------------------------------------------------------------------------------------------------- output
+def test_markdown_is_a_table_with_escaped_texts() -> None:
+    lines = run(*FILES, *DUMP, "-o", "markdown").stdout.splitlines()
+    assert lines[0].startswith("**2 newly pending, 1 moved, 0 newly placed** (")
+    assert lines[2] == "Limit exceeded: 2 of 11 pods newly pending, at most 0 allowed."
+    assert lines[4:6] == ["| Pod | Before | After | Why |", "|---|---|---|---|"]
+    assert lines[8] == f"| default/web-5d9c-f | gpu-2 | cpu-3 | ResourceSegregation rejects gpu-2: {RESERVED} |"
+    assert "&lt;none>" in lines[6]
+    assert lines[-1] == "</details>"
+
+
+def test_yaml_has_the_same_as_json() -> None:
+    in_yaml, in_json = (run(*FILES, *DUMP, "-o", each).stdout for each in ("yaml", "json"))
+    assert yaml.safe_load(in_yaml) == json.loads(in_json)
+
+
+# ---------------------------------------------------------------------------------------------------------- exit status
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [
+        pytest.param((), 1, id="no pod may lose its node by default"),
+        pytest.param(("--max-pending", "2"), 0, id="so many may"),
+        pytest.param(("--max-pending", "20%"), 0, id="so many per cent may"),
+        pytest.param(("--max-pending", "2", "--max-moved", "0"), 1, id="none may move"),
+    ],
+)
+def test_exit_status_follows_the_limits(limits: tuple[str, ...], status: int) -> None:
+    assert run(*FILES, *DUMP, *limits).exit_code == status
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param((*FILES,), "Missing option '--dump'", id="no dump"),
+        pytest.param((FILES[0], "missing.yaml", *DUMP), "missing.yaml: No such file or directory", id="no such policy"),
+        pytest.param((*FILES, "--dump", "missing.json"), "missing.json: No such file or directory", id="no such dump"),
+        pytest.param((FILES[0], FILES[1], "--dump", FILES[0]), "has no nodes", id="not a dump"),
+        pytest.param((*FILES, *DUMP, "--max-moved", "some"), "neither a number of pods nor per cent", id="no limit"),
+        pytest.param(("-", "-", *DUMP), "only one file can come from standard input", id="standard input twice"),
+    ],
+)
+def test_bad_input_has_status_2(arguments: tuple[str, ...], message: str) -> None:
+    done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_an_invalid_policy_is_named_by_line_and_has_status_2() -> None:
+    done = run("-", FILES[1], *DUMP, stdin="profile: full\nprofil: x\n")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "standard input:2: profil: unknown field" in done.stderr
