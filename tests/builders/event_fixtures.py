@@ -1,8 +1,11 @@
-"""The files of events/: what is sent to each function, and what must come back (events/README.md)."""
+"""The files of events/: what is sent to each function, and what must come back (events/README.md).
+
+`python -m tests.builders.event_fixtures` writes the files with the bodies alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,7 @@ import orjson
 
 EVENTS = Path(__file__).resolve().parents[2] / "events"
 EXPECTED = ".expected.json"
+BODY = ".body.json"
 # What the authorizer's fixtures assume.
 PASSWORD = {"username": "berth", "password": "example-password"}
 # What the fixtures of functions with a route assume.
@@ -34,7 +38,7 @@ def read_fixtures() -> list[EventFixture]:
     """All of them. Raises FileNotFoundError for an event without an expected answer: it would prove nothing."""
     fixtures = []
     for path in sorted(EVENTS.glob("*/*.json")):
-        if not path.name.endswith(EXPECTED):
+        if not path.name.endswith((EXPECTED, BODY)):
             expected = orjson.loads(path.with_name(path.stem + EXPECTED).read_bytes())
             needs = expected.pop("needs", "")
             fixtures.append(
@@ -48,6 +52,22 @@ def read_fixtures() -> list[EventFixture]:
                 )
             )
     return fixtures
+
+
+def bodies(fixtures: Iterable[EventFixture]) -> dict[Path, Mapping[str, Any]]:
+    """What curl can send in place of an event, by file: each body once that is a JSON object and is not in Base64."""
+    found: dict[Path, Mapping[str, Any]] = {}
+    known: set[tuple[str, bytes]] = set()
+    for fixture in fixtures:
+        try:
+            body = orjson.loads(fixture.event.get("body") or "")
+        except orjson.JSONDecodeError:
+            continue
+        identity = (fixture.function, orjson.dumps(body))
+        if isinstance(body, dict) and identity not in known:
+            known.add(identity)
+            found[EVENTS / f"{fixture.name}{BODY}"] = body
+    return found
 
 
 def decoded(answer: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,3 +90,16 @@ def _listed_is_equal(expected: Any, answer: Any) -> bool:
     if isinstance(expected, Mapping) and isinstance(answer, Mapping):
         return all(key in answer and answer[key] == value for key, value in expected.items())
     return bool(expected == answer)
+
+
+def write_bodies() -> None:
+    """Write the bodies of all events, and delete the files of others."""
+    wanted = bodies(read_fixtures())
+    for path in EVENTS.glob(f"*/*{BODY}"):
+        path.unlink()
+    for path, body in wanted.items():
+        path.write_bytes(orjson.dumps(body, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+if __name__ == "__main__":
+    write_bodies()

@@ -15,10 +15,12 @@ from berth_cli.serve.template_api import read_template_api
 from berth_cli.serve.watcher_thread import LocalLambdaContext
 from tests.builders.event_fixtures import (
     ALLOW_LIST,
+    BODY,
     EVENTS,
     EXPECTED,
     PASSWORD,
     EventFixture,
+    bodies,
     decoded,
     matches,
     read_fixtures,
@@ -79,6 +81,16 @@ def test_one_each_has_one_fixture_per_function() -> None:
 def test_every_expected_response_has_an_event() -> None:
     expected = {path.name.removesuffix(EXPECTED) for path in EVENTS.glob(f"*/*{EXPECTED}")}
     assert expected == {fixture.name.split("/")[1] for fixture in FIXTURES}
+
+
+def test_body_files_are_the_bodies_of_the_events() -> None:
+    found = {path: orjson.loads(path.read_bytes()) for path in EVENTS.glob(f"*/*{BODY}")}
+    assert found == bodies(FIXTURES), "run: python -m tests.builders.event_fixtures"
+
+
+@pytest.mark.parametrize("verb", ["filter", "filter_onlyone", "prioritize", "preempt", "bind"])
+def test_every_verb_has_body_files(verb: str) -> None:
+    assert len(list((EVENTS / verb).glob(f"*{BODY}"))) >= 3
 
 
 @pytest.mark.parametrize("function", ["filter", "filter_onlyone", "prioritize", "preempt"])
