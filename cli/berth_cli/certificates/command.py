@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -81,27 +81,33 @@ def certificates() -> None:
 @certificates.command(epilog="Example: berth certificates init my-cluster --directory ~/berth/my-cluster")
 @click.argument("cluster", callback=_validate_name)
 @_days_option(3650)
+@output_option()
 @_directory_option
-def init(cluster: str, days: int, directory: Path) -> None:
+def init(cluster: str, days: int, output: str, directory: Path) -> None:
     """Create a certificate authority for CLUSTER.
 
     Its key stays in the directory. Protect it like the key of the cluster's own authority.
     """
     with _report_errors():
-        CertificateDirectory(directory).create(cluster, _now(), timedelta(days=days))
-    click.echo(f"the authority is {directory / 'ca.crt'}; next: berth certificates issue NAME")
+        found = CertificateDirectory(directory)
+        found.create(cluster, _now(), timedelta(days=days))
+    if output != Format.TABLE:
+        click.echo(render({"name": cluster, "certificate": str(found.authority_file)}, output))
+    else:
+        click.echo(f"the authority is {found.authority_file}; next: berth certificates issue NAME")
 
 
 @certificates.command(epilog="Example: berth certificates issue scheduler --days 365")
 @click.argument("name", callback=_validate_name)
 @_days_option(365)
+@output_option()
 @_directory_option
-def issue(name: str, days: int, directory: Path) -> None:
+def issue(name: str, days: int, output: str, directory: Path) -> None:
     """Issue a certificate for the client NAME, such as scheduler."""
     found = CertificateDirectory(directory)
     with _report_errors():
         issued = found.issue(name, _now(), timedelta(days=days))
-    _print_issued(found, issued)
+    _print_issued(found, issued, output)
 
 
 @certificates.command(epilog="Example: berth certificates rotate scheduler --overlap-days 7")
@@ -114,21 +120,23 @@ def issue(name: str, days: int, directory: Path) -> None:
     show_default=True,
     help="Days during which the previous certificate stays valid.",
 )
+@output_option()
 @_directory_option
-def rotate(name: str, days: int, overlap_days: int, directory: Path) -> None:
+def rotate(name: str, days: int, overlap_days: int, output: str, directory: Path) -> None:
     """Issue a new certificate for the client NAME. The previous one ends after the overlap."""
     found = CertificateDirectory(directory)
     with _report_errors():
         issued = found.rotate(name, _now(), timedelta(days=days), timedelta(days=overlap_days))
-    _print_issued(found, issued)
+    _print_issued(found, issued, output)
 
 
 @certificates.command(epilog="Example: berth certificates revoke scheduler --stack berth-my-cluster")
 @click.argument("name_or_serial")
 @click.option("--stack", help="Also update the allow-list of this stack.")
 @click.option("--region", help=REGION_HELP)
+@output_option()
 @_directory_option
-def revoke(name_or_serial: str, stack: str | None, region: str | None, directory: Path) -> None:
+def revoke(name_or_serial: str, stack: str | None, region: str | None, output: str, directory: Path) -> None:
     """Revoke all certificates of a client, or one certificate by its serial number.
 
     With --stack, the stack's allow-list is replaced with the certificates of this directory alone. The revocation takes
@@ -137,11 +145,18 @@ def revoke(name_or_serial: str, stack: str | None, region: str | None, directory
     found = CertificateDirectory(directory)
     with _report_errors():
         revoked = found.revoke(name_or_serial, _now())
-        for each in revoked:
-            click.echo(f"revoked {each.name} {each.serial}")
-        if stack is not None:
-            click.echo(f"updated {_publish_allow_list([found], stack, None, region)}")
-    if stack is None:
+        if output == Format.TABLE:
+            for each in revoked:
+                click.echo(f"revoked {each.name} {each.serial}")
+        parameter = None if stack is None else _publish_allow_list([found], stack, None, region)
+    if output != Format.TABLE:
+        documents = certificate_documents(
+            found, _now(), [each for known in revoked for each in found.record().find(known.serial)]
+        )
+        click.echo(render({"certificates": documents, "parameter": parameter}, output))
+    elif parameter is not None:
+        click.echo(f"updated {parameter}")
+    else:
         click.echo("the stack's allow-list is not updated yet; run: berth certificates allow --stack NAME")
 
 
@@ -153,7 +168,7 @@ def list_(output: str, directory: Path) -> None:
     found = CertificateDirectory(directory)
     with _report_errors():
         if output != Format.TABLE:
-            click.echo(render(certificate_documents(found, _now()), output))
+            click.echo(render(certificate_documents(found, _now(), found.record().certificates), output))
         else:
             for line in certificate_table(found, _now()):
                 click.echo(line)
@@ -189,16 +204,24 @@ def upload(bucket: str, key: str, region: str | None, output: str, directories: 
 @click.option("--stack", help="Name of the stack; its output AllowListParameterName names the parameter.")
 @click.option("--parameter", help="Name of the SSM parameter, instead of --stack.")
 @click.option("--region", help=REGION_HELP)
+@output_option()
 @_directories_option
-def allow(stack: str | None, parameter: str | None, region: str | None, directories: tuple[Path, ...]) -> None:
+def allow(
+    stack: str | None, parameter: str | None, region: str | None, output: str, directories: tuple[Path, ...]
+) -> None:
     """Replace the stack's allow-list with all certificates that are neither revoked nor expired."""
     if (stack is None) == (parameter is None):
         raise click.UsageError("give either --stack NAME or --parameter NAME")
+    found, now = [CertificateDirectory(path) for path in directories], _now()
     with _report_errors():
-        parameter_name = _publish_allow_list(
-            [CertificateDirectory(path) for path in directories], stack, parameter, region
-        )
-    click.echo(f"updated {parameter_name}; the change takes effect within 30 seconds")
+        parameter_name = _publish_allow_list(found, stack, parameter, region)
+        allowed = [
+            document for each in found for document in certificate_documents(each, now, each.record().allowed(now))
+        ]
+    if output != Format.TABLE:
+        click.echo(render({"parameter": parameter_name, "certificates": allowed}, output))
+    else:
+        click.echo(f"updated {parameter_name}; the change takes effect within 30 seconds")
 
 
 def _publish_allow_list(
@@ -247,7 +270,11 @@ def _report_errors() -> Iterator[None]:
         raise click.ClickException(f"{error}; are AWS credentials and region set?") from error
 
 
-def _print_issued(directory: CertificateDirectory, issued: IssuedCertificate) -> None:
+def _print_issued(directory: CertificateDirectory, issued: IssuedCertificate, output: str) -> None:
+    if output != Format.TABLE:
+        [document] = certificate_documents(directory, _now(), [issued])
+        click.echo(render(document, output))
+        return
     certificate, key = directory.files(issued)
     click.echo(f"serial {issued.serial}, valid until {issued.not_after:%Y-%m-%d}")
     click.echo(f"the scheduler's tlsConfig: {{certFile: {certificate}, keyFile: {key}}}")
@@ -269,7 +296,9 @@ def certificate_table(directory: CertificateDirectory, now: datetime) -> Iterato
         yield "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
 
 
-def certificate_documents(directory: CertificateDirectory, now: datetime) -> list[dict[str, object]]:
+def certificate_documents(
+    directory: CertificateDirectory, now: datetime, certificates: Iterable[IssuedCertificate]
+) -> list[dict[str, object]]:
     """The certificates as JSON objects; times in ISO 8601."""
     return [
         {
@@ -282,7 +311,7 @@ def certificate_documents(directory: CertificateDirectory, now: datetime) -> lis
             "certificate": str(directory.files(each)[0]),
             "key": str(directory.files(each)[1]),
         }
-        for each in directory.record().certificates
+        for each in certificates
     ]
 
 

@@ -77,14 +77,18 @@ class CertificateRecord(BaseModel):
         """A record in which this certificate is revoked at that time."""
         return self._with_fields(issued, revoked_at=at)
 
+    def allowed(self, now: datetime) -> tuple[IssuedCertificate, ...]:
+        """All certificates that are valid now."""
+        valid = (CertificateState.ACTIVE, CertificateState.RETIRING)
+        return tuple(each for each in self.certificates if each.state(now) in valid)
+
     def allow_list_entries(self, now: datetime) -> list[AllowListEntry]:
         """Allow-list entries of all certificates that are valid now."""
         return [
             AllowListEntry(
                 int(each.serial, 16), None if each.retires_at is None else each.retires_at.timestamp(), note=each.name
             )
-            for each in self.certificates
-            if each.state(now) in (CertificateState.ACTIVE, CertificateState.RETIRING)
+            for each in self.allowed(now)
         ]
 
     def _with_fields(self, issued: IssuedCertificate, **fields: datetime) -> Self:

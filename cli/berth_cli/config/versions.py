@@ -121,6 +121,7 @@ Examples:
 @click.option("--stop-counting", is_flag=True, help="The version counts nothing, although the ledger counts.")
 @click.option("--dry-run", is_flag=True, help="Try the version and print what it would change; do not apply it.")
 @click.option("--skip-trial", is_flag=True, help="Apply the version without a trial.")
+@output_option()
 def rollback(
     stack: str | None,
     table: str | None,
@@ -130,6 +131,7 @@ def rollback(
     stop_counting: bool,
     dry_run: bool,
     skip_trial: bool,
+    output: str,
 ) -> None:
     """Apply an earlier document again, as `berth config apply` does. It becomes the newest version.
 
@@ -145,8 +147,11 @@ def rollback(
         if not isinstance(result, ValidDocument):
             causes = "\n".join(located(name, each.field, each.message, None) for each in result)
             raise click.ClickException(causes)
-        options = ApplyOptions(stop_counting, dry_run, skip_trial, note=f"rollback to {name}")
-        apply_configuration(opened, result.configuration, name, options)
+        is_quiet = output != Format.TABLE
+        options = ApplyOptions(stop_counting, dry_run, skip_trial, is_quiet, note=f"rollback to {name}")
+        content = apply_configuration(opened, result.configuration, name, options)
+    if is_quiet:
+        click.echo(render(content, output))
 
 
 def _in_force(opened: OpenStack) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -34,6 +35,7 @@ Examples:
 RELEASE_EPILOG = """\b
 Examples:
   berth reservations release ml/train-0 --stack berth-production
+  berth reservations release ml/train-0 --stack berth-production -o json | jq -r .result
 """
 REBUILD_EPILOG = """\b
 Examples:
@@ -118,7 +120,8 @@ def _of_table(stack: str | None, table: str | None, region: str | None, cache_ta
 @click.argument("pod", metavar="NAMESPACE/POD")
 @table_options(OUTPUT, "ledger")
 @click.option("--wait", default=30.0, show_default=True, help="Seconds to wait for the watcher.")
-def release(pod: str, stack: str | None, table: str | None, region: str | None, wait: float) -> None:
+@output_option()
+def release(pod: str, stack: str | None, table: str | None, region: str | None, wait: float, output: str) -> None:
     """Ask the watcher to review the reservations of a pod now, instead of at their expiry.
 
     Reservations of a running pod are kept. Exit status: 0 released, 1 still reserved or no reservation, 2 usage error.
@@ -130,6 +133,7 @@ def release(pod: str, stack: str | None, table: str | None, region: str | None, 
         StillReserved,
         release_result,
         request_release,
+        result_document,
     )
 
     namespace, _, name = pod.partition("/")
@@ -142,11 +146,14 @@ def release(pod: str, stack: str | None, table: str | None, region: str | None, 
         while isinstance(outcome, AwaitingWatcher) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
             outcome = release_result(ledger, requested)
+    if output != Format.TABLE and not isinstance(outcome, NoReservation):
+        click.echo(render(result_document(pod, requested, outcome), output))
     match outcome:
         case NoReservation():
             raise click.ClickException(f"no reservation for {pod}; list them with: berth reservations list")
         case Released(summary=summary):
-            click.echo(f"released: {summary}")
+            if output == Format.TABLE:
+                click.echo(f"released: {summary}")
         case StillReserved(reason=reason) | AwaitingWatcher(reason=reason):
             raise click.ClickException(reason)
 
@@ -155,7 +162,8 @@ def release(pod: str, stack: str | None, table: str | None, region: str | None, 
 @table_options(OUTPUT, "ledger")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option("--wait", default=180.0, show_default=True, help="Seconds to wait for the end; 0 does not wait.")
-def rebuild(stack: str | None, table: str | None, region: str | None, yes: bool, wait: float) -> None:
+@output_option()
+def rebuild(stack: str | None, table: str | None, region: str | None, yes: bool, wait: float, output: str) -> None:
     """Ask the watcher to rebuild the ledger from the pods on the nodes, for example after a restore from a backup.
 
     Until the end, which takes about a minute, no pod that requests counted resources is bound. Running pods stay. Exit
@@ -163,28 +171,37 @@ def rebuild(stack: str | None, table: str | None, region: str | None, yes: bool,
     """
     from berth.reservations.ledger.table import Marker, MarkerState
 
+    # What happens meanwhile is no part of the result.
+    progress = partial(click.echo, err=output != Format.TABLE)
     with _open_ledger(stack, table, region) as ledger:
         seen = ledger.marker()
         if seen is None:
-            click.echo("the table is new: the watcher builds its ledgers without a request")
+            progress("the table is new: the watcher builds its ledgers without a request")
         elif seen.state is MarkerState.REBUILDING:
-            click.echo("a rebuild is already in progress")
+            progress("a rebuild is already in progress")
         else:
             if not yes:
                 click.confirm(
-                    "Until the rebuild ends, no pod that requests counted resources is bound. Continue?", abort=True
+                    "Until the rebuild ends, no pod that requests counted resources is bound. Continue?",
+                    abort=True,
+                    err=output != Format.TABLE,
                 )
             requested = Marker(MarkerState.REBUILDING, seen.epoch, time.time(), uuid4().hex)
             if not ledger.put_marker(requested, seen):
                 raise click.ClickException(
                     "another rebuild was requested at the same time; see: berth reservations list"
                 )
-            click.echo("requested a rebuild from the watcher")
+            progress("requested a rebuild from the watcher")
         if wait > 0:
-            _wait_until_ready(ledger, wait)
+            _wait_until_ready(ledger, wait, progress)
+            nodes = [each.node for each in ledger.nodes()]
+            progress(f"the ledger is ready: {len(nodes)} nodes")
+    if output != Format.TABLE:
+        result = {"result": "rebuilt", "nodes": nodes} if wait > 0 else {"result": "requested"}
+        click.echo(render(result, output))
 
 
-def _wait_until_ready(ledger: LedgerTable, wait: float) -> None:
+def _wait_until_ready(ledger: LedgerTable, wait: float, progress: Callable[[str], None]) -> None:
     from berth.reservations.ledger.table import MarkerState
 
     deadline, printed = time.monotonic() + wait, ""
@@ -195,10 +212,9 @@ def _wait_until_ready(ledger: LedgerTable, wait: float) -> None:
             )
         line = _progress(ledger)
         if line != printed:
-            click.echo(line)
+            progress(line)
             printed = line
         time.sleep(POLL_SECONDS)
-    click.echo(f"the ledger is ready: {len(ledger.nodes())} nodes")
 
 
 def _progress(ledger: LedgerTable) -> str:

@@ -78,3 +78,20 @@ def release_result(ledger: LedgerTable, requested: Sequence[OpenReservation]) ->
     if entry.state is EntryState.BOUND:
         return StillReserved(f"the pod is on {each.node}: its reservation ends with the pod")
     return StillReserved(f"another bind of the pod to {each.node} is in progress")
+
+
+def result_document(
+    pod: str, requested: Sequence[OpenReservation], result: Released | StillReserved | AwaitingWatcher
+) -> dict[str, object]:
+    """The result as a JSON object; `reservations` has the fields of `berth reservations list`."""
+    content: dict[str, object] = {
+        "pod": pod,
+        "result": _NAMES[type(result)],
+        "reservations": [
+            {"node": each.node, "pod": pod, "uid": each.pod.uid, "holds": dict(each.shares)} for each in requested
+        ],
+    }
+    return content if isinstance(result, Released) else content | {"why": result.reason}
+
+
+_NAMES = {Released: "released", StillReserved: "still-reserved", AwaitingWatcher: "awaiting-watcher"}

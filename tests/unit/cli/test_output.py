@@ -21,21 +21,13 @@ DIFFERENT = {
     "scheduler-config": {"yaml", "json"},  # nor have manifests
 }
 WITHOUT_RESULT = {
-    "certificates allow",
-    "certificates issue",
-    "certificates init",
-    "certificates revoke",
-    "certificates rotate",
     "config diff",  # it is a diff
-    "config rollback",
     "config schema",  # it is JSON
     "demo",
-    "reservations rebuild",
-    "reservations release",
     "serve",
     "watch",
 }
-"""Actions and servers: their exit status is their result."""
+"""Their exit status is their result, or they are servers."""
 
 
 def commands(group: click.Group = main, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:

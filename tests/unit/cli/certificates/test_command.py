@@ -118,6 +118,28 @@ def test_list_prints_same_certificates_as_table_and_json(issued: Berth) -> None:
     assert [each["serial"] in line for each, line in zip(listed, lines[1:], strict=True)] == [True, True]
 
 
+def test_actions_print_certificates_as_the_list_does(berth: Berth) -> None:
+    assert json.loads(berth("init", "my-cluster", "-o", "json").stdout)["name"] == "my-cluster"
+    issued = json.loads(berth("issue", "scheduler", "-o", "json").stdout)
+    assert [issued] == json.loads(berth("list", "-o", "json").stdout)
+    rotated = json.loads(berth("rotate", "scheduler", "-o", "json").stdout)
+    assert rotated in json.loads(berth("list", "-o", "json").stdout)
+
+    revoked = json.loads(berth("revoke", rotated["serial"], "-o", "json").stdout)
+
+    assert revoked["parameter"] is None
+    assert revoked["certificates"] == json.loads(berth("list", "-o", "json").stdout)[1:]
+    assert revoked["certificates"][0]["state"] == "revoked"
+
+
+def test_allow_prints_parameter_and_certificates(issued: Berth, account: boto3.Session) -> None:
+    name = parameter(account)
+    [listed] = json.loads(issued("list", "-o", "json").stdout)
+    done = issued("allow", "--parameter", name, "-o", "json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout) == {"parameter": name, "certificates": [listed]}
+
+
 def test_upload_prints_uri_and_version_of_object(issued: Berth, account: boto3.Session, tmp_path: Path) -> None:
     name = bucket(account, versioned=True)
     done = issued("upload", "--bucket", name, "--key", "berth/ca.pem", "-o", "json")

@@ -100,7 +100,9 @@ def test_rollback_applies_the_document_before_as_a_new_version(store: DynamoDBCo
     assert done.stdout.startswith(f"version 1 is applied to {TABLE}: profile full")
     assert store.read() == '{"profile":"full"}'
     assert [(each.version, each.note) for each in store.history()] == [(3, "rollback to version 1"), (2, ""), (1, "")]
-    assert run("rollback", "--table", TABLE, "--to", "2").exit_code == 0
+    done = run("rollback", "--table", TABLE, "--to", "2", "-o", "json")
+    content = json.loads(done.stdout)
+    assert (content["file"], content["profile"], content["applied"]) == ("version 2", "resource-segregation", True)
     assert store.read() == '{"profile":"resource-segregation"}'
 
 

@@ -125,6 +125,20 @@ def test_release_reports_missing_answer_of_watcher(ledger: DynamoDBLedgerTable) 
     assert (asked.attempt, asked.release_requested) == (entry.attempt, True)
 
 
+def test_release_prints_json_in_the_words_of_the_list(ledger: DynamoDBLedgerTable) -> None:
+    _holds(ledger, "stuck", EntryState.RESERVED)
+    [listed] = orjson.loads(berth("list", "--table", LEDGER_TABLE, "-o", "json").stdout)["reservations"]
+
+    done = berth("release", "ml/stuck", "--table", LEDGER_TABLE, "--wait", "0", "-o", "json")
+
+    assert done.exit_code == 1
+    content = orjson.loads(done.stdout)
+    assert (content["pod"], content["result"]) == ("ml/stuck", "awaiting-watcher")
+    assert content["why"].startswith("the watcher has not answered")
+    [reservation] = content["reservations"]
+    assert reservation == {key: listed[key] for key in ("node", "pod", "uid", "holds")}
+
+
 def test_release_fails_without_reservation(ledger: DynamoDBLedgerTable) -> None:
     done = berth("release", "ml/absent", "--table", LEDGER_TABLE, "--wait", "0")
     assert (done.exit_code, done.stderr) == (
@@ -142,6 +156,29 @@ def test_rebuild_requests_once(ledger: DynamoDBLedgerTable) -> None:
 
     assert "already" in berth("rebuild", "--table", LEDGER_TABLE, "--yes", "--wait", "0").stdout
     assert ledger.marker() == marker
+
+
+@pytest.mark.parametrize(
+    ("wait", "result"),
+    [
+        pytest.param("0", {"result": "requested"}, id="without waiting"),
+        pytest.param("30", {"result": "rebuilt", "nodes": [NODE]}, id="to the end"),
+    ],
+)
+def test_rebuild_prints_json_alone(
+    wait: str, result: dict[str, object], ledger: DynamoDBLedgerTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _holds(ledger, "runs", EntryState.BOUND)
+
+    def watcher_ends(_: float) -> None:
+        seen = ledger.marker()
+        assert ledger.put_marker(Marker(MarkerState.READY, 0, time.time(), "ready again"), seen)
+
+    monkeypatch.setattr(time, "sleep", watcher_ends)
+    done = berth("rebuild", "--table", LEDGER_TABLE, "--yes", "--wait", wait, "-o", "json")
+    assert done.exit_code == 0, done.output
+    assert orjson.loads(done.stdout) == result
+    assert "requested a rebuild" in done.stderr
 
 
 def test_rebuild_requires_confirmation(ledger: DynamoDBLedgerTable) -> None:
