@@ -209,6 +209,16 @@ sam-local: tools ## Every fixture through sam local invoke, in Docker (FIXTURES=
 sam-local-core: tools ## One fixture of each function through sam local invoke, in Docker
 	@$(BIN)/python -m tests.sam_local --one-each
 
+# The stack on this machine: where it runs and what it writes is in .build/local-stack.
+.PHONY: local-stack
+local-stack: setup .tools/sam/.ready .tools/ministack/.ready ## The whole stack in an emulated AWS account, until Ctrl-C (CLUSTER=dump | KUBECONFIG_FILE=file, PORT=4566, PARAMETERS="Name=value …")
+	@$(BIN)/python -m tools.local_stack --port $(or $(PORT),4566) $(if $(CLUSTER),--cluster '$(CLUSTER)') \
+	  $(if $(KUBECONFIG_FILE),--kubeconfig '$(KUBECONFIG_FILE)') $(foreach each,$(PARAMETERS),--parameter '$(each)')
+
+.PHONY: local-stack-stop
+local-stack-stop: setup ## Stop the local stack of another terminal
+	@$(BIN)/python -m tools.local_stack --stop
+
 .PHONY: acceptance
 acceptance: tools ## Deploy, try, measure and delete a stack in your account: STACK=name, PARAMETERS="Name=value …", KUBECONFIG=file, SCHEDULER=command, KEEP=1
 	@[[ -n "$(STACK)" ]] || { echo "give STACK=name; docs/how-to/acceptance.md" >&2; exit 2; }

@@ -66,6 +66,11 @@ class Emulator:
         if self._process is not None:
             self._process.stop()
 
+    def wait(self) -> None:
+        """Wait until the emulator has ended."""
+        if self._process is not None:
+            self._process.wait()
+
     def send(self, what: Signals) -> None:
         """A signal to the process."""
         if self._process is not None:

@@ -46,6 +46,10 @@ class ChildProcess:
                 raise TimeoutError(f"{self._name} is not ready after {seconds} s\n{self._tail()}")
             time.sleep(POLL_SECONDS)
 
+    def wait(self) -> int:
+        """Wait until the process ends, and return its exit code."""
+        return self._process.wait()
+
     def send(self, what: signal.Signals) -> None:
         """Send a signal; to a process that has ended nothing is sent."""
         if self._process.poll() is None:

@@ -20,8 +20,7 @@ from berth.nodecache.feed.watcher import Watcher
 from tests.builders.event_fixtures import ALLOW_LIST, PASSWORD
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.deployment.emulator import Emulator
-
-from .api_server import DumpApiServer
+from tools.local_stack.api_server import DumpApiServer
 
 
 @contextmanager

@@ -155,7 +155,7 @@ def _listed_objects(contents: Contents, bound: Mapping[str, Placed]) -> list[tup
     for item in contents.objects:
         resource = _RESOURCES.get(str(item.get("kind")))
         if resource is not None:
-            kept = _on_its_node(item, bound) if resource is PODS else item
+            kept = on_its_node(item, bound) if resource is PODS else item
             found[resource.name].append(_PROJECTIONS[resource](kept))
     return [(name, tuple(objects)) for name, objects in found.items()]
 
@@ -165,10 +165,11 @@ def _bound_pods(contents: Contents, bound: Mapping[str, Placed]) -> list[Kuberne
     if not bound:
         return []
     pods = [item for item in contents.objects if item.get("kind") == "Pod"]
-    return [on_node for pod in pods if (on_node := _on_its_node(pod, bound)) is not pod]
+    return [on_node for pod in pods if (on_node := on_its_node(pod, bound)) is not pod]
 
 
-def _on_its_node(pod: KubernetesObject, bound: Mapping[str, Placed]) -> KubernetesObject:
+def on_its_node(pod: KubernetesObject, bound: Mapping[str, Placed]) -> KubernetesObject:
+    """The pod with node and annotations of its Binding; without one the same object."""
     metadata, spec = pod.get("metadata"), pod.get("spec")
     placed = bound.get(str(metadata.get("uid"))) if isinstance(metadata, dict) else None
     if placed is None or not isinstance(metadata, dict) or not isinstance(spec, dict | None):

@@ -1,0 +1,1 @@
+"""`make local-stack`: the deployed stack in an emulated AWS account on this machine, until Ctrl-C."""

@@ -1,0 +1,271 @@
+"""The part of the Kubernetes API that Berth calls, for the cluster of a dump file.
+
+Pods are bound in memory. After a change of the file, watches end and clients list again. There is one token, and no
+check of rights.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import ssl
+import tempfile
+import time
+from collections.abc import Mapping
+from datetime import timedelta
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+from berth.cluster.dump.dump_cluster import DumpCluster
+from berth.cluster.dump.dump_watch import on_its_node
+from berth.cluster.kubernetes_ledger_lease import COLLECTION as LEASES
+from berth.cluster.watch.resources import (
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
+    SERVICES,
+    STATEFUL_SETS,
+)
+from berth.extender.ports import Binding, Created, FoundPod, Refused, Unanswered
+from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject
+from tests.builders.certificates import self_signed
+
+KINDS = {
+    NODES.path: "Node",
+    PODS.path: "Pod",
+    NAMESPACES.path: "Namespace",
+    POD_DISRUPTION_BUDGETS.path: "PodDisruptionBudget",
+    PRIORITY_CLASSES.path: "PriorityClass",
+    SERVICES.path: "Service",
+    REPLICATION_CONTROLLERS.path: "ReplicationController",
+    REPLICA_SETS.path: "ReplicaSet",
+    STATEFUL_SETS.path: "StatefulSet",
+}
+KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
+WATCH_SECONDS = 5.0
+"""A watch ends after this time: the end shows the client that its data is current."""
+POLL_SECONDS = 0.5
+VALID = timedelta(days=30)
+ANSWERS: Mapping[tuple[str, str], object] = {
+    ("GET", "/version"): {"gitVersion": "v1.36.0"},
+    ("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews"): {"status": {"userInfo": {"username": "dump"}}},
+    ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"): {"status": {"allowed": True}},
+}
+"""For berth doctor."""
+
+_POD = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)(/binding)?")
+_EVENTS = re.compile(r"/apis/events\.k8s\.io/v1/namespaces/[^/]+/events")
+
+
+class DumpApiServer:
+    """Serves the dump on `host` until the context exits."""
+
+    def __init__(self, dump: Path, host: str) -> None:
+        self._server = _Server(dump, host)
+        with tempfile.TemporaryDirectory() as directory:
+            certificate, key = self_signed(Path(directory), "dump", host=host, ends=VALID)
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(certificate, key)
+            self._authority = base64.b64encode(certificate.read_bytes()).decode()
+        # The thread of the connection does the handshake, so a client without one blocks no other.
+        self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.stopped.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def kubeconfig(self) -> dict[str, object]:
+        """A kubeconfig with this server's address, authority and token."""
+        host, port = self._server.server_address[:2]
+        return {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [
+                {
+                    "name": "dump",
+                    "cluster": {"server": f"https://{host!s}:{port}", "certificate-authority-data": self._authority},
+                }
+            ],
+            "users": [{"name": "berth", "user": {"token": "dump"}}],
+            "contexts": [{"name": "dump", "context": {"cluster": "dump", "user": "berth"}}],
+            "current-context": "dump",
+        }
+
+
+class _Leases:
+    """The Leases of kube-system, with UID and resourceVersion as preconditions of a merge patch."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._leases: dict[str, dict[str, Any]] = {}
+
+    def answer(self, method: str, name: str, body: Any) -> tuple[int, object]:
+        with self._lock:
+            if method == "POST":
+                name = body["metadata"]["name"]
+                if name in self._leases:
+                    return _status(409, f'leases.coordination.k8s.io "{name}" already exists')
+                self._leases[name] = {**body, "metadata": {**body["metadata"], "uid": f"lease-{name}"}}
+            found = self._leases.get(name)
+            if found is None:
+                return _status(404, f'leases.coordination.k8s.io "{name}" not found')
+            if method == "PATCH" and (refusal := _merged(found, body)):
+                return refusal
+            if method != "GET":
+                found["metadata"]["resourceVersion"] = str(int(found["metadata"].get("resourceVersion", "0")) + 1)
+            return 200, json.loads(json.dumps(found))
+
+
+def _merged(lease: dict[str, Any], patch: Any) -> tuple[int, object] | None:
+    """Apply the patch, or return the refusal."""
+    metadata, wanted = lease["metadata"], patch["metadata"]
+    if wanted["uid"] != metadata["uid"]:
+        return _status(422, "metadata.uid: Invalid value: field is immutable")
+    if wanted["resourceVersion"] != metadata["resourceVersion"]:
+        return _status(409, "the object has been modified; please apply your changes to the latest version")
+    spec = {**lease.get("spec", {}), **patch.get("spec", {})}
+    lease["spec"] = {name: value for name, value in spec.items() if value is not None}
+    metadata["annotations"] = {**metadata.get("annotations", {}), **wanted.get("annotations", {})}
+    return None
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, dump: Path, host: str) -> None:
+        super().__init__((host, 0), _Handler)
+        self.cluster = DumpCluster(dump)
+        self.leases = _Leases()
+        self.stopped = Event()
+        self._lock = Lock()
+        self._state: tuple[object, int] | None = None
+        self._version = 0
+
+    def version(self) -> str:
+        """The resourceVersion of all objects: it grows with each change of the file and each binding."""
+        contents, bound = self.cluster.read()
+        with self._lock:
+            if self._state != (contents.modified, len(bound)):
+                self._state = (contents.modified, len(bound))
+                self._version += 1
+            return str(self._version)
+
+    def objects(self, kind: str) -> list[KubernetesObject]:
+        """The objects of this kind; bound pods are on their nodes."""
+        contents, bound = self.cluster.read()
+        found = [item for item in contents.objects if item.get("kind") == kind]
+        return [on_its_node(item, bound) for item in found] if kind == "Pod" else found
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that hangs up is no error."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def _answer(self) -> None:
+        try:
+            status, content = self._routed()
+        except ClusterUnavailable as error:  # the file is being edited
+            status, content = _status(500, str(error))
+        self._reply(status, b"" if content is None else json.dumps(content).encode())
+
+    do_GET = do_POST = do_PATCH = _answer  # noqa: N815 (names of the base class)
+
+    def _routed(self) -> tuple[int, object]:
+        url = urlsplit(self.path)
+        if url.path in KINDS and self.command == "GET":
+            query = parse_qs(url.query)
+            return self._watch(query) if "watch" in query else self._list(KINDS[url.path])
+        if url.path.startswith(LEASES):
+            body = None if self.command == "GET" else self._body()
+            return self.server.leases.answer(self.command, url.path.removeprefix(LEASES).strip("/"), body)
+        found = _POD.fullmatch(url.path)
+        if found and self.command == "GET":
+            return self._pod(found[1], found[2])
+        if found and found[3]:
+            return self._bind(found[1], found[2])
+        if url.path == KUBE_SYSTEM and self.command == "GET":
+            return 200, {"metadata": {"name": "kube-system", "uid": self.server.cluster.uid()}}
+        if (self.command, url.path) in ANSWERS:
+            return 200, ANSWERS[self.command, url.path]
+        if self.command == "PATCH" or _EVENTS.fullmatch(url.path):
+            return 200, self._body()  # events, and objects that only wake a scheduler: nobody reads them here
+        return _status(404, f"{url.path} is not part of a dump")
+
+    def _list(self, kind: str) -> tuple[int, object]:
+        return 200, {
+            "metadata": {"resourceVersion": self.server.version()},
+            "items": self.server.objects(kind),
+        }
+
+    def _watch(self, query: Mapping[str, list[str]]) -> tuple[int, object]:
+        """Has no events: it ends after its time, or with 410 as soon as something has changed."""
+        known = query.get("resourceVersion", [""])[0]
+        deadline = time.monotonic() + WATCH_SECONDS
+        while self.server.version() == known:
+            if time.monotonic() >= deadline or self.server.stopped.wait(POLL_SECONDS):
+                return 200, None
+        return _status(410, f"too old resource version: {known}")
+
+    def _pod(self, namespace: str, name: str) -> tuple[int, object]:
+        found = self.server.cluster.pod(namespace, name, 0)
+        if not isinstance(found, FoundPod):
+            return _refusal(found)
+        _, bound = self.server.cluster.read()
+        return 200, on_its_node(dict(found.content), bound)
+
+    def _bind(self, namespace: str, name: str) -> tuple[int, object]:
+        wanted = self._body()
+        metadata = wanted["metadata"]
+        done = self.server.cluster.create_binding(
+            Binding(
+                namespace,
+                name,
+                metadata["uid"],
+                wanted["target"]["name"],
+                annotations=metadata.get("annotations") or {},
+            ),
+            0,
+        )
+        return (201, {"kind": "Status", "status": "Success"}) if isinstance(done, Created) else _refusal(done)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the base class's name)
+        """Log nothing."""
+
+    def _body(self) -> Any:
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def _reply(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _refusal(answer: Refused | Unanswered) -> tuple[int, object]:
+    if isinstance(answer, Refused):
+        return _status(answer.status, answer.message)
+    return _status(500, answer.cause)
+
+
+def _status(code: int, message: str) -> tuple[int, object]:
+    reason = {404: "NotFound", 409: "Conflict", 410: "Expired"}.get(code, HTTPStatus(code).phrase)
+    return code, {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message}

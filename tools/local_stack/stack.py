@@ -1,0 +1,179 @@
+"""Starts the emulator, builds and deploys the stack onto it, and describes how it is called."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+import urllib3
+import yaml
+
+from berth.cluster.api_server.kubeconfig import from_secret
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from tests.deployment import emulator as ministack
+from tests.deployment import sam
+from tests.deployment.emulator import Emulator
+from tests.e2e.loopback import HOST
+
+HTTP_TIMEOUT_SECONDS = 10
+"""A first call starts a process and unpacks the layers; the emulator does both on this machine."""
+FIRST_PUBLICATION_SECONDS = 150
+"""The schedule starts the watcher once a minute."""
+POLL_SECONDS = 0.5
+WATCHER, PASSWORD_SECRET, API = "WatcherFunction", "PasswordSecret", "Api"
+ENVIRONMENT, SCHEDULER = "environment", "scheduler.yaml"
+BERTH = Path(sys.executable).with_name("berth")
+
+Step = Callable[[str], AbstractContextManager[None]]
+"""Shows that something is done, and how long it took."""
+
+
+class CannotStart(Exception):
+    """The message names cause and remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the deployed API is called. `url` ends with /scheduler and has no credentials."""
+
+    url: str
+    username: str
+    password: str
+
+
+def check_tools(port: int) -> None:
+    """Raise CannotStart if a tool is missing or the port is taken: before the build, which takes a minute."""
+    for name, path in {"sam": sam.COMMAND, "ministack, the emulator of AWS,": ministack.COMMAND}.items():
+        if not path.exists():
+            raise CannotStart(f"{name} is not installed: {path} is missing; run: make local-stack")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise CannotStart(
+                f"port {port} cannot be used: {error.strerror}; choose another one: PORT=14566"
+            ) from error
+
+
+def read_kubeconfig(path: Path) -> Mapping[str, object]:
+    """The document. Raises CannotStart if it is none."""
+    try:
+        document = yaml.safe_load(path.read_text())
+    except (OSError, ValueError, yaml.YAMLError):
+        document = None
+    if not isinstance(document, dict):
+        raise CannotStart(f"{path} is not a kubeconfig")
+    return document
+
+
+def deploy(
+    emulator: Emulator, kubeconfig: Mapping[str, object], directory: Path, own: Mapping[str, str], step: Step
+) -> None:
+    """Build and deploy the stack. `own`: the user's parameters. Raises CannotStart."""
+    machine = sam.Machine.this()
+    secrets = emulator.create_kubeconfigs(watcher=kubeconfig, binder=kubeconfig)
+    try:
+        from_secret(emulator.client("secretsmanager"), secrets["BinderKubeconfigSecretArn"])
+    except ClusterUnavailable as error:
+        raise CannotStart(
+            f"{error}. A function gets the kubeconfig as data; make such a file: kubectl config view --raw --minify "
+            "--flatten > FILE. For a user that runs a command, follow docs/install/other-clusters.md (tokens)"
+        ) from error
+    parameters = {
+        **secrets,
+        "Authentication": "basic",
+        "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
+        **machine.parameters,
+        **own,
+    }
+    try:
+        with step("sam build: functions and layers, about a minute"):
+            template = sam.build(directory / "build", machine)
+        with step("sam deploy: the stack, about half a minute"):
+            sam.deploy(template, parameters, emulator.environment())
+    except sam.SamFailed as error:
+        raise CannotStart(str(error)) from error
+
+
+def address(emulator: Emulator) -> Address:
+    """Of the deployed stack: a path of the emulator, because Go does not resolve the host of the stack's output."""
+    secret = emulator.client("secretsmanager").get_secret_value(SecretId=_physical_id(emulator, PASSWORD_SECRET))
+    record = yaml.safe_load(secret["SecretString"])
+    url = f"{emulator.endpoint_url}/_aws/execute-api/{_physical_id(emulator, API)}/$default/scheduler"
+    return Address(url, record["username"], record["password"])
+
+
+def start_watcher(emulator: Emulator) -> None:
+    """Start the watcher now: the schedule would start it within a minute."""
+    emulator.client("lambda").invoke(
+        FunctionName=f"{_physical_id(emulator, WATCHER)}:live",
+        InvocationType="Event",
+        Payload=(sam.PROJECT / "events" / "watcher" / "scheduled.json").read_bytes(),
+    )
+
+
+def wait_until_healthy(called: Address) -> None:
+    """Until the verbs have a state to decide on. Raises CannotStart with what /healthz answers."""
+    headers = urllib3.make_headers(basic_auth=f"{called.username}:{called.password}")
+    deadline = time.monotonic() + FIRST_PUBLICATION_SECONDS
+    with urllib3.PoolManager() as pool:
+        while True:
+            answer = pool.request(
+                "GET", f"{called.url.removesuffix('/scheduler')}/healthz", headers=headers, retries=False
+            )
+            if answer.status == 200:
+                return
+            if time.monotonic() > deadline:
+                raise CannotStart(
+                    f"the watcher published nothing within {FIRST_PUBLICATION_SECONDS} s; /healthz answers "
+                    f"{answer.status} {answer.data.decode(errors='replace')}"
+                )
+            time.sleep(POLL_SECONDS)
+
+
+def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig: Path | None) -> None:
+    """Write the variables for a shell, and the scheduler's configuration. Both files have the password."""
+    variables = {name: value for name, value in emulator.environment().items() if name.startswith("AWS_")} | {
+        "BERTH_STACK": sam.STACK_NAME,
+        "BERTH_URL": called.url,
+        "BERTH_USER": f"{called.username}:{called.password}",
+    }
+    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in sorted(variables.items())]
+    _write_private(directory / ENVIRONMENT, "".join(lines))
+    scheduler = [] if kubeconfig is None else [f"--scheduler-kubeconfig={kubeconfig.resolve()}"]
+    printed = subprocess.run(
+        [
+            *(BERTH, "scheduler-config", f"--stack={sam.STACK_NAME}", f"--url={called.url}", "--password-from=stack"),
+            *scheduler,
+        ],
+        env=emulator.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if printed.returncode:
+        raise CannotStart(f"berth scheduler-config ended with {printed.returncode}: {printed.stderr.strip()}")
+    _write_private(directory / SCHEDULER, printed.stdout)
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+
+
+def _physical_id(emulator: Emulator, logical_id: str) -> str:
+    found = emulator.client("cloudformation").describe_stack_resource(
+        StackName=sam.STACK_NAME, LogicalResourceId=logical_id
+    )
+    physical_id: str = found["StackResourceDetail"]["PhysicalResourceId"]
+    return physical_id
