@@ -68,6 +68,7 @@ PARAMETERS_AT_THEIR_LONGEST: dict[str, list[str]] = {
     "TableKeyArn": arns("kms", f"key/mrk-{'0' * 32}") + arns("kms", f"key/{UUID}"),
     "VpcSubnetIds": [",".join([f"subnet-{'0123456789abcdef0'}"] * 16), "subnet-01234567"],
     "VpcSecurityGroupIds": [",".join([f"sg-{'0123456789abcdef0'}"] * 5), "sg-01234567"],
+    "PluginLayerArn": arns("lambda", f"layer:{'l' * 140}:1234567"),
     "AlarmTopicArn": arns("sns", "t" * 256),
 }
 """By parameter. Lambda takes up to 16 subnets and 5 security groups."""

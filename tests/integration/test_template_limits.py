@@ -40,6 +40,7 @@ ALWAYS = (
     "VpcSubnetIds",
     "VpcSecurityGroupIds",
     "AlarmTopicArn",
+    "PluginLayerArn",
 )
 CANARY = "Linear10PercentEvery10Minutes"
 

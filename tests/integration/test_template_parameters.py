@@ -17,6 +17,7 @@ from tests.deployment.transform import transformed
 
 BOUNDARY = "arn:aws:iam::123456789012:policy/boundary"
 KEY = "arn:aws:kms:eu-central-1:123456789012:key/01234567-89ab-cdef-0123-456789abcdef"
+PLUGIN_LAYER = "arn:aws:lambda:eu-central-1:123456789012:layer:plugins:3"
 PARAMETERS = read_template()["Parameters"]
 FREE = {"EksClusterName", "EksCertificateAuthority", "DomainName", "TruststoreVersion"}
 """Values that AWS or the operator defines, without a pattern."""
@@ -233,3 +234,13 @@ def test_every_variable_of_a_function_is_text(size: str) -> None:
     for name, function in deployed.resources("AWS::Lambda::Function").items():
         numbers = {key for key, value in function["Environment"]["Variables"].items() if isinstance(value, int | float)}
         assert numbers == set(), name
+
+
+@pytest.mark.parametrize("given", ["", PLUGIN_LAYER])
+def test_functions_that_load_a_configuration_have_the_plugin_layer(template: dict[str, Any], given: str) -> None:
+    """The authorizer reads the password: nobody's code runs beside it."""
+    found = functions(template, PluginLayerArn=given, DeploymentPreference="Canary10Percent5Minutes")
+    with_layer = {name for name, properties in found.items() if PLUGIN_LAYER in properties["Layers"]}
+    loading = {name for name, each in found.items() if "BERTH_CONFIGURATION" in each["Environment"]["Variables"]}
+    assert with_layer == (loading if given else set())
+    assert found.keys() - loading == {"AuthorizerFunction", "PreTrafficFunction"}

@@ -17,6 +17,9 @@ from tests.integration.issued_values import PARAMETERS_AT_THEIR_LONGEST
 TEMPLATE = read_template()
 FUNCTIONS = of_type(TEMPLATE, "AWS::Serverless::Function")
 LAYERS = of_type(TEMPLATE, "AWS::Serverless::LayerVersion")
+PLUGIN_LAYER = {"Fn::If": ["HasPluginLayer", {"Ref": "PluginLayerArn"}, {"Ref": "AWS::NoValue"}]}
+"""Not the template's: its ARN contains its version."""
+
 NOT_OF_A_VERSION = {
     "AutoPublishAliasAllProperties",
     "CodeUri",
@@ -52,7 +55,7 @@ def parameters_in(value: object) -> set[str]:
 
 def layers_of(function: str) -> set[str]:
     used = [*TEMPLATE["Globals"]["Function"]["Layers"], *FUNCTIONS[function].get("Layers", [])]
-    return {layer["Ref"] for layer in used}
+    return {layer["Ref"] for layer in used if layer != PLUGIN_LAYER}
 
 
 def versioned(function: str) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from berth_cli.plugin.check import check
+from berth_cli.plugin.package import package
 
 
 @click.group()
 def plugin() -> None:
-    """Check plugins of your own."""
+    """Check plugins of your own, and build a Lambda layer of them."""
 
 
-plugin.add_command(check)
+for command in (check, package):
+    plugin.add_command(command)

@@ -1,0 +1,144 @@
+"""`berth plugin package`: what is in the layer, and what cannot be packaged."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from click.testing import CliRunner, Result
+
+from berth.configuration.plugin_version import version_of
+from berth_cli.main import main
+from berth_cli.plugin import layer
+from berth_cli.plugin.package import ARCHITECTURES, PYTHONS
+from tests.conftest import PROJECT
+from tests.deployment.template import read_template
+
+EXAMPLE = PROJECT / "examples" / "custom-plugin"
+SCHEDULING = PROJECT / "layers" / "scheduling" / "requirements.txt"
+HASH = f"--hash=sha256:{'0' * 64}"
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Path:
+    folder = tmp_path / "berth_plugins"
+    folder.mkdir()
+    (folder / "__init__.py").write_text('__version__ = "1.2.0"\n')
+    (folder / "mine.py").write_text("NAME = 'Mine'\n")
+    return tmp_path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["plugin", "package", *map(str, arguments)], prog_name="berth")
+
+
+def names(file: Path) -> list[str]:
+    return ZipFile(file).namelist()
+
+
+def test_layer_has_package_where_functions_find_it(plugins: Path) -> None:
+    (plugins / "berth_plugins" / "__pycache__").mkdir()
+    (plugins / "berth_plugins" / "__pycache__" / "mine.cpython-313.pyc").touch()
+    (plugins / "tests").mkdir()
+    (plugins / "tests" / "test_mine.py").touch()
+    done = run(plugins, "--file", plugins / "layer.zip", "--python", "3.11", "-o", "json")
+    assert done.exit_code == 0, done.output
+    sources = [name for name in names(plugins / "layer.zip") if not name.endswith(".pyc")]
+    assert sources == ["python/berth_plugins/__init__.py", "python/berth_plugins/mine.py"]
+    found = json.loads(done.stdout)
+    assert (found["version"], found["dependencies"]) == (version_of(plugins), 0)
+    assert (found["architecture"], found["python"]) == ("arm64", "3.11")
+
+
+def test_same_input_makes_same_file(plugins: Path) -> None:
+    run(plugins, "--file", plugins / "one.zip")
+    (plugins / "berth_plugins" / "mine.py").touch()
+    run(plugins, "--file", plugins / "two.zip")
+    assert (plugins / "one.zip").read_bytes() == (plugins / "two.zip").read_bytes()
+
+
+def test_layer_has_the_version_of_its_directory(plugins: Path) -> None:
+    """The verbs compute theirs of what is in /opt/python."""
+    (plugins / "requirements.txt").write_text("# none\n")
+    run(plugins, "--file", plugins / "layer.zip")
+    ZipFile(plugins / "layer.zip").extractall(plugins / "opt")
+    assert version_of(plugins / "opt" / "python") == version_of(plugins)
+
+
+def test_prints_commands_for_the_stack(plugins: Path) -> None:
+    done = run(plugins, "--file", plugins / "layer.zip")
+    assert done.stdout.startswith(f"wrote {plugins}/layer.zip: plugins {version_of(plugins)}, 0 dependencies, ")
+    assert f"--zip-file fileb://{plugins}/layer.zip --compatible-runtimes python3.13" in done.stdout
+
+
+def test_installs_wheels_of_the_platform(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip itself is replaced: the real one asks a package index (tests marked `build`)."""
+    stub = plugins / "python"
+    stub.write_text(
+        f"#!{sys.executable}\n"
+        "import pathlib, sys\n"
+        "options = sys.argv[1:]\n"
+        "target = pathlib.Path(options[options.index('--target') + 1])\n"
+        "requirements = pathlib.Path(options[options.index('--requirement') + 1]).read_text()\n"
+        "(target / 'asked.txt').write_text(' '.join(options) + '\\n' + requirements)\n"
+    )
+    stub.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(stub))
+    (plugins / "requirements.txt").write_text(f"numpy==2.4.0 \\\n    {HASH} \\\n    {HASH}\n    # via -r in\n")
+    done = run(plugins, "--file", plugins / "layer.zip", "--architecture", "x86_64", "--python", "3.12", "-o", "json")
+    assert json.loads(done.stdout)["dependencies"] == 1
+    asked = ZipFile(plugins / "layer.zip").read("python/asked.txt").decode()
+    for option in ("--require-hashes", "--no-deps", "--only-binary=:all:", "--python-version 3.12"):
+        assert option in asked
+    assert "--platform manylinux2014_x86_64" in asked
+    assert "numpy==2.4.0" in asked
+    assert asked.count(HASH) == 2
+
+
+def test_leaves_out_what_every_function_has() -> None:
+    assert layer.own_requirements(SCHEDULING) == {}
+
+
+@pytest.mark.parametrize(
+    ("requirement", "message"),
+    [
+        pytest.param("numpy>=2", "numpy>=2 is not pinned with a hash; lock it: uv pip compile", id="a range"),
+        pytest.param("numpy==2.4.0", "numpy==2.4.0 is not pinned with a hash", id="no hash"),
+        pytest.param(f"pydantic==1.0 {HASH}", "pydantic is 1.0, but Berth's own layers have ", id="Berth has another"),
+        pytest.param(f"PyYAML==1.0 {HASH}", "pyyaml is 1.0, but Berth's own layers have ", id="bind has another"),
+    ],
+)
+def test_refuses_requirement(plugins: Path, requirement: str, message: str) -> None:
+    (plugins / "requirements.txt").write_text(f"{requirement}\n")
+    done = run(plugins, "--file", plugins / "layer.zip")
+    assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
+    assert not (plugins / "layer.zip").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        pytest.param(
+            "__init__.py", "", '__init__.py has no version: add a line such as __version__ = "1.0.0"', id="none"
+        ),
+        pytest.param("mine.py", "def (:", "mine.py is no Python: invalid syntax", id="a syntax error"),
+    ],
+)
+def test_refuses_package(plugins: Path, file: str, content: str, message: str) -> None:
+    (plugins / "berth_plugins" / file).write_text(content)
+    done = run(plugins, "--file", plugins / "layer.zip")
+    assert (done.exit_code, message in done.stderr) == (1, True), done.stderr
+
+
+def test_refuses_directory_without_package(tmp_path: Path) -> None:
+    done = run(tmp_path)
+    assert (done.exit_code, "has no folder berth_plugins" in done.stderr) == (1, True)
+
+
+def test_platforms_are_those_of_the_template() -> None:
+    parameters = read_template()["Parameters"]
+    assert set(ARCHITECTURES) == set(layer.PLATFORMS) == set(parameters["Architecture"]["AllowedValues"])
+    assert [f"python{each}" for each in PYTHONS] == parameters["PythonRuntime"]["AllowedValues"]
