@@ -32,7 +32,7 @@ COMMANDS = {
         "berth_cli.explain.command", "Explain where a pod is, why it is pending, and what would place it."
     ),
     "plugin": _Command("berth_cli.plugin.command", "Check and package plugins of your own."),
-    "policy": _Command("berth_cli.policy.command", "Show what a new policy changes before it is live."),
+    "policy": _Command("berth_cli.policy.command", "Test a policy, and show what a new one changes."),
     "reservations": _Command(
         "berth_cli.reservations.command", "List, release and rebuild reservations of counted resources."
     ),

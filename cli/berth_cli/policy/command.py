@@ -5,11 +5,13 @@ from __future__ import annotations
 import click
 
 from berth_cli.policy.diff.command import diff
+from berth_cli.policy.test.command import test
 
 
 @click.group()
 def policy() -> None:
-    """Show what a new policy changes before it is live."""
+    """Test a policy, and show what a new one changes, before it is live."""
 
 
-policy.add_command(diff)
+for command in (test, diff):
+    policy.add_command(command)

@@ -44,15 +44,27 @@ def read_manifests(paths: Iterable[Path]) -> Manifests:
     pods: list[Object] = []
     others: list[Object] = []
     for path in paths:
-        before = len(pods)
-        for manifest in parse_objects(read_input(path), display_name(path)):
-            try:
-                _expand(manifest, pods, others)
-            except Malformed as error:
-                raise InvalidInput(f"{display_name(path)}: {error}") from error
-        if len(pods) == before:
-            raise InvalidInput(f"{display_name(path)} has no pods; give Pods or {', '.join(_WORKLOADS)}")
+        _add(parse_objects(read_input(path), display_name(path)), display_name(path), pods, others)
     return Manifests(tuple(pods), tuple(others))
+
+
+def manifests_of(objects: Iterable[Object], where: str) -> Manifests:
+    """These manifests. `where`: what contains them, for messages. Raises InvalidInput."""
+    pods: list[Object] = []
+    others: list[Object] = []
+    _add(objects, where, pods, others)
+    return Manifests(tuple(pods), tuple(others))
+
+
+def _add(manifests: Iterable[Object], where: str, pods: list[Object], others: list[Object]) -> None:
+    before = len(pods)
+    for manifest in manifests:
+        try:
+            _expand(manifest, pods, others)
+        except Malformed as error:
+            raise InvalidInput(f"{where}: {error}") from error
+    if len(pods) == before:
+        raise InvalidInput(f"{where} has no pods; give Pods or {', '.join(_WORKLOADS)}")
 
 
 def _expand(manifest: Object, pods: list[Object], others: list[Object]) -> None:

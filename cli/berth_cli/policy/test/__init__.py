@@ -1,0 +1,1 @@
+"""`berth policy test`: cases of a policy, with what is expected of each pod."""

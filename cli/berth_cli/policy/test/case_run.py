@@ -1,0 +1,129 @@
+"""Place the pods of a case, and compare with what is expected of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from berth.scheduling.framework.status import Status
+from berth_cli.policy.test.case import Case
+from berth_cli.policy.test.document import PodExpectation
+from berth_cli.simulate.admission import DEFAULT_NAMESPACE, DEFAULT_SCHEDULER
+from berth_cli.simulate.cluster import read_cluster, trim
+from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, RunRecorder
+from berth_cli.simulate.queue import build_queue
+from berth_cli.simulate.scheduler.control_loop import Outcome, control_loop_of
+
+NODES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An expectation that does not hold. `details`: what decides about the nodes that were expected."""
+
+    pod: str
+    expected: str
+    found: str
+    details: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.pod}: expected {self.expected}, found {self.found}"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """`failures`: in the order of the expectations; empty if the case passes."""
+
+    case: Case
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _PlacedPod:
+    """A pod of the case: where it is in the end, and the outcome of its own scheduling."""
+
+    name: str
+    place: Place
+    outcome: Outcome
+    nodes: Collection[str]
+
+
+def run_case(case: Case) -> CaseResult:
+    """Place the pods of the case. Raises InvalidInput if its cluster or pods cannot be read."""
+    objects = [trim(obj, case.configuration.counting) for obj in case.objects]
+    cluster = read_cluster([*objects, *case.manifests.others], case.place, replaced=case.manifests.names)
+    pods = case.manifests.read(cluster.priority_classes) if case.manifests.pods else cluster.pods
+    schedulers = () if case.manifests.pods else (DEFAULT_SCHEDULER, *case.configuration.profiles)
+    loop = control_loop_of(case.configuration, cluster.snapshot, weight=case.weight, explain_placed=True)
+    recorder, outcomes = RunRecorder(), dict[PodName, Outcome]()
+    for outcome in loop.run(build_queue(pods, schedulers).pods):
+        recorder.add(outcome)
+        outcomes[outcome.pod.namespace, outcome.pod.name] = outcome
+    run = recorder.finish(loop.snapshot)
+    placed = [
+        _PlacedPod("/".join(name), run.place_of(name), outcome, run.nodes.keys()) for name, outcome in outcomes.items()
+    ]
+    return CaseResult(case, tuple(_failures(case.expect, placed)))
+
+
+def _failures(expect: Mapping[str, PodExpectation], placed: Sequence[_PlacedPod]) -> Iterator[Failure]:
+    for pattern, expectation in expect.items():
+        qualified = pattern if "/" in pattern else f"{DEFAULT_NAMESPACE}/{pattern}"
+        matching = [pod for pod in placed if fnmatchcase(pod.name, qualified)]
+        if not matching:
+            names = ", ".join(pod.name for pod in placed[:NODES_SHOWN]) or "none"
+            yield Failure(qualified, "such a pod among those to place", names)
+        for pod in matching:
+            yield from _failures_of(pod, expectation)
+
+
+def _failures_of(pod: _PlacedPod, expectation: PodExpectation) -> Iterator[Failure]:
+    is_pending = pod.place.kind is not PlaceKind.NODE
+    if expectation.node is not None and not _matches(pod.place.node, expectation.node):
+        wanted = " or ".join(expectation.node)
+        yield Failure(pod.name, f"node {wanted}", _found(pod), tuple(_about_nodes(pod, expectation.node)))
+    if expectation.pending is not None and expectation.pending is not is_pending:
+        yield Failure(pod.name, "no node" if expectation.pending else "a node", _found(pod))
+    if expectation.reason is not None and expectation.reason not in pod.place.message:
+        yield Failure(pod.name, f"a reason with {expectation.reason!r}", pod.place.message or _found(pod))
+    for node, reason in expectation.rejected.items():
+        yield from _wrong_rejections(pod, node, reason)
+
+
+def _wrong_rejections(pod: _PlacedPod, pattern: str, reason: str) -> Iterator[Failure]:
+    expected = f"{pattern} rejected with {reason!r}"
+    nodes = [node for node in pod.nodes if fnmatchcase(node, pattern)]
+    if not nodes:
+        yield Failure(pod.name, expected, "no such node")
+    for node in nodes:
+        status = pod.outcome.rejected.get(node)
+        if status is None or reason not in status.message:
+            yield Failure(pod.name, expected, _verdict(node, status))
+
+
+def _matches(node: str, patterns: Collection[str]) -> bool:
+    return bool(node) and any(fnmatchcase(node, pattern) for pattern in patterns)
+
+
+def _found(pod: _PlacedPod) -> str:
+    if pod.place.kind is PlaceKind.NODE:
+        return pod.place.node
+    return f"no node: {pod.place.message}" if pod.place.message else "no node"
+
+
+def _about_nodes(pod: _PlacedPod, patterns: Collection[str]) -> Iterator[str]:
+    """The verdict on the nodes that were expected, and the score of the node that has the pod."""
+    totals = dict(zip(pod.outcome.candidates, pod.outcome.totals, strict=False))
+    shown = [node for node in pod.nodes if _matches(node, patterns)][:NODES_SHOWN]
+    if not shown:
+        yield "no node has such a name"
+    if pod.place.node in totals:
+        shown.append(pod.place.node)
+    for node in shown:
+        total = totals.get(node)
+        yield f"{node}: total {total}" if total is not None else _verdict(node, pod.outcome.rejected.get(node))
+
+
+def _verdict(node: str, status: Status | None) -> str:
+    return f"{node}: not rejected" if status is None else f"{node}: {status.plugin}: {status.message}"

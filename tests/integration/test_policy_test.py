@@ -1,0 +1,106 @@
+"""`berth policy test` from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shutil import copytree
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner, Result
+
+from berth_cli.main import main
+from tests.conftest import PROJECT
+
+EXAMPLE = PROJECT / "examples" / "policy-ci"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["policy", "test", *arguments], prog_name="berth")
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """The example with a policy that does not keep what its cases promise."""
+    folder = tmp_path / "policy-ci"
+    copytree(EXAMPLE, folder)
+    (folder / "berth.yaml").write_bytes((EXAMPLE / "proposed.yaml").read_bytes())
+    return folder
+
+
+def test_the_cases_of_the_example_pass() -> None:
+    done = run(str(EXAMPLE))
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "3 cases: 3 passed, 0 failed")
+
+
+def test_a_policy_that_breaks_a_promise_fails(broken: Path) -> None:
+    done = run(str(broken))
+    assert done.exit_code == 1
+    assert done.stdout.splitlines()[1:4] == [
+        f"FAIL  {broken}/cases/gpus.yaml:22  other pods use GPU nodes only when all others are full",
+        "      default/web-2: expected node gpu-1, found no node: 0/2 nodes are available: 1 Insufficient cpu, "
+        "1 node(s) were reserved for pods that ask for their resources.",
+        "        gpu-1: ResourceSegregation: node(s) were reserved for pods that ask for their resources",
+    ]
+
+
+def test_json_and_junit_say_the_same(broken: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    done = run(str(broken), "-o", "json", "--junit", str(report))
+    found = json.loads(done.stdout)
+    assert (found["passed"], found["failed"]) == (2, 1)
+    root = ElementTree.parse(report).getroot()
+    assert (root.get("tests"), root.get("failures")) == ("3", "1")
+
+
+def test_one_file_can_be_named() -> None:
+    assert run(str(EXAMPLE / "cases" / "gpus.yaml")).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("cases: []", "apiVersion: Field required", id="no document of the kind"),
+        pytest.param(
+            "apiVersion: berth.dev/v1alpha1\nkind: PolicyTest\ncluster: none.yaml\n"
+            "cases: [{name: c, expect: {p: {pending: true}}}]",
+            "none.yaml: No such file or directory",
+            id="no such cluster",
+        ),
+        pytest.param(
+            "apiVersion: berth.dev/v1alpha1\nkind: PolicyTest\ncluster: []\n"
+            "cases: [{name: c, expect: {p: {pending: true}}}]",
+            "has no nodes",
+            id="a cluster without nodes",
+        ),
+        pytest.param(
+            "apiVersion: berth.dev/v1alpha1\nkind: PolicyTest\ncluster: []\nprofile: none\n"
+            "cases: [{name: c, expect: {p: {pending: true}}}]",
+            "profile",
+            id="no such profile",
+        ),
+        pytest.param(
+            "apiVersion: berth.dev/v1alpha1\nkind: PolicyTest\ncluster: []\n"
+            "cases: [{name: c, pods: [{kind: Service}], expect: {p: {pending: true}}}]",
+            "t.yaml:4: pods has no pods; give Pods or",
+            id="pods without a pod",
+        ),
+    ],
+)
+def test_bad_input_has_status_2(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "t.yaml"
+    file.write_text(text)
+    done = run(str(file))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+def test_a_folder_that_does_not_exist_has_status_2() -> None:
+    assert run("missing").exit_code == 2
+
+
+def test_a_report_that_cannot_be_written_has_status_2(tmp_path: Path) -> None:
+    done = run(str(EXAMPLE), "--junit", str(tmp_path / "missing" / "report.xml"))
+    assert done.exit_code == 2
+    assert "report.xml: No such file or directory" in done.stderr

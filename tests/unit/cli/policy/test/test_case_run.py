@@ -1,0 +1,119 @@
+"""What a case expects of its pods, and how it says that something else happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli.policy.test.case import Case
+from berth_cli.policy.test.case_run import run_case
+from berth_cli.policy.test.document import PodExpectation
+from berth_cli.simulate.manifests import Manifests, manifests_of
+from tests.unit.cli.simulate.what_if.objects import Object, node, pod
+
+RANKED = BerthConfiguration.model_validate(
+    {"profile": "label-priority", "pluginConfig": [{"name": "NodePriorityLabel", "args": {"label": "rank"}}]}
+)
+NO_LABEL = "node(s) didn't have the priority label rank"
+
+
+def failures(*pods: Object, expect: Mapping[str, dict[str, Any]], also: tuple[Object, ...] = ()) -> list[str]:
+    """Three nodes of 4 cpus: `low` and `high` have a rank, `none` has not. also: in the cluster."""
+    cluster = (node("low", rank="1"), node("high", rank="9"), node("none"), *also)
+    manifests = manifests_of(pods, "here") if pods else Manifests()
+    expectations = {name: PodExpectation(**expected) for name, expected in expect.items()}
+    case = Case("c", Path("t.yaml"), 1, RANKED, 13, cluster, manifests, expectations)
+    return [line for each in run_case(case).failures for line in (str(each), *each.details)]
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        pytest.param({"node": "high"}, id="its node"),
+        pytest.param({"node": "h*"}, id="a pattern of nodes"),
+        pytest.param({"node": ("low", "high")}, id="one of several nodes"),
+        pytest.param({"pending": False}, id="any node"),
+        pytest.param({"rejected": {"none": NO_LABEL}}, id="why not another node"),
+    ],
+)
+def test_passes_where_a_placed_pod_is_as_expected(expected: dict[str, Any]) -> None:
+    assert failures(pod("p"), expect={"p": expected}) == []
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [{"pending": True}, {"reason": "Insufficient cpu"}, {"rejected": {"*": "Insufficient cpu"}, "pending": True}],
+)
+def test_passes_where_a_pending_pod_is_as_expected(expected: dict[str, Any]) -> None:
+    assert failures(pod("p", cpu="9"), expect={"p": expected}) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "says"),
+    [
+        pytest.param(
+            {"node": "none"},
+            ["default/p: expected node none, found high", f"none: NodePriorityLabel: {NO_LABEL}"],
+            id="a node that is rejected",
+        ),
+        pytest.param({"node": "x*"}, ["default/p: expected node x*, found high", "no node has such a name"], id="none"),
+        pytest.param({"pending": True}, ["default/p: expected no node, found high"], id="it has a node"),
+        pytest.param({"reason": "cpu"}, ["default/p: expected a reason with 'cpu', found high"], id="no reason"),
+        pytest.param(
+            {"rejected": {"low": "cpu"}},
+            ["default/p: expected low rejected with 'cpu', found low: not rejected"],
+            id="a node that is not rejected",
+        ),
+        pytest.param(
+            {"rejected": {"none": "cpu"}},
+            [f"default/p: expected none rejected with 'cpu', found none: NodePriorityLabel: {NO_LABEL}"],
+            id="another reason",
+        ),
+        pytest.param(
+            {"rejected": {"x": "cpu"}}, ["default/p: expected x rejected with 'cpu', found no such node"], id="no such"
+        ),
+    ],
+)
+def test_says_what_happens_instead(expected: dict[str, Any], says: list[str]) -> None:
+    found = failures(pod("p"), expect={"p": expected})
+    assert [line for line in found if " total " not in line] == says
+
+
+def test_shows_the_scores_of_the_expected_and_the_chosen_node() -> None:
+    found = failures(pod("p"), expect={"p": {"node": "low"}})
+    assert found[0] == "default/p: expected node low, found high"
+    assert [line.split()[:2] for line in found[1:]] == [["low:", "total"], ["high:", "total"]]
+
+
+def test_a_pending_pod_shows_its_message() -> None:
+    [found, *_] = failures(pod("p", cpu="9"), expect={"p": {"pending": False}})
+    assert found.startswith("default/p: expected a node, found no node: 0/3 nodes are available:")
+
+
+def test_a_pattern_means_each_pod_that_matches() -> None:
+    found = failures(pod("p-1"), pod("p-2", cpu="9"), pod("q", cpu="9"), expect={"p-*": {"pending": False}})
+    assert [line.split(":")[0] for line in found] == ["default/p-2"]
+
+
+def test_an_expectation_of_no_pod_fails() -> None:
+    assert failures(pod("p"), expect={"other": {"pending": True}}) == [
+        "default/other: expected such a pod among those to place, found default/p"
+    ]
+
+
+def test_a_namespace_is_part_of_the_name() -> None:
+    assert failures(pod("p", namespace="shop"), expect={"shop/p": {"node": "high"}}) == []
+
+
+def test_without_pods_the_pending_ones_of_the_cluster_are_placed() -> None:
+    assert failures(also=(pod("waiting"), pod("there", "low")), expect={"waiting": {"node": "high"}}) == []
+
+
+def test_an_evicted_pod_is_pending_at_the_end() -> None:
+    important = pod("important", cpu="4", priority=9, nodeSelector={"rank": "9"})
+    lesser = pod("lesser", "high", cpu="4", priority=1)
+    assert failures(important, also=(lesser,), expect={"important": {"node": "high"}}) == []
