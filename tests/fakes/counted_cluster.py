@@ -8,6 +8,7 @@ from itertools import count
 from typing import TypeVar
 
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.nodecache.feed.reduced_pod import reduced_pods
 from berth.reservations.ledger.entry import PodKey
 from berth.reservations.reconciler.reserved_pods import (
     PodChanged,
@@ -21,6 +22,7 @@ from berth.scheduling.managed_resources.configuration import ManagedResource
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
+from berth.scheduling.objects.projection import compact_pod
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_object
 
@@ -60,6 +62,8 @@ class _Pod:
     finished: bool = False
     annotations: dict[str, str] = field(default_factory=dict)
     by_percent: bool = False
+    got: dict[str, int] = field(default_factory=dict)
+    """What Berth's Binding gave it, by pool, whatever its annotations say later."""
 
     def content(self) -> dict[str, object]:
         found = pod_object(
@@ -87,6 +91,7 @@ class CountedCluster(PodBinder, ReservedPods):
         self._shown_nodes: dict[str, NodeInfo] = {}
         self._shown_pods: dict[str, Pod] = {}
         self._hidden: set[str] = set()
+        self._reduced: set[str] = set()
 
     # ------------------------------------------------------------------------------------------- what happens there
 
@@ -112,6 +117,15 @@ class CountedCluster(PodBinder, ReservedPods):
         """It becomes too large for the cache: whoever leads by now knows it, and a new leader does not."""
         self._hidden.add(self.pods[name].key.uid)
 
+    def reduce(self, name: str) -> None:
+        """It becomes too large for the cache, which has it without some of its fields from now on."""
+        self._reduced.add(self.pods[name].key.uid)
+
+    def request(self, name: str, units: int) -> None:
+        """Its owner changes its request, in an annotation, while it waits."""
+        self._change(name).units = units
+        self.annotate(name, REQUEST, str(units))
+
     def finish(self, name: str) -> None:
         """It has ended; its object is still there."""
         self._change(name).finished = True
@@ -133,7 +147,7 @@ class CountedCluster(PodBinder, ReservedPods):
 
     def publish(self) -> tuple[dict[str, NodeInfo | None], dict[str, Pod | None]]:
         """What has changed since the last time."""
-        nodes, pods = dict(map(_node, self.nodes.items())), dict(map(_pod, self.pods.values()))
+        nodes, pods = dict(map(_node, self.nodes.items())), dict(map(self._published_pod, self.pods.values()))
         changes = _difference(self._shown_nodes, nodes), _difference(self._shown_pods, pods)
         self._shown_nodes, self._shown_pods = nodes, pods
         return changes
@@ -144,6 +158,15 @@ class CountedCluster(PodBinder, ReservedPods):
             key: pod for key, pod in self._shown_pods.items() if pod.finished or pod.uid not in self._hidden
         }
         return dict(self._shown_nodes), pods
+
+    def _published_pod(self, pod: _Pod) -> tuple[str, Pod]:
+        content = pod.content()
+        if pod.key.uid in self._reduced:
+            *_, reduced = reduced_pods(compact_pod(content, (REQUEST, DEVICE)))
+            content = dict(reduced)
+        found = read_pod(content)
+        assert isinstance(found, Pod)
+        return f"{pod.key.namespace}/{pod.key.name}", found
 
     # ------------------------------------------------------------------------------------------------------- the ports
 
@@ -181,6 +204,8 @@ class CountedCluster(PodBinder, ReservedPods):
             return Refused(409, "the object has been modified, or is assigned already")
         self._change(binding.pod_name).node = binding.node
         found.annotations |= binding.annotations
+        device = binding.annotations.get(DEVICE)
+        found.got = {SLOT if device is None else pool_of(SLOT, int(device)): found.units}
         self.bindings += 1
         return Created()
 
@@ -190,12 +215,6 @@ def _node(node: tuple[str, int]) -> tuple[str, NodeInfo]:
     found = read_node(node_with(name, allocatable={SLOT: str(units)}, labels={_SIZES: f"{units}_{units}"}))
     assert isinstance(found, NodeInfo)
     return name, found
-
-
-def _pod(pod: _Pod) -> tuple[str, Pod]:
-    found = read_pod(pod.content())
-    assert isinstance(found, Pod)
-    return f"{pod.key.namespace}/{pod.key.name}", found
 
 
 def _difference(before: Mapping[str, T], now: Mapping[str, T]) -> dict[str, T | None]:

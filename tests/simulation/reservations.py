@@ -10,33 +10,22 @@ Binding. Pods become too large for the cache, so that a new watcher does not fin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from itertools import count
-from typing import TypeVar
 
 from berth.extender.bind import BindRules, CountedResources, bind
 from berth.extender.deadline import Deadline
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
 from berth.reservations.bind.reservations import LedgerReservations
-from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation, PodKey
-from berth.reservations.ledger.node_write import NodeWrite
-from berth.reservations.ledger.table import LedgerTable, Marker, MarkerState, NotWritten, Written
+from berth.reservations.ledger.entry import EntryState, PodKey
+from berth.reservations.ledger.table import Marker, MarkerState
 from berth.reservations.reconciler.reconciler import Reconciler
-from berth.reservations.reconciler.reserved_pods import (
-    PodChanged,
-    PodFound,
-    PodNotFound,
-    PodTouched,
-    PodUnknown,
-    ReservedPods,
-)
 from berth.scheduling.objects import NodeInfo, Pod
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
-from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, CountedCluster
+from tests.fakes.counted_cluster import BY_ANNOTATION, COUNTING, NAMESPACE, REQUEST, SLOT, CountedCluster
+from tests.simulation.interrupted import Interrupted, InterruptedPods, InterruptedTable
 from tests.simulation.world import EPOCH, Actor, World
 from tests.unit.reservations.reconciler.reconciler_harness import check
-
-T = TypeVar("T")
 
 HTTP_TIMEOUT = 5.0
 LATE_SECONDS = 80.0
@@ -49,84 +38,9 @@ RECOVERY = 120.0
 
 Nodes = dict[str, NodeInfo | None]
 Pods = dict[str, Pod | None]
-Between = Callable[[], None]
 
 
-class _Interrupted:
-    """Something may happen before and after every call."""
-
-    def __init__(self, between: Between) -> None:
-        self._between = between
-
-    def _call(self, call: Callable[[], T]) -> T:
-        self._between()
-        done = call()
-        self._between()
-        return done
-
-
-class InterruptedTable(_Interrupted, LedgerTable):
-    """A table, for one client."""
-
-    def __init__(self, table: LedgerTable, between: Between) -> None:
-        super().__init__(between)
-        self._table = table
-
-    def node(self, name: str) -> NodeLedger | None:
-        return self._call(lambda: self._table.node(name))
-
-    def nodes(self) -> list[NodeLedger]:
-        return self._call(lambda: list(self._table.nodes()))
-
-    def write(self, node: str, change: NodeWrite) -> Written | NotWritten:
-        return self._call(lambda: self._table.write(node, change))
-
-    def create(self, ledger: NodeLedger) -> Written | NotWritten:
-        return self._call(lambda: self._table.create(ledger))
-
-    def begin_rebuild(self, node: str, epoch: int) -> Written | NotWritten:
-        return self._call(lambda: self._table.begin_rebuild(node, epoch))
-
-    def finish_rebuild(self, ledger: NodeLedger) -> Written | NotWritten:
-        return self._call(lambda: self._table.finish_rebuild(ledger))
-
-    def delete_if_empty(self, node: str, epoch: int) -> Written | NotWritten:
-        return self._call(lambda: self._table.delete_if_empty(node, epoch))
-
-    def put_open(self, reservation: OpenReservation) -> None:
-        self._call(lambda: self._table.put_open(reservation))
-
-    def delete_open(self, uid: str, node: str, attempt: str) -> None:
-        self._call(lambda: self._table.delete_open(uid, node, attempt))
-
-    def open_reservations(self) -> list[OpenReservation]:
-        return self._call(lambda: list(self._table.open_reservations()))
-
-    def request_release(self, reservation: OpenReservation) -> None:
-        self._call(lambda: self._table.request_release(reservation))
-
-    def marker(self) -> Marker | None:
-        return self._call(self._table.marker)
-
-    def put_marker(self, marker: Marker, seen: Marker | None) -> bool:
-        return self._call(lambda: self._table.put_marker(marker, seen))
-
-
-class InterruptedPods(_Interrupted, ReservedPods):
-    """The API server, for a watcher."""
-
-    def __init__(self, pods: ReservedPods, between: Between) -> None:
-        super().__init__(between)
-        self._pods = pods
-
-    def find(self, pod: PodKey) -> PodFound | PodNotFound | PodUnknown:
-        return self._call(lambda: self._pods.find(pod))
-
-    def touch(self, pod: PodKey, resource_version: str) -> PodTouched | PodChanged | PodNotFound | PodUnknown:
-        return self._call(lambda: self._pods.touch(pod, resource_version))
-
-
-class _SlowBinder(_Interrupted, PodBinder):
+class _SlowBinder(Interrupted, PodBinder):
     """The API server, for bind: one answer in four is lost, and then the Binding arrives at any time."""
 
     def __init__(self, history: ReservationsHistory) -> None:
@@ -139,25 +53,34 @@ class _SlowBinder(_Interrupted, PodBinder):
             self._history.world.after(late, lambda: self._history.arrived(binding))
             self._history.world.pause(min(timeout, 1.0))
             return Unanswered("timed out")
-        return self._call(lambda: self._history.arrived(binding))
+        return self.call(lambda: self._history.arrived(binding))
 
     def assignment(self, namespace: str, pod_name: str, timeout: float) -> Assignment | Refused | Unanswered:
-        return self._call(lambda: self._history.cluster.assignment(namespace, pod_name, timeout))
+        return self.call(lambda: self._history.cluster.assignment(namespace, pod_name, timeout))
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod | Refused | Unanswered:
-        return self._call(lambda: self._history.cluster.pod(namespace, pod_name, timeout))
+        return self.call(lambda: self._history.cluster.pod(namespace, pod_name, timeout))
 
 
 class ReservationsHistory:
     """One history; the same for the same seed. `run` raises AssertionError where an invariant breaks."""
 
+    retried = 0.1
+    """Of the pods whose bind has ended badly. If more are tried again soon, few are ever old enough to expire."""
+
+    pause = 3.0
+    """Between two binds of one scheduler, at most."""
+
+    sizes = (2, 4)
+    """Of the nodes when it begins."""
+
     def __init__(self, seed: int) -> None:
         self.world = World(seed)
-        self._counting = BY_ANNOTATION if seed % 2 else COUNTING
+        self.counting = BY_ANNOTATION if seed % 2 else COUNTING
         self.cluster = CountedCluster()
         self.table = InMemoryLedgerTable()
         self.bound = 0
-        self._berths: dict[str, str] = {}
+        self.berths: dict[str, str] = {}
         """By UID the node to which a Binding of Berth's brought a pod."""
         self._tried: set[str] = set()
         self._ids = count(1)
@@ -166,9 +89,9 @@ class ReservationsHistory:
         self._leader: Reconciler | None = None
         self._actor: Actor | None = None
         self._inbox: list[tuple[Nodes, Pods, float]] = []
-        self._ends = False
+        self.ends = False
         for node in NODES:
-            self.cluster.nodes[node] = self.world.random.randint(2, 4)
+            self.cluster.nodes[node] = self.world.random.randint(*self.sizes)
         if self.world.random.random() < 0.8:
             self.table.put_marker(Marker(MarkerState.READY, 0, 0, "ready"), None)
 
@@ -176,13 +99,13 @@ class ReservationsHistory:
         """All of it, to the point where everything must be in order."""
         world = self.world
         self._publish()
-        self._lead()
+        self.lead()
         for _ in range(3):
             world.start("bind", self._binds)
         world.after(1.0, self._something_happens)
         world.after(0.5, self._publish_again)
         world.run(LASTS)
-        self._ends = True
+        self.ends = True
         world.run(LASTS + LATE_SECONDS + RECOVERY)
         self._check_end()
 
@@ -190,9 +113,9 @@ class ReservationsHistory:
 
     def between(self) -> None:
         """Between two calls: it takes some time, and everything that must always hold is looked at."""
-        self._check()
+        self.check()
         self.world.pause(self.world.random.choice((0.0, 0.01, 0.1, 0.5)))
-        self._check()
+        self.check()
 
     def _wall(self) -> float:
         return EPOCH + self.world.now
@@ -208,39 +131,42 @@ class ReservationsHistory:
         done = self.cluster.create_binding(binding, 1.0)
         if isinstance(done, Created):
             self.bound += 1
-            self._berths[binding.pod_uid] = binding.node
-        self._check()
+            self.berths[binding.pod_uid] = binding.node
+        self.check()
         return done
 
     def _binds(self) -> None:
         random = self.world.random
         counted = CountedResources(
-            self._counting,
+            self.counting,
             LedgerReservations(InterruptedTable(self.table, self.between), self._new_id, self._wall, call_seconds=0.1),
         )
-        while not self._ends:
-            self.world.pause(random.uniform(0.1, 3.0))
+        while not self.ends:
+            self.world.pause(random.uniform(0.1, self.pause))
             waiting = [pod for pod in self.cluster.pods.values() if not pod.node and not pod.finished]
-            # A pod whose bind has ended badly is seldom tried again soon: it would never be old enough to expire.
-            waiting = [pod for pod in waiting if pod.key.uid not in self._tried or random.random() < 0.1]
+            waiting = [pod for pod in waiting if pod.key.uid not in self._tried or random.random() < self.retried]
             if waiting:
                 pod = random.choice(waiting).key
                 self._tried.add(pod.uid)
-                binding = Binding(NAMESPACE, pod.name, pod.uid, random.choice(NODES))
+                binding = Binding(NAMESPACE, pod.name, pod.uid, self.node_for(pod))
                 deadline = Deadline(HTTP_TIMEOUT - 1, self._monotonic)
                 bind(binding, _SlowBinder(self), deadline, BindRules(counted))
 
-    def _lead(self) -> None:
+    def node_for(self, pod: PodKey) -> str:
+        """Where a scheduler wants to bind it now."""
+        return self.world.random.choice(NODES)
+
+    def lead(self) -> None:
         """Another watcher takes over. The one before may be dead, or goes on, or stands still at one of its next calls
         and goes on later."""
         self._epoch += 1
-        if self._actor is not None and self.world.random.random() < 0.7 and not self._ends:
+        if self._actor is not None and self.world.random.random() < 0.7 and not self.ends:
             calls, seconds = self.world.random.randint(0, 3), self.world.random.uniform(1.0, 40.0)
             self.world.freeze(self._actor, seconds, monotonic_stalls=False, calls=calls)
         reconciler = Reconciler(
             InterruptedTable(self.table, self.between),
             InterruptedPods(self.cluster, self.between),
-            self._counting,
+            self.counting,
             self._epoch,
             HTTP_TIMEOUT,
             wall=self._wall,
@@ -253,7 +179,7 @@ class ReservationsHistory:
         self._leader = reconciler
         inbox = self._inbox = []
         self._actor = actor = self.world.start(f"watcher-{self._epoch}", lambda: self._reconciles(reconciler, inbox))
-        if self.world.random.random() < 0.5 and not self._ends:
+        if self.world.random.random() < 0.5 and not self.ends:
             self.world.after(self.world.random.uniform(0.0, 40.0), lambda: self._dies(actor, reconciler))
 
     def _reconciles(self, reconciler: Reconciler, inbox: list[tuple[Nodes, Pods, float]]) -> None:
@@ -264,11 +190,11 @@ class ReservationsHistory:
             self.world.pause(max(0.01, min(0.5, reconciler.work())))
 
     def _dies(self, actor: Actor, reconciler: Reconciler) -> None:
-        if self._ends:
+        if self.ends:
             return
         self.world.crash(actor)
         if self._leader is reconciler:
-            self.world.after(1.0, self._lead)
+            self.world.after(1.0, self.lead)
 
     def _publish(self) -> None:
         self._inbox.append((*self.cluster.publish(), self._wall()))
@@ -278,7 +204,7 @@ class ReservationsHistory:
         self.world.after(self.world.random.uniform(0.2, 2.0), self._publish_again)
 
     def _something_happens(self) -> None:
-        if self._ends:
+        if self.ends:
             return
         random, cluster = self.world.random, self.cluster
         name, chance = random.choice(self._names), random.random()
@@ -294,12 +220,12 @@ class ReservationsHistory:
         elif chance < 0.5:
             cluster.nodes[random.choice(NODES)] = random.randint(1, 5)
         elif chance < 0.56:
-            self._lead()
+            self.lead()
         elif chance < 0.57:
             self._operator_requests_rebuild()
-        elif pod.key.uid in self._berths:
-            self._owner_acts(name, chance)
-        self._check()
+        elif pod.key.uid in self.berths:
+            self.owner_acts(name, chance)
+        self.check()
         self.world.after(random.uniform(0.1, 2.0), self._something_happens)
 
     def _operator_requests_rebuild(self) -> None:
@@ -308,7 +234,7 @@ class ReservationsHistory:
         epoch = 0 if seen is None else seen.epoch
         self.table.put_marker(Marker(MarkerState.REBUILDING, epoch, self._wall(), self._new_id()), seen)
 
-    def _owner_acts(self, name: str, chance: float) -> None:
+    def owner_acts(self, name: str, chance: float) -> None:
         """The owner of a pod that Berth bound makes it too large, or changes or removes its request."""
         if chance < 0.65:
             self.cluster.hide(name)
@@ -317,12 +243,12 @@ class ReservationsHistory:
 
     # -------------------------------------------------------------------------------------------------- what must hold
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Every ledger adds up, and has every pod that Berth brought to its node for as long as it is there."""
         for ledger in self.table.nodes():
             check(ledger)
         for pod in self.cluster.pods.values():
-            node = self._berths.get(pod.key.uid)
+            node = self.berths.get(pod.key.uid)
             if node is None or pod.finished:
                 continue
             found = self.table.node(node)
@@ -332,6 +258,10 @@ class ReservationsHistory:
             assert entry is not None, f"{pod.key.name} is on {node}, and what it holds can be had by another"
             assert sum(entry.shares.values()) >= pod.units, f"{pod.key.name} holds more than is written down"
 
+    def capacity(self, node: str) -> Mapping[str, int]:
+        """What the node has, by pool."""
+        return {SLOT: self.cluster.nodes[node]}
+
     def _check_end(self) -> None:
         """What the ledger has is what is there, and all the rest can be had again."""
         for node in NODES:
@@ -340,7 +270,7 @@ class ReservationsHistory:
             there = {pod.key.uid for pod in self.cluster.pods.values() if pod.node == node and not pod.finished}
             assert set(found.entries) == there, f"{node} has entries of others than {there}"
             assert {entry.state for entry in found.entries.values()} <= {EntryState.BOUND}
-            assert found.capacity == {"example.com/slot": self.cluster.nodes[node]}
+            assert found.capacity == self.capacity(node)
         assert self.table.open_reservations() == [], "a bind is under way for ever"
         marker = self.table.marker()
         assert marker is not None

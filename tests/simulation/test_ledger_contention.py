@@ -18,7 +18,7 @@ from berth.reservations.ledger.table import NotWritten, Written
 from berth.scheduling.managed_resources.demand import Demand
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 from tests.simulation.binds import COUNTING, GPU_MEMORY, assert_adds_up
-from tests.simulation.reservations import InterruptedTable
+from tests.simulation.interrupted import InterruptedTable
 from tests.simulation.world import EPOCH, World
 
 pytestmark = pytest.mark.long

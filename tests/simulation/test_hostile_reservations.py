@@ -1,0 +1,39 @@
+"""Nothing is given twice, whatever owners and creators of pods write; and the simulation notices a missing rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation.broken_owners import BROKEN
+from tests.simulation.broken_reservations import Break
+from tests.simulation.hostile_reservations import HostileHistory
+
+pytestmark = pytest.mark.long
+
+HISTORIES = 24
+PER_TEST = 12
+
+
+@pytest.mark.parametrize("first", range(0, HISTORIES, PER_TEST))
+def test_overcommits_nothing_and_keeps_what_running_pods_hold(first: int) -> None:
+    histories = [HostileHistory(seed) for seed in range(first, first + PER_TEST)]
+    for history in histories:
+        history.run()
+    assert sum(history.bound for history in histories) > 10 * PER_TEST
+    assert sum(history.edits for history in histories) > 100 * PER_TEST
+    assert sum(history.hand_overs for history in histories) > 10 * PER_TEST
+    assert any(history.surplus for history in histories), "no entry had two devices"
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_catches_ledger_without_rule_against_owners(broken: Break, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch)
+    assert any(_fails(seed) for seed in range(HISTORIES))
+
+
+def _fails(seed: int) -> bool:
+    try:
+        HostileHistory(seed).run()
+    except AssertionError:
+        return True
+    return False
