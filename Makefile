@@ -230,6 +230,11 @@ acceptance: tools ## Deploy, try, measure and delete a stack in your account: ST
 wheel: setup ## Build the wheel into dist, install it somewhere else, and use every command that needs no account there
 	$(BIN)/python -m tests.wheel dist
 
+.PHONY: image
+image: setup ## The command in a container image, built and run in Docker: no root, read-only (BASE=image with Python, TAG=name)
+	$(BIN)/python -m tools.image $(if $(BASE),--base '$(BASE)') $(if $(TAG),--tag '$(TAG)')
+	@$(BIN)/python -m tests.image $(TAG)
+
 .PHONY: sbom
 sbom: setup .tools/supply_chain/.ready ## Bills of materials (CycloneDX) of the layers and of the command, in dist
 	$(BIN)/python -m tools.supply_chain.sbom dist

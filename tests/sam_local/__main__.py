@@ -21,9 +21,10 @@ from berth_cli.serve.template_api import read_template_api
 from tests.builders.event_fixtures import EVENTS, EventFixture, decoded, matches, read_fixtures
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
+from tools.image.docker import DockerUnavailable
 
 from .account import invocation_environment
-from .docker import DockerUnavailable, bridge_address, image_for
+from .docker import bridge_address, image_for
 
 DUMP = EVENTS / "cluster.yaml"
 PORT = 45660

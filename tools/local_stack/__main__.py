@@ -100,6 +100,8 @@ def _serve(dump: Path | None, kubeconfig: Path | None, port: int, parameters: di
         stack.start_watcher(emulator)
         with _step("watcher: first publication, up to a minute"):
             stack.wait_until_healthy(called)
+        with _step("verbs: first calls"):
+            stack.start_verbs(called)
         stack.write_files(directory, emulator, called, kubeconfig)
         _summary(called, dump or kubeconfig, directory)
         try:

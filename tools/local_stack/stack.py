@@ -18,6 +18,7 @@ import yaml
 
 from berth.cluster.api_server.kubeconfig import from_secret
 from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth_cli.doctor.checks.verbs import DEFAULT_VERBS
 from tests.deployment import emulator as ministack
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
@@ -138,6 +139,17 @@ def wait_until_healthy(called: Address) -> None:
                     f"{answer.status} {answer.data.decode(errors='replace')}"
                 )
             time.sleep(POLL_SECONDS)
+
+
+def start_verbs(called: Address) -> None:
+    """Call each verb once, so that no first call of a user waits for a process to start."""
+    headers = {
+        "Content-Type": "application/json",
+        **urllib3.make_headers(basic_auth=f"{called.username}:{called.password}"),
+    }
+    with urllib3.PoolManager() as pool:
+        for verb in DEFAULT_VERBS.values():
+            pool.request("POST", f"{called.url}/{verb}", body=b"{}", headers=headers, retries=False)
 
 
 def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig: Path | None) -> None:

@@ -1,0 +1,1 @@
+"""`make image`: Berth's command in a container image."""
