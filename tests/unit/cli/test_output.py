@@ -17,6 +17,7 @@ from tests.conftest import CLUSTER
 VOCABULARY = {"table", "json", "yaml"}
 DIFFERENT = {
     "bench": VOCABULARY | {"markdown"},
+    "policy diff": VOCABULARY | {"markdown"},  # for a pull request
     "config show": {"yaml", "json"},  # a document has no table
     "scheduler-config": {"yaml", "json"},  # nor have manifests
 }
