@@ -17,7 +17,7 @@ from pathlib import Path
 from random import Random
 
 from tests.chaos.checks import CheckKind, Checks
-from tests.chaos.faults import FAULTS, Fault
+from tests.chaos.faults.every_fault import FAULTS, Fault
 from tests.chaos.rounds import GIVEN_UP, Round, deck, given_up, play
 from tests.chaos.set_up import SetUp
 from tests.deployment.emulator import COMMAND

@@ -12,7 +12,7 @@ from urllib3.exceptions import HTTPError
 
 from berth_cli.doctor.findings import CheckName
 from tests.chaos.checks import CheckKind, Checks, Finding, names, shortened
-from tests.chaos.faults import Fault
+from tests.chaos.faults.every_fault import Fault
 from tests.chaos.set_up import SetUp
 from tests.e2e.kubernetes_api import ApiError
 
@@ -90,9 +90,10 @@ def _played(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks)
             if fault.named:
                 time.sleep(NOTICED_SECONDS)
                 findings += _named(fault, checks)
-            if fault.meanwhile is not None:
-                findings += _held_meanwhile(fault.meanwhile, checks)
-            time.sleep(max(0.0, began + fault.seconds - time.monotonic()))
+            if fault.meanwhile is None:
+                time.sleep(max(0.0, began + fault.seconds - time.monotonic()))
+            else:
+                findings += held_to_end(fault.meanwhile, checks, began + fault.seconds)
         ended = time.monotonic()
         time.sleep(LOADED_SECONDS)
     recovery = _recovery(checks, ended, fault.recovery_seconds)
@@ -107,11 +108,13 @@ def _played(number: int, seed: int, fault: Fault, set_up: SetUp, checks: Checks)
     )
 
 
-def _held_meanwhile(find: Callable[[Checks], Sequence[Finding]], checks: Checks) -> Sequence[Finding]:
+def held_to_end(find: Callable[[Checks], Sequence[Finding]], checks: Checks, ends: float) -> Sequence[Finding]:
+    """Wait until it holds, and ask again when the fault ends: a new leader may release something in between."""
     until = time.monotonic() + MEANWHILE_SECONDS
     while (left := find(checks)) and time.monotonic() < until:
         time.sleep(POLL_SECONDS)
-    return left
+    time.sleep(max(0.0, ends - time.monotonic()))
+    return left or find(checks)
 
 
 @dataclass(frozen=True)

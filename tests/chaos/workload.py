@@ -95,10 +95,14 @@ class Workload:
         for number in range(pods):
             self._create(SCHEDULERS[number % 2])
 
-    def forget(self, name: str) -> None:
-        """Another component deletes it."""
-        with suppress(ValueError):
+    def forget(self, name: str) -> bool:
+        """Another component deletes it. False: it is not among the workload's pods any more."""
+        # Not while the workload's thread chooses one.
+        with self._busy:
+            if name not in self._pods:
+                return False
             self._pods.remove(name)
+            return True
 
     def _work(self) -> None:
         while not self._stop.is_set():

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from itertools import islice
 from random import Random
+from typing import cast
 
-from tests.chaos.checks import CheckKind, Finding
-from tests.chaos.faults import FAULTS
+import pytest
+
+from tests.chaos import rounds
+from tests.chaos.checks import CheckKind, Checks, Finding
+from tests.chaos.faults.every_fault import FAULTS
 from tests.chaos.rounds import Round, deck
+
+BROKEN = Finding(CheckKind.LEDGER, "it was released")
 
 
 def test_each_fault_comes_once_before_any_comes_twice() -> None:
@@ -33,3 +39,19 @@ def test_the_verdict_names_each_check_that_broke_once() -> None:
 
 def test_no_two_faults_have_one_name() -> None:
     assert len({each.name for each in FAULTS}) == len(FAULTS)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        pytest.param([[], []], [], id="it holds at once and to the end"),
+        pytest.param([[], [BROKEN]], [BROKEN], id="it held, and does no more when the fault ends"),
+        pytest.param([[BROKEN], [], []], [], id="it comes to hold"),
+    ],
+)
+def test_finds_what_does_not_hold_to_the_end_of_the_fault(
+    found: list[list[Finding]], wanted: list[Finding], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter(found)
+    monkeypatch.setattr("tests.chaos.rounds.time.sleep", lambda seconds: None)
+    assert rounds.held_to_end(lambda checks: next(answers), cast(Checks, None), 0.0) == wanted

@@ -13,7 +13,7 @@ from random import Random
 
 import pytest
 
-from tests.chaos.faults import FAULTS
+from tests.chaos.faults.every_fault import FAULTS
 from tests.chaos.rounds import deck
 from tools.lanes import PROJECT, PYTEST, STEPS, Ended, Interrupts, Lane, Result, Step, figure, run, steps_from, table
 

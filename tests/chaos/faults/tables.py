@@ -1,0 +1,75 @@
+"""Items and tables that are lost, alone and one after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from berth.lease.dynamodb_item import HEAD_KEY
+from berth_cli.serve.stores import CACHE_TABLE, LEDGER_TABLE
+from tests.chaos.faults.calls import thrown
+from tests.chaos.set_up import SetUp
+
+LOST_SECONDS = 5
+"""How long the first of two tables is away."""
+
+BACK_SECONDS = 120
+"""The longest that Berth may take to make good the loss of the first of two tables."""
+
+NO_TABLE = thrown(400, "ResourceNotFoundException")
+
+
+@contextmanager
+def head_lost(set_up: SetUp) -> Iterator[None]:
+    set_up.tables.delete_item(TableName=CACHE_TABLE, Key=HEAD_KEY)
+    yield
+
+
+@contextmanager
+def cache_emptied(set_up: SetUp) -> Iterator[None]:
+    """The applied configuration with it. What is counted must not be given away until it is applied again."""
+    set_up.empty(CACHE_TABLE)
+    yield
+    set_up.apply_configuration()
+
+
+@contextmanager
+def cache_table_lost(set_up: SetUp) -> Iterator[None]:
+    with set_up.without_table(CACHE_TABLE):
+        yield
+    set_up.apply_configuration()
+
+
+def ledger_table_lost(set_up: SetUp) -> AbstractContextManager[None]:
+    return set_up.without_table(LEDGER_TABLE)
+
+
+@contextmanager
+def both_tables_lost(set_up: SetUp) -> Iterator[None]:
+    """Nothing is left that tells what was counted: Berth gets its tables back when the configuration is applied."""
+    with set_up.tables_proxy.failing(1.0, (NO_TABLE,), set_up.random):
+        with set_up.without_table(CACHE_TABLE), set_up.without_table(LEDGER_TABLE):
+            yield
+        set_up.apply_configuration()
+
+
+@contextmanager
+def ledger_lost_after_cache(set_up: SetUp) -> Iterator[None]:
+    """Nobody applies the configuration again: the ledger's copy brings it back, before the ledger is lost."""
+    with set_up.without_table(CACHE_TABLE):
+        time.sleep(LOST_SECONDS)
+    set_up.wait_until(set_up.has_configuration, BACK_SECONDS, "the applied configuration is in force again")
+    with set_up.without_table(LEDGER_TABLE):
+        yield
+
+
+@contextmanager
+def cache_lost_after_ledger(set_up: SetUp) -> Iterator[None]:
+    """The ledger gets its copy of the document with the next leadership only, so it has to be applied again."""
+    with set_up.without_table(LEDGER_TABLE):
+        time.sleep(LOST_SECONDS)
+    set_up.wait_until(set_up.has_ledger, BACK_SECONDS, "the ledger is rebuilt")
+    with set_up.without_table(CACHE_TABLE):
+        yield
+    set_up.apply_configuration()
