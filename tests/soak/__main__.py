@@ -1,4 +1,4 @@
-"""`python -m tests.soak [--binds N] [--workers N] [--seed N] [--on EMULATOR]`: binds, some of them cut short."""
+"""`python -m tests.soak [--binds N] [--workers N] [--nodes N] [--seed N] [--on EMULATOR]`: binds, some cut short."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make soak", description="Concurrent binds of counted resources.")
     parser.add_argument("--binds", type=int, default=5000)
     parser.add_argument("--workers", type=int, default=16)
+    parser.add_argument("--nodes", type=int, help="by default 16, and fewer in a run of less than 800 binds")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--unseen", type=int, default=MOST_UNSEEN, help="pods that the watcher may lag behind")
     parser.add_argument("--on", choices=("ministack", "dynamodb-local"), default="ministack", help="the emulator")
@@ -33,7 +34,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as directory, start(Path(directory)) as emulator:
         client = emulator_client(emulator.endpoint_url, connections=chosen.workers + 3)
         table = CheckedLedgerTable(client, new_table(client))
-        soak = Soak(table, binds=chosen.binds, workers=chosen.workers, seed=chosen.seed, most_unseen=chosen.unseen)
+        soak = Soak(
+            table,
+            binds=chosen.binds,
+            workers=chosen.workers,
+            nodes=chosen.nodes,
+            seed=chosen.seed,
+            most_unseen=chosen.unseen,
+        )
         started = time.monotonic()
         try:
             soak.run()
