@@ -58,7 +58,7 @@ def test_at_most_ten_metrics_whatever_happens(lines: pytest.CaptureFixture[str])
     clock = EnvironmentClock()
     watcher = WatcherMetrics(clock.wall)
     watcher.became_leader()
-    watcher.published(1, clock.wall())
+    watcher.published(1, clock.wall(), left_out=1)
     for event_type in ReservationEventType:
         watcher.happened(ReservationEvent(event_type, "n1", "ml/train-0"))
     watcher.close()

@@ -72,6 +72,23 @@ def test_emits_most_objects_left_out_in_an_interval_and_nothing_without_any(
     assert line["LeftOut"] == [3.0]
 
 
+def test_counts_failures_while_something_is_left_out_when_there_is_no_alarm_on_it(
+    watcher: WatcherMetrics,
+    clock: EnvironmentClock,
+    metrics: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("BERTH_DETAILED_METRICS", "false")
+    watcher = WatcherMetrics(clock.wall)
+    for left_out in (0, 2, 2, 0):
+        clock.advance(INTERVAL_SECONDS)
+        watcher.published(0, clock.wall(), left_out)
+    watcher.close()
+    lines = [line for line in printed(metrics) if "Failures" in line]
+    assert [described(line) for line in lines] == [{"Failures": ("Count", BY_STACK)}] * 2
+    assert [line["Failures"] for line in lines] == [[1.0]] * 2
+
+
 def test_counts_reservation_events_by_type_only(watcher: WatcherMetrics, metrics: pytest.CaptureFixture[str]) -> None:
     for event_type in (ReservationEventType.CONFIRMED, ReservationEventType.OWED, ReservationEventType.CONFIRMED):
         watcher.happened(ReservationEvent(event_type, "n1", "ml/train-0"))

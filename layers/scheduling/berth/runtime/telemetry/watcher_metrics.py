@@ -10,7 +10,7 @@ from collections.abc import Callable
 from threading import Lock
 
 from berth.reservations.reconciler.events import ReservationEvent, ReservationEventType
-from berth.runtime.telemetry.metrics import COUNT, HAPPENING, SECONDS, Metrics, group
+from berth.runtime.telemetry.metrics import COUNT, FAILURES, HAPPENING, SECONDS, Metrics, group
 
 INTERVAL_SECONDS = 15.0
 """Several times a minute, so that no minute in which it publishes is without one."""
@@ -79,8 +79,10 @@ class WatcherMetrics:
         if changes:
             values = {"Publications": [float(len(changes))], "Changes": [float(sum(changes))], "PublishedAge": [oldest]}
             self._metrics.emit([PUBLISHED_IN_DETAIL if detailed else PUBLISHED], {}, values, now)
-        if left_out and detailed:
-            self._metrics.emit([LEFT_OUT], {}, {"LeftOut": [float(left_out)]}, now)
+        if left_out:
+            # Without metrics in detail a stack has no alarm on LeftOut: the one on failures notices it.
+            values = {"LeftOut": [float(left_out)], "Failures": [1.0]}
+            self._metrics.emit([LEFT_OUT if detailed else FAILURES], {}, values, now)
         reservations = RESERVATIONS_IN_DETAIL if detailed else ALARMED_RESERVATIONS
         for event_type, times in sorted(happened.items()):
             if detailed or event_type in ALARMED_EVENTS:
