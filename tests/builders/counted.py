@@ -24,6 +24,9 @@ SLICES: Mapping[str, object] = {
 }
 """Parts of devices; an annotation of the node lists their sizes."""
 
+ANNOTATED: Mapping[str, object] = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
+"""Requested by an annotation of the pod."""
+
 
 def counting(*resources: Mapping[str, object]) -> Counting:
     """Of these resources; without any, of licences and slices."""

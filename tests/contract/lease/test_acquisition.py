@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +11,6 @@ from berth.lease.config import Handover, LeaderElectionConfig
 from berth.lease.outcomes import ElectionOutcome
 from tests.unit.lease.clocks import AT, EnvironmentClock
 from tests.unit.lease.contenders import Contender, holder, pass_time
-from tests.unit.lease.faults import Fault
 from tests.unit.lease.stores import LeaseStore, stored_lease
 
 YEAR = 365 * 24 * 3600.0
@@ -254,158 +252,3 @@ class TestExpiry:
         assert beta.step() is HELD
         beta.clock.advance(2)
         assert beta.step() is BECAME_LEADER
-
-
-class TestRaces:
-    def test_one_of_two_creators_wins(self, store: LeaseStore) -> None:
-        alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
-        alpha.lock.before_next("create", beta.step)
-        assert alpha.step() is ElectionOutcome.LOST_RACE
-        assert beta.fence() is not None
-        assert holder(store) == ("beta", 0)
-        assert alpha.elector.leader == "beta"
-
-    @pytest.mark.parametrize(
-        "item", [stored_lease("old", lease_transitions=7), stored_lease("")], ids=["expired", "free"]
-    )
-    def test_one_of_many_candidates_takes_over_and_increments_transitions(self, store: LeaseStore, item: Any) -> None:
-        """Each reads, then lets the next one try before it writes: the last to read is the first to write."""
-        store.put(item)
-        candidates = [Contender(store, f"candidate-{number}") for number in range(5)]
-        if item["holderIdentity"]:
-            for candidate in candidates:
-                assert candidate.step() is HELD
-        pass_time(15, *candidates)
-        for candidate, following in pairwise(candidates):
-            candidate.lock.before_next("update", following.step)
-        candidates[0].step()
-        leaders = [candidate for candidate in candidates if candidate.fence() is not None]
-        assert [leader.elector.identity for leader in leaders] == ["candidate-4"]
-        assert holder(store) == ("candidate-4", item["leaseTransitions"] + 1)
-        assert store["resourceVersion"] == 2
-        assert {candidate.elector.leader for candidate in candidates} == {"candidate-4"}
-
-    def test_loser_waits_full_duration_from_its_loss(self, store: LeaseStore) -> None:
-        alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
-        alpha.lock.before_next("create", beta.step)
-        alpha.step()
-        alpha.clock.advance(14.5)
-        assert alpha.step() is HELD
-        alpha.clock.advance(2)
-        assert alpha.step() is BECAME_LEADER
-
-    def test_claim_does_not_count_from_its_response(self, store: LeaseStore) -> None:
-        """Others may have read it as soon as it was sent."""
-        alpha = Contender(store, "alpha")
-        alpha.lock.after_next("create", lambda: alpha.clock.advance(9))
-        assert alpha.step() is BECAME_LEADER
-        alpha.clock.advance(6)
-        assert alpha.fence() is None
-
-    def test_holder_that_renews_at_last_moment_keeps_lease(self, store: LeaseStore) -> None:
-        alpha, beta = Contender(store, "alpha"), Contender(store, "beta")
-        alpha.lead()
-        beta.step()
-        pass_time(15, alpha, beta)
-        beta.lock.before_next("update", alpha.step)
-        assert beta.step() is ElectionOutcome.LOST_RACE
-        assert holder(store) == ("alpha", 0)
-        assert alpha.fence() is not None
-
-
-class TestItem:
-    def test_creates_item_that_was_deleted_during_wait(self, store: LeaseStore) -> None:
-        store.put(stored_lease("alpha", lease_transitions=3))
-        beta = Contender(store, "beta")
-        beta.step()
-        store.delete()
-        beta.clock.advance(2)
-        assert beta.step() is BECAME_LEADER
-        assert holder(store) == ("beta", 0)
-        assert store["uid"] != "uid-1"
-
-    def test_does_not_write_item_deleted_after_read(self, store: LeaseStore) -> None:
-        store.put(stored_lease(""))
-        beta = Contender(store, "beta")
-        beta.lock.before_next("update", store.delete)
-        assert beta.step() is ElectionOutcome.LOST_RACE
-        assert store.attributes() == {}
-
-    def test_does_not_write_item_recreated_after_read(self, store: LeaseStore) -> None:
-        store.put(stored_lease(""))
-        beta = Contender(store, "beta")
-        beta.lock.before_next("update", lambda: store.put(stored_lease("", uid="uid-2")))
-        assert beta.step() is ElectionOutcome.LOST_RACE
-        assert store["holderIdentity"] == ""
-
-    def test_no_candidate_takes_over_malformed_record(self, store: LeaseStore) -> None:
-        store.put({**stored_lease("alpha"), "leaseDurationSeconds": "fifteen"})
-        beta = Contender(store, "beta")
-        step = beta.step_until_due()
-        assert step.outcome is ElectionOutcome.UNAVAILABLE
-        assert "leaseDurationSeconds is fifteen" in step.detail
-        beta.clock.advance(60)
-        assert beta.step() is ElectionOutcome.UNAVAILABLE
-        assert store["holderIdentity"] == "alpha"
-
-
-class TestLostAnswers:
-    """A claim is committed and its response lost. Identities are unique, so the next read shows the result."""
-
-    @pytest.mark.parametrize("fault", [Fault.LOST, Fault.DELAYED], ids=["committed at once", "committed later"])
-    @pytest.mark.parametrize(
-        ("item", "epoch"),
-        [
-            pytest.param(None, 0, id="create"),
-            pytest.param(stored_lease("", lease_transitions=4), 5, id="takeover of a released lease"),
-            pytest.param({"version": 1}, 1, id="first record of an item"),
-        ],
-    )
-    def test_resolves_claim_with_unknown_result(self, store: LeaseStore, item: Any, epoch: int, fault: Fault) -> None:
-        if item is not None:
-            store.put(item)
-        beta = Contender(store, "beta")
-        beta.faults.plan(None, fault)
-        assert beta.step() is ElectionOutcome.UNAVAILABLE
-        assert beta.fence() is None
-        beta.faults.deliver()
-        assert holder(store) == ("beta", epoch)
-        beta.clock.advance(2)
-        assert beta.step() is BECAME_LEADER
-        assert holder(store) == ("beta", epoch)
-        assert store["acquireTime"] == Decimal(AT)
-        assert beta.events == [("leader", "beta"), ("started", epoch)]
-
-    def test_resolves_takeover_with_lost_response(self, store: LeaseStore) -> None:
-        store.put(stored_lease("alpha"))
-        beta = Contender(store, "beta")
-        beta.step()
-        beta.clock.advance(15)
-        beta.faults.plan(None, Fault.LOST)
-        assert beta.step() is ElectionOutcome.UNAVAILABLE
-        beta.clock.advance(2)
-        assert beta.step() is BECAME_LEADER
-        assert holder(store) == ("beta", 1)
-
-    def test_refuses_late_takeover_after_anothers(self, store: LeaseStore) -> None:
-        store.put(stored_lease(""))
-        beta, gamma = Contender(store, "beta"), Contender(store, "gamma")
-        beta.faults.plan(None, Fault.DELAYED)
-        beta.step()
-        gamma.lead()
-        beta.faults.deliver()
-        assert holder(store) == ("gamma", 1)
-        beta.clock.advance(2)
-        assert beta.step() is HELD
-
-    @pytest.mark.parametrize("fault", [Fault.UNREACHABLE, Fault.THROTTLED, Fault.TRANSACTION_CONFLICT, Fault.REFUSED])
-    @pytest.mark.parametrize("succeeding", [0, 1], ids=["the read fails", "the write fails"])
-    def test_retries_failed_call(self, store: LeaseStore, succeeding: int, fault: Fault) -> None:
-        beta = Contender(store, "beta")
-        beta.faults.plan(*[None] * succeeding, fault)
-        step = beta.step_until_due()
-        assert step.outcome is ElectionOutcome.UNAVAILABLE
-        assert step.detail
-        assert store.attributes() == {}
-        assert beta.step_until_due().outcome is BECAME_LEADER
-        assert holder(store) == ("beta", 0)

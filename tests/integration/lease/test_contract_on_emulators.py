@@ -1,12 +1,7 @@
 """The contract tests of the lease over a real connection, with the `store` of this folder."""
 
-from tests.contract.lease.test_acquisition import (
-    TestExpiry,
-    TestItem,
-    TestLostAnswers,
-    TestRaces,
-    TestUpstreamAcquire,
-)
+from tests.contract.lease.test_acquisition import TestExpiry, TestUpstreamAcquire
+from tests.contract.lease.test_contention import TestItem, TestLostAnswers, TestRaces
 from tests.contract.lease.test_fencing import TestPausedFlush, TestPublishing
 from tests.contract.lease.test_leadership import TestRenewal, TestRenewDeadline, TestUpstreamRenewal
 from tests.contract.lease.test_lock import TestLeaseLock, TestPublication

@@ -1,23 +1,21 @@
-"""The fields that are kept of each resource, and how Berth's rejections are distinguished from others'.
+"""The fields that are kept of each resource.
 
 A test here that has to be changed for more to be kept, or for another shape, is the time to raise FORM.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import orjson
 import pytest
 
-from berth.cluster.berth_reasons import BERTH_REASONS, IN_TREE, reasons_of
+from berth.cluster.berth_reasons import BERTH_REASONS
 from berth.cluster.field_projection import (
     PROJECTION_VERSION,
     RequiredFields,
     projection_id,
     projections,
-    rejected_by_berth,
     resources,
 )
 from berth.cluster.watch.resources import (
@@ -33,12 +31,8 @@ from berth.cluster.watch.resources import (
     Resource,
 )
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.framework.plugin import FilterPlugin
-from berth.scheduling.framework.status import SUCCESS, Status
-from berth.scheduling.objects import NodeInfo, Pod, read_node
+from berth.scheduling.objects import NodeInfo, read_node
 from berth.scheduling.objects.pod_reading import PodReader
-from berth.scheduling.objects.projection import decode_shared_fields
-from berth.scheduling.plugins.registry import REGISTRY
 from tests.bench import large_cluster
 from tests.builders.counted import (
     LICENCE,
@@ -50,73 +44,7 @@ from tests.builders.counted import (
     counted_node_object,
     on_device,
 )
-
-LITTLE = RequiredFields()
-EVERYTHING = RequiredFields(spreading=True, images=True)
-
-REASON_OF_A_PLUGIN_OF_THE_USERS = "node(s) were not to my liking"
-
-WHOLE_NODE: dict[str, Any] = {
-    "metadata": {"name": "n1", "uid": "u", "labels": {"a": "b"}, "annotations": {"x": "y"}, "managedFields": [{}]},
-    "spec": {"unschedulable": True, "taints": [{"key": "k", "effect": "NoSchedule"}], "podCIDR": "10.0.0.0/24"},
-    "status": {
-        "phase": "Running",
-        "allocatable": {"cpu": "8", "pods": "110"},
-        "capacity": {"cpu": "8"},
-        "conditions": [
-            {"type": "DiskPressure", "status": "False"},
-            {"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-01T00:00:00Z", "reason": "KubeletReady"},
-        ],
-        "images": [{"names": ["nginx:1"], "sizeBytes": 7}],
-    },
-}
-
-WHOLE_POD: dict[str, Any] = {
-    "metadata": {
-        "name": "web-0",
-        "namespace": "shop",
-        "uid": "u",
-        "labels": {"app": "web"},
-        "annotations": {"x": "y"},
-        "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "controller": True}],
-    },
-    "spec": {
-        "schedulerName": "berth",
-        "priority": 7,
-        "priorityClassName": "high",
-        "preemptionPolicy": "Never",
-        "nodeSelector": {"disk": "ssd"},
-        "tolerations": [{"operator": "Exists"}],
-        "serviceAccountName": "web",
-        "containers": [
-            {
-                "name": "app",
-                "image": "nginx",
-                "env": [{"name": "PASSWORD", "value": "secret"}],
-                "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}},
-                "ports": [{"containerPort": 80}, {"containerPort": 81, "hostPort": 81, "name": "x"}],
-            }
-        ],
-        "volumes": [{"name": "v", "secret": {}}, {"name": "i", "image": {"reference": "weights"}}],
-    },
-    "status": {"phase": "Pending", "podIP": "10.0.0.1", "conditions": [{"type": "Ready", "status": "False"}]},
-}
-
-
-def running(pod: dict[str, Any]) -> dict[str, Any]:
-    return pod | {
-        "spec": pod["spec"] | {"nodeName": "n1"},
-        "status": {"phase": "Running", "startTime": "2026-01-01T00:00:00Z", "hostIP": "10.0.0.1"},
-    }
-
-
-def kept(resource: Resource, found: Mapping[str, Any], needs: RequiredFields = LITTLE) -> dict[str, Any]:
-    """What is kept; a compact pod's shared part decoded."""
-    trimmed = dict(projections(needs)[resource](orjson.loads(orjson.dumps(found))))
-    if "shared" in trimmed:
-        trimmed["shared"] = decode_shared_fields(str(trimmed["shared"]))
-    return trimmed
-
+from tests.unit.cluster.projected import EVERYTHING, LITTLE, WHOLE_NODE, WHOLE_POD, kept, running
 
 SHARED_METADATA = {
     "namespace": "shop",
@@ -280,67 +208,6 @@ def test_projected_pod_of_deployment_is_below_one_kilobyte() -> None:
     assert sum(map(len, map(orjson.dumps, of_deployments))) > 4 * sum(sizes)
 
 
-def rejected(message: object, *, scheduled: str = "False", **parts: Any) -> bool:
-    condition = {"type": "PodScheduled", "status": scheduled, "reason": "Unschedulable", "message": message}
-    found = WHOLE_POD | {"status": {"phase": "Pending", "conditions": [condition]}} | parts
-    trimmed = kept(PODS, found)
-    assert "available" not in str(trimmed)
-    return rejected_by_berth(trimmed)
-
-
-@pytest.mark.parametrize("reason", sorted(BERTH_REASONS))
-def test_marks_pod_that_berth_rejected(reason: str) -> None:
-    assert rejected(f"0/20 nodes are available: 20 {reason}. no new claims to deallocate, preemption: 0/20 nodes are …")
-    assert rejected(f"0/20 nodes are available: 3 Insufficient cpu, 17 {reason}. preemption: not helpful.")
-    assert rejected(f"0/20 nodes are available: 3 {reason}, 17 node(s) were unschedulable. preemption: not helpful.")
-    assert rejected(f"0/20 nodes are available: 20 {reason}")
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        pytest.param("0/3 nodes are available: 3 Insufficient cpu. preemption: none.", id="an in-tree reason"),
-        pytest.param("0/3 nodes are available: 3 node(s) were not ready to go. none.", id="a longer reason"),
-        pytest.param("node(s) were not ready", id="a text that counts no nodes"),
-        pytest.param("", id="no message"),
-        pytest.param(None, id="null"),
-        pytest.param(7, id="a number"),
-    ],
-)
-def test_does_not_mark_pod_that_others_rejected(message: object) -> None:
-    assert not rejected(message)
-
-
-def test_marks_by_condition_of_pending_pods_only() -> None:
-    message = f"0/1 nodes are available: 1 {min(BERTH_REASONS)}."
-    assert rejected(message)
-    assert not rejected(message, scheduled="True")
-    assert not rejected(message, spec=WHOLE_POD["spec"] | {"nodeName": "n1"})
-    assert not rejected_by_berth(WHOLE_POD)
-
-
-@pytest.mark.parametrize("conditions", [None, 7, [], [7], [{"type": "PodScheduled"}], [{"type": "Ready"}]])
-def test_does_not_mark_pod_without_the_condition(conditions: object) -> None:
-    assert not rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": conditions}}))
-
-
-def test_every_filter_of_berth_has_reasons_and_no_in_tree_filter_counts() -> None:
-    assert REGISTRY.keys() > IN_TREE
-    for name, registered in REGISTRY.items():
-        if name in IN_TREE:
-            assert not reasons_of(registered.plugin) & BERTH_REASONS
-        elif issubclass(registered.plugin, FilterPlugin):  # type: ignore[arg-type]
-            assert reasons_of(registered.plugin) <= BERTH_REASONS
-            assert reasons_of(registered.plugin)
-
-
-class Picky(FilterPlugin):
-    name = "berth_plugins.picky:Picky"
-
-    def filter(self, pod: Pod, node: NodeInfo) -> Status:
-        return SUCCESS
-
-
 @pytest.mark.parametrize(
     ("profile", "spreading", "images"),
     [("label-priority", False, False), ("resource-segregation", False, False), ("full", True, True)],
@@ -352,37 +219,6 @@ def test_keeps_union_of_fields_that_profiles_read(profile: str, spreading: bool,
     ):
         needs = RequiredFields.of(document.policy())
         assert (needs.spreading, needs.images) == (spreading, images)
-
-
-@pytest.mark.parametrize(
-    ("profile", "message", "is_own"),
-    [
-        pytest.param(
-            "label-priority", "0/1 nodes are available: 1 Insufficient cpu.", False, id="the scheduler's alone"
-        ),
-        pytest.param("full", "0/1 nodes are available: 1 Insufficient cpu.", True, id="perhaps Berth's, too"),
-        pytest.param(
-            "full", "0/2 nodes are available: 2 Insufficient example.com/x, 1 other.", True, id="any resource"
-        ),
-        pytest.param("full", "0/1 nodes are available: 1 node(s) had untolerated taint(s). no", True, id="a taint"),
-        pytest.param(
-            "full", "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules.", True, id="anti-affinity"
-        ),
-        pytest.param("full", "0/1 nodes are available: 1 Insufficient room for it.", False, id="another text"),
-    ],
-)
-def test_in_tree_reasons_count_when_a_profile_has_that_filter(profile: str, message: str, is_own: bool) -> None:
-    needs = RequiredFields.of(BerthConfiguration(profile=profile).policy())
-    pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
-    assert rejected_by_berth(kept(PODS, pod, needs)) is is_own
-
-
-def test_reasons_of_custom_plugins_count() -> None:
-    assert reasons_of(Picky()) == {REASON_OF_A_PLUGIN_OF_THE_USERS}
-    message = f"0/1 nodes are available: 1 {REASON_OF_A_PLUGIN_OF_THE_USERS}."
-    pod = WHOLE_POD | {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "message": message}]}}
-    assert not rejected_by_berth(kept(PODS, pod))
-    assert rejected_by_berth(kept(PODS, pod, RequiredFields(berth_reasons=BERTH_REASONS | reasons_of(Picky()))))
 
 
 def test_keeps_annotations_that_resources_are_counted_by() -> None:
@@ -401,31 +237,6 @@ def test_projected_object_is_read_like_the_original() -> None:
     found = read_node(kept(NODES, counted_node_object(sizes="8000"), needs))
     assert isinstance(found, NodeInfo)
     assert found.annotations == {SIZES: "8000"}
-
-
-@pytest.mark.parametrize(
-    ("resources", "message", "is_own"),
-    [
-        pytest.param([LICENCES], "Insufficient example.com/licence", True, id="a resource that Berth counts"),
-        pytest.param([SLICES], "Insufficient example.com/licence", False, id="one that it does not"),
-        pytest.param([LICENCES], "Insufficient cpu", False, id="cpu"),
-        pytest.param(
-            [LICENCES],
-            "the pod's request of example.com/licence is not an amount of at most 10^15",
-            True,
-            id="an amount that is none",
-        ),
-        pytest.param(
-            [LICENCES], "node(s) had an amount of example.com/licence that cannot be read", True, id="a node's"
-        ),
-    ],
-)
-def test_shortages_of_counted_resources_are_berths_reasons(
-    resources: list[Mapping[str, object]], message: str, is_own: bool
-) -> None:
-    needs = RequiredFields.of(configuration(*resources).policy())
-    condition = {"type": "PodScheduled", "status": "False", "message": f"0/1 nodes are available: 1 {message}. no new"}
-    assert rejected_by_berth(kept(PODS, WHOLE_POD | {"status": {"conditions": [condition]}}, needs)) is is_own
 
 
 def test_projection_id_changes_with_counted_resources() -> None:

@@ -1,4 +1,4 @@
-"""What nodes have, what pods ask for and hold, and which pools a pod gets."""
+"""What pods hold, and which pools a pod gets."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
 from berth.scheduling.managed_resources.counting import Insufficient, left
 from berth.scheduling.managed_resources.demand import Demand, UnreadableRequest
-from berth.scheduling.managed_resources.device_annotation import MAX_DEVICES
-from berth.scheduling.objects import NodeInfo, Unreadable, read_node, read_pod
+from berth.scheduling.objects import NodeInfo, Unreadable, read_node
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.reason_code import ReasonCode
 from tests.builders.counted import (
+    ANNOTATED,
     LICENCE,
     MEMORY,
     PERCENTAGE,
     SIZES,
     SLICES,
     asking,
-    counted_node,
     counting,
     on_device,
 )
@@ -39,170 +37,6 @@ def node_of(labels: Mapping[str, str], annotations: Mapping[str, str], allocatab
     found = read_node({"metadata": metadata, "status": {"allocatable": allocatable}})
     assert isinstance(found, NodeInfo)
     return found
-
-
-# ------------------------------------------------------------------------------------------------------------- capacity
-@pytest.mark.parametrize(
-    ("resource", "capacity"),
-    [
-        pytest.param({"name": LICENCE}, {LICENCE: 5}, id="allocatable of the same name by default"),
-        pytest.param({"name": LICENCE, "capacity": {"allocatable": "example.com/seats"}}, {LICENCE: 7}, id="another's"),
-        pytest.param({"name": LICENCE, "capacity": {"nodeLabel": "seats"}}, {LICENCE: 3}, id="a label"),
-        pytest.param({"name": LICENCE, "capacity": {"nodeAnnotation": "seats"}}, {LICENCE: 4}, id="an annotation"),
-        pytest.param({"name": LICENCE, "capacity": {"nodeLabel": "absent"}}, {}, id="a label that is not there"),
-        pytest.param(SLICES, pools(8000, 0, 16000), id="sizes; a device of size 0 keeps its number and has nothing"),
-        pytest.param(
-            {"name": MEMORY, "devices": {"sizes": {"nodeLabel": "sizes"}}}, pools(8000, 16000), id="sizes in a label"
-        ),
-        pytest.param(ALIKE, pools(8000, 8000), id="count and size"),
-        pytest.param(
-            {"name": MEMORY, "devices": {"count": {"allocatable": LICENCE}, "size": {"nodeLabel": "absent"}}},
-            {},
-            id="devices of unknown size",
-        ),
-    ],
-)
-def test_reads_capacity_from_its_source(resource: Mapping[str, object], capacity: Mapping[str, int]) -> None:
-    node = node_of(
-        {"seats": "3", "sizes": "8000_16000", "gpu.count": "2", "gpu.memory": "8000"},
-        {"seats": "4", SIZES: " 8000, 0, 16k"},
-        {LICENCE: "5", "example.com/seats": "7"},
-    )
-    found = counting(resource)
-    assert (found.capacity(node), found.unreadable(node)) == (capacity, {})
-
-
-@pytest.mark.parametrize(
-    ("value", "amount"),
-    [
-        pytest.param("1500m", 2, id="parts are rounded up"),
-        pytest.param("8Gi", 8 << 30, id="binary suffixes"),
-        pytest.param("1e3", 1000, id="exponents"),
-        pytest.param(str(MAX_AMOUNT), MAX_AMOUNT, id="the largest"),
-    ],
-)
-def test_reads_amounts_as_quantities(value: str, amount: int) -> None:
-    assert counting().capacity(counted_node(licences=value)) == {LICENCE: amount}
-
-
-@pytest.mark.parametrize(
-    ("value", "cause"),
-    [
-        pytest.param("-1", "is negative", id="negative"),
-        pytest.param("many", "is not a quantity", id="a word"),
-        pytest.param("", "is not a quantity", id="nothing"),
-        pytest.param("9" * 19, "is larger than 10^15", id="19 digits"),
-        pytest.param("1e300", "is larger than 10^15", id="an exponent beyond 64 bits"),
-        pytest.param("9" * 5000, "is not a quantity", id="without end"),
-    ],
-)
-def test_names_unreadable_capacity(value: str, cause: str) -> None:
-    found, node = counting(), counted_node(licences=value, sizes="8000")
-    assert found.capacity(node) == pools(8000)
-    assert found.unreadable(node) == {LICENCE: cause}
-
-
-@pytest.mark.parametrize(
-    ("sizes", "cause"),
-    [
-        pytest.param("8000,,8000", "is not a quantity", id="a gap"),
-        pytest.param("8000,-1", "is negative", id="a negative one"),
-        pytest.param(",".join(["1"] * (MAX_DEVICES + 1)), "has more than 256 devices", id="too many"),
-    ],
-)
-def test_rejects_list_with_one_invalid_size(sizes: str, cause: str) -> None:
-    found, node = counting(SLICES), counted_node(sizes=sizes)
-    assert (found.capacity(node), found.unreadable(node)) == ({}, {MEMORY: cause})
-
-
-def test_rejects_a_million_devices() -> None:
-    node = node_of({"gpu.count": "1000000", "gpu.memory": "8000"}, {}, {})
-    assert counting(ALIKE).unreadable(node) == {MEMORY: "has more than 256 devices"}
-
-
-# -------------------------------------------------------------------------------------------------------------- demands
-def pod_of(*containers: Mapping[str, object], init: tuple[Mapping[str, object], ...] = ()) -> Pod:
-    found = read_pod({"metadata": {"name": "p"}, "spec": {"containers": [*containers], "initContainers": [*init]}})
-    assert isinstance(found, Pod)
-    return found
-
-
-def wants(amount: str, kind: str = "requests", **rest: object) -> Mapping[str, object]:
-    return {"resources": {kind: {LICENCE: amount}}, **rest}
-
-
-@pytest.mark.parametrize(
-    ("pod", "demands"),
-    [
-        pytest.param(asking(), (), id="nothing"),
-        pytest.param(asking(licence="0"), (), id="0 of it"),
-        pytest.param(asking(cpu="1"), (), id="what is not counted"),
-        pytest.param(asking(licence="2"), (Demand(LICENCE, 2),), id="one resource"),
-        pytest.param(asking(gpumem="3000", licence="1"), (Demand(LICENCE, 1), Demand(MEMORY, 3000)), id="two"),
-        pytest.param(asking(percentage="50"), (Demand(MEMORY, 50, percent=True),), id="per cent of a device"),
-        pytest.param(
-            asking(percentage="50", gpumem="10"), (Demand(MEMORY, 10),), id="an amount counts before per cent"
-        ),
-        pytest.param(pod_of(wants("1"), wants("2")), (Demand(LICENCE, 3),), id="containers add up"),
-        pytest.param(pod_of(wants("1"), init=(wants("5"),)), (Demand(LICENCE, 5),), id="the largest init container"),
-        pytest.param(
-            pod_of(wants("1"), init=(wants("2", restartPolicy="Always"), wants("2"))),
-            (Demand(LICENCE, 4),),
-            id="an init container beside a sidecar",
-        ),
-        pytest.param(pod_of(wants("2", "limits")), (Demand(LICENCE, 2),), id="the limit where there is no request"),
-        pytest.param(
-            pod_of({"resources": {"limits": {LICENCE: "3"}, "requests": {LICENCE: "2"}}}),
-            (Demand(LICENCE, 2),),
-            id="the request where there is one",
-        ),
-        pytest.param(asking(percentage="100"), (Demand(MEMORY, 100, percent=True),), id="a whole device"),
-        pytest.param(
-            asking(percentage="101"),
-            UnreadableRequest(
-                "the pod's request of nvidia.com/gpumem-percentage is more than 100 per cent",
-                ReasonCode.REQUEST_ABOVE_DEVICE,
-            ),
-            id="more than a device",
-        ),
-        pytest.param(
-            asking(licence="9" * 18),
-            UnreadableRequest("the pod's request of example.com/licence is not an amount of at most 10^15"),
-            id="more than there is of anything",
-        ),
-        pytest.param(
-            asking(licence="1e30"),
-            UnreadableRequest("the pod's request of example.com/licence is not an amount of at most 10^15"),
-            id="so much more that kube-scheduler counts it as none",
-        ),
-    ],
-)
-def test_reads_request_from_containers(pod: Pod, demands: object) -> None:
-    assert counting().demands(pod) == demands
-
-
-ANNOTATED = {"name": LICENCE, "requests": {"podAnnotation": "seats"}}
-
-
-@pytest.mark.parametrize(
-    ("value", "demands"),
-    [
-        pytest.param("3", (Demand(LICENCE, 3),), id="a number"),
-        pytest.param("2500m", (Demand(LICENCE, 3),), id="rounded up"),
-        pytest.param("0", (), id="nothing"),
-        pytest.param("-1", None, id="negative"),
-        pytest.param("three", None, id="a word"),
-        pytest.param("1" * 19, None, id="19 digits"),
-        pytest.param("1" * 100_000, None, id="without end"),
-    ],
-)
-def test_reads_request_from_annotation(value: str, demands: object) -> None:
-    cause = UnreadableRequest("the pod's annotation seats is not an amount of at most 10^15")
-    assert counting(ANNOTATED).demands(asking(annotations={"seats": value})) == (cause if demands is None else demands)
-
-
-def test_ignores_requests_when_annotation_is_configured() -> None:
-    assert counting(ANNOTATED).demands(asking(licence="3")) == ()
 
 
 # --------------------------------------------------------------------------------------------------------------- shares

@@ -1,0 +1,199 @@
+"""The reader: nothing that is missing or malformed in the table makes it go wrong for good."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from berth.extender.deadline import Deadline
+from berth.nodecache.feed.changes import Change, pack
+from berth.nodecache.feed.head import FUTURE_SCHEMA, SCHEMA_VERSION
+from berth.nodecache.feed.reader import (
+    ATTEMPTS,
+    DEADLINE_PASSED,
+    INCOMPLETE,
+    LOG_ATTEMPTS,
+    MALFORMED,
+    NOTHING_PUBLISHED,
+    RETRY_SECONDS,
+    NothingPublished,
+)
+from berth.nodecache.feed.table import LogItem, TableUnavailable
+from tests.fakes.cache_tables import Once, outage
+from tests.unit.lease.clocks import EnvironmentClock
+from tests.unit.nodecache.feed.feeds import Store, Writing, state_of
+from tests.unit.nodecache.feed.reading import FOUR, GARBAGE, ONE, THREE, TWO, Reading
+
+
+# ------------------------------------------------------------------------------------------------- what is not there
+@pytest.mark.usefixtures("leader")
+def test_retries_chunk_that_is_not_visible_yet(store: Store) -> None:
+    slept: list[float] = []
+
+    def appears(seconds: float) -> None:
+        slept.append(seconds)
+        store.overwrite_chunk(pack([ONE]).items[0])
+
+    store.lose_chunk()
+    assert Reading(store, sleep=appears).read() == state_of(ONE, TWO, THREE)
+    assert slept == [RETRY_SECONDS]
+
+
+@pytest.mark.usefixtures("leader")
+def test_names_missing_chunk_after_five_attempts(store: Store) -> None:
+    """A chunk is read eventually consistent: unlike a log item, it may come later than the third attempt."""
+    store.lose_chunk()
+    reading = Reading(store)
+    with pytest.raises(NothingPublished, match=INCOMPLETE):
+        reading.read()
+    assert reading.calls().count("chunks") == ATTEMPTS == 5
+
+
+def test_gap_in_log_costs_a_snapshot(store: Store, leader: Writing) -> None:
+    reading = Reading(store)
+    reading.read()
+    leader.flush(FOUR)
+    objects = state_of(ONE, TWO, THREE, FOUR)
+    leader.clock.advance(24 * 3600)
+    assert leader.compact(objects)
+    store.lose_log(4)
+    reading.calls()
+    assert reading.read() == objects
+    assert reading.calls() == ["head", "log", "chunks"]
+
+
+@pytest.mark.usefixtures("leader")
+@pytest.mark.parametrize(
+    ("seconds", "waits"),
+    [
+        pytest.param(0.0, [], id="none left"),
+        pytest.param(0.2, [0.05, 0.1], id="for two waits, not for a third"),
+        pytest.param(9.0, [0.05, 0.1, 0.15, 0.2], id="more than it would wait"),
+    ],
+)
+def test_waits_for_missing_chunk_while_there_is_time(store: Store, seconds: float, waits: list[float]) -> None:
+    clock, slept = EnvironmentClock(), []
+
+    def sleep(wait: float) -> None:
+        slept.append(wait)
+        clock.advance(wait)
+
+    store.lose_chunk()
+    reading = Reading(store, sleep=sleep)
+    with pytest.raises(NothingPublished, match=INCOMPLETE if seconds else DEADLINE_PASSED):
+        reading.reader.at(store.head(), Deadline(seconds, clock.monotonic).remaining)
+    assert slept == pytest.approx(waits)
+    assert reading.calls().count("chunks") == (len(waits) + 1 if seconds else 0)
+
+
+@pytest.mark.usefixtures("leader")
+def test_reports_gap_after_snapshot_without_loading_it_again(store: Store) -> None:
+    store.lose_log(2)
+    reading = Reading(store)
+    with pytest.raises(NothingPublished, match=INCOMPLETE):
+        reading.read()
+    assert reading.calls().count("chunks") == LOG_ATTEMPTS == 3
+
+
+def test_detects_log_that_was_compacted_during_read(store: Store, leader: Writing) -> None:
+    """The head was read before; the snapshot that holds the rest is in the next one."""
+    reading = Reading(store)
+    head = store.head()
+
+    def cleaned() -> None:
+        leader.replace(state_of(FOUR), FOUR)
+        store.lose_log(2, 3)
+
+    reading.table.before["log"] = Once(cleaned)
+    assert reading.reader.at(head) == state_of(FOUR)
+
+
+# --------------------------------------------------------------------------------------------------- what is malformed
+
+
+def test_malformed_log_item_that_snapshot_covers_costs_a_snapshot(store: Store, leader: Writing) -> None:
+    reading = Reading(store)
+    reading.read()
+    leader.flush(FOUR)
+    leader.clock.advance(24 * 3600)
+    assert leader.compact(state_of(ONE, TWO, THREE, FOUR))
+    store.overwrite_log(LogItem(4, 0, 0, GARBAGE))
+    assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
+
+
+def test_malformed_log_item_keeps_state_of_reader(store: Store, leader: Writing) -> None:
+    """All changes are unpacked before the first is applied: a state may be one that is changed in place."""
+    reading = Reading(store)
+    reading.read()
+    leader.flush(Change("nodes", "n1", None))
+    leader.flush(FOUR)
+    good = store.log(store.uid, 4, 5)[0]
+    store.overwrite_log(replace(good, data=GARBAGE))
+    with pytest.raises(NothingPublished, match=INCOMPLETE):
+        reading.read()
+    cursor = reading.reader._cursor
+    assert cursor is not None
+    assert (cursor.version, cursor.state) == (3, state_of(ONE, TWO, THREE))
+    store.overwrite_log(good)
+    assert reading.read() == state_of(TWO, THREE, FOUR)
+
+
+@pytest.mark.usefixtures("leader")
+@pytest.mark.parametrize("data", [GARBAGE, b""], ids=["garbage", "of another kind"])
+def test_reports_malformed_chunk_immediately_and_recovers_with_next_snapshot(store: Store, data: bytes) -> None:
+    store.overwrite_chunk(data)
+    reading = Reading(store)
+    with pytest.raises(NothingPublished, match=MALFORMED):
+        reading.read()
+    assert reading.calls() == ["head", "chunks"]
+    Writing(store).replace(state_of(FOUR), FOUR)
+    assert reading.read() == state_of(FOUR)
+
+
+@pytest.mark.usefixtures("leader")
+def test_warm_reader_ignores_malformed_chunk(store: Store) -> None:
+    reading = Reading(store)
+    reading.read()
+    store.overwrite_chunk(GARBAGE)
+    Writing(store).flush(FOUR)
+    assert reading.read() == state_of(ONE, TWO, THREE, FOUR)
+
+
+# ----------------------------------------------------------------------------------------------------- named causes
+@pytest.mark.usefixtures("leader")
+def test_names_newer_schema_and_recovers_after_it(store: Store) -> None:
+    reading = Reading(store)
+    reading.read()
+    store.point(oldest_reader=SCHEMA_VERSION + 1, version=4)
+    with pytest.raises(NothingPublished, match=FUTURE_SCHEMA):
+        reading.read()
+    store.point(oldest_reader=SCHEMA_VERSION, version=3)
+    assert reading.read() == state_of(ONE, TWO, THREE)
+
+
+@pytest.mark.parametrize("leased", [False, True], ids=["no head", "a head that is only a lease"])
+def test_names_empty_cache_and_recovers_after_first_publication(store: Store, leased: bool) -> None:
+    reading = Reading(store)
+    leader = Writing(store) if leased else None
+    with pytest.raises(NothingPublished, match=NOTHING_PUBLISHED):
+        reading.read()
+    leader = leader or Writing(store)
+    leader.replace(state_of(ONE), ONE)
+    assert reading.read() == state_of(ONE)
+
+
+@pytest.mark.usefixtures("leader")
+@pytest.mark.parametrize("method", ["head", "log", "chunks"])
+def test_raises_error_of_table_and_recovers_after_outage(store: Store, method: str) -> None:
+    reading = Reading(store, {method: Once(outage)})
+    with pytest.raises(TableUnavailable, match="throttled"):
+        reading.read()
+    assert reading.read() == state_of(ONE, TWO, THREE)
+
+
+@pytest.mark.usefixtures("leader")
+def test_head_without_uid_is_malformed(store: Store) -> None:
+    store.item.update(lambda item: True, {"uid": ""})
+    with pytest.raises(TableUnavailable, match="malformed"):
+        Reading(store).read()
