@@ -12,6 +12,7 @@ export KUBERNETES
 VERSIONS := $(patsubst tests/kubernetes/%.mod,%,$(wildcard tests/kubernetes/*.mod))
 CONTROLPLANE := .build/controlplane-$(KUBERNETES)
 ACTIONLINT := .tools/actionlint/actionlint
+HELM := .tools/helm/helm
 ORACLE := .build/parity-oracle-$(KUBERNETES)
 BENCH_EXTENDER := .build/bench-extender
 
@@ -130,8 +131,13 @@ IAM_SIMULATE := tools/iam_simulate
 	@command -v npm >/dev/null || { echo "no npm: tests of the policies in the simulator are skipped" >&2; exit 0; }; \
 	mkdir -p $(@D) && cp $^ $(@D) && cd $(@D) && npm ci --silent --ignore-scripts --no-audit --no-fund && touch .ready
 
+# A module of its own with locked sums. Without Go the tests of the chart skip.
+$(HELM): tools/helm/go.mod tools/helm/go.sum
+	@command -v go >/dev/null || { echo "no Go: tests of the chart are skipped" >&2; exit 0; }; \
+	go build -C tools/helm -trimpath -ldflags "-s -w" -o $(CURDIR)/$@ helm.sh/helm/v3/cmd/helm
+
 .PHONY: tools
-tools: setup .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready .tools/dynamodb_local/.ready .tools/iam_simulate/.ready ## Set up sam, the AWS emulators and what looks for weaknesses under .tools
+tools: setup $(HELM) .tools/sam/.ready .tools/ministack/.ready .tools/checkov/.ready .tools/supply_chain/.ready .tools/dynamodb_local/.ready .tools/iam_simulate/.ready ## Set up sam, the AWS emulators and what looks for weaknesses under .tools
 
 .PHONY: validate
 validate: tools ## sam validate --lint
@@ -234,6 +240,14 @@ wheel: setup ## Build the wheel into dist, install it somewhere else, and use ev
 image: setup ## The command in a container image, built and run in Docker: no root, read-only (BASE=image with Python, TAG=name)
 	$(BIN)/python -m tools.image $(if $(BASE),--base '$(BASE)') $(if $(TAG),--tag '$(TAG)')
 	@$(BIN)/python -m tests.image $(TAG)
+
+.PHONY: chart
+chart: setup $(HELM) ## Copy the examples into charts/berth, check the chart with helm lint, and pack it into dist
+	mkdir -p charts/berth/files/admission dist
+	cp examples/rbac.yaml examples/rbac-counted-resources.yaml charts/berth/files/
+	cp examples/admission/*.yaml charts/berth/files/admission/
+	$(HELM) lint --strict charts/berth --kube-version $(KUBERNETES) --set scheduler.url=https://berth.example.com/scheduler
+	$(HELM) package charts/berth --destination dist
 
 .PHONY: sbom
 sbom: setup .tools/supply_chain/.ready ## Bills of materials (CycloneDX) of the layers and of the command, in dist

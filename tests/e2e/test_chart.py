@@ -1,0 +1,85 @@
+"""The Helm chart at a real API server, which rejects unknown fields, and its scheduler at work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders.chart import NAMESPACE, rendered
+
+from .cluster import Cluster
+from .control_plane import ControlPlane
+from .extender import ExtenderCache
+from .identities import RBAC, serve
+from .kubernetes_api import JsonObject, KubernetesApi
+from .label_priority import priority
+from .manifests import apply_manifests, delete_manifests, read_back, read_manifests
+from .scheduler_config import mount_volumes
+
+NAME = "berth-of-the-chart"
+IMAGE = "registry.example.com/berth:0.1.0"
+# The policies would limit the binds of other tests: those of this test's names alone.
+ADMISSION: dict[str, Any] = {
+    "enabled": True,
+    "namespaces": ["default"],
+    "counted": ["example.com/of-the-chart"],
+    "requestAnnotations": ["example.com/of-the-chart"],
+}
+
+
+def test_chart_places_pods(cluster: Cluster, control_plane: ControlPlane, tmp_path: Path) -> None:
+    api = KubernetesApi(control_plane.credentials())
+    with serve(control_plane, tmp_path) as berth:
+        # The users of Berth exist already: other tests need them after this one.
+        values = {"scheduler": {"name": NAME, "url": berth.url_prefix, "replicas": 0}, "rbac": {"enabled": False}}
+        documents: list[JsonObject] = rendered(values)
+        apply_manifests(api, documents)
+        container = mount_volumes(documents, tmp_path / "pod")
+        best, good = cluster.create_node("best", priority(30), cpu="2"), cluster.create_node("good", priority(10))
+        ExtenderCache(berth).wait_for_scores({best: 30, good: 10})
+        account = control_plane.service_account(NAMESPACE, NAME)
+        try:
+            with control_plane.scheduler(container.configuration, account, container.flags):
+                other = cluster.create_pod("other")
+                pod = cluster.create_pod("web", scheduler=NAME)
+                assert cluster.wait_until_assigned(pod) == best
+                assert cluster.state(other).node is None
+        finally:
+            delete_manifests(api, documents)
+
+
+@pytest.fixture
+def api(control_plane: ControlPlane) -> KubernetesApi:
+    return KubernetesApi(control_plane.credentials())
+
+
+@pytest.fixture
+def everything(api: KubernetesApi) -> Iterator[list[JsonObject]]:
+    """The sidecar, the watcher and all policies, applied; deleted afterwards, but not users of Berth."""
+    documents = rendered(
+        {
+            "sidecar": {"enabled": True, "image": IMAGE, "name": NAME},
+            "watcher": {"enabled": True, "image": IMAGE, "stack": "berth-production"},
+            "rbac": {"countedResources": True},
+            "admission": ADMISSION,
+        }
+    )
+    apply_manifests(api, documents)
+    yield documents
+    users = read_manifests(RBAC)
+    delete_manifests(api, [each for each in documents if each not in users])
+
+
+def test_api_server_accepts_every_object(api: KubernetesApi, everything: list[JsonObject]) -> None:
+    kept = read_back(api, everything)
+    assert [each["metadata"]["name"] for each in kept] == [each["metadata"]["name"] for each in everything]
+    warnings = {
+        each["metadata"]["name"]: each["status"]["typeChecking"]["expressionWarnings"]
+        for each in kept
+        if each["kind"] == "ValidatingAdmissionPolicy" and each.get("status", {}).get("typeChecking")
+        if each["status"]["typeChecking"].get("expressionWarnings")
+    }
+    assert warnings == {}

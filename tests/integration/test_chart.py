@@ -1,0 +1,265 @@
+"""The Helm chart: it renders what the examples and `berth scheduler-config` have, and refuses what cannot work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from berth import __version__
+from berth_cli.main import main
+from tests.builders.certificates import self_signed
+from tests.builders.chart import CHART, HELM, KUBERNETES, PROJECT, ChartRefused, Key, Values, by_key, helm, rendered
+
+pytestmark = pytest.mark.skipif(not HELM.exists(), reason="helm is not built: make tools (with Go)")
+
+EXAMPLES = PROJECT / "examples"
+URL = "https://berth.example.com/scheduler"
+STACK: dict[str, Any] = {"scheduler": {"url": URL}, "rbac": {"enabled": False}}
+IMAGE = "REGISTRY/berth:0.1.0"
+SIDECAR: dict[str, Any] = {"sidecar": {"enabled": True, "image": IMAGE}, "rbac": {"enabled": False}}
+WATCHER: dict[str, Any] = {
+    "scheduler": {"enabled": False},
+    "rbac": {"enabled": False},
+    "watcher": {"enabled": True, "image": IMAGE, "stack": "berth-production", "region": "eu-central-1"},
+}
+HASH = "berth.dev/configuration"
+
+
+def documents_of(*paths: Path) -> list[dict[str, Any]]:
+    return [each for path in paths for each in yaml.safe_load_all(path.read_text()) if each is not None]
+
+
+def comparable(documents: list[dict[str, Any]]) -> dict[Key, dict[str, Any]]:
+    """Configurations as objects and not as texts, and without the hashes of their texts."""
+    found = by_key(deepcopy(documents))
+    for document in found.values():
+        if document["kind"] == "ConfigMap":
+            document["data"] = {name: yaml.safe_load(text) for name, text in document["data"].items()}
+        if document["kind"] == "Deployment":
+            metadata = document["spec"]["template"]["metadata"]
+            metadata.get("annotations", {}).pop(HASH, None)
+            if not metadata.get("annotations"):
+                metadata.pop("annotations", None)
+    return found
+
+
+def scheduler_config(*options: str) -> list[dict[str, Any]]:
+    """What the command prints for a second scheduler."""
+    arguments = ["scheduler-config", f"--url={URL}", "--second-scheduler=berth-scheduler", *options]
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.output
+    return [each for each in yaml.safe_load_all(done.stdout) if each is not None]
+
+
+@pytest.mark.parametrize(
+    ("values", "options"),
+    [
+        pytest.param({}, [], id="defaults"),
+        pytest.param({"tlsSecret": "client"}, ["--tls-secret=client"], id="a client certificate"),
+        pytest.param({"filterOnlyone": True}, ["--filter-onlyone"], id="filter_onlyone"),
+        pytest.param({"weight": 3, "httpTimeout": "8s"}, ["--weight=3", "--http-timeout=8s"], id="weight and timeout"),
+        pytest.param({"nodeCacheCapable": False}, ["--mode=full"], id="whole nodes"),
+        pytest.param(
+            {"verbs": ["filter", "prioritize"], "ignorable": True},
+            ["--verbs=filter,prioritize", "--ignorable"],
+            id="some verbs, ignorable",
+        ),
+        pytest.param({"boundedRetries": True}, ["--bounded-retries"], id="bounded retries"),
+        pytest.param(
+            {"image": "registry.k8s.io/kube-scheduler:v1.34.1"},
+            ["--image=registry.k8s.io/kube-scheduler:v1.34.1"],
+            id="another version",
+        ),
+    ],
+)
+def test_scheduler_is_what_scheduler_config_prints(values: Values, options: list[str]) -> None:
+    chart = rendered({**STACK, "scheduler": {"url": URL, **values}})
+    assert comparable(chart) == comparable(scheduler_config(*options))
+
+
+def test_authority_of_the_server_is_what_scheduler_config_prints(tmp_path: Path) -> None:
+    authority, _ = self_signed(tmp_path, "server")
+    chart = rendered({**STACK, "scheduler": {"url": URL, "ca": authority.read_text()}})
+    printed = scheduler_config(f"--ca={authority}")
+    texts = [by_key(each)[Key("ConfigMap", "kube-system", "berth-scheduler")]["data"] for each in (chart, printed)]
+    assert texts[0]["ca.crt"].strip() == texts[1]["ca.crt"].strip()
+    assert yaml.safe_load(texts[0]["config.yaml"]) == yaml.safe_load(texts[1]["config.yaml"])
+
+
+def test_whole_configuration_takes_the_place_of_the_values() -> None:
+    """The way for counted resources: their entries come from `berth scheduler-config` alone."""
+    file = EXAMPLES / "counted-resources" / "configuration.yaml"
+    printed = scheduler_config(f"--config={file}")
+    key = Key("ConfigMap", "kube-system", "berth-scheduler")
+    text = by_key(printed)[key]["data"]["config.yaml"]
+    chart = rendered({**STACK, "scheduler": {"configuration": text}})
+    assert comparable(chart) == comparable(printed)
+    assert "managedResources" in by_key(chart)[key]["data"]["config.yaml"]
+
+
+def test_changed_configuration_starts_new_pods() -> None:
+    key = Key("Deployment", "kube-system", "berth-scheduler")
+    hashes = {
+        by_key(rendered({**STACK, "scheduler": {"url": URL, **values}}))[key]["spec"]["template"]["metadata"][
+            "annotations"
+        ][HASH]
+        for values in ({}, {"weight": 2}, {"replicas": 1})
+    }
+    assert len(hashes) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "files"),
+    [
+        pytest.param(SIDECAR, ["sidecar/sidecar.yaml"], id="the sidecar"),
+        pytest.param(WATCHER, ["watcher-pod/watcher.yaml"], id="the watcher"),
+        pytest.param({"scheduler": {"enabled": False}}, ["rbac.yaml"], id="rights"),
+        pytest.param(
+            {"scheduler": {"enabled": False}, "rbac": {"countedResources": True}},
+            ["rbac.yaml", "rbac-counted-resources.yaml"],
+            id="rights for counted resources",
+        ),
+        pytest.param(
+            {
+                "scheduler": {"enabled": False},
+                "rbac": {"countedResources": True},
+                "admission": {
+                    "enabled": True,
+                    "counted": ["example.com/gpu-memory", "example.com/gpu-memory-percentage", "example.com/licence"],
+                    "requestAnnotations": ["example.com/seats"],
+                },
+            },
+            [
+                *("rbac.yaml", "rbac-counted-resources.yaml", "admission/annotations.yaml", "admission/node-name.yaml"),
+                *("admission/namespaces-of-bind.yaml", "admission/watcher.yaml"),
+            ],
+            id="all admission policies",
+        ),
+    ],
+)
+def test_objects_are_those_of_the_examples(values: Values, files: list[str]) -> None:
+    assert comparable(rendered(values)) == comparable(documents_of(*(EXAMPLES / file for file in files)))
+
+
+def test_files_of_the_chart_are_the_examples() -> None:
+    """A chart contains no file from outside: `make chart` copies them."""
+    files = CHART / "files"
+    examples = [EXAMPLES / "rbac.yaml", EXAMPLES / "rbac-counted-resources.yaml", *EXAMPLES.glob("admission/*.yaml")]
+    found = {path.relative_to(files): path.read_text() for path in files.rglob("*.yaml")}
+    assert found == {path.relative_to(EXAMPLES): path.read_text() for path in examples}
+
+
+def policies(values: Values) -> dict[str, str]:
+    """The specs of the policies as texts, by name."""
+    documents = rendered({"scheduler": {"enabled": False}, **values})
+    return {
+        each["metadata"]["name"]: json.dumps(each["spec"])
+        for each in documents
+        if each["kind"] == "ValidatingAdmissionPolicy"
+    }
+
+
+def test_policies_have_the_lists_of_the_values() -> None:
+    found = policies(
+        {
+            "admission": {
+                "enabled": True,
+                "namespaces": ["ml", "batch"],
+                "counted": ["example.com/slot"],
+                "requestAnnotations": ["example.com/a", "example.com/b"],
+            }
+        }
+    )
+    assert "['ml', 'batch']" in found["berth-namespaces-of-bind"]
+    assert "['example.com/slot']" in found["berth-node-name"]
+    for name in ("berth-node-name", "berth-annotations", "berth-annotations-of-bindings"):
+        assert "['example.com/a', 'example.com/b']" in found[name]
+    assert "berth-watcher" not in found  # without rights to patch pods there is nothing to limit
+    text = "".join(found.values())
+    assert "example.com/seats" not in text
+    assert "example.com/licence" not in text
+
+
+def test_policies_without_counted_resources_limit_bind_alone() -> None:
+    assert set(policies({"admission": {"enabled": True}})) == {"berth-namespaces-of-bind"}
+
+
+def test_policies_know_the_user_of_the_sidecar() -> None:
+    found = policies(
+        {
+            "sidecar": {"enabled": True, "image": IMAGE, "name": "placer"},
+            "rbac": {"countedResources": True},
+            "admission": {"enabled": True, "counted": ["example.com/slot"]},
+        }
+    )
+    assert "berth-watcher" not in found  # the scheduler is the same user
+    for name in ("berth-namespaces-of-bind", "berth-annotations", "berth-annotations-of-bindings"):
+        assert "'system:serviceaccount:kube-system:placer'" in found[name]
+        assert "system:serviceaccount:kube-system:berth-" not in found[name]
+
+
+def test_sidecar_takes_the_place_of_the_scheduler_and_gets_its_rights() -> None:
+    found = by_key(rendered({**SIDECAR, "rbac": {"enabled": False, "countedResources": True}}))
+    assert {key.name for key in found if key.kind == "Deployment"} == {"berth-sidecar"}
+    granted = {document["roleRef"]["name"] for document in found.values() if "roleRef" in document}
+    assert {"berth-watcher", "berth-binder", "berth-watcher-counted-resources", "system:kube-scheduler"} <= granted
+
+
+def test_configuration_of_the_sidecar_is_valid(tmp_path: Path) -> None:
+    configuration = {
+        "apiVersion": "berth.dev/v1alpha1",
+        "kind": "BerthConfiguration",
+        "profile": "resource-segregation",
+        "pluginConfig": [{"name": "ResourceSegregation", "args": {"resources": ["nvidia.com/gpu"]}}],
+    }
+    found = by_key(rendered({**SIDECAR, "sidecar": {**SIDECAR["sidecar"], "configuration": configuration}}))
+    text = found[Key("ConfigMap", "kube-system", "berth-sidecar")]["data"]["berth.yaml"]
+    file = tmp_path / "berth.yaml"
+    file.write_text(text)
+    # The chart's default values are merged into a map: what the user gave is there all the same.
+    assert yaml.safe_load(text) == configuration
+    assert CliRunner().invoke(main, ["config", "check", str(file)]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        pytest.param({}, "scheduler.url is missing", id="no address"),
+        pytest.param({"sidecar": {"enabled": True}}, "sidecar.image is missing", id="no image"),
+        pytest.param(
+            {**WATCHER, "watcher": {"enabled": True, "image": IMAGE}}, "watcher.stack is missing", id="no stack"
+        ),
+        pytest.param({"scheduler": {"adress": URL}}, "adress", id="an unknown value"),
+        pytest.param({"scheduler": {"url": "https://u:p@host/scheduler"}}, "url", id="a password in the address"),
+        pytest.param({"scheduler": {"url": URL, "ignorable": True}}, "ignorable", id="ignorable with bind (fact 24)"),
+        pytest.param({"scheduler": {"url": URL, "verbs": ["score"]}}, "verbs", id="an unknown verb"),
+        pytest.param({"scheduler": {"url": URL, "httpTimeout": 5}}, "httpTimeout", id="a number of seconds"),
+        pytest.param({"scheduler": {"url": URL, "name": "Berth"}}, "name", id="no name of Kubernetes"),
+        pytest.param(
+            {**STACK, "admission": {"enabled": True, "namespaces": ["a' in b || '"]}}, "namespaces", id="CEL in a list"
+        ),
+        pytest.param(
+            {"sidecar": {"enabled": True, "image": IMAGE, "configuration": {"kind": "Pod"}}}, "kind", id="another kind"
+        ),
+    ],
+)
+def test_refuses_values_that_cannot_work(values: Values, message: str) -> None:
+    with pytest.raises(ChartRefused, match=message):
+        rendered(values)
+
+
+@pytest.mark.parametrize("values", [STACK, SIDECAR, WATCHER], ids=["scheduler", "sidecar", "watcher"])
+def test_lint_finds_nothing(values: Mapping[str, object]) -> None:
+    assert "1 chart(s) linted, 0 chart(s) failed" in helm("lint", "--strict", CHART, KUBERNETES, values=values)
+
+
+def test_version_is_that_of_the_package() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (__version__, __version__)
