@@ -30,6 +30,7 @@ Examples:
   berth reservations list --stack berth-production
   berth reservations list --table berth-LedgerTable-1A2B -o json | jq '.nodes[] | select(.owed != {})'
   berth reservations list --url http://127.0.0.1:8080/scheduler
+  berth reservations list --kubeconfig ~/.kube/config --config berth.yaml
   berth reservations list --stack berth-production -o json | jq '.reservations[] | select(.diverged)'
 """
 RELEASE_EPILOG = """\b
@@ -52,6 +53,8 @@ def reservations() -> None:
 @reservations.command("list", epilog=LIST_EPILOG)
 @table_options(OUTPUT, "ledger")
 @click.option("--cache-table", help="With --table: name of the cache table, to compare reservations with their pods.")
+@click.option("--kubeconfig", type=_FILE, help="Live cluster, instead of --stack: what its pods hold, with --config.")
+@click.option("--config", type=_FILE, help="With --kubeconfig: the BerthConfiguration that says what is counted.")
 @click.option("--url", help="urlPrefix of a berth serve, such as http://127.0.0.1:8080/scheduler, instead of --stack.")
 @click.option("--tls-client-cert", "certificate", type=_FILE, help="With --url: client certificate (PEM).")
 @click.option("--tls-client-key", "key", type=_FILE, help="With --url: private key of the client certificate (PEM).")
@@ -62,6 +65,8 @@ def list_(
     table: str | None,
     region: str | None,
     cache_table: str | None,
+    kubeconfig: Path | None,
+    config: Path | None,
     url: str | None,
     certificate: Path | None,
     key: Path | None,
@@ -70,16 +75,21 @@ def list_(
 ) -> None:
     """List the reservations: pod, node, amount and reason; and what the pod claims, if that differs.
 
-    Reads the whole ledger table, and the node cache for what pods claim; with --url a berth serve does. Exit status: 0
-    success, 1 the table or the server cannot be read, 2 usage error.
+    Reads the whole ledger table, and the node cache for what pods claim; with --url a berth serve does. With
+    --kubeconfig no ledger is read: the list has what a berth serve finds on the nodes when it starts, without binds in
+    progress. Exit status: 0 success, 1 table, server or cluster cannot be read, 2 usage error.
     """
     from berth_cli.reservations.report import node_warnings, rows_of, table_lines
 
-    if url and (stack or table):
-        raise click.UsageError("--url is for a berth serve: give it without --stack and --table")
+    _require_one_source(has_table=bool(stack or table), kubeconfig=kubeconfig, config=config, url=url)
     if (certificate is None) != (key is None):
         raise click.UsageError("--tls-client-cert and --tls-client-key go together")
-    content = _of_server(url, certificate, key, ca) if url else _of_table(stack, table, region, cache_table)
+    if url:
+        content = _of_server(url, certificate, key, ca)
+    elif kubeconfig and config:
+        content = _of_cluster(kubeconfig, config)
+    else:
+        content = _of_table(stack, table, region, cache_table)
     if output != Format.TABLE:
         click.echo(render(content, output))
         return
@@ -92,6 +102,15 @@ def list_(
         click.echo(click.style(note, fg="yellow"))
 
 
+def _require_one_source(*, has_table: bool, kubeconfig: Path | None, config: Path | None, url: str | None) -> None:
+    if url and (has_table or kubeconfig):
+        raise click.UsageError("--url is for a berth serve: give it without --stack, --table and --kubeconfig")
+    if kubeconfig and has_table:
+        raise click.UsageError("--kubeconfig reads no ledger: give it without --stack and --table")
+    if (kubeconfig is None) != (config is None):
+        raise click.UsageError("--kubeconfig and --config go together: the document says what is counted")
+
+
 def _of_server(url: str, certificate: Path | None, key: Path | None, ca: Path | None) -> Mapping[str, Any]:
     from berth_cli.reservations.running import ServerUnavailable, running_reservations
     from berth_cli.scheduler_config.tls_config import TLSFiles
@@ -100,6 +119,24 @@ def _of_server(url: str, certificate: Path | None, key: Path | None, ca: Path | 
         return running_reservations(url, TLSFiles(certificate, key, ca))
     except ServerUnavailable as error:
         raise click.ClickException(str(error)) from error
+
+
+def _of_cluster(kubeconfig: Path, config: Path) -> Mapping[str, Any]:
+    from berth.nodecache.feed.cluster import ClusterUnavailable
+    from berth_cli.config.document import load_configuration
+    from berth_cli.reservations.cluster import reservations_in
+    from berth_cli.reservations.report import document, rows
+
+    configuration = load_configuration(config, None)
+    if not configuration.counting.counts:
+        raise click.UsageError(f"{config} counts nothing: it has no managedResources")
+    try:
+        found = reservations_in(kubeconfig, configuration, time.time)
+    except ClusterUnavailable as error:
+        raise click.ClickException(str(error)) from error
+    holder = f"{found.holder} counts" if found.holder else "nobody counts: the Lease berth-ledger has no holder"
+    click.echo(click.style(f"from the pods, without binds in progress; {holder}", fg="yellow"), err=True)
+    return document(rows(found.ledgers, [], time.time()), found.ledgers, compared=False)
 
 
 def _of_table(stack: str | None, table: str | None, region: str | None, cache_table: str | None) -> Mapping[str, Any]:
