@@ -11,7 +11,12 @@ from click.testing import CliRunner
 from berth_cli.main import main
 from tests.conftest import PROJECT
 
-PAGES = ("docs/how-to/policy-diff.md", "docs/how-to/policy-test.md", "docs/how-to/what-if.md")
+PAGES = (
+    "docs/how-to/policy-action.md",
+    "docs/how-to/policy-diff.md",
+    "docs/how-to/policy-test.md",
+    "docs/how-to/what-if.md",
+)
 _BLOCK = re.compile(r"^```console\n\$ (berth [^\n]* examples/[^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
