@@ -11,7 +11,7 @@ from berth_cli.policy.test.case import Case
 from berth_cli.policy.test.document import PodExpectation
 from berth_cli.simulate.admission import DEFAULT_NAMESPACE, DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import read_cluster, trim
-from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, RunRecorder
+from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, Run, RunRecorder
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import Outcome, control_loop_of
 
@@ -41,11 +41,12 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class _PlacedPod:
-    """A pod of the case: where it is in the end, and the outcome of its own scheduling."""
+    """A pod that was to be placed, or was evicted: where it is in the end, and what was found out about the nodes."""
 
     name: str
     place: Place
-    outcome: Outcome
+    rejected: Mapping[str, Status]
+    totals: Mapping[str, int]
     nodes: Collection[str]
 
 
@@ -61,10 +62,17 @@ def run_case(case: Case) -> CaseResult:
         recorder.add(outcome)
         outcomes[outcome.pod.namespace, outcome.pod.name] = outcome
     run = recorder.finish(loop.snapshot)
-    placed = [
-        _PlacedPod("/".join(name), run.place_of(name), outcome, run.nodes.keys()) for name, outcome in outcomes.items()
-    ]
+    placed = [_placed_pod(name, run, outcomes.get(name)) for name in run.places]
     return CaseResult(case, tuple(_failures(case.expect, placed)))
+
+
+def _placed_pod(name: PodName, run: Run, outcome: Outcome | None) -> _PlacedPod:
+    """`outcome`: None for a pod that was on its node and was evicted."""
+    place, text = run.place_of(name), "/".join(name)
+    if outcome is None:
+        return _PlacedPod(text, place, {}, {}, run.nodes.keys())
+    totals = dict(zip(outcome.candidates, outcome.totals, strict=False))
+    return _PlacedPod(text, place, outcome.rejected, totals, run.nodes.keys())
 
 
 def _failures(expect: Mapping[str, PodExpectation], placed: Sequence[_PlacedPod]) -> Iterator[Failure]:
@@ -97,7 +105,7 @@ def _wrong_rejections(pod: _PlacedPod, pattern: str, reason: str) -> Iterator[Fa
     if not nodes:
         yield Failure(pod.name, expected, "no such node")
     for node in nodes:
-        status = pod.outcome.rejected.get(node)
+        status = pod.rejected.get(node)
         if status is None or reason not in status.message:
             yield Failure(pod.name, expected, _verdict(node, status))
 
@@ -114,15 +122,14 @@ def _found(pod: _PlacedPod) -> str:
 
 def _about_nodes(pod: _PlacedPod, patterns: Collection[str]) -> Iterator[str]:
     """The verdict on the nodes that were expected, and the score of the node that has the pod."""
-    totals = dict(zip(pod.outcome.candidates, pod.outcome.totals, strict=False))
     shown = [node for node in pod.nodes if _matches(node, patterns)][:NODES_SHOWN]
     if not shown:
         yield "no node has such a name"
-    if pod.place.node in totals:
+    if pod.place.node in pod.totals:
         shown.append(pod.place.node)
     for node in shown:
-        total = totals.get(node)
-        yield f"{node}: total {total}" if total is not None else _verdict(node, pod.outcome.rejected.get(node))
+        total = pod.totals.get(node)
+        yield f"{node}: total {total}" if total is not None else _verdict(node, pod.rejected.get(node))
 
 
 def _verdict(node: str, status: Status | None) -> str:

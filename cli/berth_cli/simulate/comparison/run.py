@@ -98,7 +98,7 @@ class RunRecorder:
         pod = outcome.pod
         name = pod.namespace, pod.name
         self._priorities[name] = pod.priority or 0
-        if outcome.preemption is not None and outcome.node:
+        if outcome.preemption is not None:
             for victim in outcome.preemption.victims:
                 message = f"evicted for {pod.namespace}/{pod.name}"
                 self._places[victim.namespace, victim.name] = Place(PlaceKind.EVICTED, message=message)

@@ -64,7 +64,7 @@ def what_if(dump: Dump, changes: Changes, configuration: BerthConfiguration, wei
     after = _run(cluster_after, queue_after, configuration, weight)
     gone = before.on_nodes.keys() - after.on_nodes.keys()
     return WhatIf(
-        compare(before, after, gone | (changed.created & after.places.keys())),
+        compare(before, after, gone),
         queue_after,
         cluster_after.unreadable,
         (*changed.notes, *_violated_budgets(cluster, changes, changed)),

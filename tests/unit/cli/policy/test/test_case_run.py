@@ -116,4 +116,8 @@ def test_without_pods_the_pending_ones_of_the_cluster_are_placed() -> None:
 def test_an_evicted_pod_is_pending_at_the_end() -> None:
     important = pod("important", cpu="4", priority=9, nodeSelector={"rank": "9"})
     lesser = pod("lesser", "high", cpu="4", priority=1)
-    assert failures(important, also=(lesser,), expect={"important": {"node": "high"}}) == []
+    expect: dict[str, dict[str, Any]] = {
+        "important": {"node": "high"},
+        "lesser": {"pending": True, "reason": "evicted for default/important"},
+    }
+    assert failures(important, also=(lesser,), expect=expect) == []
