@@ -60,7 +60,7 @@ def test_names_pods_that_lose_their_node_and_the_rules() -> None:
         ],
         "moved": [{"plugin": "ResourceSegregation", "reason": RESERVED, "pods": 1}],
     }
-    assert found["pods"][2]["why"] == {"node": "gpu-2", "plugin": "ResourceSegregation", "reason": RESERVED}
+    assert found["pods"][2]["cause"] == {"node": "gpu-2", "plugin": "ResourceSegregation", "reason": RESERVED}
 
 
 def test_a_pod_that_only_scores_move_says_so(files: Write) -> None:
@@ -71,7 +71,7 @@ def test_a_pod_that_only_scores_move_says_so(files: Write) -> None:
     )
     [moved] = found["pods"]
     assert (moved["before"]["node"], moved["after"]["node"]) == ("a", "b")
-    assert moved["why"] == {"node": "a", "plugin": None, "reason": "another node has a higher score"}
+    assert moved["cause"] == {"node": "a", "plugin": None, "reason": "another node has a higher score"}
     assert [each["node"] for each in found["nodes"]] == ["a", "b"]
 
 
@@ -125,7 +125,7 @@ def test_markdown_is_a_table_with_escaped_texts() -> None:
     lines = run(*FILES, *DUMP, "-o", "markdown").stdout.splitlines()
     assert lines[0].startswith("**2 newly pending, 1 moved, 0 newly placed** (")
     assert lines[2] == "Limit exceeded: 2 of 11 pods newly pending, at most 0 allowed."
-    assert lines[4:6] == ["| Pod | Before | After | Why |", "|---|---|---|---|"]
+    assert lines[4:6] == ["| Pod | Before | After | Message |", "|---|---|---|---|"]
     assert lines[8] == f"| default/web-5d9c-f | gpu-2 | cpu-3 | ResourceSegregation rejects gpu-2: {RESERVED} |"
     assert "&lt;none>" in lines[6]
     assert lines[-1] == "</details>"

@@ -168,6 +168,8 @@ def _compare(
     manifests, text = read_manifests(pods), read_input(path)
     with progress("reading the dump", len(text)) as advance:
         objects = list(parse_objects(text, display_name(path), advance))
+    gc.freeze()
+    gc.enable()
     found = what_if(Dump(objects, display_name(path), manifests, schedulers), changes, configuration, weight)
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from berth_cli.output import Format, output_option, render
-from berth_cli.policy.diff.from_dump import Question, Which, diff_policies, schedulers_of, unplaced, warnings
+from berth_cli.policy.diff.from_dump import DiffRequest, PodSelection, diff_policies, schedulers_of, unplaced, warnings
 from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, read_limit
 from berth_cli.policy.diff.report import document, markdown, table
 from berth_cli.policy.policy_file import read_policy
@@ -46,8 +46,8 @@ def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | N
 )
 @click.option(
     "--pods",
-    type=click.Choice(list(map(str, Which))),
-    default=str(Which.ALL),
+    type=click.Choice(list(map(str, PodSelection))),
+    default=str(PodSelection.ALL),
     show_default=True,
     help="all: every pod that a scheduler placed is placed again, from empty nodes. pending: only pods without a node.",
 )
@@ -96,11 +96,11 @@ def diff(
     if [str(path) for path in (old, new, dump)].count("-") > 1:
         raise click.UsageError("only one file can come from standard input")
     before, after = read_policy(old), read_policy(new)
-    question = Question(before, after, Which(pods), schedulers or schedulers_of(before, after), weight)
-    objects = unplaced(parse_objects(read_input(dump), display_name(dump)), question)
+    request = DiffRequest(before, after, PodSelection(pods), schedulers or schedulers_of(before, after), weight)
+    objects = unplaced(parse_objects(read_input(dump), display_name(dump)), request)
     for warning in warnings(objects):
         click.echo(f"warning: {warning}", err=True)
-    found = diff_policies(objects, display_name(dump), question)
+    found = diff_policies(objects, display_name(dump), request)
     exceeded = list(Limits(max_pending, max_moved).exceeded(found))
     if output in (Format.TABLE, MARKDOWN):
         lines = table(found, exceeded) if output == Format.TABLE else markdown(found, exceeded)

@@ -16,7 +16,7 @@ from berth.scheduling.fields.reading import Object
 from berth_cli.policy.diff.policy_diff import PolicyDiff, pods_text
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import Cluster, read_cluster, trim
-from berth_cli.simulate.comparison.comparison import Why, compare
+from berth_cli.simulate.comparison.comparison import Cause, compare
 from berth_cli.simulate.comparison.run import PodName, RunRecorder
 from berth_cli.simulate.manifests import as_new_pod
 from berth_cli.simulate.queue import build_queue
@@ -26,7 +26,7 @@ from berth_cli.simulate.what_if.changed_objects import runs_on_every_node
 from berth_cli.simulate.what_if.workload_pods import has_finished, mapping, node_of
 
 
-class Which(StrEnum):
+class PodSelection(StrEnum):
     """Which pods are placed. ALL: those on nodes, too, as if they were not there. PENDING: those without a node."""
 
     ALL = "all"
@@ -34,7 +34,7 @@ class Which(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DiffRequest:
     """The two policies, the pods to place by them, and the extender's weight in kube-scheduler's configuration.
 
     `schedulers`: whose pods; the others stay where they are.
@@ -42,7 +42,7 @@ class Question:
 
     old: BerthConfiguration
     new: BerthConfiguration
-    which: Which
+    pods: PodSelection
     schedulers: Collection[str]
     weight: int = 1
 
@@ -52,11 +52,11 @@ def schedulers_of(old: BerthConfiguration, new: BerthConfiguration) -> frozenset
     return frozenset({DEFAULT_SCHEDULER, *old.profiles, *new.profiles})
 
 
-def unplaced(objects: Iterable[Object], question: Question) -> list[Object]:
+def unplaced(objects: Iterable[Object], request: DiffRequest) -> list[Object]:
     """The objects to place pods on."""
-    if question.which is Which.PENDING:
+    if request.pods is PodSelection.PENDING:
         return list(objects)
-    return [as_new_pod(obj, 0) if _is_placed_again(obj, question.schedulers) else obj for obj in objects]
+    return [as_new_pod(obj, 0) if _is_placed_again(obj, request.schedulers) else obj for obj in objects]
 
 
 def warnings(objects: Sequence[Object]) -> list[str]:
@@ -65,14 +65,14 @@ def warnings(objects: Sequence[Object]) -> list[str]:
     return pod_warnings((obj for obj in objects if obj.get("kind") == "Pod" and not node_of(obj)), kinds)
 
 
-def diff_policies(objects: Sequence[Object], where: str, question: Question) -> PolicyDiff:
+def diff_policies(objects: Sequence[Object], where: str, request: DiffRequest) -> PolicyDiff:
     """Place the pods without a node by both policies. `where`: the dump, for messages. Raises InvalidInput."""
-    old, new = (_read(objects, where, policy) for policy in (question.old, question.new))
-    before = control_loop_of(question.old, old.snapshot, weight=question.weight)
-    after = control_loop_of(question.new, new.snapshot, weight=question.weight)
-    queues = (build_queue(each.pods, question.schedulers).pods for each in (old, new))
+    old, new = (_read(objects, where, policy) for policy in (request.old, request.new))
+    before = control_loop_of(request.old, old.snapshot, weight=request.weight)
+    after = control_loop_of(request.new, new.snapshot, weight=request.weight)
+    queues = (build_queue(each.pods, request.schedulers).pods for each in (old, new))
     recorded, recorded_after = RunRecorder(), RunRecorder()
-    reasons: dict[PodName, Why] = {}
+    reasons: dict[PodName, Cause] = {}
     judged = 0
     for pod, same_pod in zip(*queues, strict=True):
         judged += 1
@@ -82,13 +82,13 @@ def diff_policies(objects: Sequence[Object], where: str, question: Question) -> 
         recorded.add(outcome)
         recorded_after.add(outcome_after)
         if outcome.node and outcome_after.node != outcome.node:
-            reasons[pod.namespace, pod.name] = Why.of(outcome.node, rejection)
+            reasons[pod.namespace, pod.name] = Cause.of(outcome.node, rejection)
     comparison = compare(recorded.finish(before.snapshot), recorded_after.finish(after.snapshot), reasons=reasons)
-    return PolicyDiff(comparison, judged, f"{where}: {_source(question.which, judged)}")
+    return PolicyDiff(comparison, judged, f"{where}: {_source(request.pods, judged)}")
 
 
-def _source(which: Which, judged: int) -> str:
-    again = " again, from empty nodes" if which is Which.ALL else ""
+def _source(pods: PodSelection, judged: int) -> str:
+    again = " again, from empty nodes" if pods is PodSelection.ALL else ""
     return f"{pods_text(judged)} placed{again}"
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from berth_cli.simulate.comparison.comparison import Comparison, Effect, PodComparison
 
 _LIMIT = re.compile(r"(?P<number>[0-9]{1,9})(?P<per_cent>%?)", re.ASCII)
-LOSES_ITS_NODE = (Effect.NEWLY_PENDING, Effect.EVICTED)
-GOES_ELSEWHERE = (Effect.MOVED,)
-GETS_A_NODE = (Effect.NEWLY_PLACED,)
+NEWLY_PENDING = (Effect.NEWLY_PENDING, Effect.EVICTED)
+MOVED = (Effect.MOVED,)
+NEWLY_PLACED = (Effect.NEWLY_PLACED,)
 
 
 class InvalidLimit(ValueError):
@@ -61,20 +61,18 @@ class PolicyDiff:
     @property
     def changed(self) -> list[PodComparison]:
         """The pods that the policies place differently: those that lose their node first."""
-        order = (LOSES_ITS_NODE, GOES_ELSEWHERE, GETS_A_NODE)
+        order = (NEWLY_PENDING, MOVED, NEWLY_PLACED)
         return [each for effects in order for each in self.pods(effects)]
 
     @property
     def rejecting_rules(self) -> list[RuleCount]:
         """The rules that reject nodes for the newly pending pods, each with the number of these pods."""
-        return _counted((rule.plugin, rule.reason) for each in self.pods(LOSES_ITS_NODE) for rule in each.after.rules)
+        return _counted((rule.plugin, rule.reason) for each in self.pods(NEWLY_PENDING) for rule in each.after.rules)
 
     @property
     def moving_rules(self) -> list[RuleCount]:
         """Why moved pods are not on the nodes that they had, each with the number of these pods."""
-        return _counted(
-            (each.why.plugin, each.why.reason) for each in self.pods(GOES_ELSEWHERE) if each.why is not None
-        )
+        return _counted((each.cause.plugin, each.cause.reason) for each in self.pods(MOVED) if each.cause is not None)
 
 
 def _counted(rules: Iterable[tuple[str, str]]) -> list[RuleCount]:
@@ -92,8 +90,8 @@ class Limits:
     def exceeded(self, diff: PolicyDiff) -> Iterator[str]:
         """One line for each limit that the new policy does not keep."""
         for text, limit, effects in (
-            ("newly pending", self.pending, LOSES_ITS_NODE),
-            ("moved", self.moved, GOES_ELSEWHERE),
+            ("newly pending", self.pending, NEWLY_PENDING),
+            ("moved", self.moved, MOVED),
         ):
             count = len(diff.pods(effects))
             if limit is not None and not limit.allows(count, diff.judged):
@@ -115,5 +113,5 @@ def pods_text(count: int) -> str:
 
 def headline(diff: PolicyDiff) -> str:
     """What the new policy does, in one line."""
-    lost, moved, gained = (len(diff.pods(each)) for each in (LOSES_ITS_NODE, GOES_ELSEWHERE, GETS_A_NODE))
+    lost, moved, gained = (len(diff.pods(each)) for each in (NEWLY_PENDING, MOVED, NEWLY_PLACED))
     return f"{lost} newly pending, {moved} moved, {gained} newly placed"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from berth_cli.policy.diff.policy_diff import GOES_ELSEWHERE, LOSES_ITS_NODE, PolicyDiff, RuleCount, headline
+from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, RuleCount, headline
 from berth_cli.simulate.comparison.load import moved_loads
 from berth_cli.simulate.comparison.report import (
     comparison_document,
@@ -52,7 +52,7 @@ def markdown(diff: PolicyDiff, exceeded: Iterable[str]) -> Iterator[str]:
         shown = diff.changed[:ROWS_OF_A_COMMENT]
         yield ""
         yield from _markdown_table(
-            ("Pod", "Before", "After", "Why"),
+            ("Pod", "Before", "After", "Message"),
             [(each.name, str(each.before), str(each.after), message_of(each)) for each in shown],
         )
         if len(diff.changed) > len(shown):
@@ -77,8 +77,8 @@ def document(diff: PolicyDiff, exceeded: Iterable[str]) -> dict[str, object]:
     return {
         "source": diff.source,
         "judged": diff.judged,
-        "newlyPending": len(diff.pods(LOSES_ITS_NODE)),
-        "moved": len(diff.pods(GOES_ELSEWHERE)),
+        "newlyPending": len(diff.pods(NEWLY_PENDING)),
+        "moved": len(diff.pods(MOVED)),
         "limitsExceeded": list(exceeded),
         "rules": {"newlyPending": _rules(diff.rejecting_rules), "moved": _rules(diff.moving_rules)},
         **found,

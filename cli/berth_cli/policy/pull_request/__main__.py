@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from berth_cli.policy.diff.from_dump import Question, Which, diff_policies, schedulers_of, unplaced
-from berth_cli.policy.diff.policy_diff import GOES_ELSEWHERE, LOSES_ITS_NODE, PolicyDiff, headline
+from berth_cli.policy.diff.from_dump import DiffRequest, PodSelection, diff_policies, schedulers_of, unplaced
+from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, headline
 from berth_cli.policy.diff.report import markdown
 from berth_cli.policy.policy_file import read_policy
 from berth_cli.policy.pull_request.base_policy import KUBE_SCHEDULER_ALONE, Git, base_policy, run_git
@@ -60,9 +60,9 @@ def _compare(inputs: Inputs, pull_request: PullRequest | None, git: Git, tempora
         old = Path(folder) / f"base-{Path(inputs.policy).name}"
         old.write_bytes(KUBE_SCHEDULER_ALONE if before is None else before)
         policies = read_policy(old), read_policy(Path(inputs.policy))
-    question = Question(*policies, Which.ALL, schedulers_of(*policies), inputs.weight)
-    objects = unplaced(parse_objects(read_input(inputs.dump), str(inputs.dump)), question)
-    diff = diff_policies(objects, str(inputs.dump), question)
+    request = DiffRequest(*policies, PodSelection.ALL, schedulers_of(*policies), inputs.weight)
+    objects = unplaced(parse_objects(read_input(inputs.dump), str(inputs.dump)), request)
+    diff = diff_policies(objects, str(inputs.dump), request)
     exceeded = list(inputs.limits.exceeded(diff))
     # Figures alone: a line of the table that begins with `::` would be a command to the runner.
     print(headline(diff), *exceeded, sep="\n")
@@ -72,7 +72,7 @@ def _compare(inputs: Inputs, pull_request: PullRequest | None, git: Git, tempora
 
 
 def _figures(diff: PolicyDiff) -> Mapping[str, int]:
-    return {"newly-pending": len(diff.pods(LOSES_ITS_NODE)), "moved": len(diff.pods(GOES_ELSEWHERE))}
+    return {"newly-pending": len(diff.pods(NEWLY_PENDING)), "moved": len(diff.pods(MOVED))}
 
 
 def _comment(environment: Mapping[str, str], pull_request: PullRequest, policy: str, text: str) -> None:

@@ -23,7 +23,7 @@ class Effect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Cause:
     """Why the second run does not place a pod where the first one does: a plugin rejects that node, or, without a
     plugin, another node has a higher score."""
 
@@ -32,7 +32,7 @@ class Why:
     reason: str
 
     @classmethod
-    def of(cls, node: str, rejection: Status | None) -> Why:
+    def of(cls, node: str, rejection: Status | None) -> Cause:
         """`rejection`: the node's status; None if the node is feasible."""
         if rejection is None:
             return cls(node, "", "another node has a higher score")
@@ -44,13 +44,13 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class PodComparison:
-    """One pod in both runs. `why`: why it is not where it was, if that is known."""
+    """One pod in both runs. `cause`: why it is not where it was, if that is known."""
 
     pod: PodName
     priority: int
     before: Place
     after: Place
-    why: Why | None = None
+    cause: Cause | None = None
 
     @property
     def effect(self) -> Effect:
@@ -90,7 +90,7 @@ class Comparison:
 
 
 def compare(
-    before: Run, after: Run, also: Iterable[PodName] = (), reasons: Mapping[PodName, Why] | None = None
+    before: Run, after: Run, also: Iterable[PodName] = (), reasons: Mapping[PodName, Cause] | None = None
 ) -> Comparison:
     """Compare two runs. `also`: pods to list that no run decided on, such as deleted ones. `reasons`: why a pod does
     not stay where it was."""
@@ -99,7 +99,9 @@ def compare(
     return Comparison(before, after, tuple(sorted(pods, key=lambda each: (-each.priority, each.pod))))
 
 
-def _pods(before: Run, after: Run, names: Iterable[PodName], reasons: Mapping[PodName, Why]) -> Iterator[PodComparison]:
+def _pods(
+    before: Run, after: Run, names: Iterable[PodName], reasons: Mapping[PodName, Cause]
+) -> Iterator[PodComparison]:
     for name in names:
         priority = after.priorities.get(name, before.priorities.get(name, 0))
         yield PodComparison(name, priority, before.place_of(name), after.place_of(name), reasons.get(name))

@@ -23,11 +23,11 @@ def pod_rows(pods: Iterable[PodComparison]) -> Iterator[str]:
 
 def message_of(pod: PodComparison) -> str:
     """Why the pod is not where it was: what rejects all nodes, or else that node. Without a cause, its event."""
-    if pod.why is None or pod.after.kind is PlaceKind.EVICTED:
+    if pod.cause is None or pod.after.kind is PlaceKind.EVICTED:
         return pod.after.message
     if pod.after.kind is PlaceKind.PENDING:
         return ", ".join(map(str, pod.after.rules)) or pod.after.message
-    return str(pod.why)
+    return str(pod.cause)
 
 
 def figure_rows(comparison: Comparison) -> Iterator[str]:
@@ -97,8 +97,8 @@ def _pod(each: PodComparison) -> dict[str, object]:
         "before": _place(each.before),
         "after": _place(each.after),
     }
-    if each.why is not None:
-        found["why"] = {"node": each.why.node, "plugin": each.why.plugin or None, "reason": each.why.reason}
+    if each.cause is not None:
+        found["cause"] = {"node": each.cause.node, "plugin": each.cause.plugin or None, "reason": each.cause.reason}
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, PolicyDiff, RuleCount, headline, read_limit
-from berth_cli.simulate.comparison.comparison import Comparison, PodComparison, Why
+from berth_cli.simulate.comparison.comparison import Cause, Comparison, PodComparison
 from berth_cli.simulate.comparison.run import Place, PlaceKind, Rule, Run
 
 NOTHING = Run({}, {}, {}, {})
@@ -21,8 +21,8 @@ def pending(*rules: Rule) -> Place:
     return Place(PlaceKind.PENDING, rules=rules)
 
 
-def pod(name: str, before: Place, after: Place, why: Why | None = None) -> PodComparison:
-    return PodComparison(("default", name), 0, before, after, why)
+def pod(name: str, before: Place, after: Place, cause: Cause | None = None) -> PodComparison:
+    return PodComparison(("default", name), 0, before, after, cause)
 
 
 def diff(*pods: PodComparison, judged: int = 10) -> PolicyDiff:
@@ -53,8 +53,8 @@ def test_counts_the_pods_that_each_rule_rejects_nodes_for() -> None:
 
 
 def test_counts_why_pods_move() -> None:
-    rejected = Why("a", "ResourceSegregation", "reserved")
-    found = diff(pod("p", on("a"), on("b"), rejected), pod("q", on("a"), on("b"), Why.of("a", None)), LOST)
+    rejected = Cause("a", "ResourceSegregation", "reserved")
+    found = diff(pod("p", on("a"), on("b"), rejected), pod("q", on("a"), on("b"), Cause.of("a", None)), LOST)
     assert [str(each) for each in found.moving_rules] == [
         "1 pod: another node has a higher score",
         "1 pod: ResourceSegregation: reserved",
