@@ -18,6 +18,7 @@ def main() -> None:
 
     from tests.bench import (
         cold_load,
+        cold_start,
         event_to_visible,
         first_sight,
         functions,
@@ -34,7 +35,7 @@ def main() -> None:
     from tests.bench.figures import shown
 
     verbs, cache = (warm, first_sight, preempt), (growth, memory, head_read, units, event_to_visible)
-    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load, functions, http_calls):
+    for module in (*verbs, *cache, simulate, simulate_preemption, cold_load, cold_start, functions, http_calls):
         for family in module.families():
             progress(f"measuring {family.name}")
             for figure in family.figures(arguments.prefix):

@@ -29,11 +29,13 @@ from tests.bench.process import peak_megabytes, timed
 
 if TYPE_CHECKING:
     from berth.nodecache.feed.changes import Change
+    from berth.nodecache.feed.head import Pointer
 
 PROJECT = Path(__file__).resolve().parents[2]
 PROFILES = ("label-priority", "full")
 READERS = ("filter", "filter_onlyone", "prioritize", "preempt")
 SHAPES, CALLS, CANDIDATES = 50, 200, 500
+SNAPSHOT_ID = "snapshot"
 ENVIRONMENT = {
     "AWS_DEFAULT_REGION": "eu-central-1",
     "AWS_ACCESS_KEY_ID": "none",
@@ -196,21 +198,26 @@ def _loaded(function: str, chunks: Chunks) -> Any:
 
 def _table(chunks: Chunks) -> object:
     """The table of a watcher that has just published the snapshot."""
-    from berth.nodecache.feed.cluster import Position
-    from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
-    from berth.scheduling.snapshot.parts import SnapshotPart
     from berth_cli.embedded_store.cache_table import InMemoryCacheTable
     from berth_cli.embedded_store.lease_lock import InMemoryItem
 
     now = time.time()
+    table = InMemoryCacheTable(InMemoryItem({"uid": "cache", "pointer": pointer_to(chunks, now)}))
+    table.put_chunks(SNAPSHOT_ID, [item for items in chunks.values() for item in items], now, time.sleep)
+    return table
+
+
+def pointer_to(chunks: Chunks, now: float) -> Pointer:
+    """What the head says of a snapshot `SNAPSHOT_ID` that was published now."""
+    from berth.nodecache.feed.cluster import Position
+    from berth.nodecache.feed.head import Observation, Pointer, SnapshotPointer
+    from berth.scheduling.snapshot.parts import SnapshotPart
+
     items = [item for items in chunks.values() for item in items]
     counts = {SnapshotPart(part): len(items) for part, items in chunks.items()}
-    snapshot = SnapshotPointer("snapshot", 1, 1, len(items), sum(map(len, items)), now, counts)
+    snapshot = SnapshotPointer(SNAPSHOT_ID, 1, 1, len(items), sum(map(len, items)), now, counts)
     observation = Observation("cluster", {"pods": Position("1", now, now)})
-    pointer = Pointer(1, 1, snapshot, 1, 0, observation, now, "bench")
-    table = InMemoryCacheTable(InMemoryItem({"uid": "cache", "pointer": pointer}))
-    table.put_chunks("snapshot", items, now, time.sleep)
-    return table
+    return Pointer(1, 1, snapshot, 1, 0, observation, now, "bench")
 
 
 def _calls(app: Any, events: Iterator[bytes]) -> Measured:

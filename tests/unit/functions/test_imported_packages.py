@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from berth.scheduling.plugins.registry import REGISTRY
 from tests.conftest import PROJECT
 from tests.unit.functions.test_image import KEYS, run
 
@@ -18,6 +19,21 @@ KUBERNETES = {
     *("charset_normalizer", "cython_runtime", "idna"),  # of requests and yaml
 }
 EVERY_FUNCTION = {"berth", "aws_lambda_powertools", "orjson", *BOTOCORE, *PYDANTIC}
+
+NOT_OF_A_VERB = (
+    "berth.announcements.bind",
+    "berth.authentication.allow_list",
+    "berth.authentication.authorizer",
+    "berth.authentication.client_certificate",
+    "berth.cluster",
+    "berth.configuration.counting.",
+    "berth.extender.bind",
+    "berth.ledger_holder.lease",
+    "berth.reservations.bind",
+    "berth.reservations.reconciler",
+    "berth.runtime.bind_adapters",
+    "berth.runtime.watcher",
+)
 
 PROGRAM = """
 import importlib.util, sys
@@ -55,6 +71,17 @@ OTHERS = {handler.parent.name for handler in PROJECT.glob("functions/*/app.py")}
 def test_functions_import_no_other_packages(functions: set[str], allowed: set[str]) -> None:
     """boto3 with s3transfer, and the X-Ray SDK where tracing is off, are what once was imported."""
     assert packages(imported(*sorted(functions))) - allowed == set()
+
+
+PLUGINS = {type(found.plugin(found.args())).__module__ for found in REGISTRY.values()}
+
+
+@pytest.mark.parametrize("function", ["filter", "filter_onlyone", "prioritize", "preempt"])
+def test_verbs_import_neither_plugins_nor_parts_of_bind(function: str) -> None:
+    """The configuration in force says which plugins there are; only mutual TLS needs certificates."""
+    modules = imported(function)
+    assert modules & PLUGINS == set()
+    assert [module for module in sorted(modules) if module.startswith(NOT_OF_A_VERB)] == []
 
 
 def test_authorizer_imports_no_scheduling() -> None:

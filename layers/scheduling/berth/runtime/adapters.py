@@ -6,25 +6,20 @@ import logging
 import time
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from uuid import uuid4
 
 from botocore.config import Config
 
-from berth.announcements.bind import LogAnnouncements
 from berth.announcements.reader import AnnouncementReader
-from berth.configuration.counting import CountingConfiguration
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations, ConfigurationStore
 from berth.lease.clock import SystemClock
-from berth.ledger_holder.store_identity import StoreIdentity
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.bounded_reads import BoundedReads, ImmediateReads, Reads
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
-from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.table import LedgerTable
-from berth.runtime.settings import BindSettings, PolicySettings, deployed
+from berth.runtime.settings import PolicySettings, deployed
 from berth.runtime.tables import Tables, tables
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
@@ -32,9 +27,6 @@ from berth.scheduling.snapshot.placed_pods import PlacedPods
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
-
-BIND_CALL_SECONDS = 0.5
-"""The longest that bind waits for a connection to a table, and for each read."""
 
 log = logging.getLogger("berth")
 
@@ -83,11 +75,12 @@ def _adapters_of(opened: Tables, configuration: str, remembered_bytes: int, deci
     reader = NodeCacheReader(opened.cache, SnapshotView(), time.sleep)
     limit = TimeLimit(decision_seconds, time.monotonic, time.time)
     configurations = Configurations(store, partial(deployed, configuration), remembered_bytes, limit, log.warning)
-    loss = None if ledger is None else _counting_loss_check(ledger, store)
+    loss = None if ledger is None else counting_loss_check(ledger, store)
     return CacheAdapters(opened, reader, configurations, PlacedPods(), loss)
 
 
-def _counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
+def counting_loss_check(ledger: LedgerTable, store: ConfigurationStore) -> CountingLossCheck:
+    """What a verb asks where nothing is counted."""
     return CountingLossCheck(ledger.marker, store.counting_is_stopped, SystemClock())
 
 
@@ -106,53 +99,3 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
         adapters.reads,
         metrics.fell_back,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class BindAdapters:
-    """The rules of the configuration in force, and the identity of the ledger; None where there is no ledger."""
-
-    configuration: CountingConfiguration | None = None
-    identity: StoreIdentity | None = None
-
-
-def _new_id() -> str:
-    return uuid4().hex
-
-
-def bind_adapters(settings: BindSettings) -> BindAdapters:
-    """Building them reads nothing."""
-    if not settings.ledger_table:
-        return BindAdapters()
-    # A reservation is two calls, and the Binding needs its time, too. Nothing is repeated by the client: bind does that
-    # itself, as long as there is time.
-    seconds = min(BIND_CALL_SECONDS, (settings.http_timeout - 1) / 6)
-    calls = Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1})
-    adapters = cache_adapters(settings.policy, calls)
-    ledger = adapters.tables.ledger
-    assert ledger is not None  # the settings name its table
-    reservations = LedgerReservations(ledger, _new_id, time.time, call_seconds=2 * seconds)
-    announcement_log = adapters.tables.announcements
-    assert announcement_log is not None  # it is in the ledger's table
-    # Reservations are for another judgement: the ledger's own.
-    cache = WarmNodeCache(
-        adapters.tables.cache,
-        adapters.reader,
-        adapters.configurations,
-        SystemClock(),
-        log.warning,
-        BindsUnderWay(None, adapters.announcements, adapters.placed),
-        CacheMetrics("bind").record,
-        reads=adapters.reads,
-        latest_only=True,
-    )
-    configuration = CountingConfiguration(
-        adapters.tables.cache.configuration_hash,
-        adapters.configurations,
-        reservations,
-        SystemClock(),
-        log.warning,
-        _counting_loss_check(ledger, adapters.tables.configuration),
-        LogAnnouncements(announcement_log, cache, _new_id, time.time),
-    )
-    return BindAdapters(configuration, adapters.tables.identity)

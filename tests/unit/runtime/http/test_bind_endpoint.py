@@ -16,7 +16,7 @@ from berth.configuration.store import Configurations
 from berth.extender.deadline import PASSED, Deadline
 from berth.lease.clock import SystemClock
 from berth.reservations.bind.reservations import LedgerReservations
-from berth.runtime.adapters import BindAdapters
+from berth.runtime.bind_adapters import BindAdapters
 from berth.runtime.http.bind_endpoint import DEADLINE_PASSED, BindHandler
 from berth.runtime.settings import BindSettings
 from berth.scheduling.configuration.document import BerthConfiguration

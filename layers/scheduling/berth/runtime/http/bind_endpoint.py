@@ -17,7 +17,7 @@ from berth.ledger_holder.bind_check import LedgerHolderCheck
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.nodecache.feed.table import TableUnavailable
-from berth.runtime.adapters import BindAdapters, bind_adapters
+from berth.runtime.bind_adapters import BindAdapters, bind_adapters
 from berth.runtime.cluster import connect
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.settings import BindSettings

@@ -14,21 +14,22 @@ from contextlib import AbstractContextManager, suppress
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from botocore.config import Config
 from pydantic import Field, model_validator
 
-from berth.authentication.allow_list_stores import AllowListFile, ParameterStoreAllowList
-from berth.authentication.authorizer import Authorizer, MutualTLSAuthorizer
 from berth.authentication.outcomes import Authentication, AuthorizerOutcome, Decision
-from berth.authentication.ports import AllowListStore
 from berth.extender.deadline import Deadline
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.environment import Settings
 from berth.runtime.http.events import HTTPEvent
 from berth.runtime.telemetry.telemetry import Telemetry
+
+if TYPE_CHECKING:
+    from berth.authentication.authorizer import Authorizer
+    from berth.authentication.ports import AllowListStore
 
 # The scheduler waits for this and the verb together, 5 s by default.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
@@ -102,10 +103,15 @@ def caller_check(settings: CallerSettings, wall: Callable[[], float]) -> CallerC
     """None: the function checks nobody. Reads nothing. `wall`: seconds since the epoch."""
     if settings.authentication is not Authentication.MTLS:
         return None
+    # A cold start without certificates does without these.
+    from berth.authentication.authorizer import MutualTLSAuthorizer
+
     return CallerCheck(MutualTLSAuthorizer(_allow_list_store(settings), wall))
 
 
 def _allow_list_store(settings: CallerSettings) -> AllowListStore:
+    from berth.authentication.allow_list_stores import AllowListFile, ParameterStoreAllowList
+
     if settings.allow_list is not None:
         return AllowListFile(settings.allow_list)
     return ParameterStoreAllowList(aws_client("ssm", CALLS), settings.allow_list_parameter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from berth.scheduling.fields.quantity import ZERO, Quantity, Unparsable, quantity
 from berth.scheduling.fields.reading import Malformed, read_object
@@ -28,6 +29,7 @@ _QUALIFIED = re.compile(
     r"/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?",
     re.ASCII,
 )
+_REMEMBERED_LENGTH = 32
 _MAX_PREFIX = 253 - len(_QUOTA)
 _MAX_NAME = _MAX_PREFIX + 1 + 63
 
@@ -41,6 +43,36 @@ def read_resource_list(value: object, path: str) -> ResourceList:
             raise Malformed(f"{path} has a quantity that cannot be parsed")
         found[name] = parsed
     return found
+
+
+def read_counted(value: object, path: str) -> tuple[dict[str, int], int]:
+    """What the scheduler counts of a list of quantities (see `counted`), and how many pods it names. Raises Malformed.
+
+    The nodes of a cluster have few different amounts, so the units of a text are remembered.
+    """
+    found, pods = {}, 0
+    for name, amount in read_object(value, path).items():
+        if isinstance(amount, str) and len(amount) <= _REMEMBERED_LENGTH:
+            units = _units_of_text(amount, milli=name == CPU)
+        else:
+            units = _units_or_none(amount, milli=name == CPU)
+        if units is None or not isinstance(name, str):
+            raise Malformed(f"{path} has a quantity that cannot be parsed")
+        if name == PODS:
+            pods = units
+        elif units and _is_counted(name):
+            found[name] = units
+    return found, pods
+
+
+def _units_or_none(amount: object, *, milli: bool) -> int | None:
+    parsed = quantity(amount)
+    if isinstance(parsed, Unparsable):
+        return None
+    return parsed.milli_value() if milli else parsed.value()
+
+
+_units_of_text = lru_cache(maxsize=4096)(_units_or_none)
 
 
 def add(total: ResourceList, more: ResourceList) -> None:
@@ -60,11 +92,16 @@ def counted(amounts: ResourceList) -> dict[str, int]:
     """What the scheduler counts of them. Names that it does not know, such as `storage`, are left out; so is zero."""
     found = {}
     for name, amount in amounts.items():
-        if name in NATIVE or is_scalar(name):
+        if _is_counted(name):
             units = units_of(name, amount)
             if units:
                 found[name] = units
     return found
+
+
+@lru_cache(maxsize=1024)
+def _is_counted(name: str) -> bool:
+    return name in NATIVE or is_scalar(name)
 
 
 def units_of(name: str, amount: Quantity) -> int:

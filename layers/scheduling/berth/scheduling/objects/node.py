@@ -23,7 +23,7 @@ from berth.scheduling.fields.reading import (
     read_object_list,
     read_strings,
 )
-from berth.scheduling.fields.resources import PODS, Amounts, amount_of, counted, read_resource_list
+from berth.scheduling.fields.resources import Amounts, read_counted
 from berth.scheduling.fields.taints import Taint, read_taints
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.objects.projection import select_annotations
@@ -133,7 +133,7 @@ def read_node(obj: object) -> NodeInfo | Unreadable:
         return NodeInfo(name, labels, SPEC_UNREADABLE)
     try:
         status = read_object(obj.get("status"), "Node.status")
-        allocatable = read_resource_list(status.get("allocatable"), "Node.status.allocatable")
+        allocatable, allowed_pods = read_counted(status.get("allocatable"), "Node.status.allocatable")
         return NodeInfo(
             name,
             labels,
@@ -141,8 +141,8 @@ def read_node(obj: object) -> NodeInfo | Unreadable:
             unschedulable=unschedulable,
             phase=name_or_empty(status.get("phase")),
             ready=_read_ready(status),
-            allocatable=counted(allocatable),
-            allowed_pods=amount_of(PODS, allocatable),
+            allocatable=allocatable,
+            allowed_pods=allowed_pods,
             images=_read_images(status),
             annotations=read_annotations(metadata),
         )

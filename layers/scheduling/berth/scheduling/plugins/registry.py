@@ -1,29 +1,38 @@
-"""The registry of plugins: by name, the constructor and the type of the arguments."""
+"""The registry of plugins: by name, the constructor and the type of the arguments.
+
+A plugin's module is imported when the plugin is asked for: a cold start imports the plugins of its profiles, and no
+others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from berth.scheduling.framework.plugin import Plugin
-from berth.scheduling.plugins import (
-    image_locality,
-    inter_pod_affinity,
-    managed_resources,
-    node_affinity,
-    node_name,
-    node_ports,
-    node_priority_label,
-    node_ready,
-    node_resources_balanced_allocation,
-    node_resources_fit,
-    node_unschedulable,
-    pod_topology_spread,
-    resource_segregation,
-    taint_toleration,
-)
 from berth.scheduling.plugins.arguments import Args, NoArgs
+
+_MODULES: Mapping[str, str] = {
+    "NodeUnschedulable": "node_unschedulable",
+    "NodeName": "node_name",
+    "TaintToleration": "taint_toleration",
+    "NodeAffinity": "node_affinity",
+    "NodePorts": "node_ports",
+    "NodeResourcesFit": "node_resources_fit",
+    "PodTopologySpread": "pod_topology_spread",
+    "InterPodAffinity": "inter_pod_affinity",
+    "NodeResourcesBalancedAllocation": "node_resources_balanced_allocation",
+    "ImageLocality": "image_locality",
+    "NodeReady": "node_ready",
+    "NodePriorityLabel": "node_priority_label",
+    "ResourceSegregation": "resource_segregation",
+    "ManagedResources": "managed_resources",
+}
+"""A module has the class of the plugin's name, and `<name>Args` if the plugin takes arguments. In-tree plugins first,
+in kube-scheduler's order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,33 +43,27 @@ class PluginFactory:
     args: type[Args]
 
 
-REGISTRY: Mapping[str, PluginFactory] = {
-    node_unschedulable.NAME: PluginFactory(node_unschedulable.NodeUnschedulable, NoArgs),
-    node_name.NAME: PluginFactory(node_name.NodeName, NoArgs),
-    taint_toleration.NAME: PluginFactory(taint_toleration.TaintToleration, NoArgs),
-    node_affinity.NAME: PluginFactory(node_affinity.NodeAffinity, node_affinity.NodeAffinityArgs),
-    node_ports.NAME: PluginFactory(node_ports.NodePorts, NoArgs),
-    node_resources_fit.NAME: PluginFactory(
-        node_resources_fit.NodeResourcesFit, node_resources_fit.NodeResourcesFitArgs
-    ),
-    pod_topology_spread.PodTopologySpread.name: PluginFactory(
-        pod_topology_spread.PodTopologySpread, pod_topology_spread.PodTopologySpreadArgs
-    ),
-    inter_pod_affinity.InterPodAffinity.name: PluginFactory(
-        inter_pod_affinity.InterPodAffinity, inter_pod_affinity.InterPodAffinityArgs
-    ),
-    node_resources_balanced_allocation.NAME: PluginFactory(
-        node_resources_balanced_allocation.NodeResourcesBalancedAllocation,
-        node_resources_balanced_allocation.NodeResourcesBalancedAllocationArgs,
-    ),
-    image_locality.NAME: PluginFactory(image_locality.ImageLocality, NoArgs),
-    node_ready.NAME: PluginFactory(node_ready.NodeReady, NoArgs),
-    node_priority_label.NAME: PluginFactory(
-        node_priority_label.NodePriorityLabel, node_priority_label.NodePriorityLabelArgs
-    ),
-    resource_segregation.NAME: PluginFactory(
-        resource_segregation.ResourceSegregation, resource_segregation.ResourceSegregationArgs
-    ),
-    managed_resources.NAME: PluginFactory(managed_resources.ManagedResources, managed_resources.ManagedResourcesArgs),
-}
-"""In-tree plugins first, in kube-scheduler's order."""
+class _Registry(Mapping[str, PluginFactory]):
+    """Names are there without an import of a plugin."""
+
+    def __getitem__(self, name: str) -> PluginFactory:
+        return _factory(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _MODULES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+@cache
+def _factory(name: str) -> PluginFactory:
+    module = import_module(f"{__package__}.{_MODULES[name]}")
+    return PluginFactory(getattr(module, name), getattr(module, f"{name}Args", NoArgs))
+
+
+REGISTRY: Mapping[str, PluginFactory] = _Registry()
+"""All plugins that come with Berth."""

@@ -1,0 +1,79 @@
+"""The adapters for bind, built once per warm environment. Building one reads nothing.
+
+A module of its own: the verbs that do not bind start without what reserves.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from uuid import uuid4
+
+from botocore.config import Config
+
+from berth.announcements.bind import LogAnnouncements
+from berth.configuration.counting import CountingConfiguration
+from berth.lease.clock import SystemClock
+from berth.ledger_holder.store_identity import StoreIdentity
+from berth.nodecache.binds_under_way import BindsUnderWay
+from berth.nodecache.warm_node_cache import WarmNodeCache
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.runtime.adapters import cache_adapters, counting_loss_check
+from berth.runtime.settings import BindSettings
+from berth.runtime.telemetry.metrics import CacheMetrics
+
+CALL_SECONDS = 0.5
+"""The longest that bind waits for a connection to a table, and for each read."""
+
+log = logging.getLogger("berth")
+
+
+@dataclass(frozen=True, slots=True)
+class BindAdapters:
+    """The rules of the configuration in force, and the identity of the ledger; None where there is no ledger."""
+
+    configuration: CountingConfiguration | None = None
+    identity: StoreIdentity | None = None
+
+
+def _new_id() -> str:
+    return uuid4().hex
+
+
+def bind_adapters(settings: BindSettings) -> BindAdapters:
+    """Building them reads nothing."""
+    if not settings.ledger_table:
+        return BindAdapters()
+    # A reservation is two calls, and the Binding needs its time, too. Nothing is repeated by the client: bind does that
+    # itself, as long as there is time.
+    seconds = min(CALL_SECONDS, (settings.http_timeout - 1) / 6)
+    calls = Config(connect_timeout=seconds, read_timeout=seconds, retries={"total_max_attempts": 1})
+    adapters = cache_adapters(settings.policy, calls)
+    ledger = adapters.tables.ledger
+    assert ledger is not None  # the settings name its table
+    reservations = LedgerReservations(ledger, _new_id, time.time, call_seconds=2 * seconds)
+    announcement_log = adapters.tables.announcements
+    assert announcement_log is not None  # it is in the ledger's table
+    # Reservations are for another judgement: the ledger's own.
+    cache = WarmNodeCache(
+        adapters.tables.cache,
+        adapters.reader,
+        adapters.configurations,
+        SystemClock(),
+        log.warning,
+        BindsUnderWay(None, adapters.announcements, adapters.placed),
+        CacheMetrics("bind").record,
+        reads=adapters.reads,
+        latest_only=True,
+    )
+    configuration = CountingConfiguration(
+        adapters.tables.cache.configuration_hash,
+        adapters.configurations,
+        reservations,
+        SystemClock(),
+        log.warning,
+        counting_loss_check(ledger, adapters.tables.configuration),
+        LogAnnouncements(announcement_log, cache, _new_id, time.time),
+    )
+    return BindAdapters(configuration, adapters.tables.identity)

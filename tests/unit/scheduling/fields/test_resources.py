@@ -1,0 +1,46 @@
+"""Lists of quantities as a node has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.fields.reading import Malformed
+from berth.scheduling.fields.resources import PODS, amount_of, counted, read_counted, read_resource_list
+
+LONG = "1" * 40
+
+
+@pytest.mark.parametrize(
+    "allocatable",
+    [
+        pytest.param(None, id="absent"),
+        pytest.param({}, id="empty"),
+        pytest.param({"cpu": "31850m", "memory": "60Gi", "pods": "110"}, id="of a plain node"),
+        pytest.param({"cpu": 4, "memory": 1.5, "pods": 110}, id="numbers instead of texts"),
+        pytest.param({"cpu": "1", "memory": "1", "example.com/seat": "1", "storage": "1"}, id="one text for several"),
+        pytest.param({"hugepages-2Mi": "0", "pods": "0"}, id="zero"),
+        pytest.param({"cpu": None, "pods": None}, id="null"),
+        pytest.param({"memory": LONG}, id="a text that is not remembered"),
+        pytest.param({"cpu": "100n", "memory": "100m"}, id="rounded up"),
+    ],
+)
+def test_counts_amounts_as_separate_steps_do(allocatable: object) -> None:
+    amounts = read_resource_list(allocatable, "status.allocatable")
+    for _ in range(2):
+        assert read_counted(allocatable, "status.allocatable") == (counted(amounts), amount_of(PODS, amounts))
+
+
+@pytest.mark.parametrize(
+    "allocatable",
+    [
+        pytest.param({"cpu": "four"}, id="no number"),
+        pytest.param({"cpu": True}, id="a boolean"),
+        pytest.param({"storage": "much"}, id="of a resource that is not counted"),
+        pytest.param({"pods": LONG + "x"}, id="a long text"),
+        pytest.param({True: "1"}, id="a name that is no string"),
+        pytest.param(["cpu"], id="no object"),
+    ],
+)
+def test_refuses_malformed_amounts(allocatable: object) -> None:
+    with pytest.raises(Malformed, match=r"status\.allocatable"):
+        read_counted(allocatable, "status.allocatable")

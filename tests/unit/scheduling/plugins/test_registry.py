@@ -1,0 +1,40 @@
+"""The registry of the plugins that come with Berth."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.framework.shipped_profiles import FULL, SHIPPED
+from berth.scheduling.plugins.arguments import NoArgs
+from berth.scheduling.plugins.registry import REGISTRY
+
+WITHOUT_ARGUMENTS = {
+    "NodeUnschedulable",
+    "NodeName",
+    "TaintToleration",
+    "NodePorts",
+    "ImageLocality",
+    "NodeReady",
+}
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_has_plugin_and_arguments_by_name(name: str) -> None:
+    found = REGISTRY[name]
+    plugin = found.plugin(found.args())
+    assert plugin.name == name
+    assert type(plugin).__name__ == name
+    assert found.args.__name__ == ("NoArgs" if name in WITHOUT_ARGUMENTS else f"{name}Args")
+
+
+def test_gives_arguments_that_are_shared_only_to_plugins_without_any() -> None:
+    assert {name for name, found in REGISTRY.items() if found.args is NoArgs} == WITHOUT_ARGUMENTS
+
+
+def test_has_plugins_of_shipped_profiles() -> None:
+    assert {each.name for each in SHIPPED[FULL].plugins} <= set(REGISTRY)
+
+
+def test_knows_no_other_name() -> None:
+    assert "berth_plugins.mine:Mine" not in REGISTRY
+    assert REGISTRY.get("berth_plugins.mine:Mine") is None
