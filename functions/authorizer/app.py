@@ -2,10 +2,13 @@
 
 import os
 
-from berth.runtime.http.authorizer_endpoint import AuthorizerSettings, SimpleAnswer, authorizer_endpoint
-from berth.runtime.http.events import HTTPEvent
+from berth.garbage_collection import start_without_collection
 
-endpoint = authorizer_endpoint(AuthorizerSettings.from_environ(os.environ))
+with start_without_collection():
+    from berth.runtime.http.authorizer_endpoint import AuthorizerSettings, SimpleAnswer, authorizer_endpoint
+    from berth.runtime.http.events import HTTPEvent
+
+    endpoint = authorizer_endpoint(AuthorizerSettings.from_environ(os.environ))
 
 
 def handler(event: HTTPEvent, context: object) -> SimpleAnswer:

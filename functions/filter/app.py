@@ -3,19 +3,22 @@
 import os
 from functools import partial
 
-from berth.extender.filter import answer_filter, failed
-from berth.runtime.adapters import node_cache
-from berth.runtime.http.answers import HTTPAnswer
-from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
-from berth.runtime.http.events import HTTPEvent
-from berth.runtime.settings import PolicySettings
+from berth.garbage_collection import start_without_collection
 
-settings = PolicySettings.from_environ(os.environ)
-cache = node_cache(settings, "filter")
-answer = partial(answer_filter, cache=cache)
-endpoint = VerbEndpoint(
-    "filter", EndpointSettings.from_environ(os.environ), answer, failed, cache.catch_up, cache=cache
-)
+with start_without_collection():
+    from berth.extender.filter import answer_filter, failed
+    from berth.runtime.adapters import node_cache
+    from berth.runtime.http.answers import HTTPAnswer
+    from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+    from berth.runtime.http.events import HTTPEvent
+    from berth.runtime.settings import PolicySettings
+
+    settings = PolicySettings.from_environ(os.environ)
+    cache = node_cache(settings, "filter")
+    answer = partial(answer_filter, cache=cache)
+    endpoint = VerbEndpoint(
+        "filter", EndpointSettings.from_environ(os.environ), answer, failed, cache.catch_up, cache=cache
+    )
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

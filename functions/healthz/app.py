@@ -2,16 +2,19 @@
 
 import os
 
-from berth.runtime.adapters import cache_adapters
-from berth.runtime.http.answers import HTTPAnswer
-from berth.runtime.http.endpoint import EndpointSettings
-from berth.runtime.http.events import HTTPEvent
-from berth.runtime.http.health_endpoint import HealthEndpoint
-from berth.runtime.settings import PolicySettings
+from berth.garbage_collection import start_without_collection
 
-endpoint = HealthEndpoint(
-    EndpointSettings.from_environ(os.environ), cache_adapters(PolicySettings.from_environ(os.environ))
-)
+with start_without_collection():
+    from berth.runtime.adapters import cache_adapters
+    from berth.runtime.http.answers import HTTPAnswer
+    from berth.runtime.http.endpoint import EndpointSettings
+    from berth.runtime.http.events import HTTPEvent
+    from berth.runtime.http.health_endpoint import HealthEndpoint
+    from berth.runtime.settings import PolicySettings
+
+    endpoint = HealthEndpoint(
+        EndpointSettings.from_environ(os.environ), cache_adapters(PolicySettings.from_environ(os.environ))
+    )
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

@@ -2,11 +2,14 @@
 
 import os
 
-from berth.runtime.aws_clients import aws_client
-from berth.runtime.pre_traffic import CALLS, PreTrafficHook, PreTrafficReport, PreTrafficSettings
+from berth.garbage_collection import start_without_collection
 
-settings = PreTrafficSettings.from_environ(os.environ)
-hook = PreTrafficHook(settings.versions, aws_client("lambda", CALLS), aws_client("codedeploy"))
+with start_without_collection():
+    from berth.runtime.aws_clients import aws_client
+    from berth.runtime.pre_traffic import CALLS, PreTrafficHook, PreTrafficReport, PreTrafficSettings
+
+    settings = PreTrafficSettings.from_environ(os.environ)
+    hook = PreTrafficHook(settings.versions, aws_client("lambda", CALLS), aws_client("codedeploy"))
 
 
 def handler(event: object, context: object) -> PreTrafficReport:

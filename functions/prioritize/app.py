@@ -3,20 +3,23 @@
 import os
 from functools import partial
 
-from berth.extender.prioritize import answer_prioritize, empty_on_failure, failed
-from berth.runtime.adapters import node_cache
-from berth.runtime.http.answers import HTTPAnswer
-from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
-from berth.runtime.http.events import HTTPEvent
-from berth.runtime.settings import PolicySettings
+from berth.garbage_collection import start_without_collection
 
-settings = PolicySettings.from_environ(os.environ)
-cache = node_cache(settings, "prioritize")
-tell = empty_on_failure if settings.password_in_url else failed
-answer = partial(answer_prioritize, cache=cache, failed=tell)
-endpoint = VerbEndpoint(
-    "prioritize", EndpointSettings.from_environ(os.environ), answer, tell, cache.catch_up, cache=cache
-)
+with start_without_collection():
+    from berth.extender.prioritize import answer_prioritize, empty_on_failure, failed
+    from berth.runtime.adapters import node_cache
+    from berth.runtime.http.answers import HTTPAnswer
+    from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
+    from berth.runtime.http.events import HTTPEvent
+    from berth.runtime.settings import PolicySettings
+
+    settings = PolicySettings.from_environ(os.environ)
+    cache = node_cache(settings, "prioritize")
+    tell = empty_on_failure if settings.password_in_url else failed
+    answer = partial(answer_prioritize, cache=cache, failed=tell)
+    endpoint = VerbEndpoint(
+        "prioritize", EndpointSettings.from_environ(os.environ), answer, tell, cache.catch_up, cache=cache
+    )
 
 
 def handler(event: HTTPEvent, context: object) -> HTTPAnswer:

@@ -2,10 +2,13 @@
 
 import os
 
-from berth.runtime.settings import WatcherSettings
-from berth.runtime.watcher.watcher_function import LambdaContext, WatcherFunction
+from berth.garbage_collection import start_without_collection
 
-watcher = WatcherFunction(WatcherSettings.from_environ(os.environ))
+with start_without_collection():
+    from berth.runtime.settings import WatcherSettings
+    from berth.runtime.watcher.watcher_function import LambdaContext, WatcherFunction
+
+    watcher = WatcherFunction(WatcherSettings.from_environ(os.environ))
 
 
 def handler(event: object, context: LambdaContext) -> dict[str, str | int]:

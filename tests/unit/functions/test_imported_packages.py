@@ -87,4 +87,4 @@ def test_verbs_import_neither_plugins_nor_parts_of_bind(function: str) -> None:
 def test_authorizer_imports_no_scheduling() -> None:
     """It stands before each verb. The outcomes of reading a request are in `extender`."""
     rooms = {module.split(".")[1] for module in imported("authorizer") if module.startswith("berth.")}
-    assert rooms <= {"authentication", "extender", "runtime"}
+    assert rooms <= {"authentication", "extender", "garbage_collection", "runtime"}

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
+from berth.garbage_collection import collection_paused
 from berth.nodecache.decoded import WORKLOAD_KINDS, DecodedObjects, DecodedResource
 from berth.nodecache.feed.changes import Change, Key
 from berth.nodecache.feed.reader import View
@@ -202,12 +203,7 @@ def _garbage_collection_paused() -> Iterator[None]:
     States contain no reference cycles, so there is no garbage among them. Many objects are also frozen for later
     collections: scanning them would delay some calls by a sixth of a second.
     """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
+    with collection_paused():
         yield
         if gc.get_count()[0] > _FREEZE_THRESHOLD:
             gc.freeze()
-    finally:
-        if enabled:
-            gc.enable()

@@ -6,10 +6,8 @@ labels live as long as somebody uses them, such as the evaluation of their shape
 
 from __future__ import annotations
 
-import gc
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from threading import Lock
@@ -17,6 +15,7 @@ from weakref import WeakValueDictionary
 
 import orjson
 
+from berth.garbage_collection import collection_paused
 from berth.scheduling.fields.reading import Malformed, Object, Unreadable, name_or_empty
 from berth.scheduling.objects.large_texts import FieldsOf, decode_object
 from berth.scheduling.objects.pod import LabelSet, Pod, PodSpec
@@ -115,25 +114,13 @@ _RECENT_METADATA = _RecentMetadata()
 def read_pod_texts(texts: PodTexts) -> Pod | Unreadable | None:
     """Like `read_pod` of the object that these parts make; None where one of the texts is no object in JSON."""
     try:
-        with _no_collection():
+        # Collections would go over the whole snapshot each time: they took nine tenths of the time.
+        with collection_paused():
             return _read(texts)
     except orjson.JSONDecodeError:
         return None
     except Malformed as error:
         return Unreadable(str(error))
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Decoding makes a hundred thousand objects and no cycle. Collections would go over the whole snapshot each time:
-    they took nine tenths of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _read(texts: PodTexts) -> Pod | Unreadable:

@@ -1,0 +1,47 @@
+"""Garbage collection while many objects are made that all stay."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from berth.garbage_collection import collection_paused, start_without_collection
+
+
+@pytest.fixture(autouse=True)
+def collector() -> Iterator[None]:
+    """As it was, with nothing frozen by these tests."""
+    frozen = gc.get_freeze_count()
+    yield
+    gc.enable()
+    if not frozen:
+        gc.unfreeze()
+
+
+def test_pauses_until_block_ends() -> None:
+    with collection_paused():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_resumes_after_exception() -> None:
+    with pytest.raises(ValueError, match="wrong"), collection_paused():
+        raise ValueError("wrong")
+    assert gc.isenabled()
+
+
+def test_stays_paused_in_outer_pause() -> None:
+    with collection_paused():
+        with collection_paused():
+            pass
+        assert not gc.isenabled()
+
+
+def test_start_leaves_its_objects_to_no_later_collection() -> None:
+    with start_without_collection():
+        assert not gc.isenabled()
+        made = [[number] for number in range(100)]
+    assert gc.isenabled()
+    assert not any(each is made for each in gc.get_objects())
