@@ -1,4 +1,4 @@
-"""The base of all settings: a model of environment variables.
+"""The base of all settings: a model of environment variables; and what every caller's function has to know.
 
 A module of its own, so that the authorizer does not import the types of the verbs' settings.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class SettingsInvalid(Exception):
@@ -29,6 +29,12 @@ class Settings(BaseModel):
             raise SettingsInvalid(
                 "; ".join(_line(detail["loc"], detail["msg"]) for detail in error.errors())
             ) from error
+
+
+class SchedulerSettings(Settings):
+    """`http_timeout`: the extender's httpTimeout in the scheduler's configuration, in seconds."""
+
+    http_timeout: float = Field(default=5.0, gt=1.0, alias="BERTH_HTTP_TIMEOUT")
 
 
 def _line(location: tuple[int | str, ...], message: str) -> str:

@@ -13,7 +13,7 @@ from pydantic import AliasChoices, Field, model_validator
 
 from berth.authentication.outcomes import Authentication
 from berth.configuration.store import parsed
-from berth.runtime.environment import Settings, SettingsInvalid
+from berth.runtime.environment import SchedulerSettings, Settings, SettingsInvalid
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 
@@ -38,12 +38,6 @@ class LedgerSettings(Settings):
     """For functions that use counted resources. Empty: there is no ledger, and nothing is counted."""
 
     ledger_table: str = Field(default="", alias="BERTH_LEDGER_TABLE")
-
-
-class SchedulerSettings(Settings):
-    """`http_timeout`: the extender's httpTimeout in the scheduler's configuration, in seconds."""
-
-    http_timeout: float = Field(default=5.0, gt=1.0, alias="BERTH_HTTP_TIMEOUT")
 
 
 class PolicySettings(CacheSettings, LedgerSettings, SchedulerSettings):

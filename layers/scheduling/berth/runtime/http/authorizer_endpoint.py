@@ -11,13 +11,14 @@ from pydantic import Field
 from berth.authentication.authorizer import Authorizer, BasicAuthorizer
 from berth.authentication.outcomes import Authentication
 from berth.authentication.secrets_manager_passwords import SecretsManagerPasswords
-from berth.lease.clock import Clock
+from berth.lease.clock import Clock, SystemClock
 from berth.runtime.aws_clients import aws_client
+from berth.runtime.environment import SchedulerSettings
 from berth.runtime.http.callers import CALLS, CallerCheck
 from berth.runtime.http.deadline import call_deadline
-from berth.runtime.http.endpoint import SYSTEM_CLOCK
 from berth.runtime.http.events import HTTPEvent, is_warm_up
-from berth.runtime.settings import SchedulerSettings
+
+SYSTEM_CLOCK = SystemClock()
 
 
 class AuthorizerSettings(SchedulerSettings):

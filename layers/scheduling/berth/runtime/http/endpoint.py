@@ -16,11 +16,11 @@ from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply
 from berth.extender.wire import pod_named_in
 from berth.lease.clock import Clock, SystemClock
+from berth.runtime.environment import SchedulerSettings
 from berth.runtime.http.answers import HTTPAnswer, http_answer, lambda_answer
 from berth.runtime.http.callers import CallerSettings, caller_check
 from berth.runtime.http.deadline import call_deadline
 from berth.runtime.http.events import HTTPEvent, body_of, is_configuration_trial, is_pre_traffic, is_warm_up
-from berth.runtime.settings import SchedulerSettings
 from berth.runtime.telemetry.telemetry import Sizes, Telemetry
 from berth.scheduling.framework.plugin import PluginFailed
 
