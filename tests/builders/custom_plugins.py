@@ -1,9 +1,14 @@
-"""A custom plugin that fails for one pod, and policies with it."""
+"""Custom plugins: one that fails for one pod, and a package of plugins as a user installs it."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import sys
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from importlib import invalidate_caches
+from pathlib import Path
 
+from berth.configuration.plugin_version import installed_version, version_of
 from berth.scheduling.framework import SUCCESS, FilterPlugin, Status
 from berth.scheduling.framework.profile import Scale
 from berth.scheduling.framework.shipped_profiles import build
@@ -31,3 +36,37 @@ class FailsForOne(FilterPlugin):
 def failing_policy() -> Policy:
     """Every node for every pod but `bad`."""
     return Policy(build("mine", Scale.TOTALS, [(checked_plugin(FailsForOne, PATH)(), 1)]), Exemption())
+
+
+MODULE = """
+from berth.scheduling.framework import NODES_ONLY, SUCCESS, FilterPlugin
+
+class Passes(FilterPlugin):
+    reads = NODES_ONLY
+
+    def filter(self, pod, node):
+        return SUCCESS
+"""
+NAMED = (
+    '{"profile": "mine", "definitions": {"mine": {"plugins": {"enabled": [{"name": "berth_plugins.mine:Passes"}]}}}}'
+)
+"""A document that names the plugin of `installed_plugins`."""
+
+
+@contextmanager
+def installed_plugins(folder: Path) -> Iterator[str]:
+    """A package in this folder that the process finds until the block ends. Yields its version."""
+    package = folder / "berth_plugins"
+    package.mkdir(parents=True, exist_ok=True)
+    (package / "__init__.py").write_text('__version__ = "1.0.0"\n')
+    (package / "mine.py").write_text(MODULE)
+    sys.path.insert(0, str(folder))
+    invalidate_caches()
+    installed_version.cache_clear()
+    try:
+        yield version_of(folder)
+    finally:
+        sys.path.remove(str(folder))
+        installed_version.cache_clear()
+        for name in [each for each in sys.modules if each.startswith("berth_plugins")]:
+            del sys.modules[name]

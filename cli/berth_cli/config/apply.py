@@ -122,7 +122,8 @@ def apply_configuration(
     if options.dry_run:
         options.say(f"{name} is not applied: --dry-run")
         return content | {"applied": False}
-    _store(opened, configuration, document, options)
+    plugin_version = "" if trial is None else trial.plugin_version
+    _store(opened, configuration, document, options, plugin_version)
     options.say(f"{name} is applied to {opened.cache_table}: profile {configuration.profile}, hash {content['hash']}")
     if trial is None and not options.skip_trial:
         click.echo(NOT_TRIED, err=True)
@@ -141,14 +142,16 @@ def _tried(opened: OpenStack, document: str) -> TrialResult | None:
         raise click.ClickException(str(error)) from error
 
 
-def _store(opened: OpenStack, configuration: BerthConfiguration, document: str, options: ApplyOptions) -> None:
+def _store(
+    opened: OpenStack, configuration: BerthConfiguration, document: str, options: ApplyOptions, plugin_version: str
+) -> None:
     stops = False
     if configuration.counting.counts:
         if _request_rebuild_if_stopped(opened.ledger, opened.store):
             options.say("requested a rebuild of the ledger from the watcher: counting was stopped before")
     else:
         stops = options.stop_counting or _needs_no_stop(opened.ledger, opened.store)
-    opened.store.apply(document, stops_counting=stops, at=time.time(), note=options.note)
+    opened.store.apply(document, stops_counting=stops, at=time.time(), note=options.note, plugin_version=plugin_version)
 
 
 def _request_rebuild_if_stopped(ledger: LedgerTable | None, store: ConfigurationStore) -> bool:

@@ -84,7 +84,7 @@ class ConfigurationFile:
         if trial.refusal:
             self._refuse(trial.refusal)
             return
-        self._store.apply(document, at=time.time())
+        self._store.apply(document, at=time.time(), plugin_version=trial.plugin_version)
         self._say(f"{self._path} is applied: profile {result.configuration.profile}")
 
     def _refuse(self, cause: str) -> None:

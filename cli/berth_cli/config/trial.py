@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -35,17 +35,29 @@ class TrialUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """errors: by verb, why it must not get the document. report: of the first verb that judged pods."""
+    """errors: by verb, why it must not get the document. report: of the first verb that judged pods.
+
+    plugin_versions: by verb, of its custom plugins; empty if the document names none.
+    """
 
     verbs: tuple[str, ...]
     errors: Mapping[str, str]
     report: Mapping[str, Any]
+    plugin_versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def plugin_version(self) -> str:
+        """Of all verbs."""
+        return next(iter(self.plugin_versions.values()), "")
 
     @property
     def refusal(self) -> str:
         """Why the document must not take effect; empty: it may."""
         if self.errors:
             return "; ".join(f"{verb}: {error}" for verb, error in self.errors.items())
+        if len(set(self.plugin_versions.values())) > 1:
+            found = ", ".join(f"{verb} {version or 'none'}" for verb, version in self.plugin_versions.items())
+            return f"the verbs have different plugins ({found}): wait for the end of the deployment"
         fitting = self.report.get("fitting", {})
         if fitting.get("before", 0) and not fitting["after"]:
             return f"none of the {self.report['judged']} pods that were judged would have a node"
@@ -58,6 +70,8 @@ class TrialResult:
         loaded = [verb for verb in self.verbs if verb not in self.errors]
         if loaded:
             yield f"{', '.join(loaded)}: the document can be loaded"
+        if self.plugin_version:
+            yield f"plugins: {', '.join(sorted(set(self.plugin_versions.values())))}"
         if "notJudged" in self.report:
             yield f"no pods were judged: {self.report['notJudged']}"
         if "judged" in self.report:
@@ -65,12 +79,12 @@ class TrialResult:
 
     def document(self) -> Mapping[str, object]:
         """The result as a JSON object."""
-        return {"verbs": self.verbs, "errors": self.errors, **self.report}
+        return {"verbs": self.verbs, "errors": self.errors, "pluginVersion": self.plugin_version, **self.report}
 
 
 def try_document(document: str, functions: Mapping[str, Invoke]) -> TrialResult:
     """Try the document on these functions, by verb. Raises TrialUnavailable."""
-    event, errors, reports = configuration_trial(document), {}, []
+    event, errors, reports, plugins = configuration_trial(document), {}, [], {}
     for verb, invoke in functions.items():
         report = _body(invoke(event))
         if report is None:
@@ -79,9 +93,10 @@ def try_document(document: str, functions: Mapping[str, Invoke]) -> TrialResult:
             errors[verb] = str(report["error"])
         else:
             reports.append(report)
+            plugins[verb] = str(report.get("pluginVersion", ""))
     keys = ("judged", "pending", "nodes", "fitting", "changes", "notJudged")
     found = next((each for each in reports if "judged" in each), next((each for each in reports[:1]), {}))
-    return TrialResult(tuple(functions), errors, {key: found[key] for key in keys if key in found})
+    return TrialResult(tuple(functions), errors, {key: found[key] for key in keys if key in found}, plugins)
 
 
 def deployed_functions(stack: DeployedStack) -> Mapping[str, Invoke]:

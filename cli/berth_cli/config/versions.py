@@ -61,6 +61,7 @@ def history(stack: str | None, table: str | None, region: str | None, ledger_tab
             "hash": hash_of(each.document),
             "profile": str(orjson.loads(each.document).get("profile", "label-priority")),
             "inForce": each.document == applied and each.version == _newest(versions, applied),
+            "pluginVersion": each.plugin_version,
             "note": each.note,
         }
         for each in versions
@@ -196,17 +197,18 @@ def _time(version: AppliedVersion) -> str:
 
 
 def _table(rows: Sequence[dict[str, object]]) -> Iterator[str]:
-    cells = [("VERSION", "APPLIED", "HASH", "PROFILE", "NOTE")]
+    cells = [("VERSION", "APPLIED", "HASH", "PROFILE", "PLUGINS", "NOTE")]
     cells += [
         (
             str(each["version"]),
             str(each["appliedAt"]),
             str(each["hash"])[:12],
             str(each["profile"]),
+            str(each["pluginVersion"]) or "-",
             ", ".join(part for part in ("in force" if each["inForce"] else "", str(each["note"])) if part),
         )
         for each in rows
     ]
-    widths = [max(len(row[column]) for row in cells) for column in range(5)]
+    widths = [max(len(row[column]) for row in cells) for column in range(6)]
     for row in cells:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

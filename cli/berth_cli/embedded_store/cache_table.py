@@ -30,12 +30,12 @@ class InMemoryCacheTable(CacheTable):
             return None
         pointer, uid = item.get(_POINTER), str(item.get("uid", ""))
         configuration_hash = str(item.get("configurationHash", ""))
-        refusal = str(item.get("countingRefusal", ""))
+        refusal, plugins = str(item.get("countingRefusal", "")), str(item.get("pluginVersion", ""))
         if pointer is None:
-            return Head(uid, None, configuration_hash, refusal)
+            return Head(uid, None, configuration_hash, refusal, plugins)
         if not isinstance(pointer, Pointer) or not uid:
             raise TableUnavailable("the head item is malformed")
-        return Head(uid, pointer, configuration_hash, refusal)
+        return Head(uid, pointer, configuration_hash, refusal, plugins)
 
     def head_eventually(self) -> Head | None:
         return self.head()

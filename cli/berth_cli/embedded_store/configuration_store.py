@@ -18,6 +18,7 @@ class InMemoryConfigurationStore(ConfigurationStore):
         self._item = item
         self._lock = Lock()
         self._document: str | None = None
+        self._plugin_version = ""
         self._stops_counting = False
         self._versions: deque[AppliedVersion] = deque(maxlen=VERSIONS)
 
@@ -33,13 +34,21 @@ class InMemoryConfigurationStore(ConfigurationStore):
         with self._lock:
             return tuple(reversed(self._versions))
 
-    def apply(self, document: str, *, stops_counting: bool = False, at: float = 0.0, note: str = "") -> None:
+    def apply(
+        self,
+        document: str,
+        *,
+        stops_counting: bool = False,
+        at: float = 0.0,
+        note: str = "",
+        plugin_version: str = "",
+    ) -> None:
         with self._lock:
             newest = self._versions[-1].version if self._versions else 0
-            self._versions.append(AppliedVersion(newest + 1, document, at, note))
-            self._document = document
+            self._versions.append(AppliedVersion(newest + 1, document, at, note, plugin_version))
+            self._document, self._plugin_version = document, plugin_version
             self._stops_counting = stops_counting
-            self._item.update(lambda item: True, {"configurationHash": hash_of(document)})
+            self._item.update(lambda item: True, _pointing_to(document, plugin_version))
 
     def restore(self) -> str:
         with self._lock:
@@ -47,6 +56,10 @@ class InMemoryConfigurationStore(ConfigurationStore):
                 with suppress(ConditionFailed):
                     self._item.update(
                         lambda item: "configurationHash" not in (item or {}),
-                        {"configurationHash": hash_of(self._document)},
+                        _pointing_to(self._document, self._plugin_version),
                     )
         return ""
+
+
+def _pointing_to(document: str, plugin_version: str) -> dict[str, object]:
+    return {"configurationHash": hash_of(document), "pluginVersion": plugin_version}

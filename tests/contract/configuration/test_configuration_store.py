@@ -45,6 +45,10 @@ class Kept:
         head = self.table.head()
         return "" if head is None else head.configuration_hash
 
+    def plugins(self) -> str:
+        head = self.table.head()
+        return "" if head is None else head.plugin_version
+
     def elector(self) -> LeaderElector:
         return LeaderElector(self.lock, LeaderElectionConfig(), "watcher", EnvironmentClock(), lambda: 0.0)
 
@@ -148,3 +152,27 @@ def test_reports_missing_table_with_remedy(dynamodb: DynamoDBClient) -> None:
     for method in (store.read, lambda: store.apply(FIRST), store.restore):
         with pytest.raises(TableUnavailable, match="node cache table absent: the table does not exist"):
             method()
+
+
+@pytest.mark.parametrize(
+    ("document", "plugin_version"),
+    [
+        pytest.param(FIRST, "1.1.0+b", id="the same document with other plugins"),
+        pytest.param(FIRST, "", id="the same document, with unknown plugins"),
+        pytest.param(SECOND, "1.1.0+b", id="another document with other plugins"),
+        pytest.param(SECOND, "", id="another document, without plugins"),
+    ],
+)
+def test_head_has_the_plugins_of_the_document(kept: Kept, document: str, plugin_version: str) -> None:
+    kept.store.apply(FIRST, plugin_version="1.0.0+a")
+    assert (kept.announced(), kept.plugins()) == (hash_of(FIRST), "1.0.0+a")
+    kept.store.apply(document, plugin_version=plugin_version)
+    assert (kept.announced(), kept.plugins()) == (hash_of(document), plugin_version)
+    assert [each.plugin_version for each in kept.store.history()] == [plugin_version, "1.0.0+a"]
+
+
+def test_restored_head_has_the_plugins_of_the_document(kept: Kept) -> None:
+    kept.store.apply(FIRST, plugin_version="1.0.0+a")
+    kept.delete_head()
+    kept.store.restore()
+    assert (kept.announced(), kept.plugins()) == (hash_of(FIRST), "1.0.0+a")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from berth.configuration.plugin_version import plugin_version, version_of
+from berth.configuration.plugin_version import installed_version, version_of
 
 
 @pytest.fixture
@@ -54,5 +54,5 @@ def test_changes_with_what_is_loaded(plugins: Path, change: Callable[[Path], obj
 
 
 def test_process_without_plugins_has_none() -> None:
-    plugin_version.cache_clear()
-    assert plugin_version() == ""
+    installed_version.cache_clear()
+    assert installed_version() == ""

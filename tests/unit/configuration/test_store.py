@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.lease_lock import InMemoryItem
+from tests.builders.custom_plugins import NAMED, installed_plugins
 
 OLDER, OLD, BROKEN = '{"profile": "full"}', '{"profile": "resource-segregation"}', '{"kind": "Deployment"}'
 MISSING_PLUGIN = (
@@ -57,3 +61,29 @@ def test_leaves_the_earlier_document_when_another_one_is_applied() -> None:
     environment.store.apply(OLDER)
     configured = environment.configurations.at("valid")
     assert (configured.policy.profile.name, configured.fallback) == ("full", "")
+
+
+def test_has_the_version_of_the_plugins_that_the_document_names(tmp_path: Path) -> None:
+    with installed_plugins(tmp_path) as version:
+        assert Environment(NAMED).configurations.at("hash").plugin_version == version
+        assert Environment(OLDER).configurations.at("hash").plugin_version == ""
+
+
+@pytest.mark.parametrize(
+    ("here", "applied", "difference"),
+    [
+        pytest.param("1.0.0+a", "1.0.0+a", "", id="the same"),
+        pytest.param(
+            "1.1.0+b",
+            "1.0.0+a",
+            "the plugins here are 1.1.0+b, but the configuration was applied with 1.0.0+a: apply it again when the "
+            "deployment is over",
+            id="others",
+        ),
+        pytest.param("1.1.0+b", "", "", id="unknown: it was applied without a trial"),
+        pytest.param("", "1.0.0+a", "", id="an earlier document, without plugins, is used"),
+    ],
+)
+def test_names_difference_of_plugins(here: str, applied: str, difference: str) -> None:
+    configured = replace(Environment(OLDER).configurations.at("hash"), plugin_version=here)
+    assert configured.plugin_difference(applied) == difference

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from berth import __version__
@@ -11,6 +13,7 @@ from berth.nodecache.health import HealthOutcome, health
 from berth.nodecache.staleness import StalenessReason
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
+from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.nodes import labelled
 from tests.fakes.cache_tables import outage
 from tests.fakes.verbs import Verbs
@@ -83,6 +86,16 @@ def test_reports_fallback_to_earlier_configuration() -> None:
     outcome, found = health_of(verbs)
     assert outcome is HealthOutcome.OK
     assert "version 1 is used instead" in str(found["configurationFallback"])
+
+
+@pytest.mark.parametrize("differs", [False, True])
+def test_reports_version_of_plugins_and_a_difference(tmp_path: Path, differs: bool) -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    with installed_plugins(tmp_path) as version:
+        verbs.store.apply(NAMED, plugin_version="0.9.0+a" if differs else version)
+        outcome, found = health_of(verbs)
+    assert (outcome, found["pluginVersion"]) == (HealthOutcome.OK, version)
+    assert ("but the configuration was applied with 0.9.0+a" in str(found.get("pluginDifference"))) is differs
 
 
 @pytest.mark.parametrize(

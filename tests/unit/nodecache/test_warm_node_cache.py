@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -17,6 +18,7 @@ from berth.nodecache.warm_node_cache import Freshness
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.nodes import labelled
 from tests.builders.pods import pod_object
 from tests.fakes.cache_tables import outage
@@ -185,6 +187,21 @@ def test_reports_unreadable_configuration_and_keeps_behaviour_of_last_one() -> N
     found = unavailable(verbs)
     assert found.reason.startswith("the applied configuration: profile: Input should be 'label-priority'")
     assert found.when_stale is WhenStale.PASS
+
+
+def test_warns_once_of_other_plugins_than_the_configuration_was_applied_with(tmp_path: Path) -> None:
+    verbs = Verbs([labelled("n1", "10")])
+    with installed_plugins(tmp_path) as version:
+        verbs.store.apply(NAMED, plugin_version=version)
+        snapshot_of(verbs)
+        assert verbs.warnings == []
+        verbs.store.apply(NAMED, plugin_version="2.0.0+b")
+        for _ in range(2):
+            snapshot_of(verbs)
+    assert verbs.warnings == [
+        f"the plugins here are {version}, but the configuration was applied with 2.0.0+b: apply it again when the "
+        "deployment is over"
+    ]
 
 
 def test_recreated_head_points_to_applied_configuration_again() -> None:

@@ -29,6 +29,9 @@ HOLDER_REMEDY = (
 )
 
 
+PLUGINS_REMEDY = "berth config apply tries the configuration with these plugins: docs/how-to/custom-plugin.md"
+
+
 def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
     """Freshness, heartbeat and clock from one response."""
     answer = endpoint.healthz()
@@ -50,6 +53,8 @@ def check_healthz(endpoint: Endpoint) -> Iterator[Finding]:
     if content.get("status") == HealthOutcome.COUNTED_ELSEWHERE:
         yield failed(CheckName.MANAGED_RESOURCES, str(content.get("reason", "")), HOLDER_REMEDY)
         return
+    if difference := content.get("pluginDifference"):
+        yield warning(CheckName.CONFIGURATION, str(difference), PLUGINS_REMEDY)
     yield _freshness(content)
     if "heartbeatAgeSeconds" in content:
         yield _heartbeat(_number(content, "heartbeatAgeSeconds"))

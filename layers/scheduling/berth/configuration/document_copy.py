@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Attributes = dict[str, UniversalAttributeValueTypeDef]
 
 SCHEMA_VERSION = 1
-"""The schema of a copy with a sequence. Every change of the item raises it."""
+"""The schema of a copy with a sequence. Every change of the item raises it, but for an attribute that other releases
+may leave out, such as `pluginVersion`."""
 
 OLDEST_READER = 1
 """The oldest schema whose readers may use the copies that this release writes."""
@@ -36,12 +37,14 @@ class AppliedDocument:
     """The document as JSON.
 
     sequence: higher for each document that was applied. 0: a release that knows no ledger copy applied it.
-    stops_counting: whoever applied it said that nothing is to be counted any more.
+    stops_counting: whoever applied it said that nothing is to be counted any more. plugin_version: of the custom
+    plugins that it was tried with; empty: it has none, or nobody knows.
     """
 
     document: str
     sequence: int = 0
     stops_counting: bool = False
+    plugin_version: str = ""
 
 
 class DocumentCopy:
@@ -68,6 +71,7 @@ class DocumentCopy:
             item["document"]["S"],
             int(item.get("sequence", {"N": "0"})["N"]),
             item.get("stopsCounting", {}).get("BOOL", False),
+            item.get("pluginVersion", {}).get("S", ""),
         )
 
     def put(self, applied: AppliedDocument) -> None:
@@ -93,6 +97,8 @@ class DocumentCopy:
                 "schema": {"N": str(SCHEMA_VERSION)},
                 "oldestReader": {"N": str(OLDEST_READER)},
             }
+        if applied.plugin_version:
+            item |= {"pluginVersion": {"S": applied.plugin_version}}
         return item | ({"stopsCounting": {"BOOL": True}} if applied.stops_counting else {})
 
 

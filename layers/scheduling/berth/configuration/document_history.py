@@ -54,15 +54,16 @@ class DocumentHistory:
                             item["document"]["S"],
                             float(item["appliedAt"]["N"]),
                             item["note"]["S"],
+                            item.get("pluginVersion", {}).get("S", ""),
                         )
                     )
         return tuple(sorted(found, key=lambda each: -each.version))
 
-    def record(self, document: str, at: float, note: str) -> None:
+    def record(self, document: str, at: float, note: str, plugin_version: str = "") -> None:
         """Add a version. See AppliedVersion."""
         for _ in range(ATTEMPTS):
             newest = next((each.version for each in self.read()), 0)
-            if self._put(AppliedVersion(newest + 1, document, at, note)):
+            if self._put(AppliedVersion(newest + 1, document, at, note, plugin_version)):
                 return
         raise TableUnavailable("another configuration is being applied at the same time; apply this one again")
 
@@ -75,6 +76,8 @@ class DocumentHistory:
             "schema": {"N": str(SCHEMA_VERSION)},
             "oldestReader": {"N": str(OLDEST_READER)},
         }
+        if version.plugin_version:
+            item["pluginVersion"] = {"S": version.plugin_version}
         write = partial(
             self.client.put_item,
             TableName=self.errors.table,

@@ -20,6 +20,8 @@ from berth.lease.dynamodb_item import HEAD_KEY
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.client import DynamoDBClient
 
+    from berth.configuration.document_copy import Attributes
+
 KEY = CACHE_KEY
 ATTEMPTS = 3
 """How often `apply` begins again when somebody else applies a document at the same time."""
@@ -58,13 +60,22 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         # The cache table may have been emptied; the ledger's table then has them.
         return next((found for each in self._histories if (found := each.read())), ())
 
-    def apply(self, document: str, *, stops_counting: bool = False, at: float = 0.0, note: str = "") -> None:
-        self._record(document, at, note)
+    def apply(
+        self,
+        document: str,
+        *,
+        stops_counting: bool = False,
+        at: float = 0.0,
+        note: str = "",
+        plugin_version: str = "",
+    ) -> None:
+        self._record(document, at, note, plugin_version)
+        applied = AppliedDocument(document, stops_counting=stops_counting, plugin_version=plugin_version)
         if self._ledger is None:
-            self._cache.put(AppliedDocument(document, stops_counting=stops_counting))
+            self._cache.put(applied)
         else:
-            self._apply_to_both(AppliedDocument(document, stops_counting=stops_counting), self._ledger)
-        self._point(document, "attribute_not_exists(configurationHash) OR configurationHash <> :hash")
+            self._apply_to_both(applied, self._ledger)
+        self._point(applied)
 
     def restore(self) -> str:
         done = ""
@@ -74,17 +85,16 @@ class DynamoDBConfigurationStore(ConfigurationStore):
             # Also where the ledger's table is unavailable.
             cached = self._cache.read()
             if cached is not None:
-                condition = "attribute_not_exists(configurationHash)"
-                self._point(cached.document, f"{condition} OR configurationHash <> :hash" if done else condition)
+                self._point(cached, only_if_missing=not done)
         return done
 
-    def _record(self, document: str, at: float, note: str) -> None:
+    def _record(self, document: str, at: float, note: str, plugin_version: str) -> None:
         """Before the document takes effect. The first version of all is the document that it replaces."""
         for history in self._histories:
             replaced = None if history.read() else self.read()
             if replaced is not None:
                 history.record(replaced, 0.0, "in force before versions were kept")
-            history.record(document, at, note)
+            history.record(document, at, note, plugin_version)
 
     def _apply_to_both(self, applied: AppliedDocument, ledger: DocumentCopy) -> None:
         for _ in range(ATTEMPTS):
@@ -114,16 +124,26 @@ class DynamoDBConfigurationStore(ConfigurationStore):
         what = "the ledger's table had none" if kept is None else "the ledger's was applied before it"
         return f"the cache table's copy is in force: {what}"
 
-    def _point(self, document: str, condition: str) -> None:
-        """Let the head point there if the condition holds; otherwise it need not."""
+    def _point(self, applied: AppliedDocument, *, only_if_missing: bool = False) -> None:
+        """Let the head point there, unless it does. only_if_missing: unless it points anywhere."""
+        plugins = applied.plugin_version
+        values: Attributes = {":hash": {"S": hash_of(applied.document)}}
+        update, condition = "SET configurationHash = :hash REMOVE pluginVersion", "attribute_exists(pluginVersion)"
+        if plugins:
+            values[":plugins"] = {"S": plugins}
+            update = "SET configurationHash = :hash, pluginVersion = :plugins"
+            condition = "attribute_not_exists(pluginVersion) OR pluginVersion <> :plugins"
+        missing = "attribute_not_exists(configurationHash)"
         with cache_table_errors(self._table).errors():
             try:
                 self._client.update_item(
                     TableName=self._table,
                     Key=HEAD_KEY,
-                    UpdateExpression="SET configurationHash = :hash",
-                    ConditionExpression=condition,
-                    ExpressionAttributeValues={":hash": {"S": hash_of(document)}},
+                    UpdateExpression=update,
+                    ConditionExpression=(
+                        missing if only_if_missing else f"{missing} OR configurationHash <> :hash OR {condition}"
+                    ),
+                    ExpressionAttributeValues=values,
                 )
             except ClientError as error:
                 if error.response["Error"]["Code"] != CONDITION_FAILED:

@@ -21,7 +21,7 @@ _DECLARED = re.compile(r"""^__version__\s*=\s*["']([0-9A-Za-z.-]{1,20})["']""", 
 
 
 @cache
-def plugin_version() -> str:
+def installed_version() -> str:
     """Of the package that this process loads; empty if there is none. It stays, as the loaded modules do."""
     spec = find_spec(PACKAGE)
     locations = [] if spec is None else list(spec.submodule_search_locations or ())

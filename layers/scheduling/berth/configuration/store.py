@@ -14,6 +14,7 @@ from threading import Lock
 
 from pydantic import ValidationError
 
+from berth.configuration.plugin_version import installed_version
 from berth.scheduling.configuration.bind import BindConfiguration
 from berth.scheduling.configuration.document import BerthConfiguration, validation_messages
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
@@ -28,12 +29,14 @@ VERSIONS = 10
 @dataclass(frozen=True, slots=True)
 class AppliedVersion:
     """A document that was applied. version: from 1, in the order of application. applied_at: seconds since the epoch;
-    0 is unknown. note: why it was applied, such as a rollback; may be empty."""
+    0 is unknown. note: why it was applied, such as a rollback; may be empty. plugin_version: of the custom plugins that
+    it was tried with; empty: it has none, or nobody knows."""
 
     version: int
     document: str
     applied_at: float
     note: str = ""
+    plugin_version: str = ""
 
 
 class ConfigurationStore(ABC):
@@ -52,11 +55,19 @@ class ConfigurationStore(ABC):
         """The last ten documents that were applied, the newest first."""
 
     @abstractmethod
-    def apply(self, document: str, *, stops_counting: bool = False, at: float = 0.0, note: str = "") -> None:
+    def apply(
+        self,
+        document: str,
+        *,
+        stops_counting: bool = False,
+        at: float = 0.0,
+        note: str = "",
+        plugin_version: str = "",
+    ) -> None:
         """Store the document, then let the head point to it. Readers of older releases may read it at any time.
 
-        stops_counting: the document is to count nothing, although the ledger counted before. at, note: see
-        AppliedVersion.
+        stops_counting: the document is to count nothing, although the ledger counted before. at, note, plugin_version:
+        see AppliedVersion.
         """
 
     @abstractmethod
@@ -80,7 +91,8 @@ def hash_of(document: str) -> str:
 class Configured:
     """A configuration as a verb uses it, and the document that it was made of.
 
-    fallback: why an earlier document is in use, where the applied one cannot be loaded.
+    fallback: why an earlier document is in use, where the applied one cannot be loaded. plugin_version: of the custom
+    plugins here; empty if the document names none.
     """
 
     document: BerthConfiguration
@@ -88,6 +100,20 @@ class Configured:
     node_cache: NodeCacheConfiguration
     bind: BindConfiguration
     fallback: str = ""
+    plugin_version: str = ""
+
+    def plugin_difference(self, applied: str) -> str:
+        """Why the plugins here may decide otherwise than those that the document was tried with; empty: they are the
+        same, or it is unknown. applied: the version of the latter, which the head has.
+
+        Expected while a deployment replaces the plugin layer. The plugins here decide all the same.
+        """
+        if not applied or not self.plugin_version or applied == self.plugin_version:
+            return ""
+        return (
+            f"the plugins here are {self.plugin_version}, but the configuration was applied with {applied}: apply it "
+            "again when the deployment is over"
+        )
 
     @classmethod
     def of(
@@ -95,14 +121,17 @@ class Configured:
         configuration: BerthConfiguration,
         remembered_bytes: int = MAX_BYTES,
         time_limit: TimeLimit = NO_TIME_LIMIT,
+        plugins: Callable[[], str] = installed_version,
     ) -> Configured:
-        """Build the policy. Raises ConfigurationInvalid if a plugin cannot be built."""
+        """Build the policy. plugins: their version in this process. Raises ConfigurationInvalid if a plugin cannot be
+        built."""
         try:
             policy = configuration.policy(remembered_bytes, time_limit)
         except Exception as error:
             # A custom plugin's constructor may raise any exception.
             raise ConfigurationInvalid(f"the policy cannot be built: {type(error).__name__}: {error}") from error
-        return cls(configuration, policy, configuration.node_cache, configuration.bind)
+        version = plugins() if configuration.names_custom_plugins else ""
+        return cls(configuration, policy, configuration.node_cache, configuration.bind, plugin_version=version)
 
 
 class Configurations:

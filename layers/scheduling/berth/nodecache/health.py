@@ -58,6 +58,7 @@ def health(
     if not pointer.is_readable:
         return _unavailable(FUTURE_SCHEMA)
     staleness.note(pointer)
+    difference = configured.plugin_difference(head.plugin_version)
     now = clock.wall()
     age = now - pointer.observation.observed_at
     is_stale = age > rules.max_staleness
@@ -72,6 +73,8 @@ def health(
         "writerVersion": pointer.writer_version,
         "configurationHash": head.configuration_hash,
         **({"configurationFallback": configured.fallback} if configured.fallback else {}),
+        **({"pluginVersion": configured.plugin_version} if configured.plugin_version else {}),
+        **({"pluginDifference": difference} if difference else {}),
     }
 
 

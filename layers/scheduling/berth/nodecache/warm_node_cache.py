@@ -105,6 +105,7 @@ class WarmNodeCache(NodeCache):
         self._on_fallback = on_fallback
         self._latest_only = latest_only
         self._last_read: HeadRead | None = None
+        self._warned = ""
         self._reads = reads or BoundedReads()
 
     def current(self, deadline: Deadline = NO_DEADLINE, reads: Parts = NO_PARTS) -> DecisionContext:
@@ -172,7 +173,14 @@ class WarmNodeCache(NodeCache):
         found = self._configurations.at("" if read.head is None else read.head.configuration_hash)
         if found.fallback:
             self._on_fallback()
+        if read.head is not None and (difference := found.plugin_difference(read.head.plugin_version)):
+            self._warn_once(difference)
         return found
+
+    def _warn_once(self, difference: str) -> None:
+        if difference != self._warned:
+            self._warned = difference
+            self._warn(difference)
 
     def _check_counting_loss(self) -> None:
         """Raises CountingLost."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from berth.runtime.http.configuration_trial import try_configuration
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.config.trial import NO_TRIAL, Invoke, try_document
+from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.nodes import node
 from tests.builders.pods import pod
 from tests.fakes.node_cache import FixedNodeCache
@@ -85,3 +87,22 @@ def test_names_verbs_that_cannot_use_the_document(invoke: Invoke, error: str) ->
 def test_reports_document_that_no_function_loads() -> None:
     result = try_document('{"profile": "x"}', {"filter": function(cluster()), "bind": function()})
     assert [verb for verb, error in result.errors.items() if "profile: Input should be" in error] == ["filter", "bind"]
+
+
+def test_names_the_plugins_of_the_verbs(tmp_path: Path) -> None:
+    with installed_plugins(tmp_path) as version:
+        result = try_document(NAMED, {"filter": function(), "bind": function()})
+    assert (result.plugin_version, result.refusal) == (version, "")
+    assert f"plugins: {version}" in list(result.lines())
+    assert result.document()["pluginVersion"] == version
+
+
+def test_refuses_document_when_verbs_have_different_plugins() -> None:
+    def having(version: str) -> Invoke:
+        body = json.dumps({"berthVersion": "0.2.0", "error": "", "pluginVersion": version})
+        return answering({"statusCode": 200, "body": body})
+
+    result = try_document(NAMED, {"filter": having("1.1.0+b"), "bind": having("1.0.0+a")})
+    assert result.refusal == (
+        "the verbs have different plugins (filter 1.1.0+b, bind 1.0.0+a): wait for the end of the deployment"
+    )

@@ -69,9 +69,9 @@ def test_history_lists_versions_newest_first() -> None:
     apply(SEGREGATION)
     lines = [line.split() for line in run("history", "--table", TABLE).stdout.splitlines()]
     assert [(line[0], *line[3:]) for line in lines] == [
-        ("VERSION", "PROFILE", "NOTE"),
-        ("2", "resource-segregation", "in", "force"),
-        ("1", "full"),
+        ("VERSION", "PROFILE", "PLUGINS", "NOTE"),
+        ("2", "resource-segregation", "-", "in", "force"),
+        ("1", "full", "-"),
     ]
     rows = json.loads(run("history", "--table", TABLE, "-o", "json").stdout)
     assert [(row["version"], row["inForce"]) for row in rows] == [(2, True), (1, False)]

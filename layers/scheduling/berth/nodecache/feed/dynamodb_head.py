@@ -93,6 +93,7 @@ def read_head(item: Mapping[str, AttributeValueTypeDef]) -> Head:
             pointer=_read_pointer(item) if "version" in item else None,
             configuration_hash=item["configurationHash"]["S"] if "configurationHash" in item else "",
             counting_refusal=item["countingRefusal"]["S"] if "countingRefusal" in item else "",
+            plugin_version=item["pluginVersion"]["S"] if "pluginVersion" in item else "",
         )
     except (KeyError, ValueError, OverflowError) as error:
         raise MalformedHead(str(error)) from error

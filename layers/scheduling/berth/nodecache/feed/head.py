@@ -124,14 +124,16 @@ class Head:
     """The item as of one read. `uid` identifies the item: a new item has another uid.
 
     Without a uid there is no pointer. `pointer` is None from the first lease to the first publication.
-    `configuration_hash` is empty until a document was applied. `counting_refusal`: why this store's ledger does not
-    count; empty: it counts, or nobody has said.
+    `configuration_hash` is empty until a document was applied. `plugin_version`: of the custom plugins that it was
+    tried with; empty: it has none, or nobody knows. `counting_refusal`: why this store's ledger does not count; empty:
+    it counts, or nobody has said.
     """
 
     uid: str
     pointer: Pointer | None
     configuration_hash: str = ""
     counting_refusal: str = ""
+    plugin_version: str = ""
 
     @property
     def is_readable(self) -> bool:

@@ -30,6 +30,7 @@ def try_configuration(
     report: dict[str, object] = {"berthVersion": __version__, "error": ""}
     try:
         configured = Configured.of(parsed(str(document), "the document"))
+        report["pluginVersion"] = configured.plugin_version
         return report if cache is None else {**report, **_judged(configured, cache, monotonic)}
     except (ConfigurationInvalid, PolicyFailed) as error:
         return report | {"error": str(error)}

@@ -35,6 +35,7 @@ from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY, SHIPPED, Composition, WeightedPlugin, build
 from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
+from berth.scheduling.plugins.custom_plugins.loading import PATTERN
 from berth.scheduling.policy import Exemption, Policy, PreemptionConfiguration, Unresolvable
 
 
@@ -160,6 +161,13 @@ class BerthConfiguration(_Document):
     unresolvable: Unresolvable = Unresolvable.ALWAYS
     managed_resources: ManagedResources = Field(default=(), alias="managedResources")
     node_cache: NodeCacheConfiguration = Field(default=NodeCacheConfiguration(), alias="nodeCache")
+
+    @property
+    def names_custom_plugins(self) -> bool:
+        """Whether a profile has a plugin of the user's own."""
+        return any(
+            PATTERN.fullmatch(plugin.name) for one in self.definitions.values() for plugin in one.plugins.enabled
+        )
 
     @property
     def counting(self) -> Counting:

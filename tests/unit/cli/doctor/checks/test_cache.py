@@ -37,6 +37,10 @@ def test_passes_for_healthy_cache() -> None:
         pytest.param(
             answered({**HEALTHY, "observedAgeSeconds": 200.0}, 503), "cache", FAILED, "200.0 s old", id="stale"
         ),
+        pytest.param(
+            answered({**HEALTHY, "pluginDifference": "the plugins here are 2+b"}),
+            "configuration", WARNING, "the plugins here are 2+b", id="other plugins",
+        ),
         pytest.param(answered({**HEALTHY, "observedAgeSeconds": 100.0}), "cache", WARNING, "100.0 s old", id="ageing"),
         pytest.param(
             answered({**HEALTHY, "observedAgeSeconds": -20.0}), "cache", WARNING, "clock is ahead", id="negative age"
