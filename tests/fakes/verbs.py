@@ -14,6 +14,7 @@ from berth.announcements.reader import AnnouncementReader
 from berth.configuration.store import Configurations
 from berth.extender import filter as filtering
 from berth.extender import preempt, prioritize
+from berth.extender.decision import DecisionRecorder
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView
@@ -68,8 +69,9 @@ class Verbs:
         interrupted: Mapping[str, Callable[[], object]] | None = None,
         ledger: LedgerTable | None = None,
         announcements: AnnouncementLog | None = None,
+        recorder: DecisionRecorder | None = None,
     ) -> None:
-        """`interrupted`: what happens just before a method of the table runs."""
+        """`interrupted`: what happens just before a method of the table runs. `recorder`: of decisions."""
         self.clock = EnvironmentClock()
         self.cluster = PublishedCluster(self.clock)
         self.table = InterruptedCacheTable(self.cluster.table, interrupted or {})
@@ -91,7 +93,7 @@ class Verbs:
             self.seen.append,
         )
         self._endpoints = {
-            verb: VerbEndpoint(verb, EndpointSettings(), partial(answer, cache=self.cache), failed)
+            verb: VerbEndpoint(verb, EndpointSettings(), partial(answer, cache=self.cache), failed, recorder=recorder)
             for verb, answer, failed in (
                 ("filter", filtering.answer_filter, filtering.failed),
                 ("filter_onlyone", filtering.answer_filter_onlyone, filtering.failed),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.evaluation.plugin_scores import weighted_scores
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import SUCCESS, Status
@@ -14,7 +15,7 @@ from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Exemption, Policy
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
-from berth_cli.simulate.scheduler.scheduling_cycle import plugin_evaluation, weighted_scores
+from berth_cli.simulate.scheduler.scheduling_cycle import plugin_evaluation
 
 NONE_EXEMPT = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from berth.decisions.recent import RecentDecisions
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.holder import release_ledger
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.runtime.adapters import cache_adapters
 from berth.runtime.cluster import connect
+from berth.runtime.decisions import decisions_kept_by
 from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import Endpoint, EndpointSettings
 from berth.runtime.settings import ClusterSettings, PolicySettings
@@ -22,6 +25,8 @@ from berth.runtime.telemetry.telemetry import calls_observed_by
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.store import EmbeddedStore
 from berth_cli.reservations.claims import Claimed
+from berth_cli.serve.decisions_endpoint import ROUTE as DECISIONS_ROUTE
+from berth_cli.serve.decisions_endpoint import DecisionsEndpoint
 from berth_cli.serve.functions import Handler, load_handler, set_environment
 from berth_cli.serve.gateway import Gateway
 from berth_cli.serve.metrics_endpoint import ROUTE as METRICS_ROUTE
@@ -104,8 +109,8 @@ def start(
     )
     api = read_template_api()
     watcher, overrides = api.functions[WATCHER], {BINDER: binder}
-    calls = CallDurations()
-    with tables_opened_by(store.open), calls_observed_by(calls.record):
+    calls, recent = CallDurations(), RecentDecisions(time.time)
+    with tables_opened_by(store.open), calls_observed_by(calls.record), decisions_kept_by(recent):
         handlers = {
             function: load_handler(function, overrides.get(function.logical_id))
             for function in {*api.routes.values(), watcher}
@@ -117,6 +122,7 @@ def start(
             USERS_ROUTE: UsersEndpoint(settings, _users(cluster, binder or cluster)),
             RESERVATIONS_ROUTE: ReservationsEndpoint(settings, tables.ledger, claimed),
             METRICS_ROUTE: MetricsEndpoint(settings, calls, tables.cache, tables.ledger),
+            DECISIONS_ROUTE: DecisionsEndpoint(settings, recent),
         }
     routes: dict[str, Handler] = {route: handlers[function] for route, function in api.routes.items()}
     return LocalStack(

@@ -18,6 +18,7 @@ from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
+from berth.scheduling.evaluation.plugin_scores import weighted_scores
 from berth.scheduling.evaluation.verdicts import FilterResult
 from berth.scheduling.framework.plugin import MAX_NODE_SCORE, PluginFailed
 from berth.scheduling.framework.profile import Profile
@@ -32,7 +33,6 @@ from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.extender import BindResult, Extender, PolicyExtender
 from berth_cli.simulate.scheduler.preemption import Preemptor, apply_preemption
-from berth_cli.simulate.scheduler.scheduling_cycle import weighted_scores
 
 NODE_SCORE_PER_POINT = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 """Value of one score point of an extender with weight 1 in a node's total (fact 18)."""

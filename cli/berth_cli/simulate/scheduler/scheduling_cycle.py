@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
-from berth.scheduling.framework.plugin import MAX_NODE_SCORE, ClusterScorePlugin
-from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile, Scale
+from berth.scheduling.evaluation.plugin_scores import plugin_scores
+from berth.scheduling.framework.plugin import MAX_NODE_SCORE
+from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.objects import Pod
 from berth.scheduling.preemption.evaluator import Preemption, evaluate
@@ -69,7 +70,7 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
     totals = dict.fromkeys(feasible, 0)
     node_refs = NodeRefs.of(feasible, snapshot.positions)
     for plugin, weight in profile.scores:
-        found = _scores(plugin, pod, snapshot, node_refs)
+        found = plugin_scores(plugin, pod, snapshot, node_refs)
         if isinstance(found, Status):
             return Cycle(verdicts, feasible, error=f'running PreScore plugin "{plugin.name}": {found.message}')
         if not all(0 <= score <= MAX_NODE_SCORE for score in found):
@@ -83,16 +84,6 @@ def run(profile: Profile, pod: Pod, snapshot: Snapshot) -> Cycle:
 def plugin_evaluation(plugin: AnyFilter, pod: Pod, snapshot: Snapshot) -> Evaluation:
     """The verdicts of one filter plugin by itself."""
     return _evaluation(Profile(plugin.name, (plugin,), ()), pod, snapshot)
-
-
-def weighted_scores(profile: Profile, pod: Pod, snapshot: Snapshot, nodes: NodeRefs) -> dict[str, Sequence[int]]:
-    """What each plugin adds to the totals of these feasible nodes. A plugin that fails adds nothing."""
-    found: dict[str, Sequence[int]] = {}
-    for plugin, weight in profile.scores:
-        scores = _scores(plugin, pod, snapshot, nodes, profile.scale)
-        if not isinstance(scores, Status):
-            found[plugin.name] = [score * weight for score in scores]
-    return found
 
 
 def _evaluation(profile: Profile, pod: Pod, snapshot: Snapshot) -> Evaluation:
@@ -111,21 +102,3 @@ def _error(statuses: Mapping[str, Status], step: str) -> str | None:
         if status.code is Code.ERROR and status.plugin:
             return f'running {step} plugin "{status.plugin}": {status.message}'
     return None
-
-
-def _scores(
-    plugin: AnyScore, pod: Pod, snapshot: Snapshot, nodes: NodeRefs, scale: Scale = Scale.TOTALS
-) -> list[int] | Status:
-    """Scores without weights, normalized as the scale says; 0 for all nodes if the plugin skips the pod."""
-    if isinstance(plugin, ClusterScorePlugin):
-        state = plugin.pre_score(pod, snapshot)
-        if isinstance(state, Status):
-            return state
-        return [0] * len(nodes) if state is None else state.scores(nodes, snapshot)
-    prepared = plugin.pre_score(pod)
-    if isinstance(prepared, Status):
-        return prepared
-    if prepared is None:
-        return [0] * len(nodes)
-    scores = [plugin.score(prepared.state, snapshot.nodes[name]) for name in nodes]
-    return scores if scale is Scale.AS_IS else plugin.normalize(scores)

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import Failure, FailureOutcome, bad_request
-from berth.extender.ports import NodeCache
+from berth.extender.ports import UNREAD_CACHE, CacheState, NodeCache
 from berth.extender.scheduling_request import read_scheduling_request
 from berth.extender.wire import folded
 from berth.scheduling.configuration.node_cache import WhenStale
@@ -29,7 +29,8 @@ TOO_MANY_NODES = f"the request has more than {MAX_NODES} nodes"
 class Candidates:
     """The pod, its candidate nodes (each once, in the request's order), and the state to decide on.
 
-    items: the node objects of full mode, which the answer echoes; None in node-cache mode.
+    items: the node objects of full mode, which the answer echoes; None in node-cache mode. state: for records of
+    decisions.
     """
 
     pod: Pod
@@ -37,6 +38,7 @@ class Candidates:
     policy: Policy
     snapshot: Snapshot
     items: Mapping[str, object] | None
+    state: CacheState = UNREAD_CACHE
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ def _node_cache_mode(
         return Failure(FailureOutcome.COUNTED_ELSEWHERE, context.counting_refusal)
     if isinstance(cluster, Snapshot):
         # A repeated name is answered once: the scheduler would add up its scores (fact 18).
-        return Candidates(pod, NodeRefs.of(names, cluster.nodes.positions), context.policy, cluster, None)
+        refs = NodeRefs.of(names, cluster.nodes.positions)
+        return Candidates(pod, refs, context.policy, cluster, None, context.state)
     # Exempt pods pass without a cache: they may be needed to repair it.
     exempt = context.policy.exempts(pod)
     if exempt or cluster.when_stale is WhenStale.PASS:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from berth.extender.arguments import Candidates, Passthrough, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.decision import Decision
 from berth.extender.outcomes import Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, error_reply, reasons, reply
@@ -50,6 +51,19 @@ def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadl
         _outcome(decision),
         pod=pod_name,
         detail=f"{len(decision.feasible)} of {len(candidates.names)} nodes feasible",
+        decision=_decision(candidates, decision),
+    )
+
+
+def _decision(candidates: Candidates, found: Feasibility) -> Decision:
+    return Decision(
+        candidates.pod,
+        candidates.names,
+        candidates.policy,
+        candidates.snapshot,
+        candidates.state,
+        found.verdicts,
+        chosen=found.chosen,
     )
 
 

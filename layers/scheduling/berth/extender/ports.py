@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import BindResult, FailureOutcome
+from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
@@ -39,18 +41,33 @@ class LogRange:
 EMPTY_LOG = LogRange(1, 0)
 
 
+class CacheState(NamedTuple):
+    """Which state a call decides by, for records of decisions. version: of the node cache; 0 where it was not read.
+    observed_at: of the data, in seconds since the epoch. configuration_hash: empty for the deployed document.
+    decisions: where the configuration sends records; None leaves it to the surroundings."""
+
+    version: int = 0
+    observed_at: float = 0.0
+    configuration_hash: str = ""
+    decisions: Decisions | None = None
+
+
+UNREAD_CACHE = CacheState()
+
+
 @dataclass(frozen=True, slots=True)
 class DecisionContext:
     """What a call decides by: the policy in force, and the cluster as the cache has it.
 
     counting_refusal: why pods that request counted resources get no decision; empty: they do. log: the announcements
-    that were read for the cluster.
+    that were read for the cluster. state: for records of decisions.
     """
 
     policy: Policy
     cluster: Snapshot | CacheUnavailable
     counting_refusal: str = ""
     log: LogRange = EMPTY_LOG
+    state: CacheState = UNREAD_CACHE
 
 
 class NodeCache(ABC):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from berth.extender.arguments import Passthrough, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.decision import Decision
 from berth.extender.outcomes import Failure, PrioritizeOutcome, deadline_passed
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
@@ -37,6 +38,7 @@ def answer_prioritize(
     pod_name = f"{pod.namespace}/{pod.name}"
     if not candidates.names:
         return reply([], PrioritizeOutcome.SCORED, pod=pod_name, detail="0 nodes scored")
+    decision = None
     if isinstance(candidates, Passthrough):
         outcome, detail = PrioritizeOutcome.PASSED, candidates.reason
         scores = [0] * len(candidates.names)
@@ -53,5 +55,8 @@ def answer_prioritize(
         else:
             scores = found
             outcome, detail = PrioritizeOutcome.SCORED, f"{len(scores)} nodes scored, {min(scores)} to {max(scores)}"
+            decision = Decision(
+                pod, candidates.names, candidates.policy, candidates.snapshot, candidates.state, scores=scores
+            )
     hosts = [{"Host": name, "Score": score} for name, score in zip(candidates.names, scores, strict=True)]
-    return reply(hosts, outcome, pod=pod_name, detail=detail)
+    return reply(hosts, outcome, pod=pod_name, detail=detail, decision=decision)

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import orjson
 
+from berth.extender.decision import Decision
 from berth.extender.outcomes import Failure, FailureOutcome, Outcome
 from berth.scheduling.evaluation.verdicts import Rejected
 
@@ -21,18 +22,22 @@ INTERNAL_SERVER_ERROR = 500
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`body` is JSON. `pod` and `detail` are for the log: `namespace/name`, and what happened in one line."""
+    """`body` is JSON. `pod` and `detail` are for the log: `namespace/name`, and what happened in one line. `decision`:
+    for records of decisions; None where nothing was decided."""
 
     body: bytes
     outcome: Outcome
     status: int = OK
     pod: str = ""
     detail: str = ""
+    decision: Decision | None = None
 
 
-def reply(answer: object, outcome: Outcome, *, pod: str = "", detail: str = "") -> Reply:
+def reply(
+    answer: object, outcome: Outcome, *, pod: str = "", detail: str = "", decision: Decision | None = None
+) -> Reply:
     """Encode the answer of a verb that decided: always status 200 (fact 3)."""
-    return Reply(orjson.dumps(answer), outcome, pod=pod, detail=detail)
+    return Reply(orjson.dumps(answer), outcome, pod=pod, detail=detail, decision=decision)
 
 
 def error_reply(answer: object, failure: Failure) -> Reply:

@@ -28,7 +28,7 @@ from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import ConfigurationInvalid, Configurations, Configured
 from berth.extender.deadline import NO_DEADLINE, PASSED, Deadline
 from berth.extender.outcomes import FailureOutcome
-from berth.extender.ports import CacheUnavailable, DecisionContext, NodeCache
+from berth.extender.ports import CacheState, CacheUnavailable, DecisionContext, NodeCache
 from berth.lease.clock import Clock, Instant
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay, UnderWay, Wanted
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, Reads
@@ -198,7 +198,8 @@ class WarmNodeCache(NodeCache):
         cluster = self._cluster(read, configured, deadline, reads | configured.policy.reads)
         counts = self._under_way.wanted(configured.policy).reservations
         refusal = read.head.counting_refusal if read.head is not None and counts else ""
-        return DecisionContext(configured.policy, cluster, refusal, self._under_way.log(read.under_way))
+        state = _state(read.head, configured)
+        return DecisionContext(configured.policy, cluster, refusal, self._under_way.log(read.under_way), state)
 
     def _cluster(
         self, read: HeadRead, configured: Configured, deadline: Deadline, parts: Parts
@@ -256,6 +257,14 @@ class WarmNodeCache(NodeCache):
         if self._latest_only:
             raise error
         self._warn(f"{error}; pods that are being bound are not counted")
+
+
+def _state(head: Head | None, configured: Configured) -> CacheState:
+    pointer = None if head is None else head.pointer
+    version, observed_at = (0, 0.0) if pointer is None else (pointer.version, pointer.observation.observed_at)
+    return CacheState(
+        version, observed_at, "" if head is None else head.configuration_hash, configured.document.decisions
+    )
 
 
 def _counting_lost(configured: Configured, error: CountingLost) -> DecisionContext:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, EvaluationCache
 from berth.scheduling.evaluation.nominated_pods import nodes_with_assumed, nominated_verdicts
+from berth.scheduling.evaluation.plugin_scores import weighted_scores
 from berth.scheduling.evaluation.time_limit import (
     NO_DECISION_DEADLINE,
     NO_TIME_LIMIT,
@@ -102,7 +103,8 @@ class Feasibility:
 
     failed: the rejected nodes on which preemption may help, by name (FailedNodes). unresolvable: the other rejected
     nodes (FailedAndUnresolvableNodes). No node is in both (fact 15). exempt: no rule of the profile was applied.
-    too_costly: the decision took too long.
+    too_costly: the decision took too long. verdicts: on all nodes of the request, where rules were applied. chosen: the
+    only node that `best` leaves.
     """
 
     feasible: list[str]
@@ -110,6 +112,8 @@ class Feasibility:
     unresolvable: Rejected = field(default_factory=lambda: NONE_REJECTED)
     exempt: bool = False
     too_costly: bool = False
+    verdicts: FilterResult | None = None
+    chosen: str = ""
 
     @property
     def rejected(self) -> Mapping[str, Status]:
@@ -202,7 +206,7 @@ class Policy:
 
         def decide(deadline: DecisionDeadline) -> Feasibility:
             result = self._filter(profile, pod, nodes, snapshot, deadline)
-            return self._feasibility(result.feasible_names, result.rejected, pod, snapshot)
+            return self._feasibility(result.feasible_names, result, pod, snapshot)
 
         return self._time_limited.run(f"filter {profile.name}", pod, decide, seconds_left) or _too_costly(nodes)
 
@@ -225,7 +229,7 @@ class Policy:
                 totals = self._totals(profile, pod, feasible, snapshot, deadline)
                 highest = max(totals)
                 chosen = [min(name for name, total in zip(feasible, totals, strict=True) if total == highest)]
-            return self._feasibility(chosen, result.rejected, pod, snapshot)
+            return self._feasibility(chosen, result, pod, snapshot, chosen="".join(chosen))
 
         return self._time_limited.run(f"best {profile.name}", pod, decide, seconds_left) or _too_costly(nodes)
 
@@ -257,6 +261,19 @@ class Policy:
             return [scores.get(name, 0) for name in names]
 
         return self._time_limited.run(f"scores {profile.name}", pod, decide, seconds_left)
+
+    def scores_by_plugin(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Mapping[str, int]]:
+        """Of each feasible node of these candidates what each plugin adds to its total, weighted.
+
+        It serves explanations: no score is cached. It does not bring totals to the extender's scale.
+        """
+        profile = self.profile_of(pod)
+        snapshot = _seen_by(profile, pod, snapshot)
+        nodes = self._evaluation(profile, pod, snapshot).statuses.filter_nodes(_resolved(names, snapshot)).feasible
+        by_plugin = weighted_scores(profile, pod, snapshot, nodes)
+        return {
+            name: {plugin: scores[index] for plugin, scores in by_plugin.items()} for index, name in enumerate(nodes)
+        }
 
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> set[str]:
         """The rejected nodes on which preemption may help, as filter answers them (facts 15 and 15a)."""
@@ -306,12 +323,16 @@ class Policy:
         remaining = self._for_exempt_pods[profile.name]
         return None if remaining.skips(pod) else remaining
 
-    def _feasibility(self, feasible: list[str], rejected: Rejected, pod: Pod, snapshot: Snapshot) -> Feasibility:
+    def _feasibility(
+        self, feasible: list[str], result: FilterResult, pod: Pod, snapshot: Snapshot, chosen: str = ""
+    ) -> Feasibility:
+        rejected = result.rejected
         resolvable = self.resolvable(pod, rejected, snapshot)
         if not resolvable:
-            return Feasibility(feasible, unresolvable=rejected)
+            return Feasibility(feasible, unresolvable=rejected, verdicts=result, chosen=chosen)
         unresolvable = {name: status for name, status in rejected.items() if name not in resolvable}
-        return Feasibility(feasible, {name: rejected[name] for name in sorted(resolvable)}, Rejected.of(unresolvable))
+        failed = {name: rejected[name] for name in sorted(resolvable)}
+        return Feasibility(feasible, failed, Rejected.of(unresolvable), verdicts=result, chosen=chosen)
 
     def _evaluation(
         self, profile: Profile, pod: Pod, snapshot: Snapshot, deadline: DecisionDeadline = NO_DECISION_DEADLINE

@@ -11,7 +11,8 @@ import orjson
 import pytest
 
 from berth.extender.deadline import Deadline
-from berth.extender.outcomes import BindOutcome, Failure
+from berth.extender.decision import Decision, DecisionRecorder
+from berth.extender.outcomes import BindOutcome, Failure, Outcome
 from berth.extender.reply import Reply, reply, status_reply
 from berth.runtime.http.answers import COMPRESS_ABOVE_BYTES
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
@@ -19,7 +20,10 @@ from berth.runtime.http.events import PRE_TRAFFIC_SOURCE, WARM_UP_EVENT, body_of
 from berth.runtime.settings import SettingsInvalid
 from berth.scheduling.framework.plugin import PluginFailed
 from tests.builders.authorizer_events import certificate_event, with_client_certificate
+from tests.builders.nodes import labelled
+from tests.builders.requests import cache_mode
 from tests.fakes.log_lines import LogLines
+from tests.fakes.verbs import Verbs
 from tests.unit.lease.clocks import EnvironmentClock
 
 LISTED, OTHER = "1f00000000000001", "2a00000000000002"
@@ -289,3 +293,21 @@ def test_verb_has_what_is_left_of_http_timeout(waited: float, remaining: float) 
     handled = VerbEndpoint("verb", NOBODY_CHECKED, answering, status_reply, clock=clock)
     handled.handle({"body": "", "requestContext": {"timeEpoch": (clock.wall() - waited) * 1000}})
     assert found == [pytest.approx(remaining, abs=0.001)]
+
+
+class BrokenRecorder(DecisionRecorder):
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def record(self, verb: str, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
+        self.calls += 1
+        raise RuntimeError("disk full")
+
+
+def test_a_recorder_that_fails_changes_no_answer_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    broken = BrokenRecorder()
+    verbs, undisturbed = Verbs([labelled("a", "1")], recorder=broken), Verbs([labelled("a", "1")])
+    answers = [verbs.ask("filter", cache_mode(["a"])) for _ in range(3)]
+    assert answers == [undisturbed.ask("filter", cache_mode(["a"]))] * 3
+    assert broken.calls == 3
+    assert [each.message for each in caplog.records] == ["decisions are not recorded: RuntimeError: disk full"]

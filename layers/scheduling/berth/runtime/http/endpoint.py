@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from enum import StrEnum
@@ -11,11 +12,13 @@ from typing import Protocol
 import orjson
 
 from berth.extender.deadline import Deadline
-from berth.extender.outcomes import Failure, FailureOutcome, plugin_failed
+from berth.extender.decision import Decision, DecisionRecorder
+from berth.extender.outcomes import Failure, FailureOutcome, Outcome, plugin_failed
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply
 from berth.extender.wire import pod_named_in
 from berth.lease.clock import Clock, SystemClock
+from berth.runtime.decisions import decision_recorder
 from berth.runtime.environment import SchedulerSettings
 from berth.runtime.http.answers import HTTPAnswer, http_answer, lambda_answer
 from berth.runtime.http.callers import CallerSettings, caller_check
@@ -31,6 +34,8 @@ TOO_LARGE = (
 )
 
 SYSTEM_CLOCK = SystemClock()
+
+log = logging.getLogger("berth")
 
 FORBIDDEN = 403
 _DENIAL = orjson.dumps({"message": "Forbidden"})  # what the gateway answers for its authorizer
@@ -113,9 +118,14 @@ class VerbEndpoint(Endpoint):
         warm_up: Callable[[], int] = lambda: 0,
         clock: Clock = SYSTEM_CLOCK,
         cache: NodeCache | None = None,
+        recorder: DecisionRecorder | None = None,
     ) -> None:
-        """`failed`: encodes a failure in the verb's format. `cache`: for trials of configurations."""
+        """`failed`: encodes a failure in the verb's format. `cache`: for trials of configurations. `recorder`: of
+        decisions; by default that of the process."""
         super().__init__(verb, settings, warm_up, clock)
+        self._verb = verb
+        self._recorder = recorder or decision_recorder()
+        self._has_failed_to_record = False
         self._answer = answer
         self._failed = failed
         self._cache = cache
@@ -135,16 +145,28 @@ class VerbEndpoint(Endpoint):
         if answer is None:
             reply = self._failed(Failure(FailureOutcome.ANSWER_TOO_LARGE, TOO_LARGE, reply.pod))
             answer = http_answer(reply.status, reply.body)
+        milliseconds = (perf_counter() - started) * 1000
+        if reply.decision is not None:
+            self._record(reply.outcome, reply.decision, milliseconds)
         self._telemetry.ended(
             reply.outcome,
             pod=reply.pod,
             detail=reply.detail,
-            milliseconds=(perf_counter() - started) * 1000,
+            milliseconds=milliseconds,
             failed=isinstance(reply.outcome, FailureOutcome),
             sizes=None if isinstance(body, Failure) else Sizes(len(body), len(reply.body)),
             caller=caller,
         )
         return answer
+
+    def _record(self, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
+        """The call has its answer, whatever happens here. A failure is told once: it would come with every call."""
+        try:
+            self._recorder.record(self._verb, outcome, decision, milliseconds)
+        except Exception as error:
+            if not self._has_failed_to_record:
+                self._has_failed_to_record = True
+                log.warning("decisions are not recorded: %s: %s", type(error).__name__, error)
 
     def _encoded(self, reply: Reply, event: HTTPEvent) -> HTTPAnswer | None:
         if self._settings.lambda_function:

@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from berth.scheduling.configuration.bind import BindConfiguration
+from berth.scheduling.configuration.decisions import DecisionsField
 from berth.scheduling.configuration.node_cache import NodeCacheConfiguration
 from berth.scheduling.configuration.plugin_config import (
     ALL_PLUGINS,
@@ -161,6 +162,7 @@ class BerthConfiguration(_Document):
     unresolvable: Unresolvable = Unresolvable.ALWAYS
     managed_resources: ManagedResources = Field(default=(), alias="managedResources")
     node_cache: NodeCacheConfiguration = Field(default=NodeCacheConfiguration(), alias="nodeCache")
+    decisions: DecisionsField | None = None
 
     @property
     def names_custom_plugins(self) -> bool:

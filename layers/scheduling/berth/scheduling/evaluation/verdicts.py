@@ -39,6 +39,11 @@ class Rejected(Mapping[str, Status]):
         return cls(list(statuses), range(len(statuses)), list(statuses.values()))
 
     @property
+    def codes(self) -> Sequence[int]:
+        """For each of `names`, the index of its status in `statuses`."""
+        return self._codes
+
+    @property
     def messages(self) -> dict[str, str]:
         """The reasons as the pod's event shows them, by name."""
         return dict(zip(self.names, self.for_each_node([status.message for status in self.statuses]), strict=True))

@@ -1,0 +1,51 @@
+"""GET /decisions of `berth serve`: the last decisions that its verbs made, of one pod or of all."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from urllib.parse import parse_qs
+
+import orjson
+
+from berth.decisions.document import document
+from berth.decisions.recent import RecentDecisions
+from berth.extender.deadline import Deadline
+from berth.runtime.http.answers import HTTPAnswer, http_answer
+from berth.runtime.http.endpoint import Endpoint, EndpointSettings
+from berth.runtime.http.events import HTTPEvent
+
+ROUTE = "GET /decisions"
+MOST_ANSWERED = 50
+"""The newest of those that are asked for. A document takes a few kilobytes."""
+
+
+class DecisionsOutcome(StrEnum):
+    """BAD_REQUEST: `pod` is not NAMESPACE/NAME."""
+
+    OK = "ok"
+    BAD_REQUEST = "failure-bad-request"
+
+
+class DecisionsEndpoint(Endpoint):
+    """Answers from memory. Scores by plugin are computed for the request: it is for an operator, not for a probe."""
+
+    def __init__(self, settings: EndpointSettings, recent: RecentDecisions) -> None:
+        super().__init__("decisions", settings)
+        self._recent = recent
+
+    def _respond(self, event: HTTPEvent, caller: str, started: float, deadline: Deadline) -> HTTPAnswer:
+        pod = "".join(parse_qs(str(event.get("rawQueryString", ""))).get("pod", ())[:1])
+        namespace, slash, name = pod.partition("/")
+        if pod and not (slash and namespace and name):
+            reason = "pod is not NAMESPACE/NAME"
+            self._log_ended(DecisionsOutcome.BAD_REQUEST, reason, caller, started, failed=True)
+            return http_answer(400, orjson.dumps({"reason": reason}))
+        kept = self._recent.all()
+        found = self._recent.of_pod(namespace, name) if pod else kept
+        content = {
+            "kept": len(kept),
+            "since": round(kept[0].at, 3) if kept else None,
+            "decisions": [document(each, each.names()) for each in found[-MOST_ANSWERED:]],
+        }
+        self._log_ended(DecisionsOutcome.OK, f"{len(found)} decisions", caller, started, failed=False)
+        return http_answer(200, orjson.dumps(content))

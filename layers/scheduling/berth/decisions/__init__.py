@@ -1,0 +1,1 @@
+"""Records of decisions: what a verb decided about a pod, kept small and read later."""

@@ -1,0 +1,53 @@
+"""A record as a document for programs and for the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from berth.decisions.record import Record, RejectedNodes
+from berth.scheduling.reason_code import REASON_CODES_VERSION
+
+VERSION = 1
+"""It rises when a key is removed or gets another meaning."""
+
+MOST_EXAMPLES = 3
+
+
+def document(record: Record, names: Sequence[str]) -> dict[str, object]:
+    """names: of the nodes of the request, in its order. A reason has the number of its nodes, and examples."""
+    observed_at = record.cache.observed_at
+    return {
+        "version": VERSION,
+        "reasonCodesVersion": REASON_CODES_VERSION,
+        "time": round(record.at, 3),
+        "verb": record.verb,
+        "namespace": record.pod.namespace,
+        "name": record.pod.name,
+        "uid": record.pod.uid,
+        "outcome": record.outcome,
+        "milliseconds": round(record.milliseconds, 3),
+        "profile": record.policy.profile_of(record.pod).name,
+        "configurationHash": record.cache.configuration_hash,
+        "cacheVersion": record.cache.version,
+        "cacheAgeSeconds": round(record.at - observed_at, 3) if observed_at else None,
+        "nodes": record.nodes,
+        "feasible": record.feasible,
+        "chosen": record.chosen or None,
+        "reasons": [
+            {
+                "code": each.code,
+                "reason": each.reason,
+                "plugin": each.plugin,
+                "count": each.count,
+                "nodes": _examples(each, names),
+            }
+            for each in record.rejected()
+        ],
+        "best": [{"node": each.node, "score": each.score, "byPlugin": each.by_plugin} for each in record.best()],
+    }
+
+
+def _examples(group: RejectedNodes, names: Sequence[str]) -> list[str]:
+    """The first nodes of the group."""
+    return list(islice((name for index, name in enumerate(names) if group.bitmap >> index & 1 and name), MOST_EXAMPLES))

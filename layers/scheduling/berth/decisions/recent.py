@@ -1,0 +1,72 @@
+"""The last decisions of a process, in memory. `berth serve` answers them; nothing is written.
+
+What it may keep is limited three ways: by the number of records, by the number of nodes in them, and by the number of
+node lists: in full mode each request brings its own.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from threading import Lock
+
+from berth.decisions.record import Record
+from berth.extender.decision import Decision, DecisionRecorder
+from berth.extender.outcomes import Outcome
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+MOST_RECORDS = 1000
+MOST_NODES = 2_000_000
+"""In all records together. A node takes two bytes of a record: 4 MB, and 400 records of 5,000 nodes."""
+
+MOST_NODE_LISTS = 16
+MOST_SNAPSHOTS = 4
+"""So many decisions keep the state that their scores by plugin are computed from."""
+
+
+class RecentDecisions(DecisionRecorder):
+    """The newest records. Recording one takes the same time however many there are."""
+
+    def __init__(
+        self, wall: Callable[[], float], most_records: int = MOST_RECORDS, most_nodes: int = MOST_NODES
+    ) -> None:
+        """wall: seconds since the epoch."""
+        self._wall, self._most_records, self._most_nodes = wall, most_records, most_nodes
+        self._records: deque[Record] = deque()
+        self._nodes = 0
+        self._lists: dict[int, int] = {}
+        self._snapshots: deque[Snapshot] = deque(maxlen=MOST_SNAPSHOTS)
+        self._lock = Lock()
+
+    def record(self, verb: str, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
+        with self._lock:
+            last = self._records[-1] if self._records else None
+            record = Record.of(verb, outcome, decision, self._wall(), milliseconds, last)
+            self._records.append(record)
+            self._snapshots.append(decision.snapshot)
+            self._nodes += record.nodes
+            key = id(record.source)
+            self._lists[key] = self._lists.get(key, 0) + 1
+            while (
+                len(self._records) > self._most_records
+                or self._nodes > self._most_nodes
+                or len(self._lists) > MOST_NODE_LISTS
+            ):
+                self._drop()
+
+    def of_pod(self, namespace: str, name: str) -> list[Record]:
+        """The records of this pod, the oldest first."""
+        return [each for each in self.all() if (each.pod.namespace, each.pod.name) == (namespace, name)]
+
+    def all(self) -> list[Record]:
+        """All records, the oldest first."""
+        with self._lock:
+            return list(self._records)
+
+    def _drop(self) -> None:
+        oldest = self._records.popleft()
+        self._nodes -= oldest.nodes
+        key = id(oldest.source)
+        self._lists[key] -= 1
+        if not self._lists[key]:
+            del self._lists[key]

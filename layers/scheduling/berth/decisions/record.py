@@ -1,0 +1,156 @@
+"""The record of one decision: a byte for each node and a few statuses, and no string for any node.
+
+It keeps the positions of the nodes, which calls of one scheduler have in common, and not the names of the request.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import NamedTuple
+from weakref import ref
+
+from berth.extender.decision import Decision
+from berth.extender.outcomes import Outcome
+from berth.extender.ports import CacheState
+from berth.scheduling.evaluation.verdicts import NONE_REJECTED
+from berth.scheduling.framework.status import Status
+from berth.scheduling.objects import Pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.reason_code import ReasonCode
+from berth.scheduling.snapshot.node_positions import NodePositions
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+_REJECTED = bytes(byte == 0 for byte in range(256))
+BEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedNodes:
+    """The nodes that one reason rejects. bitmap: a bit for each node of the request, the first node's is the lowest."""
+
+    code: ReasonCode
+    reason: str
+    plugin: str
+    bitmap: int
+
+    @property
+    def count(self) -> int:
+        """How many nodes."""
+        return self.bitmap.bit_count()
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredNode:
+    """A node of the best. by_plugin: weighted; None for a node that a rule rejects, and where the state is gone."""
+
+    node: str
+    score: int
+    by_plugin: Mapping[str, int] | None
+
+
+class Record(NamedTuple):
+    """at: seconds since the epoch. positions, source: the nodes of the request, and where positions come from. mask: a
+    byte for each of them, 0 for a rejected one; empty where no rule was applied. codes: for each rejected one the index
+    of its status in `statuses`. scores: for each node of the request. snapshot: gone once a later state replaced it.
+
+    A tuple: a frozen dataclass of so many fields takes five times as long to make, in every call.
+    """
+
+    at: float
+    verb: str
+    outcome: Outcome
+    milliseconds: float
+    pod: Pod
+    policy: Policy
+    cache: CacheState
+    positions: Sequence[int]
+    source: NodePositions
+    mask: bytes
+    codes: Sequence[int]
+    statuses: Sequence[Status]
+    scores: Sequence[int]
+    chosen: str
+    snapshot: ref[Snapshot]
+
+    @classmethod
+    def of(
+        cls, verb: str, outcome: Outcome, decision: Decision, at: float, milliseconds: float, last: Record | None = None
+    ) -> Record:
+        """last: an earlier record, whose positions are shared if they are the same."""
+        pod, nodes, policy, snapshot, cache, verdicts, scores, chosen = decision
+        positions: Sequence[int] = nodes.positions
+        # Comparing references takes a few microseconds; keeping a tuple for each call takes 40 kB on 5,000 nodes.
+        if last is not None and last.positions == positions:
+            positions = last.positions
+        mask, rejected = (b"", NONE_REJECTED) if verdicts is None else (verdicts.mask, verdicts.rejected)
+        return cls(
+            at,
+            verb,
+            outcome,
+            milliseconds,
+            pod,
+            policy,
+            cache,
+            positions,
+            nodes.source,
+            mask,
+            rejected.codes,
+            rejected.statuses,
+            b"" if scores is None else _compact(scores),
+            chosen,
+            ref(snapshot),
+        )
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes the request has."""
+        return len(self.positions)
+
+    @property
+    def feasible(self) -> int | None:
+        """How many nodes passed; None where no rule was applied."""
+        return sum(self.mask) if self.mask else None
+
+    def rejected(self) -> list[RejectedNodes]:
+        """The reasons of the rejected nodes, that of most nodes first."""
+        bits: dict[int, int] = {}
+        indexes = compress(range(len(self.mask)), self.mask.translate(_REJECTED))
+        for index, code in zip(indexes, self.codes, strict=True):
+            bits[code] = bits.get(code, 0) | 1 << index
+        found: dict[tuple[str, str, ReasonCode], int] = {}
+        for code, bitmap in bits.items():
+            status = self.statuses[code]
+            for reason, reason_code in zip(status.reasons, status.reason_codes, strict=True):
+                key = status.plugin, reason, reason_code
+                found[key] = found.get(key, 0) | bitmap
+        groups = [RejectedNodes(code, reason, plugin, bitmap) for (plugin, reason, code), bitmap in found.items()]
+        return sorted(groups, key=lambda group: (-group.count, group.reason))
+
+    def names(self) -> list[str]:
+        """The nodes of the request. One that the node cache does not know has an empty name."""
+        by_position = {position: name for name, position in self.source.by_name.items()}
+        return [by_position.get(position, "") for position in self.positions]
+
+    def best(self) -> Iterator[ScoredNode]:
+        """The nodes with the highest scores. Scores by plugin are computed now, as long as the state is there."""
+        if not self.scores:
+            return
+        names = self.names()
+        order = sorted(range(len(self.scores)), key=lambda index: (-self.scores[index], names[index]))[:BEST]
+        snapshot = self.snapshot()
+        shares: Mapping[str, Mapping[str, int]] = {}
+        if snapshot is not None:
+            shares = self.policy.scores_by_plugin(self.pod, names, snapshot)
+        for index in order:
+            yield ScoredNode(names[index], self.scores[index], shares.get(names[index]))
+
+
+def _compact(scores: Sequence[int]) -> Sequence[int]:
+    """A byte for each score, as the extender's scale needs it; more for larger ones."""
+    try:
+        return bytes(scores)
+    except ValueError:
+        return array("q", scores)

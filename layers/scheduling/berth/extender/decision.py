@@ -1,0 +1,44 @@
+"""What a verb decided, for records of decisions. A verb hands it on with its reply; the endpoint records it.
+
+It refers to what the decision was made of and copies nothing: on 5,000 nodes a copy costs more than the decision.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from berth.extender.outcomes import Outcome
+from berth.extender.ports import CacheState
+from berth.scheduling.evaluation.verdicts import FilterResult
+from berth.scheduling.objects import Pod
+from berth.scheduling.policy import Policy
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+
+class Decision(NamedTuple):
+    """One decision about the nodes of a request. Every call makes one, and a tuple is made in a third of the time.
+
+    verdicts: of filter; None where no rule was applied. scores: of prioritize, for each of `nodes`. chosen: the only
+    node that filter_onlyone leaves; empty otherwise.
+    """
+
+    pod: Pod
+    nodes: NodeRefs
+    policy: Policy
+    snapshot: Snapshot
+    cache: CacheState
+    verdicts: FilterResult | None = None
+    scores: Sequence[int] | None = None
+    chosen: str = ""
+
+
+class DecisionRecorder(ABC):
+    """Records of decisions. Threads share it."""
+
+    @abstractmethod
+    def record(self, verb: str, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
+        """Called after the answer is ready, and before it is sent: it must be fast. What it raises is no failure of the
+        call."""

@@ -1,0 +1,48 @@
+"""The recorder of decisions for the functions of this process."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import orjson
+
+from berth.decisions.by_configuration import RecorderByConfiguration
+from berth.decisions.sampled_log import SampledLog
+from berth.extender.decision import DecisionRecorder
+from berth.runtime.telemetry.call_log import SERVICE
+from berth.scheduling.configuration.decisions import Decisions
+
+log = logging.getLogger(SERVICE)
+
+_memory: ContextVar[DecisionRecorder | None] = ContextVar("decisions_in_memory", default=None)
+
+
+@contextmanager
+def decisions_kept_by(recorder: DecisionRecorder) -> Iterator[None]:
+    """Functions that are loaded until the block ends keep their decisions there, unless the configuration says
+    otherwise."""
+    token = _memory.set(recorder)
+    try:
+        yield
+    finally:
+        _memory.reset(token)
+
+
+def decision_recorder() -> DecisionRecorder:
+    """For one verb. Without a memory of the process decisions go to the log."""
+    memory = _memory.get()
+    recorders: dict[Decisions, DecisionRecorder] = {Decisions.LOG: SampledLog(_write, time.time)}
+    if memory is not None:
+        recorders[Decisions.MEMORY] = memory
+    return RecorderByConfiguration(recorders, Decisions.LOG if memory is None else Decisions.MEMORY)
+
+
+def _write(document: dict[str, object]) -> None:
+    """A line of its own, at the level of information."""
+    if log.isEnabledFor(logging.INFO):
+        line = {"level": "INFO", "message": "decision", "service": SERVICE, **document}
+        print(orjson.dumps(line).decode())

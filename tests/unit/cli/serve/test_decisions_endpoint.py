@@ -1,0 +1,63 @@
+"""GET /decisions: the last decisions, of one pod or of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.decisions.recent import RecentDecisions
+from berth.runtime.http.endpoint import EndpointSettings
+from berth_cli.serve.decisions_endpoint import MOST_ANSWERED, DecisionsEndpoint
+from tests.builders.events import http_event
+from tests.builders.nodes import node
+from tests.builders.pods import pod_object
+from tests.builders.requests import cache_mode
+from tests.fakes.verbs import Verbs
+
+NOW = 1_800_000_000.0
+
+
+def answer(recent: RecentDecisions, query: str = "") -> tuple[int, dict[str, Any]]:
+    event = {**http_event(None, "GET /decisions"), "rawQueryString": query}
+    found = DecisionsEndpoint(EndpointSettings(), recent).handle(event)
+    return found["statusCode"], orjson.loads(found["body"])
+
+
+def recorded(*pods: str) -> RecentDecisions:
+    recent = RecentDecisions(lambda: NOW)
+    verbs = Verbs([node("a")], recorder=recent)
+    for pod in pods:
+        verbs.ask("filter", cache_mode(["a"], pod_object(pod)))
+    return recent
+
+
+@pytest.mark.parametrize(
+    ("query", "pods"),
+    [
+        pytest.param("", ["p", "q", "p"], id="all"),
+        pytest.param("pod=ml/p", ["p", "p"], id="one pod"),
+        pytest.param("pod=ml%2Fq", ["q"], id="encoded"),
+        pytest.param("pod=ml/unknown", [], id="a pod that was not seen"),
+    ],
+)
+def test_answers_the_decisions_of_a_pod(query: str, pods: list[str]) -> None:
+    status, found = answer(recorded("p", "q", "p"), query)
+    assert (status, found["kept"], found["since"]) == (200, 3, NOW)
+    assert [each["name"] for each in found["decisions"]] == pods
+
+
+def test_answers_the_newest_where_there_are_many() -> None:
+    recent = recorded(*(f"p{number}" for number in range(MOST_ANSWERED + 1)))
+    _, found = answer(recent)
+    assert [each["name"] for each in found["decisions"]][:1] == ["p1"]
+
+
+def test_without_decisions_says_so() -> None:
+    assert answer(recorded()) == (200, {"kept": 0, "since": None, "decisions": []})
+
+
+@pytest.mark.parametrize("query", ["pod=p", "pod=/p", "pod=ml/"])
+def test_refuses_what_is_no_name_of_a_pod(query: str) -> None:
+    assert answer(recorded("p"), query) == (400, {"reason": "pod is not NAMESPACE/NAME"})

@@ -1,0 +1,122 @@
+"""The record of a decision: reasons in groups, a bit for each node, and scores by plugin while the state is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from berth.decisions.document import document
+from berth.decisions.recent import RecentDecisions
+from berth.decisions.record import Record
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.reason_code import ReasonCode
+from tests.builders.nodes import PRIORITY, labelled, node
+from tests.builders.pods import pod_object
+from tests.builders.requests import cache_mode
+from tests.fakes.verbs import Verbs
+
+NOW = 1_800_000_000.0
+NODES = [labelled("n0", "3"), node("n1"), labelled("n2", "x"), node("n3"), labelled("n4", "7")]
+NAMES = [each.name for each in NODES]
+
+
+def recorded(verb: str, names: Sequence[str] = NAMES, **configuration: Any) -> tuple[Record, Verbs]:
+    recent = RecentDecisions(lambda: NOW)
+    verbs = Verbs(NODES, configuration=BerthConfiguration.model_validate(configuration), recorder=recent)
+    verbs.ask(verb, cache_mode(names))
+    [record] = recent.all()
+    return record, verbs
+
+
+def test_groups_rejected_nodes_by_reason_with_a_bit_for_each() -> None:
+    record, _ = recorded("filter", [*NAMES, "unknown"])
+    assert [(each.code, bin(each.bitmap), each.count) for each in record.rejected()] == [
+        (ReasonCode.PRIORITY_LABEL_MISSING, "0b1010", 2),
+        (ReasonCode.NODE_NOT_IN_CACHE, "0b100000", 1),
+        (ReasonCode.PRIORITY_LABEL_NOT_INTEGER, "0b100", 1),
+    ]
+    assert (record.nodes, record.feasible) == (6, 2)
+    assert record.names() == [*NAMES, ""]
+
+
+def test_keeps_no_name_of_the_request() -> None:
+    record, _ = recorded("filter")
+    strings = [each for field in record for each in (field if isinstance(field, list | tuple) else [field])]
+    assert not set(NAMES).intersection(each for each in strings if isinstance(each, str))
+
+
+def test_filter_onlyone_has_the_node_that_it_leaves() -> None:
+    record, _ = recorded("filter_onlyone")
+    assert (record.chosen, record.feasible) == ("n4", 2)
+
+
+def test_prioritize_has_the_best_nodes_with_scores_by_plugin() -> None:
+    record, verbs = recorded("prioritize", ["n0", "n4", "n1"])
+    assert verbs.cache is not None
+    assert [(each.node, each.score, each.by_plugin) for each in record.best()] == [
+        ("n4", 7, {"NodePriorityLabel": 7}),
+        ("n0", 3, {"NodePriorityLabel": 3}),
+        ("n1", 0, None),
+    ]
+
+
+def test_scores_by_plugin_end_with_the_state() -> None:
+    record, _ = recorded("prioritize", ["n0", "n4"])
+    gone = record._replace(snapshot=lambda: None)  # type: ignore[arg-type]
+    assert [(each.node, each.score, each.by_plugin) for each in gone.best()] == [("n4", 7, None), ("n0", 3, None)]
+
+
+@pytest.mark.parametrize("value", ["300", "-5"])
+def test_keeps_scores_that_do_not_fit_into_a_byte(value: str) -> None:
+    recent = RecentDecisions(lambda: NOW)
+    verbs = Verbs([labelled("a", value)], recorder=recent)
+    verbs.ask("prioritize", cache_mode(["a"]))
+    [record] = recent.all()
+    assert list(record.scores) == [int(value)]
+
+
+def test_exempt_pod_has_no_verdicts() -> None:
+    record, _ = recorded("filter", exempt={"namespaces": ["ml"]})
+    assert (record.outcome, record.feasible, record.rejected()) == ("exempt", None, [])
+
+
+def test_document_says_by_what_state_and_policy_the_pod_was_judged() -> None:
+    record, _ = recorded("filter")
+    found = document(record, record.names())
+    assert {key: found[key] for key in ("version", "reasonCodesVersion", "time", "verb", "outcome", "profile")} == {
+        "version": 1,
+        "reasonCodesVersion": 1,
+        "time": NOW,
+        "verb": "filter",
+        "outcome": "feasible",
+        "profile": "label-priority",
+    }
+    assert (found["namespace"], found["name"]) == ("ml", "train-0")
+    assert found["cacheVersion"] == 1
+    assert found["reasons"] == [
+        {
+            "code": "PriorityLabelMissing",
+            "reason": f"node(s) didn't have the priority label {PRIORITY}",
+            "plugin": "NodePriorityLabel",
+            "count": 2,
+            "nodes": ["n1", "n3"],
+        },
+        {
+            "code": "PriorityLabelNotInteger",
+            "reason": "node(s) had a priority label that is not an integer",
+            "plugin": "NodePriorityLabel",
+            "count": 1,
+            "nodes": ["n2"],
+        },
+    ]
+
+
+def test_full_mode_is_recorded_by_the_nodes_of_the_request() -> None:
+    recent = RecentDecisions(lambda: NOW)
+    verbs = Verbs([], recorder=recent)
+    items = [{"metadata": {"name": "a", "labels": {PRIORITY: "1"}}}, {"metadata": {"name": "b"}}]
+    verbs.ask("filter", {"Pod": pod_object(), "Nodes": {"items": items}, "NodeNames": None})
+    [record] = recent.all()
+    assert (record.names(), record.feasible) == (["a", "b"], 1)
