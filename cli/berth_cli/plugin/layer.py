@@ -52,7 +52,8 @@ def build_layer(directory: Path, file: Path | None, platform: Platform) -> Layer
     """Write the layer to the file, by default `berth-plugins-VERSION.zip`. Raises InvalidPackage and OSError."""
     if not declared_version(directory):
         raise InvalidPackage(
-            f'{directory}/berth_plugins/__init__.py has no version: add a line such as __version__ = "1.0.0"'
+            f"{directory}/berth_plugins/__init__.py has no version of up to 20 characters: add a line such as "
+            '__version__ = "1.0.0"'
         )
     for path in package_files(directory):
         _check_syntax(path)

@@ -144,7 +144,7 @@ def _findings(rule: Rule, check: _Check, subject: _Subject) -> list[Finding]:
             if len(found) == MOST_FINDINGS:
                 break
     except PluginFailed as error:
-        found.setdefault(str(error), Finding(rule, str(error)))
+        found.setdefault(error.failure, Finding(rule, f"it {error.failure}"))
     return list(found.values())
 
 
@@ -155,7 +155,7 @@ def _result(subject: _Subject) -> Iterator[str]:
             subject.harness.judgement(pod)
             subject.harness.scores(pod)
         except PluginFailed as error:
-            yield f"pod {_name(pod)}: {error}"
+            yield f"pod {_name(pod)}: it {error.failure}"
 
 
 def _reason(subject: _Subject) -> Iterator[str]:

@@ -102,8 +102,8 @@ def test_says_that_sound_plugin_keeps_every_rule(example: Path) -> None:
     [
         pytest.param(
             "Halves",
-            "berth_plugins.mine:Halves: result: pod default/blue: plugin berth_plugins.mine:Halves failed in score on "
-            "node blue-1: it returned 0.5 (float), not an integer",
+            "berth_plugins.mine:Halves: result: pod default/blue: it failed in score on node blue-1: it returned 0.5 "
+            "(float), not an integer",
             id="a fraction",
         ),
         pytest.param("NeedsLicence", "cannot be built: RuntimeError: no licence", id="a constructor that raises"),
@@ -142,7 +142,7 @@ def test_config_check_names_line_and_field_of_plugin_that_breaks_a_rule(plugins:
     done = run("config", "check", path, "--plugins", plugins)
     assert (done.exit_code, done.stdout) == (1, "")
     field = "definitions.mine.plugins.enabled[1].name"
-    assert f"{path}:7: {field}: berth_plugins.mine:Halves: result: pod default/blue: plugin" in done.stderr
+    assert f"{path}:7: {field}: berth_plugins.mine:Halves: result: pod default/blue: it failed" in done.stderr
     assert "Sound" not in done.stderr
 
 

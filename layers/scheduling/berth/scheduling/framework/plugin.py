@@ -42,13 +42,13 @@ class PluginState(Generic[S]):
 class PluginFailed(Exception):
     """A custom plugin raised, or returned something of a wrong type. It fails the pod at hand, and no other.
 
-    plugin: `<module>:<Class>`. method: that failed. problem: what it raised or returned. node: empty where it was asked
-    about no single node.
+    plugin: `<module>:<Class>`. problem: what its method raised or returned. node: empty where the method was asked
+    about no single node. failure: the message without the plugin.
     """
 
     def __init__(self, plugin: str, method: str, problem: str, node: str = "") -> None:
-        super().__init__(f"plugin {plugin} failed in {method}{f' on node {node}' if node else ''}: {problem}")
-        self.plugin, self.method, self.problem, self.node = plugin, method, problem, node
+        self.failure = f"failed in {method}{f' on node {node}' if node else ''}: {problem}"
+        super().__init__(f"plugin {plugin} {self.failure}")
 
 
 class Plugin(ABC):
