@@ -106,7 +106,11 @@ def test_deployed_verb_fails_only_the_pod_of_a_failing_plugin(
     (tmp_path / "berth_plugins" / "failing_for_one.py").write_text(FAILING)
     monkeypatch.syspath_prepend(str(tmp_path))
     name = "berth_plugins.failing_for_one:Halves"
-    document = {"profile": "mine", "definitions": {"mine": {"plugins": {"enabled": [{"name": name}]}}}}
+    document = {
+        "profile": "mine",
+        "definitions": {"mine": {"plugins": {"enabled": [{"name": name}]}}},
+        "nodeCache": {"maxStaleness": 86_400},
+    }
     try:
         handler = load_function(verb, {"BERTH_CONFIGURATION": json.dumps(document)})
         for label, wanted in ((team, f"pod ml/p: plugin {name} failed {answer}"), ("blue", None)):
