@@ -20,6 +20,8 @@ MOST_NODES = 2_000_000
 """In all records together. A node takes two bytes of a record: 4 MB, and 400 records of 5,000 nodes."""
 
 MOST_NODE_LISTS = 16
+"""Counted where a record has another list than the one before it."""
+
 MOST_SNAPSHOTS = 4
 """So many decisions keep the state that their scores by plugin are computed from."""
 
@@ -34,7 +36,7 @@ class RecentDecisions(DecisionRecorder):
         self._wall, self._most_records, self._most_nodes = wall, most_records, most_nodes
         self._records: deque[Record] = deque()
         self._nodes = 0
-        self._lists: dict[int, int] = {}
+        self._node_lists = 0
         self._snapshots: deque[Snapshot] = deque(maxlen=MOST_SNAPSHOTS)
         self._lock = Lock()
 
@@ -45,12 +47,12 @@ class RecentDecisions(DecisionRecorder):
             self._records.append(record)
             self._snapshots.append(decision.snapshot)
             self._nodes += record.nodes
-            key = id(record.source)
-            self._lists[key] = self._lists.get(key, 0) + 1
+            if last is None or record.source is not last.source:
+                self._node_lists += 1
             while (
                 len(self._records) > self._most_records
                 or self._nodes > self._most_nodes
-                or len(self._lists) > MOST_NODE_LISTS
+                or self._node_lists > MOST_NODE_LISTS
             ):
                 self._drop()
 
@@ -66,7 +68,5 @@ class RecentDecisions(DecisionRecorder):
     def _drop(self) -> None:
         oldest = self._records.popleft()
         self._nodes -= oldest.nodes
-        key = id(oldest.source)
-        self._lists[key] -= 1
-        if not self._lists[key]:
-            del self._lists[key]
+        if not self._records or self._records[0].source is not oldest.source:
+            self._node_lists -= 1

@@ -6,8 +6,8 @@ filling and encoding a dictionary; the bytes are the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import orjson
 
@@ -20,8 +20,7 @@ BAD_REQUEST = 400
 INTERNAL_SERVER_ERROR = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """`body` is JSON. `pod` and `detail` are for the log: `namespace/name`, and what happened in one line. `decision`:
     for records of decisions; None where nothing was decided."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
+from types import MappingProxyType
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -97,19 +98,21 @@ NOTHING_COUNTED = Counting()
 ALL_CANDIDATES = PreemptionConfiguration()
 
 
-@dataclass(frozen=True, slots=True)
-class Feasibility:
+NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
+
+
+class Feasibility(NamedTuple):
     """Which nodes of a request the pod may go to, in the request's order, and why it may not go to the others.
 
     failed: the rejected nodes on which preemption may help, by name (FailedNodes). unresolvable: the other rejected
     nodes (FailedAndUnresolvableNodes). No node is in both (fact 15). exempt: no rule of the profile was applied.
     too_costly: the decision took too long. verdicts: on all nodes of the request, where rules were applied. chosen: the
-    only node that `best` leaves.
+    only node that `best` leaves. A tuple, because every call makes one.
     """
 
     feasible: list[str]
-    failed: Mapping[str, Status] = field(default_factory=dict)
-    unresolvable: Rejected = field(default_factory=lambda: NONE_REJECTED)
+    failed: Mapping[str, Status] = NONE_FAILED
+    unresolvable: Rejected = NONE_REJECTED
     exempt: bool = False
     too_costly: bool = False
     verdicts: FilterResult | None = None
