@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -48,10 +49,10 @@ PREEMPTED_NODES = 100
 
 Answer = Callable[..., Reply]
 Failed = Callable[[Failure], Reply]
-VERBS: dict[str, tuple[str, Answer, Failed]] = {
-    "filter": ("FilterFunction", filtering.answer_filter, filtering.failed),
-    "prioritize": ("PrioritizeFunction", prioritize.answer_prioritize, prioritize.failed),
-    "preempt": ("PreemptFunction", preempt.answer_preempt, preempt.failed),
+VERBS: dict[str, tuple[Answer, Failed]] = {
+    "filter": (filtering.answer_filter, filtering.failed),
+    "prioritize": (prioritize.answer_prioritize, prioritize.failed),
+    "preempt": (preempt.answer_preempt, preempt.failed),
 }
 
 
@@ -78,9 +79,9 @@ def distinct_pod(name: str, number: int) -> dict[str, Any]:
     return pod
 
 
-def memory_size(function: str) -> int:
-    """Of a function of template.yaml, in MB."""
-    found = re.search(rf"^  {function}:$.*?^      MemorySize: (\d+)$", TEMPLATE.read_text(), re.MULTILINE | re.DOTALL)
+def memory_size(cluster_size: str) -> int:
+    """Of the verbs of template.yaml, in MB, for a ClusterSize."""
+    found = re.search(rf"^    {cluster_size}: {{VerbMemory: (\d+),", TEMPLATE.read_text(), re.MULTILINE)
     assert found is not None
     return int(found[1])
 
@@ -89,8 +90,8 @@ def run(verb: str, shapes: int, nodes: int) -> bool:
     """Send the pods to this verb in this process. Returns whether its memory stayed within the limit."""
     # The log line of a call is not shown.
     figures_to, sys.stdout = sys.stdout, open(os.devnull, "w")  # noqa: SIM115
-    function, answer, failed = VERBS[verb]
-    size = memory_size(function)
+    answer, failed = VERBS[verb]
+    size = memory_size("large")
     settings = PolicySettings.from_environ({"BERTH_CACHE_TABLE": "t", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(size)})
     snapshot = cluster.snapshot(nodes)
     policy = BerthConfiguration(profile="full").policy(settings.remembered_bytes)
@@ -116,7 +117,7 @@ def run(verb: str, shapes: int, nodes: int) -> bool:
 
 
 def main() -> int:
-    """Each verb in a child process, if there is more than one."""
+    """Each verb in a child process, if there is more than one, as many at once as there are processors."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak.verb_memory", description=__doc__)
     parser.add_argument("--shapes", type=int, default=HOUR)
     parser.add_argument("--nodes", type=int, default=5_000)
@@ -126,11 +127,12 @@ def main() -> int:
     if len(verbs) == 1:
         return 0 if run(verbs[0], chosen.shapes, chosen.nodes) else 1
     sizes = [f"--shapes={chosen.shapes}", f"--nodes={chosen.nodes}"]
-    results = [
-        subprocess.run([sys.executable, "-m", "tests.soak.verb_memory", *sizes, verb], check=False).returncode
-        for verb in verbs
-    ]
-    return max(results)
+
+    def in_a_process(verb: str) -> int:
+        return subprocess.run([sys.executable, "-m", "tests.soak.verb_memory", *sizes, verb], check=False).returncode
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return max(pool.map(in_a_process, verbs))
 
 
 if __name__ == "__main__":
