@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 import click
 
+from berth.scheduling.framework.plugin import PluginFailed
 from berth_cli.explain import report
 from berth_cli.explain.explanation import IS_PENDING, explain_node, explain_pod
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target, read_target
 from berth_cli.output import Format, output_option, render
+from berth_cli.plugin.directory import plugins_option
 from berth_cli.simulate.command import configuration_of
 from berth_cli.simulate.documents import InvalidInput, display_name, parse_objects, read_input
 
@@ -39,6 +41,7 @@ Exit status: 0 the pod is placed or can be placed, 1 it is pending, 2 usage erro
 @click.option("--cluster", type=click.Path(path_type=Path), required=True, help="Cluster dump; - reads standard input.")
 @click.option("--profile", help="Name of a built-in profile; default: full, kube-scheduler's own plugins.")
 @click.option("--config", type=click.Path(path_type=Path), help="BerthConfiguration document (YAML).")
+@plugins_option
 @click.option(
     "--weight",
     type=click.IntRange(min=1),
@@ -60,7 +63,16 @@ def explain(
     configuration = configuration_of(config, profile)
     text = read_input(cluster)
     target = read_target(parse_objects(text, display_name(cluster)), display_name(cluster), pod, configuration.counting)
-    rules = Rules(configuration)
+    try:
+        _explain(target, Rules(configuration), weight, node, sorted(configuration.profiles), output)
+    except PluginFailed as error:
+        raise click.ClickException(f"pod {pod}: {error}") from error
+
+
+def _explain(
+    target: Target, rules: Rules, weight: int, node: str | None, schedulers: Sequence[str], output: str
+) -> None:
+    """Raises PluginFailed."""
     if node is not None:
         _require_node(target, node)
         found = explain_node(target, rules, node)
@@ -69,7 +81,7 @@ def explain(
     end = time.monotonic() + SEARCH_SECONDS
     now = time.time()
     explained = explain_pod(target, rules, weight=weight, now=now, is_over=lambda: time.monotonic() >= end)
-    lines = report.text(explained, sorted(configuration.profiles), now)
+    lines = report.text(explained, schedulers, now)
     _print(lines, report.document(explained), output)
     sys.exit(1 if explained.verdict in IS_PENDING else 0)
 

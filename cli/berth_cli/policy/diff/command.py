@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from berth_cli.output import Format, output_option, render
+from berth_cli.plugin.directory import plugins_option
 from berth_cli.policy.diff.from_dump import DiffRequest, PodSelection, diff_policies, schedulers_of, unplaced, warnings
 from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, read_limit
 from berth_cli.policy.diff.report import document, markdown, table
@@ -38,6 +39,7 @@ def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | N
 @click.command(epilog=EPILOG)
 @click.argument("old", type=click.Path(path_type=Path))
 @click.argument("new", type=click.Path(path_type=Path))
+@plugins_option
 @click.option(
     "--dump",
     type=click.Path(path_type=Path),

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from berth_cli.output import Format, output_option, render
+from berth_cli.plugin.directory import plugins_option
 from berth_cli.policy.test.case import read_cases
 from berth_cli.policy.test.case_run import run_case
 from berth_cli.policy.test.report import document, junit, lines
@@ -37,6 +38,7 @@ Exit status: 0 all cases passed, 1 some failed, 2 usage error, an invalid case o
 
 @click.command(epilog=EPILOG)
 @click.argument("path", metavar="DIR", type=click.Path(path_type=Path, exists=True))
+@plugins_option
 @click.option("--junit", "junit_file", type=click.Path(path_type=Path), help="Write a JUnit report to this file.")
 @output_option()
 def test(path: Path, junit_file: Path | None, output: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from berth_cli.explain.command import explain
+from tests.builders.custom_plugins import MODULE, NAMED, installed_plugins
 from tests.builders.nodes import PRIORITY, node_with
 from tests.builders.pods import pod_with
 from tests.unit.cli.explain.cases import Object
@@ -180,3 +181,14 @@ def test_bad_input_is_one_line_and_exit_status_2(
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert done.stderr.rstrip().endswith(message)
+
+
+def test_names_plugin_that_fails(tmp_path: Path) -> None:
+    with installed_plugins(tmp_path):
+        (tmp_path / "berth_plugins" / "mine.py").write_text(MODULE.replace("return SUCCESS", "return None"))
+        configuration = tmp_path / "berth.yaml"
+        configuration.write_text(NAMED)
+        done = run(tmp_path, "p", "--config", str(configuration), objects=[node_with("a"), pod_with("p")])
+    assert done.exit_code == 1
+    message = "plugin berth_plugins.mine:Passes failed in filter on node a: it returned None (NoneType), not a Status"
+    assert f"pod p: {message}" in done.stderr
