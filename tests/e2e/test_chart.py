@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.builders.chart import NAMESPACE, rendered
+from tests.builders.chart import CHART, NAMESPACE, helm, rendered
 
 from .cluster import Cluster
 from .control_plane import ControlPlane
 from .extender import ExtenderCache
 from .identities import RBAC, serve
-from .kubernetes_api import JsonObject, KubernetesApi
+from .kubernetes_api import ApiError, JsonObject, KubernetesApi
 from .label_priority import priority
 from .manifests import apply_manifests, delete_manifests, read_back, read_manifests
 from .scheduler_config import mount_volumes
@@ -83,3 +83,20 @@ def test_api_server_accepts_every_object(api: KubernetesApi, everything: list[Js
         if each["status"]["typeChecking"].get("expressionWarnings")
     }
     assert warnings == {}
+
+
+def test_helm_installs_upgrades_and_deletes(control_plane: ControlPlane, api: KubernetesApi) -> None:
+    """With the program itself, as a user does. No controller runs here, so no pod starts."""
+    place = (f"--kubeconfig={control_plane.kubeconfig()}", f"--namespace={NAMESPACE}")
+    values = {"scheduler": {"name": NAME, "url": "https://berth.example.com/scheduler"}, "rbac": {"enabled": False}}
+    path = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{NAME}"
+    helm("install", NAME, CHART, *place, values=values)
+    try:
+        before = api.get(path)["spec"]["template"]["metadata"]["annotations"]
+        helm("upgrade", NAME, CHART, *place, "--reuse-values", "--set=scheduler.weight=2")
+        after = api.get(path)["spec"]["template"]["metadata"]["annotations"]
+        assert before != after
+    finally:
+        helm("uninstall", NAME, *place)
+    with pytest.raises(ApiError):
+        api.get(path)
