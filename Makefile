@@ -217,9 +217,9 @@ sam-local-core: tools ## One fixture of each function through sam local invoke, 
 
 # The stack on this machine: where it runs and what it writes is in .build/local-stack.
 .PHONY: local-stack
-local-stack: setup .tools/sam/.ready .tools/ministack/.ready ## The whole stack in an emulated AWS account, until Ctrl-C (CLUSTER=dump | KUBECONFIG_FILE=file, PORT=4566, PARAMETERS="Name=value …")
+local-stack: setup .tools/sam/.ready .tools/ministack/.ready ## The whole stack in an emulated AWS account, until Ctrl-C (CLUSTER=dump | KUBECONFIG_FILE=file, PLUGINS=dir, PORT=4566, PARAMETERS="Name=value …")
 	@$(BIN)/python -m tools.local_stack --port $(or $(PORT),4566) $(if $(CLUSTER),--cluster '$(CLUSTER)') \
-	  $(if $(KUBECONFIG_FILE),--kubeconfig '$(KUBECONFIG_FILE)') $(foreach each,$(PARAMETERS),--parameter '$(each)')
+	  $(if $(KUBECONFIG_FILE),--kubeconfig '$(KUBECONFIG_FILE)') $(if $(PLUGINS),--plugins '$(PLUGINS)') $(foreach each,$(PARAMETERS),--parameter '$(each)')
 
 .PHONY: local-stack-stop
 local-stack-stop: setup ## Stop the local stack of another terminal

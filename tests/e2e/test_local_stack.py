@@ -1,11 +1,16 @@
-"""`make local-stack` as a newcomer uses it: start, call, check, stop. It needs no control plane."""
+"""`make local-stack` as a newcomer uses it: start, call, apply a rule of one's own, roll back, check, stop.
+
+It needs no control plane.
+"""
 
 from __future__ import annotations
 
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -14,10 +19,12 @@ import urllib3
 from tests.builders.event_fixtures import EVENTS
 from tests.deployment import sam
 
+from .berth_serve import COMMAND
 from .child_process import ChildProcess
 from .doctor import berth_doctor
 from .loopback import free_port
 
+EXAMPLES = sam.PROJECT / "examples"
 START_SECONDS = 600
 FIRST_CALL_SECONDS = 60
 """It starts a process on this machine."""
@@ -33,22 +40,44 @@ def variables(directory: Path) -> dict[str, str]:
     return dict(word.split("=", 1) for _, word in words)
 
 
+def filter_answer(environment: Mapping[str, str]) -> Any:
+    """What filter answers to the body of an event."""
+    answer = urllib3.request(
+        "POST",
+        f"{environment['BERTH_URL']}/filter",
+        body=(EVENTS / "filter" / "cache-mode.body.json").read_bytes(),
+        headers={"Content-Type": "application/json", **urllib3.make_headers(basic_auth=environment["BERTH_USER"])},
+        timeout=FIRST_CALL_SECONDS,
+    )
+    return orjson.loads(answer.data)
+
+
+def config(environment: Mapping[str, str], *arguments: str | Path) -> Any:
+    """The result of `berth config`."""
+    words = [COMMAND, "config", *arguments, f"--stack={sam.STACK_NAME}", "-o", "json"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return orjson.loads(done.stdout)
+
+
 @pytest.mark.stack
 def test_local_stack_answers_and_is_sound_until_it_is_stopped(tmp_path: Path) -> None:
     directory, log = tmp_path / "local-stack", tmp_path / "log"
-    process = ChildProcess([*command(directory), f"--port={free_port()}"], log)
+    plugins = EXAMPLES / "custom-plugin"
+    process = ChildProcess([*command(directory), f"--port={free_port()}", f"--plugins={plugins}"], log)
     try:
         process.wait_until(lambda: "Ctrl-C stops it" in log.read_text(), seconds=START_SECONDS)
         found = variables(directory)
-        answer = urllib3.request(
-            "POST",
-            f"{found['BERTH_URL']}/filter",
-            body=(EVENTS / "filter" / "cache-mode.body.json").read_bytes(),
-            headers={"Content-Type": "application/json", **urllib3.make_headers(basic_auth=found["BERTH_USER"])},
-            timeout=FIRST_CALL_SECONDS,
-        )
         expected = orjson.loads((EVENTS / "filter" / "cache-mode.expected.json").read_bytes())["body"]
-        assert orjson.loads(answer.data) == expected
+        assert filter_answer(found) == expected
+
+        first = tmp_path / "first.yaml"
+        first.write_text("profile: label-priority\n")
+        assert config(found, "apply", first)["applied"]
+        assert config(found, "apply", plugins / "configuration.yaml", f"--plugins={plugins}")["applied"]
+        assert filter_answer(found)["NodeNames"] == ["n10", "n20", "plain", "worded"]  # no node belongs to a team
+        assert config(found, "rollback")["profile"] == "label-priority"
+        assert filter_answer(found) == expected
 
         diagnosis = berth_doctor(
             f"--stack={sam.STACK_NAME}",

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -30,6 +31,7 @@ EPILOG = """\b
 Examples:
   make local-stack
   make local-stack CLUSTER=dump.json
+  make local-stack PLUGINS=examples/custom-plugin
   make local-stack KUBECONFIG_FILE=kind.kubeconfig PORT=14566
   make local-stack-stop
 
@@ -38,10 +40,27 @@ Exit status: 0 stopped, 1 cannot start, 2 usage error, 130 Ctrl-C before the sta
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The values of the command line. `dump` or `kubeconfig` is given."""
+
+    dump: Path | None
+    kubeconfig: Path | None
+    port: int
+    plugins: Path | None
+    parameters: dict[str, str]
+    directory: Path
+
+
 @click.command(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--cluster", type=FILE, help="Cluster dump; pods are bound in memory.  [default: events/cluster.yaml]")
 @click.option("--kubeconfig", type=FILE, help="Live cluster that this machine reaches; bind creates real Bindings.")
 @click.option("--port", type=click.IntRange(1, 65535), default=PORT, show_default=True, help="Port of the account.")
+@click.option(
+    "--plugins",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Directory with a package berth_plugins; the functions get it as a layer.",
+)
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Template parameter; repeatable.")
 @click.option(
     "--directory",
@@ -54,6 +73,7 @@ def main(
     cluster: Path | None,
     kubeconfig: Path | None,
     port: int,
+    plugins: Path | None,
     parameters: tuple[str, ...],
     directory: Path,
     *,
@@ -73,7 +93,8 @@ def main(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with running.lock(directory):
-            _serve(None if kubeconfig else cluster or CLUSTER, kubeconfig, port, _pairs(parameters), directory)
+            dump = None if kubeconfig else cluster or CLUSTER
+            _serve(Options(dump, kubeconfig, port, plugins, _pairs(parameters), directory))
     except (running.AlreadyRunning, stack.CannotStart, UnexpectedListener) as error:
         raise click.ClickException(str(error)) from error
     except (ChildProcessError, TimeoutError) as error:
@@ -83,18 +104,22 @@ def main(
         sys.exit(INTERRUPTED_STATUS)
 
 
-def _serve(dump: Path | None, kubeconfig: Path | None, port: int, parameters: dict[str, str], directory: Path) -> None:
+def _serve(options: Options) -> None:
     """Until Ctrl-C. The emulator and the server of the dump end with the block."""
-    stack.check_tools(port)
+    stack.check_tools(options.port)
+    directory, kubeconfig, parameters = options.directory, options.kubeconfig, options.parameters
     account = directory / "account"
     shutil.rmtree(account, ignore_errors=True)
     with ExitStack() as cleanup:
         document = stack.read_kubeconfig(kubeconfig) if kubeconfig else None
-        if dump is not None:
-            document = cleanup.enter_context(DumpApiServer(dump, HOST)).kubeconfig()
+        if options.dump is not None:
+            document = cleanup.enter_context(DumpApiServer(options.dump, HOST)).kubeconfig()
         assert document is not None
         with _step("emulator: starts"):
-            emulator = cleanup.enter_context(Emulator(account, port=port))
+            emulator = cleanup.enter_context(Emulator(account, port=options.port))
+        if options.plugins is not None:
+            with _step("plugins: package and publish"):
+                parameters = parameters | stack.publish_plugins(emulator, options.plugins, directory)
         stack.deploy(emulator, document, directory, parameters, _step)
         called = stack.address(emulator)
         stack.start_watcher(emulator)
@@ -103,7 +128,7 @@ def _serve(dump: Path | None, kubeconfig: Path | None, port: int, parameters: di
         with _step("verbs: first calls"):
             stack.start_verbs(called)
         stack.write_files(directory, emulator, called, kubeconfig)
-        _summary(called, dump or kubeconfig, directory)
+        _summary(called, options.dump or kubeconfig, directory)
         try:
             emulator.wait()
         except KeyboardInterrupt:

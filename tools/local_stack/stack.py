@@ -105,6 +105,28 @@ def deploy(
         raise CannotStart(str(error)) from error
 
 
+def publish_plugins(emulator: Emulator, plugins: Path, directory: Path) -> dict[str, str]:
+    """Package the user's plugins, publish them as a layer, and return the stack's parameter. Raises CannotStart."""
+    machine, package = sam.Machine.this(), directory / "plugins.zip"
+    done = subprocess.run(
+        [
+            *(BERTH, "plugin", "package", plugins, f"--file={package}"),
+            *(f"--architecture={machine.architecture}", f"--python={machine.python_version}"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise CannotStart(f"berth plugin package ended with {done.returncode}: {done.stderr.strip()}")
+    layer = emulator.client("lambda").publish_layer_version(
+        LayerName=f"{sam.STACK_NAME}-plugins",
+        Content={"ZipFile": package.read_bytes()},
+        CompatibleRuntimes=[f"python{machine.python_version}"],
+    )
+    return {"PluginLayerArn": layer["LayerVersionArn"]}
+
+
 def address(emulator: Emulator) -> Address:
     """Of the deployed stack: a path of the emulator, because Go does not resolve the host of the stack's output."""
     secret = emulator.client("secretsmanager").get_secret_value(SecretId=_physical_id(emulator, PASSWORD_SECRET))
