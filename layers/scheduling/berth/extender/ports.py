@@ -12,6 +12,7 @@ from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import BindResult, FailureOutcome
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.node_cache import WhenStale
+from berth.scheduling.gangs.gang import OpenGang
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
 from berth.scheduling.policy import Policy
@@ -84,6 +85,21 @@ class NodeCache(ABC):
     @abstractmethod
     def policy(self, deadline: Deadline = NO_DEADLINE) -> Policy:
         """The policy alone, for requests that bring their nodes with them. It costs a read of the head at the most."""
+
+
+class OpenGangs(ABC):
+    """The gangs that are being bound. filter reads them for members of gangs, and for no other pod."""
+
+    @abstractmethod
+    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
+        """All of them, read consistently. After the deadline no table is read: then those of the read before."""
+
+
+class NoOpenGangs(OpenGangs):
+    """Where no gang is ever open, as in the simulator."""
+
+    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

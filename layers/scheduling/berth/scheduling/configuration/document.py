@@ -34,6 +34,7 @@ from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY, SHIPPED, Composition, WeightedPlugin, build
+from berth.scheduling.gangs.configuration import GangsConfiguration
 from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.plugins.custom_plugins.loading import PATTERN
@@ -161,6 +162,7 @@ class BerthConfiguration(_Document):
     preemption: PreemptionConfiguration = PreemptionConfiguration()
     unresolvable: Unresolvable = Unresolvable.ALWAYS
     managed_resources: ManagedResources = Field(default=(), alias="managedResources")
+    gangs: GangsConfiguration = GangsConfiguration()
     node_cache: NodeCacheConfiguration = Field(default=NodeCacheConfiguration(), alias="nodeCache")
     decisions: DecisionsField | None = None
 

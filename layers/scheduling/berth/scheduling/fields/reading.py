@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from sys import intern
 from types import MappingProxyType
 from typing import TypeGuard
@@ -125,3 +126,14 @@ def is_string_map(value: object) -> TypeGuard[dict[str, str]]:
 def name_or_empty(value: object) -> str:
     """A name that nothing is decided by: what is no string counts as absent."""
     return value if isinstance(value, str) else ""
+
+
+def read_time(value: object) -> float | None:
+    """RFC 3339, as Kubernetes writes times, in seconds since the epoch; what is no time counts as absent."""
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -48,7 +48,7 @@ class PodSpec:
 
     `source` is what it was read from: JSON in the shape of a v1.Pod, with these fields alone. A pod that is on a node
     lacks what only its own placement needs: node selector and affinity, tolerations, spread constraints, images, its
-    priority class and preemption policy.
+    priority class and preemption policy. `scheduling_group` is the name of its PodGroup.
     """
 
     namespace: str = ""
@@ -66,6 +66,7 @@ class PodSpec:
     topology_spread: tuple[TopologySpreadConstraint, ...] = ()
     images: Images = NO_IMAGES
     gated: bool = False
+    scheduling_group: str = ""
     source: bytes = field(default=b"", repr=False)
 
 
@@ -75,7 +76,8 @@ class Pod:
 
     terminating: it is being deleted. disruption_target: and the scheduler did it, to make room. annotations: of a pod
     in the cache, those that something is counted by. assumed_shares: what is reserved for it on its node, where it is
-    not known to be there yet (see assumed).
+    not known to be there yet (see assumed). created_at: in seconds since the epoch; of a pod in the cache,
+    if it waits and gangs are enabled.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Pod:
     disruption_target: bool = False
     annotations: Mapping[str, str] = field(default_factory=lambda: NO_ANNOTATIONS, hash=False)
     assumed_shares: Mapping[str, int] | None = field(default=None, hash=False)
+    created_at: float | None = None
 
     @property
     def namespace(self) -> str:

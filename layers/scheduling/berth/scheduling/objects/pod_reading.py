@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from sys import intern
 from weakref import WeakValueDictionary
 
@@ -14,6 +13,7 @@ from berth.scheduling.fields.node_affinity import read_node_affinity
 from berth.scheduling.fields.pod_affinity import read_pod_affinity
 from berth.scheduling.fields.reading import (
     NO_ANNOTATIONS,
+    NO_TEXT,
     Malformed,
     Object,
     Unreadable,
@@ -24,6 +24,7 @@ from berth.scheduling.fields.reading import (
     read_object,
     read_string,
     read_string_map,
+    read_time,
 )
 from berth.scheduling.fields.requests import read_requests
 from berth.scheduling.fields.taints import read_tolerations
@@ -74,6 +75,7 @@ def _read_spec(shared: Object, source: bytes) -> PodSpec:
         topology_spread=read_topology_spread(spec.get("topologySpreadConstraints")),
         images=read_images(spec),
         gated=bool(read_list(spec.get("schedulingGates"), "Pod.spec.schedulingGates")),
+        scheduling_group=_read_scheduling_group(spec.get("schedulingGroup")),
         source=source,
     )
 
@@ -202,11 +204,20 @@ def pod_of(
         intern(read_string(node_name, "Pod.spec.nodeName")),
         name_or_empty(status.get("nominatedNodeName")),
         intern(name_or_empty(status.get("phase"))),
-        _seconds(status.get("startTime")),
+        read_time(status.get("startTime")),
         metadata.get("deletionTimestamp") is not None,
         "conditions" in status and _is_disruption_target(status),
         annotations,
+        created_at=read_time(metadata.get("creationTimestamp")),
     )
+
+
+def _read_scheduling_group(group: object) -> str:
+    """The name of the PodGroup. What is no name counts as one that no PodGroup has: the pod asks for a gang."""
+    if group is None:
+        return ""
+    name = group.get("podGroupName") if isinstance(group, dict) else None
+    return name if isinstance(name, str) and name else NO_TEXT
 
 
 def labels_of(metadata: Object) -> LabelSet:
@@ -224,14 +235,3 @@ def _is_disruption_target(status: Object) -> bool:
         if isinstance(condition, dict) and condition.get("type") == "DisruptionTarget":
             return condition.get("status") == "True" and condition.get("reason") == "PreemptionByScheduler"
     return False
-
-
-def _seconds(value: object) -> float | None:
-    """RFC 3339, as Kubernetes writes times; what is no time counts as absent."""
-    if not isinstance(value, str):
-        return None
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -138,7 +138,7 @@ def _differs(item: object, asked: dict[object, object]) -> bool:
     return (resources.get("requests") or {}) != requests or item.get("allocatedResources") not in (None, requests)
 
 
-_ALWAYS = ("schedulerName", "priority", "overhead")
+_ALWAYS = ("schedulerName", "priority", "overhead", "schedulingGroup")
 _TO_PLACE = (
     "priorityClassName",
     "preemptionPolicy",
@@ -151,7 +151,16 @@ _AFFINITY_OF_PLACED = ("podAffinity", "podAntiAffinity")
 _OWNER = ("apiVersion", "kind", "name")
 
 
-READ_METADATA = ("name", "namespace", "uid", "labels", "annotations", "ownerReferences", "deletionTimestamp")
+READ_METADATA = (
+    "name",
+    "namespace",
+    "uid",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "deletionTimestamp",
+    "creationTimestamp",
+)
 READ_SPEC = (*_ALWAYS, *_TO_PLACE, "nodeName", "affinity", "resources")
 READ_CONTAINER = ("name", "restartPolicy", "image", "resources", "ports")
 READ_VOLUME = ("name", "image")

@@ -10,6 +10,7 @@ from berth.scheduling.objects.disruption_budget import PodDisruptionBudget
 from berth.scheduling.objects.namespace import Namespace
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
+from berth.scheduling.objects.pod_group import PodGroup
 from berth.scheduling.objects.priority_class import PriorityClass
 from berth.scheduling.objects.workloads import Workloads
 
@@ -31,6 +32,7 @@ class Changes:
     disruption_budgets: Iterable[PodDisruptionBudget] | None = None
     priority_classes: Iterable[PriorityClass] | None = None
     workloads: Workloads | None = None
+    pod_groups: Iterable[PodGroup] | None = None
 
 
 class Nodes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from weakref import ref
@@ -12,16 +12,19 @@ from berth.scheduling.objects.disruption_budget import PodDisruptionBudget
 from berth.scheduling.objects.namespace import Namespace
 from berth.scheduling.objects.node import NodeInfo
 from berth.scheduling.objects.pod import Pod
+from berth.scheduling.objects.pod_group import PodGroup, PodGroupKey
 from berth.scheduling.objects.priority_class import PriorityClass
 from berth.scheduling.objects.workloads import NO_WORKLOADS, Workloads
 from berth.scheduling.snapshot.assumed_pods import AssumedPod, assumed_by_node
 from berth.scheduling.snapshot.changes import Changes, Nodes, change_nodes, move_pods, nominated, nominated_after
+from berth.scheduling.snapshot.gang_pods import GangName, GangPodIndex
 from berth.scheduling.snapshot.history import History, PodMoves, SnapshotDelta, SnapshotId
 from berth.scheduling.snapshot.indexes import PodIndex, TopologyIndex
 from berth.scheduling.snapshot.node_list import NodeList
 from berth.scheduling.snapshot.node_positions import NodePositions
 
 NO_PODS: Mapping[str, tuple[Pod, ...]] = MappingProxyType({})
+NO_POD_GROUPS: Mapping[PodGroupKey, PodGroup] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
@@ -42,9 +45,11 @@ class Snapshot:
     disruption_budgets: tuple[PodDisruptionBudget, ...]
     priority_classes: Mapping[str, PriorityClass]
     workloads: Workloads
+    pod_groups: Mapping[PodGroupKey, PodGroup] = field(default_factory=lambda: NO_POD_GROUPS)
     history: History = field(default_factory=History, repr=False)
     domains: TopologyIndex = field(default_factory=TopologyIndex, repr=False)
     pending_pod_index: PodIndex = field(default_factory=PodIndex, repr=False)
+    gang_pods: GangPodIndex = field(default_factory=GangPodIndex, repr=False)
     assumed: Mapping[str, tuple[Pod, ...]] = field(default_factory=lambda: NO_PODS)
     without_assumed: Snapshot | None = field(default=None, repr=False)
     placed: Snapshot | None = field(default=None, repr=False)
@@ -59,6 +64,7 @@ class Snapshot:
         disruption_budgets: Iterable[PodDisruptionBudget] = (),
         priority_classes: Iterable[PriorityClass] = (),
         workloads: Workloads = NO_WORKLOADS,
+        pod_groups: Iterable[PodGroup] = (),
     ) -> Snapshot:
         """The snapshot of these objects. Of nodes with one name the last one counts. Finished pods are left out."""
         by_name = {node.name: node for node in nodes}
@@ -84,6 +90,7 @@ class Snapshot:
             tuple(disruption_budgets),
             _by_name(priority_classes),
             workloads,
+            _by_key(pod_groups),
         )
 
     def sharing(self, earlier: Snapshot | None) -> Snapshot:
@@ -135,9 +142,11 @@ class Snapshot:
                 self.priority_classes if changes.priority_classes is None else _by_name(changes.priority_classes)
             ),
             workloads=self.workloads if changes.workloads is None else changes.workloads,
+            pod_groups=self.pod_groups if changes.pod_groups is None else _by_key(changes.pod_groups),
             history=self.history.followed_by(delta, len(self.nodes)),
             domains=TopologyIndex() if relabelled else self.domains,
             pending_pod_index=pod_index,
+            gang_pods=self.gang_pods.after(changes),
             assumed=NO_PODS,
             without_assumed=None,
             placed=None,
@@ -159,7 +168,12 @@ class Snapshot:
         """A snapshot of these nodes alone, with the pods, the assumed pods and the nominated pods of this one."""
         found = [node.with_pods_of(self.nodes[node.name]) if node.name in self.nodes else node for node in nodes]
         names = {node.name for node in found}
-        alone = replace(Snapshot.of(found, self.unbound.values()), nominated=self.nominated)
+        alone = replace(
+            Snapshot.of(found, self.unbound.values(), pod_groups=self.pod_groups.values()),
+            nominated=self.nominated,
+            # Also those on other nodes.
+            gang_pods=GangPodIndex(every_pod=self._every_pod),
+        )
         assumed = {name: pods for name, pods in self.assumed.items() if name in names}
         return replace(alone, assumed=MappingProxyType(assumed), without_assumed=alone) if assumed else alone
 
@@ -206,6 +220,11 @@ class Snapshot:
         self.pending_pod_index.add_nodes(self.nodes.values())
         return self.pending_pod_index
 
+    @property
+    def pods_by_gang(self) -> Mapping[GangName, Mapping[str, Pod]]:
+        """The pods that name a gang, by its namespace and name and by their UID; assumed pods as the cache has them."""
+        return self.gang_pods.by_name(self._every_pod)
+
     def names_in(self, key: str, value: str) -> Sequence[str]:
         """The nodes whose label `key` has this value."""
         return self.domains.names_in(key, value, self.nodes)
@@ -214,12 +233,24 @@ class Snapshot:
         """What changed since then; None where it is unknown or so much that computing everything again is as fast."""
         return self.history.since(earlier.history.moment)
 
+    def _every_pod(self) -> Iterator[Pod]:
+        base = self.base
+        yield from base.unbound.values()
+        for pods in base.pods_on_unknown_nodes.values():
+            yield from pods
+        for node in base.nodes.values():
+            yield from node.pods
+
     def _were(self, names: Iterable[str]) -> Mapping[str, NodeInfo | None]:
         return {name: self.nodes.get(name) for name in names}
 
 
 def _labels_by_name(namespaces: Iterable[Namespace]) -> Mapping[str, Labels]:
     return MappingProxyType({namespace.name: namespace.labels for namespace in namespaces})
+
+
+def _by_key(pod_groups: Iterable[PodGroup]) -> Mapping[PodGroupKey, PodGroup]:
+    return MappingProxyType({each.key: each for each in pod_groups})
 
 
 def _by_name(classes: Iterable[PriorityClass]) -> Mapping[str, PriorityClass]:

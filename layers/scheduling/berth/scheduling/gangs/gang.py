@@ -1,0 +1,192 @@
+"""What a gang is, and which gang a pod belongs to.
+
+A pod names its gang in one of these ways. The first that is there counts:
+
+1. `spec.schedulingGroup.podGroupName`: a PodGroup of Kubernetes (`scheduling.k8s.io`, v1alpha2 or v1beta1).
+2. The label `scheduling.x-k8s.io/pod-group`: a PodGroup of coscheduling, with `minMember`.
+3. The label `pod-group.scheduling.sigs.k8s.io`: the same under the API group that it had before.
+4. Berth's annotations: `berth.dev/gang` and `berth.dev/gang-size`.
+
+A pod that names two gangs of different names is in none: it is rejected.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from berth.scheduling.gangs.configuration import GangsConfiguration
+from berth.scheduling.objects.pod import Pod
+from berth.scheduling.objects.pod_group import (
+    GANG_ANNOTATION,
+    POD_GROUP_LABELS,
+    PodGroup,
+    PodGroupApi,
+    PodGroupKey,
+    gang_names,
+    names_gang,
+)
+
+SIZE = "berth.dev/gang-size"
+TOPOLOGY_KEY = "berth.dev/gang-topology-key"
+TIMEOUT = "berth.dev/gang-timeout"
+ANNOTATIONS = frozenset({GANG_ANNOTATION, SIZE, TOPOLOGY_KEY, TIMEOUT})
+
+PodGroups = Mapping[PodGroupKey, PodGroup]
+
+MAX_TIMEOUT = 3600
+"""Seconds."""
+
+
+class GangError(StrEnum):
+    """Why a pod's gang cannot be planned: the reason on every node. Constant, whatever the gang is (fact 17)."""
+
+    NAME = "gang name is not a name"
+    SIZE_NOT_A_NUMBER = "gang size is not a number"
+    SIZE_BELOW_ONE = "gang size is below 1"
+    SIZES_DIFFER = "gang size differs between members"
+    TOPOLOGY_KEY = "gang topology key is not a label key"
+    TOPOLOGY_KEYS_DIFFER = "gang topology key differs between members"
+    TIMEOUT = "gang timeout is not a number of seconds from 1 to 3600"
+    TOO_LARGE = "gang is larger than maxMembers"
+    LARGER_THAN_CLUSTER = "gang is larger than the cluster"
+    NO_POD_GROUP = "gang has no PodGroup"
+    POD_GROUP_UNREADABLE = "gang has a PodGroup that cannot be read"
+    TWO_GANGS = "pod is in two gangs"
+
+
+class GangSource(StrEnum):
+    """What a gang was read from."""
+
+    SCHEDULING_GROUP = "schedulingGroup"
+    POD_GROUP_LABEL = "label"
+    LEGACY_LABEL = "legacy-label"
+    ANNOTATIONS = "annotations"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GangKey:
+    """The identity of a gang in the cluster."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """A gang as one of its members describes it.
+
+    minimum: how many members are placed together. topology_key: a label of nodes whose value is the same on the nodes
+    of all members; empty: any nodes. timeout: seconds that an open gang waits for its members. priority, created_at:
+    those of the PodGroup; None: those of the members count.
+    """
+
+    key: GangKey
+    minimum: int
+    topology_key: str
+    timeout: float
+    source: GangSource
+    priority: int | None = None
+    created_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidGang:
+    """The pod asks for a gang that cannot be planned. key: of the gang, where the pod names one."""
+
+    error: GangError
+    key: GangKey | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenGang:
+    """A gang whose members are being bound: some have arrived in bind.
+
+    members: the node of each member that has arrived, by the pod's UID. is_committed: the members get their Bindings,
+    and a member that is not among them is placed alone.
+    """
+
+    key: GangKey
+    priority: int
+    members: Mapping[str, str] = field(hash=False)
+    is_committed: bool = False
+
+
+NO_OPEN_GANGS: tuple[OpenGang, ...] = ()
+
+_NAME = re.compile(r"[a-z0-9A-Z]([-._a-z0-9A-Z]{0,251}[a-z0-9A-Z])?")
+_LABEL_KEY = re.compile(r"([a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?/)?[a-z0-9A-Z]([-._a-z0-9A-Z]{0,61}[a-z0-9A-Z])?")
+_INTEGER = re.compile(r"-?[0-9]{1,9}")
+
+
+def gang_of(pod: Pod, pod_groups: PodGroups, configuration: GangsConfiguration) -> Gang | InvalidGang | None:
+    """The gang of the pod; None for a pod that is placed alone. InvalidGang: it is rejected everywhere."""
+    if not configuration.enabled or not names_gang(pod):
+        return None
+    name, *others = gang_names(pod)
+    if others:
+        return InvalidGang(GangError.TWO_GANGS)
+    key = GangKey(pod.namespace, name)
+    if _NAME.fullmatch(name) is None:
+        return InvalidGang(GangError.NAME)
+    found = _described(pod, key, pod_groups, configuration)
+    if found is None or isinstance(found, InvalidGang):
+        return found
+    if found.minimum < 1:
+        return InvalidGang(GangError.SIZE_BELOW_ONE, key)
+    if found.minimum > configuration.max_members:
+        return InvalidGang(GangError.TOO_LARGE, key)
+    if not 1 <= found.timeout <= MAX_TIMEOUT:
+        return InvalidGang(GangError.TIMEOUT, key)
+    return found
+
+
+def _described(
+    pod: Pod, key: GangKey, pod_groups: PodGroups, configuration: GangsConfiguration
+) -> Gang | InvalidGang | None:
+    if pod.spec.scheduling_group:
+        return _by_pod_group(PodGroupApi.NATIVE, GangSource.SCHEDULING_GROUP, key, pod_groups, configuration)
+    for label, api in POD_GROUP_LABELS.items():
+        if label in pod.labels:
+            source = GangSource.POD_GROUP_LABEL if api is PodGroupApi.COSCHEDULING else GangSource.LEGACY_LABEL
+            return _by_pod_group(api, source, key, pod_groups, configuration)
+    return _by_annotations(pod.annotations, key, configuration)
+
+
+def _by_pod_group(
+    api: PodGroupApi,
+    source: GangSource,
+    key: GangKey,
+    pod_groups: PodGroups,
+    configuration: GangsConfiguration,
+) -> Gang | InvalidGang | None:
+    group = pod_groups.get((api, key.namespace, key.name))
+    if group is None:
+        return InvalidGang(GangError.NO_POD_GROUP, key)
+    if group.defect:
+        return InvalidGang(GangError.POD_GROUP_UNREADABLE, key)
+    if group.minimum is None:
+        return None
+    timeout = configuration.timeout if group.timeout is None else group.timeout
+    return Gang(key, group.minimum, group.topology_key, timeout, source, group.priority, group.created_at)
+
+
+def _by_annotations(
+    annotations: Mapping[str, str], key: GangKey, configuration: GangsConfiguration
+) -> Gang | InvalidGang:
+    size = annotations.get(SIZE, "")
+    if _INTEGER.fullmatch(size) is None:
+        return InvalidGang(GangError.SIZE_NOT_A_NUMBER, key)
+    topology_key = annotations.get(TOPOLOGY_KEY, "")
+    if topology_key and _LABEL_KEY.fullmatch(topology_key) is None:
+        return InvalidGang(GangError.TOPOLOGY_KEY, key)
+    seconds = annotations.get(TIMEOUT)
+    if seconds is not None and _INTEGER.fullmatch(seconds) is None:
+        return InvalidGang(GangError.TIMEOUT, key)
+    timeout = configuration.timeout if seconds is None else float(seconds)
+    return Gang(key, int(size), topology_key, timeout, GangSource.ANNOTATIONS)

@@ -1,0 +1,128 @@
+"""PodGroups, and how pods name them. Kubernetes has them since 1.36, coscheduling as a custom resource."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.scheduling.fields.reading import (
+    Malformed,
+    Object,
+    Unreadable,
+    name_or_empty,
+    read_integer,
+    read_object,
+    read_object_list,
+    read_string,
+    read_time,
+)
+from berth.scheduling.objects.pod import Pod
+
+
+class PodGroupApi(StrEnum):
+    """The API group of a PodGroup.
+
+    NATIVE: of Kubernetes, v1alpha2 and v1beta1. COSCHEDULING: the custom resource of the scheduler plugin coscheduling.
+    LEGACY: its name before v0.25.
+    """
+
+    NATIVE = "scheduling.k8s.io"
+    COSCHEDULING = "scheduling.x-k8s.io"
+    LEGACY = "scheduling.sigs.k8s.io"
+
+
+POD_GROUP_LABELS: Mapping[str, PodGroupApi] = {
+    "scheduling.x-k8s.io/pod-group": PodGroupApi.COSCHEDULING,
+    "pod-group.scheduling.sigs.k8s.io": PodGroupApi.LEGACY,
+}
+"""Labels of pods that name a PodGroup."""
+
+GANG_ANNOTATION = "berth.dev/gang"
+"""Names the gang of a pod without a PodGroup."""
+
+
+def names_gang(pod: Pod) -> bool:
+    """Whether the pod names a gang. What it names may not exist."""
+    return bool(
+        pod.spec.scheduling_group
+        or GANG_ANNOTATION in pod.annotations
+        or not pod.label_set.labels.keys().isdisjoint(POD_GROUP_LABELS)
+    )
+
+
+def gang_names(pod: Pod) -> tuple[str, ...]:
+    """The different names that it gives for its gang: first that of `spec.schedulingGroup`, last the annotation's."""
+    found = [pod.spec.scheduling_group] if pod.spec.scheduling_group else []
+    found += [pod.labels[label] for label in POD_GROUP_LABELS if label in pod.labels]
+    found += [pod.annotations[GANG_ANNOTATION]] if GANG_ANNOTATION in pod.annotations else []
+    return tuple(dict.fromkeys(found))
+
+
+PodGroupKey = tuple[PodGroupApi, str, str]
+"""API, namespace and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """A PodGroup of one of the APIs.
+
+    minimum: how many members are placed together; None: the members are placed one by one. timeout: in seconds.
+    created_at: in seconds since the epoch. defect: why it cannot be decided by.
+    """
+
+    api: PodGroupApi
+    namespace: str
+    name: str
+    minimum: int | None = None
+    topology_key: str = ""
+    timeout: float | None = None
+    priority: int | None = None
+    created_at: float | None = None
+    defect: str = ""
+
+    @property
+    def key(self) -> PodGroupKey:
+        """What members name it by."""
+        return self.api, self.namespace, self.name
+
+
+def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | Unreadable:
+    """Read a PodGroup. A wrong field of its spec is its defect: its members wait, and no other pod does."""
+    try:
+        whole = read_object(obj, "PodGroup")
+        metadata = read_object(whole.get("metadata"), "PodGroup.metadata")
+    except Malformed as error:
+        return Unreadable(str(error))
+    namespace, name = name_or_empty(metadata.get("namespace")), name_or_empty(metadata.get("name"))
+    created = read_time(metadata.get("creationTimestamp"))
+    read = _native if api is PodGroupApi.NATIVE else _custom
+    try:
+        minimum, topology_key, timeout, priority = read(read_object(whole.get("spec"), "PodGroup.spec"))
+    except Malformed as error:
+        return PodGroup(api, namespace, name, created_at=created, defect=str(error))
+    return PodGroup(api, namespace, name, minimum, topology_key, timeout, priority, created)
+
+
+_Fields = tuple[int | None, str, float | None, int | None]
+
+
+def _native(spec: Object) -> _Fields:
+    path = "PodGroup.spec.schedulingPolicy"
+    gang = read_object(spec.get("schedulingPolicy"), path).get("gang")
+    minimum = None
+    if gang is not None:
+        # The API server requires a minCount of at least 1.
+        minimum = read_integer(read_object(gang, f"{path}.gang").get("minCount"), f"{path}.gang.minCount") or 0
+    path = "PodGroup.spec.schedulingConstraints"
+    topology = read_object_list(
+        read_object(spec.get("schedulingConstraints"), path).get("topology"), f"{path}.topology"
+    )
+    key = read_string(topology[0].get("key"), f"{path}.topology[].key") if topology else ""
+    return minimum, key, None, read_integer(spec.get("priority"), "PodGroup.spec.priority")
+
+
+def _custom(spec: Object) -> _Fields:
+    timeout = read_integer(spec.get("scheduleTimeoutSeconds"), "PodGroup.spec.scheduleTimeoutSeconds")
+    minimum = read_integer(spec.get("minMember"), "PodGroup.spec.minMember") or 0
+    return minimum, "", None if timeout is None else float(timeout), None
