@@ -25,6 +25,8 @@ def content(snapshot: Snapshot) -> Mapping[str, object]:
         "priority classes": dict(snapshot.priority_classes),
         "services": dict(snapshot.workloads.services),
         "controllers": dict(snapshot.workloads.controllers),
+        "pod groups": dict(snapshot.pod_groups),
+        "gangs": {name: dict(pods) for name, pods in snapshot.pods_by_gang.items()},
     }
 
 

@@ -11,7 +11,9 @@ import pytest
 from berth.nodecache import snapshot_view
 from berth.nodecache.feed.changes import Change, Object
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
+from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.objects.projection import compact_pod
+from tests.builders.gangs import custom_group_object, member_object, native_group_object
 from tests.builders.nodes import node_object
 from tests.builders.pods import pod_object
 
@@ -205,6 +207,38 @@ def test_applies_changes_of_namespaces_budgets_classes_and_workloads() -> None:
     assert not emptied.priority_classes
     assert not emptied.workloads.services
     assert not emptied.workloads.controllers
+
+
+NATIVE, CUSTOM = "podgroups.scheduling.k8s.io", "podgroups.scheduling.x-k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("happens", "wanted"),
+    [
+        pytest.param([], {"scheduling.k8s.io": 4, "scheduling.x-k8s.io": 2}, id="nothing"),
+        pytest.param(
+            [Change(CUSTOM, "ml/train", custom_group_object(minimum=3))],
+            {"scheduling.k8s.io": 4, "scheduling.x-k8s.io": 3},
+            id="one changes",
+        ),
+        pytest.param([gone(NATIVE, "ml/train")], {"scheduling.x-k8s.io": 2}, id="one is deleted"),
+        pytest.param([Change(NATIVE, "ml/train", {"metadata": 7})], {"scheduling.x-k8s.io": 2}, id="one is none"),
+    ],
+)
+def test_follows_pod_groups_of_each_api_apart(happens: list[Change], wanted: dict[str, int]) -> None:
+    state = loaded(
+        Change(NATIVE, "ml/train", native_group_object(minimum=4)),
+        Change(CUSTOM, "ml/train", custom_group_object(minimum=2)),
+    )
+    found = VIEW.applied(state, happens).snapshot
+    assert {str(api): group.minimum for (api, _, _), group in found.pod_groups.items()} == wanted
+    assert (found is state.snapshot) is (not happens)
+
+
+def test_members_follow_changes_of_pods() -> None:
+    state = loaded(node("n1"), Change("pods", "ml/train-0", compact_pod(member_object(), GANG_ANNOTATIONS)))
+    assert state.snapshot.pods_by_gang.keys() == {("ml", "train")}
+    assert not VIEW.applied(state, [gone("pods", "ml/train-0")]).snapshot.pods_by_gang
 
 
 def broken_off() -> Iterator[Change]:

@@ -9,11 +9,13 @@
 - poddisruptionbudgets: name, namespace, selector, disruptionsAllowed, disruptedPods.
 - priorityclasses: name, value, globalDefault, preemptionPolicy.
 - namespaces: name, labels.
+- podgroups, where gangs are enabled: name, namespace, creationTimestamp, and of the spec the number of members, the
+  topology key, the timeout and the priority. Of a pending pod then also its creationTimestamp.
 - services, replicationcontrollers, replicasets, statefulsets, where spreading by default is asked for: name, namespace,
   selector.
 
-Of annotations those that resources are counted by; no environment, no volumes but those that are images, no
-managedFields, no status but what is named.
+Of annotations those that resources are counted by, and those that name a gang; no environment, no volumes but those
+that are images, no managedFields, no status but what is named.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from berth.cluster.berth_reasons import BERTH_REASONS, has_any_reason, reasons_o
 from berth.cluster.watch.decoding import Projection
 from berth.cluster.watch.resources import (
     BASE_RESOURCES,
+    GANG_RESOURCES,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
@@ -37,8 +40,11 @@ from berth.cluster.watch.resources import (
     Resource,
 )
 from berth.nodecache.feed.cluster import KubernetesObject
+from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
+from berth.scheduling.gangs.gang import REASONS as GANG_REASONS
 from berth.scheduling.objects import trimmed_node
-from berth.scheduling.objects.projection import compact_pod, is_placed, select_fields, without_images
+from berth.scheduling.objects.pod_group import SPEC_FIELDS as POD_GROUP_SPEC
+from berth.scheduling.objects.projection import compact_pod, is_placed, part, select_fields, without_images
 from berth.scheduling.policy import Policy
 
 PROJECTION_VERSION = 1
@@ -67,8 +73,8 @@ class RequiredFields:
     """The fields that a policy reads in addition to those of every policy.
 
     spreading: services and controllers, for the default constraints of PodTopologySpread. images: their names, in nodes
-    and pods, for ImageLocality. berth_reasons: the reasons of a rejection by Berth. pod_annotations,
-    node_annotations: those that resources are counted by.
+    and pods, for ImageLocality. gangs: PodGroups, and when pods were created. berth_reasons: the reasons of a rejection
+    by Berth. pod_annotations, node_annotations: those that resources are counted by, and those of gangs.
     """
 
     spreading: bool = False
@@ -76,6 +82,7 @@ class RequiredFields:
     berth_reasons: frozenset[str] = BERTH_REASONS
     pod_annotations: Annotations = NO_ANNOTATIONS
     node_annotations: Annotations = NO_ANNOTATIONS
+    gangs: bool = False
 
     @classmethod
     def of(cls, policy: Policy) -> Self:
@@ -84,13 +91,15 @@ class RequiredFields:
         scores = [plugin for profile in policy.all_profiles for plugin, _ in profile.scores]
         names = {plugin.name for plugin in (*filters, *scores)}
         own = BERTH_REASONS.union(*map(reasons_of, filters))
-        counting = policy.counting
+        counting, gangs = policy.counting, policy.gangs.enabled
+        pod_annotations = counting.pod_annotations | (GANG_ANNOTATIONS if gangs else frozenset())
         return cls(
             "PodTopologySpread" in names,
             "ImageLocality" in names,
-            own,
-            Annotations(counting.pod_annotations),
+            own | (GANG_REASONS if gangs else frozenset()),
+            Annotations(pod_annotations),
             Annotations(counting.node_annotations),
+            gangs,
         )
 
 
@@ -104,12 +113,14 @@ def projection_id(required: RequiredFields) -> str:
     )
     spreading = "+spreading" if required.spreading else ""
     images = "+images" if required.images else ""
-    return f"{PROJECTION_VERSION}{spreading}{images}{counted}+{reasons:x}"
+    gangs = "+gangs" if required.gangs else ""
+    return f"{PROJECTION_VERSION}{spreading}{images}{gangs}{counted}+{reasons:x}"
 
 
 def resources(required: RequiredFields) -> tuple[Resource, ...]:
     """The resources to watch."""
-    return BASE_RESOURCES + SPREAD_RESOURCES if required.spreading else BASE_RESOURCES
+    spreading = SPREAD_RESOURCES if required.spreading else ()
+    return BASE_RESOURCES + spreading + (GANG_RESOURCES if required.gangs else ())
 
 
 def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
@@ -121,6 +132,7 @@ def projections(required: RequiredFields) -> Mapping[Resource, Projection]:
         PRIORITY_CLASSES: partial(_only, top=("value", "globalDefault", "preemptionPolicy")),
         NAMESPACES: partial(_only, metadata=("labels",)),
         **(dict.fromkeys(SPREAD_RESOURCES, partial(_only, spec=("selector",))) if required.spreading else {}),
+        **(dict.fromkeys(GANG_RESOURCES, _pod_group) if required.gangs else {}),
     }
 
 
@@ -137,13 +149,16 @@ def _only(
     top: tuple[str, ...] = (),
 ) -> KubernetesObject:
     projected = select_fields(obj, top)
-    for part, names in (("metadata", ("name", "namespace", *metadata)), ("spec", spec), ("status", status)):
-        value = obj.get(part)
+    for field, names in (("metadata", ("name", "namespace", *metadata)), ("spec", spec), ("status", status)):
+        value = obj.get(field)
         some = select_fields(value, names) if isinstance(value, dict) else value
         # A part of the wrong type is kept, so that the decoding can name it.
         if names and some not in (None, {}):
-            projected[part] = some
+            projected[field] = some
     return projected
+
+
+_pod_group = partial(_only, metadata=("creationTimestamp",), spec=POD_GROUP_SPEC)
 
 
 def _node(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
@@ -158,8 +173,13 @@ def _pod(obj: KubernetesObject, required: RequiredFields) -> KubernetesObject:
     if isinstance(status, dict) and status.get("phase") in _FINISHED:
         return _only(obj, metadata=("uid",), status=("phase",))
     projected = compact_pod(obj if required.images or is_placed(obj) else without_images(obj), required.pod_annotations)
-    if isinstance(status, dict) and not is_placed(obj) and _is_rejected(status, required.berth_reasons):
+    if is_placed(obj):
+        return projected
+    if isinstance(status, dict) and _is_rejected(status, required.berth_reasons):
         projected[REJECTED] = True
+    metadata = obj.get("metadata")
+    if required.gangs and isinstance(metadata, dict):
+        projected["metadata"] = part(projected, "metadata") | select_fields(metadata, ("creationTimestamp",))
     return projected
 
 

@@ -21,6 +21,7 @@ from berth.scheduling.objects import (
     read_priority_class,
     read_workload,
 )
+from berth.scheduling.objects.pod_group import PodGroup, PodGroupApi, read_pod_group
 from berth.scheduling.objects.pod_reading import PodReader
 
 T = TypeVar("T")
@@ -31,6 +32,9 @@ WORKLOAD_KINDS: Mapping[str, str] = {
     "replicasets": "ReplicaSet",
     "statefulsets": "StatefulSet",
 }
+"""By resource."""
+
+POD_GROUP_APIS: Mapping[str, PodGroupApi] = {f"podgroups.{api}": api for api in PodGroupApi}
 """By resource."""
 
 
@@ -74,6 +78,9 @@ class DecodedObjects:
         self.workloads: dict[str, DecodedResource[Workload]] = {
             resource: DecodedResource(partial(read_workload, kind=kind)) for resource, kind in WORKLOAD_KINDS.items()
         }
+        self.pod_groups: dict[str, DecodedResource[PodGroup]] = {
+            resource: DecodedResource(partial(read_pod_group, api=api)) for resource, api in POD_GROUP_APIS.items()
+        }
         self._by_resource: dict[str, DecodedResource[Any]] = {
             "nodes": self.nodes,
             "pods": self.pods,
@@ -81,6 +88,7 @@ class DecodedObjects:
             "poddisruptionbudgets": self.disruption_budgets,
             "priorityclasses": self.priority_classes,
             **self.workloads,
+            **self.pod_groups,
         }
         for resource, key, obj in changes:
             latest = self._by_resource.get(resource)

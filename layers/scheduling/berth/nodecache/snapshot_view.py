@@ -16,10 +16,11 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from berth.garbage_collection import collection_paused
-from berth.nodecache.decoded import WORKLOAD_KINDS, DecodedObjects, DecodedResource
+from berth.nodecache.decoded import POD_GROUP_APIS, WORKLOAD_KINDS, DecodedObjects, DecodedResource
 from berth.nodecache.feed.changes import Change, Key
 from berth.nodecache.feed.reader import View
 from berth.scheduling.objects import Namespace, NodeInfo, Pod, PodDisruptionBudget, PriorityClass, Workload, Workloads
+from berth.scheduling.objects.pod_group import PodGroup, PodGroupKey
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 
@@ -111,6 +112,7 @@ def _initial_state(found: DecodedObjects) -> CachedCluster:
         disruption_budgets=disruption_budgets.values(),
         priority_classes=priority_classes.values(),
         workloads=_merged_workloads(Workloads(), found.workloads),
+        pod_groups=_merged_pod_groups({}, found.pod_groups).values(),
     )
     unreadable = found.unreadable_after(frozenset())
     return CachedCluster(snapshot, unreadable, LayeredMap(pods), namespaces, disruption_budgets, priority_classes)
@@ -123,6 +125,7 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
     disruption_budgets = _merged(state.disruption_budgets, found.disruption_budgets)
     priority_classes = _merged(state.priority_classes, found.priority_classes)
     workloads = _merged_workloads(before.workloads, found.workloads)
+    pod_groups = _merged_pod_groups(before.pod_groups, found.pod_groups)
     changes = Changes(
         nodes=tuple(node for node in found.nodes.existing() if _is_new(node, before)),
         nodes_gone=tuple(key for key, node in found.nodes.found.items() if node is None and key in before.nodes),
@@ -134,6 +137,7 @@ def _changed(state: CachedCluster, found: DecodedObjects) -> CachedCluster:
         ),
         priority_classes=None if priority_classes is state.priority_classes else tuple(priority_classes.values()),
         workloads=None if workloads is before.workloads else workloads,
+        pod_groups=None if pod_groups is before.pod_groups else tuple(pod_groups.values()),
     )
     # The same snapshot if no decision depends on the change: then everything cached for it stays valid.
     return replace(
@@ -194,6 +198,22 @@ def _merged_workloads(before: Workloads, by_resource: Mapping[str, DecodedResour
         return before
     after = before.changed(come, gone)
     return before if after == before else after
+
+
+def _merged_pod_groups(
+    before: Mapping[PodGroupKey, PodGroup], by_resource: Mapping[str, DecodedResource[PodGroup]]
+) -> Mapping[PodGroupKey, PodGroup]:
+    """`before` itself if nothing changed."""
+    found = dict(before)
+    for resource, latest in by_resource.items():
+        for key, decoded_object in latest.found.items():
+            namespace, _, name = key.rpartition("/")
+            known = POD_GROUP_APIS[resource], namespace, name
+            if decoded_object is None:
+                found.pop(known, None)
+            else:
+                found[known] = decoded_object
+    return before if found == before else found
 
 
 @contextmanager

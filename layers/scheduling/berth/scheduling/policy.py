@@ -25,6 +25,7 @@ from berth.scheduling.evaluation.verdicts import NONE_REJECTED, FilterResult, Re
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
+from berth.scheduling.gangs.configuration import GangsConfiguration
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.daemon_set_pod import is_daemon_set_pod
@@ -33,7 +34,7 @@ from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResu
 from berth.scheduling.preemption.victims import best_candidates
 from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_positions import NodeRefs
-from berth.scheduling.snapshot.parts import NO_PARTS, NODES_AND_PODS, Parts
+from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
@@ -95,6 +96,7 @@ back after an event or its flush. After an Error it would come back every few se
 
 NO_PROFILES: Mapping[str, Profile] = {}
 NOTHING_COUNTED = Counting()
+NO_GANGS = GangsConfiguration()
 ALL_CANDIDATES = PreemptionConfiguration()
 
 
@@ -141,14 +143,17 @@ class Policy:
         counting: Counting = NOTHING_COUNTED,
         preemption: PreemptionConfiguration = ALL_CANDIDATES,
         unresolvable: Unresolvable = Unresolvable.ALWAYS,
+        gangs: GangsConfiguration = NO_GANGS,
         remembered_bytes: int = MAX_BYTES,
         time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> None:
         """counting: how resources are counted, for bind and the watcher; the profiles have it in their plugins.
+        gangs: whether and how gangs are planned.
         remembered_bytes: how much memory verdicts may keep of pods. time_limit: of each decision.
         """
         self.profile = profile
         self.counting = counting
+        self.gangs = gangs
         self._preemption, self._unresolvable = preemption, unresolvable
         self._profiles = profiles
         self._exemption = exemption
@@ -165,6 +170,9 @@ class Policy:
     @property
     def reads(self) -> Parts:
         """The parts of the cluster's state that filter and prioritize read."""
+        if self.gangs.enabled:
+            # The members and the PodGroups; and any filter of the scheduler decides whether a plan holds.
+            return ALL_PARTS
         counted = NODES_AND_PODS if self.counting.counts else NO_PARTS
         return counted.union(*(profile.reads for profile in self.all_profiles))
 

@@ -29,6 +29,9 @@ RESOURCES = {
     "replicationcontrollers",
     "replicasets",
     "statefulsets",
+    "podgroups.scheduling.k8s.io",
+    "podgroups.scheduling.x-k8s.io",
+    "podgroups.scheduling.sigs.k8s.io",
 }
 BINDING = Binding("ml", "p", "uid-p", "n1")
 

@@ -12,7 +12,15 @@ import yaml
 from berth.extender.ports import Assignment
 from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject
 
-NAMESPACED = ("Pod", "PodDisruptionBudget", "Service", "ReplicationController", "ReplicaSet", "StatefulSet")
+NAMESPACED = (
+    "Pod",
+    "PodDisruptionBudget",
+    "PodGroup",
+    "Service",
+    "ReplicationController",
+    "ReplicaSet",
+    "StatefulSet",
+)
 _DEFAULT_NAMESPACE = "default"
 
 

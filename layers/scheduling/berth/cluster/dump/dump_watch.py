@@ -9,6 +9,7 @@ from typing import Protocol
 from berth.cluster.dump.dump_file import Contents
 from berth.cluster.field_projection import ALL_ANNOTATIONS, RequiredFields, projections, resources
 from berth.cluster.watch.resources import (
+    GANG_RESOURCES,
     NAMESPACES,
     NODES,
     POD_DISRUPTION_BUDGETS,
@@ -37,7 +38,9 @@ from berth.nodecache.feed.cluster import (
 POLL_SECONDS = 0.2
 """How often the file is read while a consumer waits for a change."""
 
-ALL = RequiredFields(spreading=True, images=True, pod_annotations=ALL_ANNOTATIONS, node_annotations=ALL_ANNOTATIONS)
+ALL = RequiredFields(
+    spreading=True, images=True, pod_annotations=ALL_ANNOTATIONS, node_annotations=ALL_ANNOTATIONS, gangs=True
+)
 """A file is small, so all fields that any profile reads are kept."""
 
 _RESOURCES: Mapping[str, Resource] = {
@@ -52,7 +55,7 @@ _RESOURCES: Mapping[str, Resource] = {
     "StatefulSet": STATEFUL_SETS,
 }
 _PROJECTIONS = projections(ALL)
-_NAMES = [resource.name for resource in resources(ALL)]
+_NAMES = [resource.key for resource in resources(ALL)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +156,19 @@ class DumpWatch(ClusterWatch):
 def _listed_objects(contents: Contents, bound: Mapping[str, Placed]) -> list[tuple[str, tuple[KubernetesObject, ...]]]:
     found: dict[str, list[KubernetesObject]] = {name: [] for name in _NAMES}
     for item in contents.objects:
-        resource = _RESOURCES.get(str(item.get("kind")))
+        resource = _resource_of(item)
         if resource is not None:
             kept = on_its_node(item, bound) if resource is PODS else item
-            found[resource.name].append(_PROJECTIONS[resource](kept))
+            found[resource.key].append(_PROJECTIONS[resource](kept))
     return [(name, tuple(objects)) for name, objects in found.items()]
+
+
+def _resource_of(item: KubernetesObject) -> Resource | None:
+    kind = str(item.get("kind"))
+    if kind != "PodGroup":
+        return _RESOURCES.get(kind)
+    group = str(item.get("apiVersion")).partition("/")[0]
+    return next((each for each in GANG_RESOURCES if each.group == group), None)
 
 
 def _bound_pods(contents: Contents, bound: Mapping[str, Placed]) -> list[KubernetesObject]:

@@ -17,7 +17,7 @@ from berth.cluster.watch.decoding import (
     read_status,
     without_managed_fields,
 )
-from berth.cluster.watch.lister_watcher import ListerWatcher, ResourceExpired, WatchRefused
+from berth.cluster.watch.lister_watcher import ListerWatcher, ResourceExpired, ResourceNotServed, WatchRefused
 from berth.cluster.watch.resources import Resource
 from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject, Listed, WatchEvent
 
@@ -60,7 +60,7 @@ class KubernetesListerWatcher(ListerWatcher):
 
     @property
     def resource(self) -> str:
-        return self._resource.name
+        return self._resource.key
 
     @property
     def malformed(self) -> int:
@@ -155,11 +155,11 @@ class KubernetesListerWatcher(ListerWatcher):
         if status.code == UNAUTHORIZED:
             return ClusterUnavailable(f"{status.message}: {CREDENTIALS_REFUSED}")
         if status.code == _FORBIDDEN:
-            return ClusterUnavailable(
+            return ResourceNotServed(
                 f"{status.message}; give the watcher's user the verbs list and watch on {self._resource}"
             )
         if status.code == NOT_FOUND:
-            return ClusterUnavailable(f"the cluster does not serve {self._resource} {self._resource.version}")
+            return ResourceNotServed(f"the cluster does not serve {self._resource} {self._resource.version}")
         message = f"the API server refused to {verb} {self._resource}: {status.message}"
         if verb == "list" or status.code in OVERLOADED:
             return ClusterUnavailable(message)

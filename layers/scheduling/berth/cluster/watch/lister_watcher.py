@@ -5,11 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from berth.nodecache.feed.cluster import Listed, WatchEvent
+from berth.nodecache.feed.cluster import ClusterUnavailable, Listed, WatchEvent
 
 
 class ResourceExpired(Exception):
     """The resourceVersion cannot be continued from; list again."""
+
+
+class ResourceNotServed(ClusterUnavailable):
+    """The server does not serve the resource, or not to this user: without the right nobody learns which."""
 
 
 class WatchRefused(Exception):

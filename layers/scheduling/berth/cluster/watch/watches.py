@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from threading import Condition, Thread
 from threading import Event as Flag
 from types import TracebackType
@@ -12,6 +13,8 @@ from typing import Generic, Self, TypeVar
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.watch.decoding import Projection, without_managed_fields
 from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
+from berth.cluster.watch.lister_watcher import ListerWatcher
+from berth.cluster.watch.optional_lister_watcher import OptionalListerWatcher
 from berth.cluster.watch.reflector import Backoff, Reflector
 from berth.cluster.watch.resources import Resource
 from berth.nodecache.feed.cluster import ClusterWatch, Failed, Position, Progress, ResourceEvent
@@ -166,10 +169,8 @@ def watch(
     """
     stop, own = Flag(), api.separate()
     reflectors = {
-        resource.name: Reflector(
-            KubernetesListerWatcher(
-                own, resource, options or WatchOptions(), (projections or {}).get(resource, without_managed_fields)
-            ),
+        resource.key: Reflector(
+            _source(own, resource, options, (projections or {}).get(resource, without_managed_fields), stop),
             stop=stop,
             clock=clock,
             backoff=Backoff(jitter),
@@ -178,3 +179,13 @@ def watch(
         for resource in resources
     }
     return Watches(reflectors, positions=positions or {}, stop=stop, interrupt=own.close, clock=clock)
+
+
+def _source(
+    api: ApiServer, resource: Resource, options: WatchOptions | None, projection: Projection, stop: Flag
+) -> ListerWatcher:
+    versions = [
+        KubernetesListerWatcher(api, replace(resource, version=version), options or WatchOptions(), projection)
+        for version in (resource.version, *resource.earlier_versions)
+    ]
+    return OptionalListerWatcher(versions, stop.wait) if resource.is_optional else versions[0]

@@ -189,6 +189,7 @@ class BerthConfiguration(_Document):
             counting=self.counting,
             preemption=self.preemption,
             unresolvable=self.unresolvable,
+            gangs=self.gangs,
             remembered_bytes=remembered_bytes,
             time_limit=time_limit,
         )

@@ -57,6 +57,17 @@ class GangError(StrEnum):
     TWO_GANGS = "pod is in two gangs"
 
 
+class GangWait(StrEnum):
+    """Why the members of a gang have no place yet: the reason on every node. Constant like those above."""
+
+    FOR_MEMBERS = "gang waits for members"
+    FOR_ROOM = "gang does not fit"
+
+
+REASONS: frozenset[str] = frozenset({*GangError, *GangWait})
+"""All reasons that a member of a gang may be rejected for."""
+
+
 class GangSource(StrEnum):
     """What a gang was read from."""
 

@@ -92,7 +92,7 @@ class Pod:
     disruption_target: bool = False
     annotations: Mapping[str, str] = field(default_factory=lambda: NO_ANNOTATIONS, hash=False)
     assumed_shares: Mapping[str, int] | None = field(default=None, hash=False)
-    created_at: float | None = None
+    created_at: float | None = field(default=None, compare=False)
 
     @property
     def namespace(self) -> str:

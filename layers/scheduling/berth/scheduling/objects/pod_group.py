@@ -87,6 +87,10 @@ class PodGroup:
         return self.api, self.namespace, self.name
 
 
+SPEC_FIELDS = ("schedulingPolicy", "schedulingConstraints", "priority", "minMember", "scheduleTimeoutSeconds")
+"""The fields of its spec that are read."""
+
+
 def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | Unreadable:
     """Read a PodGroup. A wrong field of its spec is its defect: its members wait, and no other pod does."""
     try:

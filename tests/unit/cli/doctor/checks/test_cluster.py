@@ -31,6 +31,7 @@ RBAC = PROJECT / "examples" / "rbac.yaml"
 COUNTED = PROJECT / "examples" / "rbac-counted-resources.yaml"
 DEFAULT = BerthConfiguration()
 SPREADING = BerthConfiguration(profile="full")
+SPREADING_AND_GANGS = BerthConfiguration.model_validate({"profile": "full", "gangs": {"enabled": True}})
 COUNTING = BerthConfiguration.model_validate(
     {"profile": "managed-resources", "managedResources": [{"name": "example.com/licence"}]}
 )
@@ -54,7 +55,7 @@ def asked(wanted: list[Permission]) -> set[str]:
 
 
 def test_required_permissions_match_rbac_example() -> None:
-    assert asked(watcher_permissions(SPREADING)) == documented("berth-watcher")
+    assert asked(watcher_permissions(SPREADING_AND_GANGS)) == documented("berth-watcher")
     assert asked(binder_permissions(SPREADING)) == documented("berth-binder")
 
 
@@ -66,6 +67,12 @@ def test_counted_resources_require_their_rbac_example() -> None:
     access = FakeAccess(forbidden=lambda right: right.verb in ("get", "patch") and right.resource == "pods")
     found = list(check_permissions(CheckName.WATCHER_RIGHTS, access, watcher_permissions(COUNTING)))
     assert {finding.remedy for finding in found} == {COUNTED_REMEDY}
+
+
+def test_pod_group_permissions_are_for_gangs_only() -> None:
+    groups = {"scheduling.k8s.io", "scheduling.x-k8s.io", "scheduling.sigs.k8s.io"}
+    own = {f"{verb} {group}/podgroups " for verb in ("list", "watch") for group in groups}
+    assert asked(watcher_permissions(SPREADING_AND_GANGS)) - asked(watcher_permissions(SPREADING)) == own
 
 
 def test_workload_permissions_are_for_spreading_only() -> None:
