@@ -134,7 +134,7 @@ def _full_mode(pod: Pod, nodes: object, cache: NodeCache, deadline: Deadline) ->
         return _no_candidates(pod, cache, {}, deadline)
     policy = cache.policy(deadline)
     snapshot: Snapshot | Failure = Snapshot.of(infos.values())
-    if policy.counts(pod):
+    if policy.counts(pod) or policy.plans(pod):
         policy, snapshot = _with_cached_pods(infos.values(), pod, cache, deadline)
     if isinstance(snapshot, Failure):
         return snapshot
@@ -147,7 +147,7 @@ def _with_cached_pods(
     """The request's nodes with their pods from the cache: the request has no pods."""
     context = cache.current(deadline)
     cluster = context.cluster
-    if context.counting_refusal:
+    if context.counting_refusal and context.policy.counts(pod):
         return context.policy, Failure(FailureOutcome.COUNTED_ELSEWHERE, context.counting_refusal)
     if isinstance(cluster, Snapshot):
         return context.policy, cluster.with_nodes(nodes)

@@ -8,22 +8,29 @@ from berth.extender.arguments import Candidates, Passthrough, read_candidates
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.decision import Decision
 from berth.extender.outcomes import Failure, FilterOutcome, deadline_passed
-from berth.extender.ports import NodeCache
+from berth.extender.ports import NodeCache, NoOpenGangs, OpenGangs
 from berth.extender.reply import Reply, error_reply, reasons, reply
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Feasibility, Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 
+NO_GANG_IS_OPEN = NoOpenGangs()
 
-def answer_filter(body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE) -> Reply:
+
+def answer_filter(
+    body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE, open_gangs: OpenGangs = NO_GANG_IS_OPEN
+) -> Reply:
     """Every feasible name passes; every other name has a reason (fact 16)."""
-    return _answer(body, Policy.feasibility, cache, deadline)
+    return _answer(body, Policy.feasibility, cache, deadline, open_gangs)
 
 
-def answer_filter_onlyone(body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE) -> Reply:
+def answer_filter_onlyone(
+    body: str | bytes, cache: NodeCache, deadline: Deadline = NO_DEADLINE, open_gangs: OpenGangs = NO_GANG_IS_OPEN
+) -> Reply:
     """Only the best feasible name passes: the scheduler has no choice left (fact 46)."""
-    return _answer(body, Policy.best, cache, deadline)
+    return _answer(body, Policy.best, cache, deadline, open_gangs)
 
 
 def failed(failure: Failure) -> Reply:
@@ -31,19 +38,20 @@ def failed(failure: Failure) -> Reply:
     return error_reply(_result(names=[], items=None, unresolvable={}, error=failure.reason), failure)
 
 
-Decide = Callable[[Policy, Pod, Sequence[str], Snapshot, float], Feasibility]
+Decide = Callable[[Policy, Pod, Sequence[str], Snapshot, float, Sequence[OpenGang]], Feasibility]
 
 
-def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadline) -> Reply:
+def _answer(body: str | bytes, decide: Decide, cache: NodeCache, deadline: Deadline, open_gangs: OpenGangs) -> Reply:
     candidates = read_candidates(body, cache, deadline)
     if isinstance(candidates, Failure):
         return failed(candidates)
     if isinstance(candidates, Passthrough):
         return _passed(candidates)
     pod_name = f"{candidates.pod.namespace}/{candidates.pod.name}"
+    opened = open_gangs.open_gangs(deadline) if candidates.policy.plans(candidates.pod) else NO_OPEN_GANGS
     left = deadline.decision_seconds()
     try:
-        decision = decide(candidates.policy, candidates.pod, candidates.names, candidates.snapshot, left)
+        decision = decide(candidates.policy, candidates.pod, candidates.names, candidates.snapshot, left, opened)
     except DeadlineExceeded:
         return failed(deadline_passed(pod_name))
     return reply(

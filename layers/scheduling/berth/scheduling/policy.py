@@ -26,9 +26,13 @@ from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
 from berth.scheduling.gangs.configuration import GangsConfiguration
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
+from berth.scheduling.gangs.planner import ELSEWHERE, GangPlanner, Places
+from berth.scheduling.gangs.planner import STATUSES as GANG_STATUSES
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.daemon_set_pod import is_daemon_set_pod
+from berth.scheduling.objects.pod_group import names_gang
 from berth.scheduling.preemption.eligibility import fits_without_preempted
 from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, Proposal, review_victims
 from berth.scheduling.preemption.victims import best_candidates
@@ -144,16 +148,19 @@ class Policy:
         preemption: PreemptionConfiguration = ALL_CANDIDATES,
         unresolvable: Unresolvable = Unresolvable.ALWAYS,
         gangs: GangsConfiguration = NO_GANGS,
+        planning_profiles: Mapping[str, Profile] = NO_PROFILES,
         remembered_bytes: int = MAX_BYTES,
         time_limit: TimeLimit = NO_TIME_LIMIT,
     ) -> None:
         """counting: how resources are counted, for bind and the watcher; the profiles have it in their plugins.
-        gangs: whether and how gangs are planned.
+        gangs: whether and how gangs are planned. planning_profiles: by the name of a profile, the profile with the
+        filters of kube-scheduler that it lacks, for planning.
         remembered_bytes: how much memory verdicts may keep of pods. time_limit: of each decision.
         """
         self.profile = profile
         self.counting = counting
         self.gangs = gangs
+        self._planning_profiles = planning_profiles
         self._preemption, self._unresolvable = preemption, unresolvable
         self._profiles = profiles
         self._exemption = exemption
@@ -161,6 +168,7 @@ class Policy:
         self._evaluations = EvaluationCache(max_bytes=remembered_bytes)
         self._time_limited = TimeLimited(time_limit)
         self._reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
+        self._gang_planner = GangPlanner(gangs, counting, self.planning_profile, self._evaluations.of)
 
     @property
     def all_profiles(self) -> tuple[Profile, ...]:
@@ -178,7 +186,7 @@ class Policy:
 
     def profile_of(self, pod: Pod) -> Profile:
         """The profile that decides for this pod. For an exempt pod it has only the plugins that apply to such pods."""
-        profile = self._profiles.get(pod.spec.scheduler_name, self.profile)
+        profile = self._profile(pod)
         return self._for_exempt_pods[profile.name] if self._exemption.covers(pod) else profile
 
     def exempts(self, pod: Pod) -> bool:
@@ -198,6 +206,15 @@ class Policy:
         """Whether a profile depends on other pods. Then decisions need to know which pods are being bound."""
         return self._reads_other_pods
 
+    def planning_profile(self, pod: Pod) -> Profile:
+        """The profile by which members of gangs get their places."""
+        profile = self._profile(pod)
+        return self._planning_profiles.get(profile.name, profile)
+
+    def plans(self, pod: Pod) -> bool:
+        """Whether the pod names a gang. Then the decision needs to know which gangs are open."""
+        return self.gangs.enabled and names_gang(pod) and not self._exemption.covers(pod)
+
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot) -> Status | None:
         """Why the filters that look at other pods reject this node; None: they do not. Assumed pods count."""
         profile = self.profile_of(pod).for_bind()
@@ -207,9 +224,23 @@ class Policy:
         status = self._evaluations.of(profile, pod, snapshot).statuses[node]
         return None if status is SUCCESS else status
 
-    def feasibility(self, pod: Pod, names: Sequence[str], snapshot: Snapshot, seconds_left: float = inf) -> Feasibility:
-        """A verdict for every name, once where one is repeated. An exempt pod passes all of them."""
+    def feasibility(
+        self,
+        pod: Pod,
+        names: Sequence[str],
+        snapshot: Snapshot,
+        seconds_left: float = inf,
+        open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
+    ) -> Feasibility:
+        """A verdict for every name, once where one is repeated. An exempt pod passes all of them.
+
+        Of a gang's member only its places pass, if all members that are needed have one.
+        """
         nodes = _resolved(names, snapshot)
+        if self.plans(pod):
+            planned = self._planned(pod, nodes, snapshot, seconds_left, open_gangs)
+            if planned is not None:
+                return planned
         profile = self._deciding_profile(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
@@ -221,12 +252,24 @@ class Policy:
 
         return self._time_limited.run(f"filter {profile.name}", pod, decide, seconds_left) or _too_costly(nodes)
 
-    def best(self, pod: Pod, names: Sequence[str], snapshot: Snapshot, seconds_left: float = inf) -> Feasibility:
+    def best(
+        self,
+        pod: Pod,
+        names: Sequence[str],
+        snapshot: Snapshot,
+        seconds_left: float = inf,
+        open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
+    ) -> Feasibility:
         """Like `feasibility`, but only the feasible node with the highest score is left; of equal ones the first name.
 
         The other feasible nodes have no entry: they are no failure (fact 47). An exempt pod keeps all names.
+        Of a gang's member only its place is left.
         """
         nodes = _resolved(names, snapshot)
+        if self.plans(pod):
+            planned = self._planned(pod, nodes, snapshot, seconds_left, open_gangs)
+            if planned is not None:
+                return planned._replace(feasible=planned.feasible[:1])
         profile = self._deciding_profile(pod)
         if profile is None:
             return Feasibility(nodes.names, exempt=True)
@@ -258,7 +301,7 @@ class Policy:
         if self._exemption.covers(pod):
             return [0] * len(names)
         nodes = _resolved(names, snapshot)
-        profile = self._profiles.get(pod.spec.scheduler_name, self.profile)
+        profile = self._profile(pod)
         snapshot = _seen_by(profile, pod, snapshot)
 
         def decide(deadline: DecisionDeadline) -> list[int]:
@@ -304,8 +347,11 @@ class Policy:
     ) -> PreemptResult:
         """Which of the scheduler's candidates for preemption are left. An exempt pod fits anywhere.
 
-        With `choose: one` only the best of them is left; of equal ones the first name.
+        With `choose: one` only the best of them is left; of equal ones the first name. A gang evicts nothing for a
+        part of itself: its other members may find no room all the same.
         """
+        if self.plans(pod) and self._gang_planner.is_member(pod, snapshot):
+            return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.GANG))
         profile = self._deciding_profile(pod)
         with_assumed = snapshot.with_assumed
 
@@ -326,9 +372,34 @@ class Policy:
         others = {name: NodeRejection.NOT_BEST for name in result.victims if name not in best}
         return PreemptResult(best, {**result.rejected, **others})
 
+    def _planned(
+        self,
+        pod: Pod,
+        nodes: NodeRefs,
+        snapshot: Snapshot,
+        seconds_left: float,
+        open_gangs: Sequence[OpenGang],
+    ) -> Feasibility | None:
+        """The places of a gang's member, or why it waits; None for a pod that is placed alone."""
+
+        def decide(deadline: DecisionDeadline) -> tuple[Feasibility | None]:
+            found = self._gang_planner.decide(pod, nodes, snapshot, open_gangs, deadline)
+            if found is None:
+                return (None,)
+            if isinstance(found, Places):
+                return (_at(found, nodes),)
+            return (Feasibility([], unresolvable=Rejected(nodes.names, bytes(len(nodes)), (GANG_STATUSES[found],))),)
+
+        kind = f"gang {self._profile(pod).name}"
+        decided = self._time_limited.run(kind, pod, decide, seconds_left)
+        return _too_costly(nodes) if decided is None else decided[0]
+
+    def _profile(self, pod: Pod) -> Profile:
+        return self._profiles.get(pod.spec.scheduler_name, self.profile)
+
     def _deciding_profile(self, pod: Pod) -> Profile | None:
         """The profile that filters this pod; None for a pod that passes every node."""
-        profile = self._profiles.get(pod.spec.scheduler_name, self.profile)
+        profile = self._profile(pod)
         if not self._exemption.covers(pod):
             return profile
         remaining = self._for_exempt_pods[profile.name]
@@ -380,6 +451,13 @@ class Policy:
         totals = self._evaluation(profile, pod, snapshot, deadline).totals(pod, candidates, replaced, deadline)
         # Where the pod cannot be scored, the scheduler's own scores decide.
         return [0] * len(candidates) if isinstance(totals, Status) else totals
+
+
+def _at(places: Places, nodes: NodeRefs) -> Feasibility:
+    """Only these names pass."""
+    feasible = [*places.names]
+    others = [name for name in nodes.names if name not in places.names]
+    return Feasibility(feasible, unresolvable=Rejected(others, bytes(len(others)), (ELSEWHERE,)))
 
 
 def _too_costly(nodes: NodeRefs) -> Feasibility:

@@ -33,7 +33,15 @@ from berth.scheduling.configuration.plugin_config import (
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.framework.profile import Profile, Scale
-from berth.scheduling.framework.shipped_profiles import LABEL_PRIORITY, SHIPPED, Composition, WeightedPlugin, build
+from berth.scheduling.framework.shipped_profiles import (
+    COUNTED_FILTER,
+    LABEL_PRIORITY,
+    SCHEDULER_FILTERS,
+    SHIPPED,
+    Composition,
+    WeightedPlugin,
+    build,
+)
 from berth.scheduling.gangs.configuration import GangsConfiguration
 from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
@@ -190,9 +198,22 @@ class BerthConfiguration(_Document):
             preemption=self.preemption,
             unresolvable=self.unresolvable,
             gangs=self.gangs,
+            planning_profiles={name: self._for_planning(each) for name, each in profiles.items()},
             remembered_bytes=remembered_bytes,
             time_limit=time_limit,
         )
+
+    def _for_planning(self, profile: Profile) -> Profile:
+        """With the filters of kube-scheduler that the profile lacks. A request has only nodes that pass them for one
+        member, and a plan needs to know of all."""
+        has = {each.name for each in profile.filters}
+        wanted = [*SCHEDULER_FILTERS, *([COUNTED_FILTER] if self.counting.counts else [])]
+        missing = [
+            (build_plugin(name, self.plugin_config).with_counting(self.counting), 1)
+            for name in wanted
+            if name not in has
+        ]
+        return profile.with_filters(build(profile.name, profile.scale, missing).filters)
 
     def composition(self, name: str) -> Composition:
         """The plugins and the scale of a profile."""

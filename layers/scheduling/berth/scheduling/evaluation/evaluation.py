@@ -86,6 +86,11 @@ class Evaluation(DerivedFromSnapshot):
         rejected, filters = _pre_filter(profile.cluster_filters, pod, snapshot, deadline)
         return cls(profile, local, snapshot, rejected, filters)
 
+    @property
+    def all_filters(self) -> tuple[ClusterFilter, ...]:
+        """Also those that every node passes now: pods that are added may change that."""
+        return self._all_filters
+
     def updated_to(self, snapshot: Snapshot, delta: SnapshotDelta, local: LocalEvaluation) -> Self:
         """The evaluation for a later snapshot, with the results that are still valid."""
         filters = []

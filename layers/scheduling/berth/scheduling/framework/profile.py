@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -81,6 +81,10 @@ class Profile:
         """The part of the profile that applies to exempt pods."""
         filters = tuple(plugin for plugin in self.filters if plugin.applies_to_exempt_pods)
         return Profile(f"{self.name} (exempt)", filters, ())
+
+    def with_filters(self, filters: Iterable[AnyFilter]) -> Profile:
+        """The profile with these filters, too, for planning gangs."""
+        return Profile(f"{self.name} (gangs)", (*self.filters, *filters), self.scores, self.scale)
 
     @property
     def reads_all_nodes(self) -> bool:

@@ -55,6 +55,22 @@ SHIPPED: Mapping[str, Composition] = {
 """By name. A user's own profile has another name."""
 
 
+SCHEDULER_FILTERS = (
+    "NodeUnschedulable",
+    "NodeName",
+    "TaintToleration",
+    "NodeAffinity",
+    "NodePorts",
+    "NodeResourcesFit",
+    "PodTopologySpread",
+    "InterPodAffinity",
+)
+"""The plugins by which kube-scheduler filters, as far as Berth has them."""
+
+COUNTED_FILTER = "ManagedResources"
+"""The plugin that filters by counted resources."""
+
+
 def build(name: str, scale: Scale, plugins: Sequence[tuple[Plugin, int]]) -> Profile:
     """A profile of these plugins with their weights: each filters if it can, and scores if it can."""
     filters: list[AnyFilter] = []

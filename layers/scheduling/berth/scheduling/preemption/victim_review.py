@@ -56,6 +56,7 @@ class NodeRejection(StrEnum):
     NO_VICTIM = "no victim is proposed and none is needed"
     TOO_COSTLY = "the pod's rules take too long to evaluate"
     NOT_BEST = "another node is better"
+    GANG = "a gang does not evict pods for a part of itself"
 
     @property
     def reason_code(self) -> ReasonCode:

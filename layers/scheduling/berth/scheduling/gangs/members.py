@@ -1,0 +1,132 @@
+"""The gangs of a cluster: their members that wait, their members on nodes, and the order in which they are planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from berth.scheduling.gangs.configuration import GangsConfiguration
+from berth.scheduling.gangs.gang import Gang, GangError, GangKey, OpenGang, gang_of
+from berth.scheduling.objects.pod import Pod
+from berth.scheduling.snapshot.snapshot import Snapshot
+
+NO_MEMBERS: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class GangMembers:
+    """A gang with its members.
+
+    waiting: without a node, in the order of their names. open: the gang as it is being bound, if it is. is_committed:
+    a member is on a node, or is getting its Binding. No member gets one before the gang is committed, so a member on a
+    node is the proof; the members that wait are then placed alone. error: what is wrong between members.
+    """
+
+    gang: Gang
+    waiting: tuple[Pod, ...]
+    open: OpenGang | None = None
+    is_committed: bool = False
+    error: GangError | None = None
+
+    @property
+    def key(self) -> GangKey:
+        """Of the gang."""
+        return self.gang.key
+
+    @property
+    def priority(self) -> int:
+        """Of the PodGroup; without one, the highest of the members."""
+        if self.gang.priority is not None:
+            return self.gang.priority
+        return max((pod.priority or 0 for pod in self.waiting), default=0)
+
+    @property
+    def created_at(self) -> float:
+        """When the PodGroup was created; without one, the oldest member."""
+        if self.gang.created_at is not None:
+            return self.gang.created_at
+        return min((inf if pod.created_at is None else pod.created_at for pod in self.waiting), default=inf)
+
+    @property
+    def arrived(self) -> Mapping[str, str]:
+        """The nodes of the members that have arrived in bind, by UID."""
+        return NO_MEMBERS if self.open is None else self.open.members
+
+    @property
+    def order(self) -> tuple[int, bool, float, GangKey]:
+        """Gangs are planned by priority; of equal priority an open one first, then the oldest. So two never wait for
+        each other: the later one is planned on what the earlier one leaves."""
+        return -self.priority, self.open is None, self.created_at, self.key
+
+
+def gangs_in(
+    snapshot: Snapshot, configuration: GangsConfiguration, open_gangs: Sequence[OpenGang], unknown: Pod | None = None
+) -> list[GangMembers]:
+    """All gangs with a member that waits, in the order in which they are planned.
+
+    unknown: a member that the snapshot does not have yet.
+    """
+    opened = {each.key: each for each in open_gangs}
+    being_bound = {pod.uid for pods in snapshot.assumed.values() for pod in pods}
+    found = []
+    for pods in snapshot.pods_by_gang.values():
+        members = _members([*pods.values()], snapshot, configuration, opened, being_bound, unknown)
+        if members is not None:
+            found.append(members)
+    if unknown is not None and not any(unknown in each.waiting for each in found):
+        members = _members([unknown], snapshot, configuration, opened, being_bound, None)
+        if members is not None:
+            found.append(members)
+    return sorted(found, key=lambda each: each.order)
+
+
+def is_on_nodes(key: GangKey, snapshot: Snapshot) -> bool:
+    """Whether a member of this gang is on a node, or is being bound: then the gang is committed."""
+    being_bound = {pod.uid for pods in snapshot.assumed.values() for pod in pods}
+    others = snapshot.pods_by_gang.get((key.namespace, key.name), {}).values()
+    return any(pod.uid in being_bound or (pod.node_name and not pod.terminating) for pod in others)
+
+
+def _members(
+    pods: Sequence[Pod],
+    snapshot: Snapshot,
+    configuration: GangsConfiguration,
+    opened: Mapping[GangKey, OpenGang],
+    being_bound: set[str],
+    unknown: Pod | None,
+) -> GangMembers | None:
+    """None where no member of a valid gang waits. The pods name gangs of one name."""
+    gangs: list[Gang] = []
+    waiting: list[Pod] = []
+    is_committed = False
+    for pod in pods:
+        gang = gang_of(pod, snapshot.pod_groups, configuration)
+        if not isinstance(gang, Gang) or pod.terminating:
+            continue
+        if pod.node_name or pod.uid in being_bound:
+            is_committed = True
+        elif not pod.spec.gated:
+            gangs.append(gang)
+            waiting.append(pod)
+    if unknown is not None:
+        gang = gang_of(unknown, snapshot.pod_groups, configuration)
+        if isinstance(gang, Gang) and gangs and gang.key == gangs[0].key:
+            gangs.append(gang)
+            waiting.append(unknown)
+    if not gangs:
+        return None
+    open_gang = opened.get(gangs[0].key)
+    is_committed = is_committed or (open_gang is not None and open_gang.is_committed)
+    # By the length of the name first: train-2 goes before train-10.
+    waiting.sort(key=lambda pod: (len(pod.name), pod.name, pod.uid))
+    return GangMembers(gangs[0], tuple(waiting), open_gang, is_committed, _difference(gangs))
+
+
+def _difference(gangs: Sequence[Gang]) -> GangError | None:
+    """What members say differently of their gang."""
+    if len({gang.minimum for gang in gangs}) > 1:
+        return GangError.SIZES_DIFFER
+    if len({gang.topology_key for gang in gangs}) > 1:
+        return GangError.TOPOLOGY_KEYS_DIFFER
+    return None

@@ -1,0 +1,242 @@
+"""A place for every member of one gang, on what a room has left.
+
+Members of one shape are alike for every filter and are placed one after the other, each on the best node that is left.
+That finds a placement whenever there is one, if the filters look at one node at a time, or keep members apart by one
+topology key. It may miss one
+
+- of members of several shapes: they are placed by shape, first the shape with the fewest nodes first, then the other
+  way around;
+- under rules that count members in several kinds of domains at once, or attract them to each other without a topology
+  key of the gang.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from berth.scheduling.gangs.members import GangMembers
+from berth.scheduling.gangs.room import LARGEST_RESCORED, SHORTLIST, Candidates, ClusterStates, Room
+from berth.scheduling.objects.pod import Pod
+
+ShapeOf = Callable[[Pod], Hashable]
+CandidatesOf = Callable[[Pod], Candidates]
+
+
+@dataclass(frozen=True, slots=True)
+class GangPlan:
+    """Where the members of a gang go. places: node by UID. domain: the value of the gang's topology key.
+
+    elsewhere: plans of the gang in other domains, the best first.
+    """
+
+    places: Mapping[str, str]
+    domain: str = ""
+    elsewhere: tuple[GangPlan, ...] = ()
+
+    def among(self, names: Container[str]) -> GangPlan:
+        """The plan for the domain that these nodes are of: kube-scheduler tries one after the other (G2)."""
+        if not self.elsewhere:
+            return self
+        plans = (self, *self.elsewhere)
+        return next((each for each in plans if any(name in names for name in each.places.values())), self)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One try to place members. room: a copy of its own."""
+
+    room: Room
+    places: dict[str, str] = field(default_factory=dict)
+
+    def place(self, pod: Pod, name: str) -> None:
+        self.room.place(pod, name)
+        self.places[pod.uid] = name
+
+
+class GangPlanning:
+    """Plans gangs on one snapshot. For one thread."""
+
+    def __init__(self, shape_of: ShapeOf, candidates_of: CandidatesOf) -> None:
+        """candidates_of: the nodes for a pod, the best first; the same for pods of one shape."""
+        self._shape_of, self._candidates_of = shape_of, candidates_of
+        self._too_large: dict[Hashable, int] = {}
+        self._domains: dict[str, Mapping[str, frozenset[str]]] = {}
+
+    def plan(self, members: GangMembers, room: Room) -> GangPlan | None:
+        """Places for as many members as the gang needs; None where they do not fit. The room is not changed."""
+        gang = members.gang
+        key = self._key(members, room)
+        # The room only shrinks: what did not fit before does not fit now.
+        if key is not None and gang.minimum >= self._too_large.get(key, gang.minimum + 1):
+            return None
+        if gang.topology_key:
+            found = self._in_one_domain(members, room)
+        else:
+            places = self._placed(members, room, None)
+            found = None if places is None else GangPlan(places)
+        if found is None and key is not None:
+            self._too_large[key] = min(gang.minimum, self._too_large.get(key, gang.minimum))
+        return found
+
+    def spare(self, pod: Pod, names: Container[str] | None, room: Room) -> Iterator[str]:
+        """The nodes among these that have room for one more such member, the best first; names None: among all."""
+        candidates = self._candidates_of(pod)
+        states = candidates.states(room)
+        for name in candidates.order:
+            if (names is None or name in names) and candidates.passes(pod, name, room, states.now()):
+                yield name
+
+    def alike(self, pod: Pod, members: GangMembers) -> list[Pod]:
+        """The members of the shape of this one."""
+        shape = self._shape_of(pod)
+        return [each for each in members.waiting if self._shape_of(each) == shape]
+
+    def nodes_of(self, members: GangMembers, plan: GangPlan, room: Room) -> Container[str] | None:
+        """The nodes of the plan's domain; None for all nodes."""
+        key = members.gang.topology_key
+        return self._by_domain(room, key)[plan.domain] if key else None
+
+    def has_cluster_rules(self, pod: Pod, room: Room) -> bool:
+        """Whether where one member goes may decide where another one can go, beyond that node."""
+        return bool(self._candidates_of(pod).states(room).now())
+
+    def _key(self, members: GangMembers, room: Room) -> Hashable:
+        """What decides with the number whether a gang fits; None where more decides."""
+        shapes = {self._shape_of(pod) for pod in members.waiting}
+        if len(shapes) > 1 or members.arrived or self.has_cluster_rules(members.waiting[0], room):
+            return None
+        return members.gang.topology_key, *shapes
+
+    def _in_one_domain(self, members: GangMembers, room: Room) -> GangPlan | None:
+        found: list[tuple[tuple[int, str], GangPlan]] = []
+        for domain, names in self._by_domain(room, members.gang.topology_key).items():
+            places = self._placed(members, room, names)
+            if places is not None:
+                found.append(((self._ranks(members, places), domain), GangPlan(places, domain)))
+        if not found:
+            return None
+        arrived = set(members.arrived.values())
+        # The domain of the members that have arrived, then the one with the best nodes.
+        found.sort(key=lambda each: (arrived.isdisjoint(each[1].places.values()), each[0]))
+        best, *others = [plan for _, plan in found]
+        return GangPlan(best.places, best.domain, tuple(others))
+
+    def _ranks(self, members: GangMembers, places: Mapping[str, str]) -> int:
+        """The sum of the ranks of the places among all nodes; the less the better."""
+        total = 0
+        for pod in members.waiting:
+            if pod.uid in places:
+                total += self._candidates_of(pod).rank(places[pod.uid])
+        return total
+
+    def _by_domain(self, room: Room, key: str) -> Mapping[str, frozenset[str]]:
+        found = self._domains.get(key)
+        if found is None:
+            names: dict[str, list[str]] = {}
+            for name, node in room.snapshot.nodes.items():
+                value = node.labels.get(key)
+                if value:
+                    names.setdefault(value, []).append(name)
+            found = self._domains[key] = {value: frozenset(names[value]) for value in sorted(names)}
+        return found
+
+    def _placed(self, members: GangMembers, room: Room, names: Container[str] | None) -> dict[str, str] | None:
+        """Places for as many members as are needed, on these nodes; names None: on any."""
+        needed = members.gang.minimum
+        first = members.waiting[:needed]
+        kept = [pod for pod in members.waiting if pod.uid in members.arrived]
+        if kept:
+            first = (*kept, *(pod for pod in members.waiting if pod.uid not in members.arrived))[:needed]
+        groups = self.by_shape(first)
+        orders: list[Iterable[Sequence[Pod]]] = [groups]
+        if len(groups) > 1:
+            orders.append(reversed(groups))
+        everybody = self.by_shape(members.waiting)
+        if len(members.waiting) > needed and len(everybody) > 1:
+            orders.append(reversed(everybody))
+        for order in orders:
+            places = self._attempt(order, needed, members.arrived, room, names)
+            if places is not None:
+                return places
+        # The nodes of the members that have arrived may be the wrong ones by now.
+        return self._attempt(groups, needed, {}, room, names) if kept else None
+
+    def by_shape(self, pods: Sequence[Pod]) -> list[list[Pod]]:
+        """The members by shape, first the shape with the fewest nodes."""
+        groups: dict[Hashable, list[Pod]] = {}
+        for pod in pods:
+            groups.setdefault(self._shape_of(pod), []).append(pod)
+        found = list(groups.values())
+        return sorted(found, key=lambda group: len(self._candidates_of(group[0]).order)) if len(found) > 1 else found
+
+    def _attempt(
+        self,
+        groups: Iterable[Sequence[Pod]],
+        needed: int,
+        arrived: Mapping[str, str],
+        room: Room,
+        names: Container[str] | None,
+    ) -> dict[str, str] | None:
+        attempt = _Attempt(room.copy())
+        groups = list(groups)
+        for group in groups if arrived else ():
+            self._place_arrived(group, arrived, attempt, names)
+        for group in groups:
+            left = [pod for pod in group if pod.uid not in attempt.places][: needed - len(attempt.places)]
+            if left:
+                self._place_alike(left, attempt, names)
+        return attempt.places if len(attempt.places) >= needed else None
+
+    def _place_arrived(
+        self, group: Sequence[Pod], arrived: Mapping[str, str], attempt: _Attempt, names: Container[str] | None
+    ) -> None:
+        """Members that have arrived in bind stay where they are, if they still fit there."""
+        candidates = self._candidates_of(group[0])
+        states = candidates.states(attempt.room)
+        for pod in group:
+            name = arrived.get(pod.uid)
+            if name is None or not candidates.includes(name) or (names is not None and name not in names):
+                continue
+            if candidates.passes(pod, name, attempt.room, states.now()):
+                attempt.place(pod, name)
+
+    def _place_alike(self, pods: Sequence[Pod], attempt: _Attempt, names: Container[str] | None) -> None:
+        """As many of these members of one shape as fit."""
+        candidates = self._candidates_of(pods[0])
+        states = candidates.states(attempt.room)
+        order = candidates.order if names is None else [name for name in candidates.order if name in names]
+        start = 0
+        if candidates.is_rescored and len(pods) <= LARGEST_RESCORED:
+            start = max(2 * len(pods), SHORTLIST)
+            pods = self._place_rescored(pods, order[:start], candidates, states, attempt)
+        for pod in pods:
+            # With filters that look at all nodes, a member may open a node that was closed before.
+            first = 0 if states.now() else start
+            for index in range(first, len(order)):
+                if candidates.passes(pod, order[index], attempt.room, states.now()):
+                    start = index
+                    attempt.place(pod, order[index])
+                    break
+            else:
+                return
+
+    def _place_rescored(
+        self,
+        pods: Sequence[Pod],
+        shortlist: list[str],
+        candidates: Candidates,
+        states: ClusterStates,
+        attempt: _Attempt,
+    ) -> Sequence[Pod]:
+        """Place members on the best nodes, which are scored again after each. Returns the members that are left."""
+        for number, pod in enumerate(pods):
+            for name in candidates.best(pod, shortlist, attempt.room) if shortlist else ():
+                if candidates.passes(pod, name, attempt.room, states.now()):
+                    attempt.place(pod, name)
+                    break
+                if not states.now():
+                    shortlist = [other for other in shortlist if other != name]
+            else:
+                return pods[number:]
+        return ()

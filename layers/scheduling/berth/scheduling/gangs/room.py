@@ -1,0 +1,159 @@
+"""The nodes with pods that are not on them yet: those being bound, and the members that are planned already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from berth.scheduling.evaluation.evaluation import Evaluation
+from berth.scheduling.evaluation.nominated_pods import nominated_beside
+from berth.scheduling.evaluation.time_limit import DecisionDeadline
+from berth.scheduling.framework.plugin import ClusterFilter
+from berth.scheduling.framework.profile import Profile
+from berth.scheduling.framework.status import SUCCESS, Status
+from berth.scheduling.managed_resources.counting import Counting, Insufficient
+from berth.scheduling.objects import NodeInfo, Pod, Unreadable
+from berth.scheduling.snapshot.node_positions import NodeRefs
+from berth.scheduling.snapshot.parts import SnapshotPart
+from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
+
+LARGEST_RESCORED = 64
+"""Members. For more, the order of nodes stays that before the first member."""
+
+SHORTLIST = 32
+"""At least so many of the best nodes are scored again after each member."""
+
+
+class Room(DerivedFromSnapshot):
+    """Nodes by name, with these pods on them. A copy costs the nodes that have such pods."""
+
+    def __init__(self, snapshot: Snapshot, counting: Counting) -> None:
+        """snapshot: without assumed pods."""
+        super().__init__(snapshot)
+        self._counting = counting
+        self.changed: dict[str, NodeInfo] = {}
+        self.placed: list[Pod] = []
+
+    def copy(self) -> Room:
+        """Another one, to try a plan on."""
+        found = Room(self.snapshot, self._counting)
+        found.changed, found.placed = dict(self.changed), list(self.placed)
+        return found
+
+    def node(self, name: str) -> NodeInfo:
+        """The node as it is now."""
+        return self.changed.get(name) or self.snapshot.nodes[name]
+
+    def place(self, pod: Pod, name: str) -> None:
+        """Put the pod onto the node, with the amounts of counted resources and the devices that it would get."""
+        node = self.node(name)
+        shares = pod.assumed_shares
+        if shares is None and self._counting.counts:
+            demands = self._counting.demands(pod)
+            if demands and not isinstance(demands, Unreadable):
+                chosen = self._counting.placed(demands, node)
+                shares = None if isinstance(chosen, Insufficient) else chosen
+        self.add(replace(pod, node_name=name, nominated_node="", assumed_shares=shares), node)
+
+    def add(self, pod: Pod, node: NodeInfo) -> None:
+        """Put a pod onto the node as it is."""
+        self.changed[node.name] = node.with_pods_and_usage((*node.pods, pod), node.usage.plus((pod,)))
+        self.placed.append(pod)
+
+
+class Candidates:
+    """The nodes for members of one shape, the best first. For one snapshot; its filters see what is in a Room.
+
+    It goes by the nodes that pass the filters that look at one node. Pods that are added never make such a node good.
+    """
+
+    def __init__(self, profile: Profile, pod: Pod, evaluation: Evaluation, deadline: DecisionDeadline) -> None:
+        """Raises DeadlineExceeded."""
+        self._evaluation, self._filters = evaluation, evaluation.local.filters
+        snapshot = evaluation.snapshot
+        self.order: list[str] = []
+        self._ranks: dict[str, int] = {}
+        if evaluation.rejected is None and self._filters.rejected is None:
+            passing = evaluation.local.statuses.filter_nodes(_every_node(snapshot), deadline).feasible
+            totals = evaluation.totals(pod, passing, deadline=deadline)
+            if isinstance(totals, Status):
+                # Where the pod cannot be scored, the order of the names is as good as any.
+                totals = [0] * len(passing)
+            ranked = sorted(zip((-total for total in totals), passing.names, strict=True))
+            self.order = [name for _, name in ranked]
+        self.is_rescored = any(SnapshotPart.PODS in plugin.reads for plugin, _ in profile.scores)
+
+    def includes(self, name: str) -> bool:
+        """Whether the node passes the filters that look at one node, as it is in the snapshot."""
+        return name in self._by_name
+
+    def rank(self, name: str) -> int:
+        """The place of a candidate in the order, from 0."""
+        return self._by_name[name]
+
+    @property
+    def _by_name(self) -> dict[str, int]:
+        if not self._ranks:
+            self._ranks = {name: rank for rank, name in enumerate(self.order)}
+        return self._ranks
+
+    def passes(self, pod: Pod, name: str, room: Room, states: Sequence[ClusterFilter]) -> bool:
+        """Whether a member fits onto this candidate, beside what is in the room and beside nominated pods (fact 34)."""
+        node = room.changed.get(name)
+        nominated = nominated_beside(pod, name, room.snapshot) if name in room.snapshot.nominated else ()
+        if nominated:
+            node = (node or room.snapshot.nodes[name]).replacing_pods((), nominated)
+        if node is not None and self._filters.filter(node) is not SUCCESS:
+            return False
+        if not states:
+            return True
+        found = node or room.snapshot.nodes[name]
+        return all(state.filter(found) is SUCCESS for state in states)
+
+    def states(self, room: Room) -> ClusterStates:
+        """The filters that look at all nodes, as they are with what is in the room."""
+        return ClusterStates(self._evaluation, room)
+
+    def best(self, pod: Pod, names: Sequence[str], room: Room) -> list[str]:
+        """These nodes, the best first as they are now."""
+        source = room.snapshot.positions
+        replaced = {source[name]: room.changed[name] for name in names if name in room.changed}
+        nodes = NodeRefs.of(list(names), source)
+        totals = self._evaluation.totals(pod, nodes, replaced)
+        if isinstance(totals, Status):
+            return list(names)
+        ranked = sorted(zip((-total for total in totals), range(len(nodes)), strict=True))
+        return [names[index] for _, index in ranked]
+
+
+class ClusterStates:
+    """The states of the filters that look at all nodes. They follow what is added to a room."""
+
+    def __init__(self, evaluation: Evaluation, room: Room) -> None:
+        self._room, self._applied = room, 0
+        # A filter that all nodes pass now may not be passed beside a member that keeps others away.
+        skips = not any(pod.spec.pod_affinity.has_terms for pod in room.placed)
+        self._states = evaluation.filters if skips else evaluation.all_filters
+
+    def now(self) -> tuple[ClusterFilter, ...]:
+        """With all pods that are in the room now."""
+        if self._states:
+            for pod in self._room.placed[self._applied :]:
+                node = self._room.node(pod.node_name)
+                self._states = tuple([state.with_pod(pod, node) for state in self._states])
+            self._applied = len(self._room.placed)
+        return self._states
+
+
+def room_of(snapshot: Snapshot, counting: Counting) -> Room:
+    """The nodes with the pods that are being bound."""
+    room = Room(snapshot.base, counting)
+    for name, pods in snapshot.assumed.items():
+        for pod in pods:
+            if name in room.snapshot.nodes:
+                room.add(pod, room.node(name))
+    return room
+
+
+def _every_node(snapshot: Snapshot) -> NodeRefs:
+    return NodeRefs.of([*snapshot.nodes], snapshot.positions)

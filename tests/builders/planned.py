@@ -1,0 +1,49 @@
+"""Clusters on which gangs are planned, and the answers of all members, as filter gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
+from berth.scheduling.objects import NodeInfo, Pod, read_node
+from berth.scheduling.policy import Feasibility, Policy
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.nodes import node_with
+
+CPU = {"cpu": "1"}
+
+
+def gang_policy(**document: Any) -> Policy:
+    """The policy `label-priority` without labels to check, unless the document says otherwise; with gangs."""
+    definitions = {"all-nodes": {"plugins": {"enabled": [{"name": "NodeReady"}]}}}
+    fields = {"definitions": definitions, "profile": "all-nodes", "gangs": {"enabled": True}, **document}
+    return BerthConfiguration.model_validate(fields).policy()
+
+
+def room_for(name: str, pods: int, labels: Mapping[str, str] | None = None, **fields: Any) -> NodeInfo:
+    """A node with room for so many pods of one cpu."""
+    found = read_node(node_with(name, labels, allocatable={"cpu": str(pods), "pods": "100"}, **fields))
+    assert isinstance(found, NodeInfo)
+    return found
+
+
+def answers(
+    policy: Policy,
+    snapshot: Snapshot,
+    pods: Iterable[Pod],
+    open_gangs: Sequence[OpenGang] = NO_OPEN_GANGS,
+    names: Sequence[str] | None = None,
+) -> dict[str, Feasibility]:
+    """What filter answers each of these pods about these nodes; about all of them without a list."""
+    asked = [*snapshot.nodes] if names is None else names
+    return {pod.name: policy.feasibility(pod, asked, snapshot, open_gangs=open_gangs) for pod in pods}
+
+
+def places(found: Mapping[str, Feasibility]) -> dict[str, str]:
+    """The place of each member: the first node that passes; a reason where none does."""
+    return {
+        name: answer.feasible[0] if answer.feasible else next(iter(answer.rejected.values())).message
+        for name, answer in found.items()
+    }

@@ -1,0 +1,431 @@
+"""What filter answers for members of gangs: a place for each, or one constant reason for all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from berth.scheduling.framework.status import Code
+from berth.scheduling.gangs.gang import GangKey, OpenGang
+from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.preemption.victim_review import NodeRejection, Proposal
+from berth.scheduling.snapshot.assumed_pods import AssumedPod
+from berth.scheduling.snapshot.changes import Changes
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.counted import LICENCE, LICENCES, MEMORY, SLICES, counted_node
+from tests.builders.gangs import member, members, native_group_object, pod_group
+from tests.builders.planned import CPU, answers, gang_policy, places, room_for
+from tests.builders.pods import pod_object
+
+POLICY = gang_policy()
+KEY = GangKey("ml", "train")
+WAITS, NO_ROOM = "gang waits for members", "gang does not fit"
+TRAIN = members("train", 4, requests=CPU)
+
+
+def cluster(*rooms: int, pods: list[Pod], **fields: Any) -> Snapshot:
+    """Nodes n0, n1, … with room for so many members each."""
+    return Snapshot.of([room_for(f"n{index}", room) for index, room in enumerate(rooms)], pods, **fields)
+
+
+def counts(found: dict[str, str]) -> dict[str, int]:
+    """How many members each node or reason has."""
+    return {value: [*found.values()].count(value) for value in sorted(set(found.values()))}
+
+
+@pytest.mark.parametrize(
+    ("rooms", "wanted"),
+    [
+        pytest.param((4,), {"n0": 4}, id="one node has room for all"),
+        pytest.param((2, 2), {"n0": 2, "n1": 2}, id="two nodes have"),
+        pytest.param((1, 0, 2, 1), {"n0": 1, "n2": 2, "n3": 1}, id="every node with room is needed"),
+        pytest.param((3,), {NO_ROOM: 4}, id="one member has no room"),
+        pytest.param((1, 1, 1), {NO_ROOM: 4}, id="one node is missing"),
+    ],
+)
+def test_all_members_have_a_place_or_none_has(rooms: tuple[int, ...], wanted: dict[str, int]) -> None:
+    snapshot = cluster(*rooms, pods=TRAIN)
+    assert counts(places(answers(POLICY, snapshot, TRAIN))) == wanted
+
+
+def test_gang_waits_while_members_are_missing() -> None:
+    snapshot = cluster(9, pods=TRAIN[:3])
+    assert set(places(answers(POLICY, snapshot, TRAIN[:3])).values()) == {WAITS}
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        pytest.param(replace(TRAIN[3], terminating=True), id="one is being deleted"),
+        pytest.param(
+            member("train-3", "train", 4, requests=CPU, spec={"schedulingGates": [{"name": "quota"}]}),
+            id="one is gated",
+        ),
+        pytest.param(member("train-3", "other", 4, requests=CPU), id="one names another gang"),
+        pytest.param(member("train-3", "train", 4, requests=CPU, namespace="other"), id="one is of another namespace"),
+        pytest.param(member("train-3", "train", "x", requests=CPU), id="one has a size that is none"),
+        pytest.param(member("train-3", "train", 4, requests=CPU, label="other"), id="one is in two gangs"),
+    ],
+)
+def test_counts_only_members_that_wait(missing: Pod) -> None:
+    snapshot = cluster(9, pods=[*TRAIN[:3], missing])
+    assert set(places(answers(POLICY, snapshot, TRAIN[:3])).values()) == {WAITS}
+
+
+def test_member_that_cache_does_not_have_yet_counts() -> None:
+    snapshot = cluster(4, pods=TRAIN[:3])
+    assert places(answers(POLICY, snapshot, TRAIN[3:])) == {"train-3": "n0"}
+
+
+@pytest.mark.parametrize(
+    ("second", "reason"),
+    [
+        pytest.param({"size": 3}, "gang size differs between members", id="sizes"),
+        pytest.param(
+            {"size": 2, "topology_key": "zone"}, "gang topology key differs between members", id="topology keys"
+        ),
+    ],
+)
+def test_rejects_members_that_contradict_each_other(second: dict[str, Any], reason: str) -> None:
+    pods = [member("a", "train", 2), member("b", "train", **second)]
+    assert set(places(answers(POLICY, cluster(9, pods=pods), pods)).values()) == {reason}
+
+
+def test_rejects_gang_larger_than_cluster() -> None:
+    pods = members("train", 101)
+    assert places(answers(POLICY, cluster(9, pods=pods), pods[:1])) == {"train-0": "gang is larger than the cluster"}
+
+
+def test_rejects_members_of_deleted_pod_group() -> None:
+    pods = [member(f"train-{index}", None, group="train", requests=CPU) for index in range(2)]
+    group = pod_group(native_group_object(minimum=2))
+    snapshot = cluster(2, pods=pods, pod_groups=[group])
+    assert set(places(answers(POLICY, snapshot, pods)).values()) == {"n0"}
+    deleted = snapshot.with_changes(Changes(pod_groups=()))
+    assert set(places(answers(POLICY, deleted, pods)).values()) == {"gang has no PodGroup"}
+
+
+@pytest.mark.parametrize("room", [3, 4], ids=["rejected", "placed"])
+def test_rejected_nodes_are_unresolvable_whatever_the_scheduler_is(room: int) -> None:
+    """In the other map kube-scheduler would try the pod again and again (fact 15), or evict for a part of a gang."""
+    policy = gang_policy(unresolvable="as-plugins-say")
+    for answer in answers(policy, cluster(room, 0, pods=TRAIN), TRAIN).values():
+        assert not answer.failed
+        assert {status.code for status in answer.rejected.values()} == {Code.UNSCHEDULABLE_AND_UNRESOLVABLE}
+
+
+def test_every_name_is_answered_once() -> None:
+    snapshot = cluster(2, 2, 9, pods=TRAIN)
+    for answer in answers(POLICY, snapshot, TRAIN, names=["n0", "n1", "n2", "joined"]).values():
+        assert sorted([*answer.feasible, *answer.rejected]) == ["joined", "n0", "n1", "n2"]
+
+
+def test_filter_onlyone_leaves_the_place() -> None:
+    snapshot = cluster(2, 2, 9, pods=TRAIN)
+    for pod in TRAIN:
+        answer = POLICY.best(pod, [*snapshot.nodes], snapshot)
+        assert answer.feasible == POLICY.feasibility(pod, [*snapshot.nodes], snapshot).feasible[:1]
+
+
+def test_alternatives_of_members_have_no_node_in_common() -> None:
+    """Whatever the scheduler chooses for each member, all of them have room."""
+    snapshot = cluster(*[1] * 12, pods=TRAIN)
+    found = answers(POLICY, snapshot, TRAIN)
+    chosen = [name for answer in found.values() for name in answer.feasible]
+    assert len(chosen) == len(set(chosen)) == 12
+    assert all(len(answer.feasible) == 3 for answer in found.values())
+
+
+def test_node_of_the_place_is_named_once_where_it_has_room_for_more() -> None:
+    snapshot = cluster(9, 9, pods=TRAIN)
+    for answer in answers(POLICY, snapshot, TRAIN).values():
+        assert len(answer.feasible) == len(set(answer.feasible))
+
+
+def test_alternatives_of_members_of_several_shapes_have_no_node_in_common() -> None:
+    pods = [member(f"train-{index}", "train", 2, requests={"cpu": str(index + 1)}) for index in range(2)]
+    found = answers(POLICY, cluster(*[2] * 8, pods=pods), pods)
+    chosen = [name for answer in found.values() for name in answer.feasible]
+    assert len(chosen) == len(set(chosen)) == 8
+
+
+def test_members_that_keep_each_other_away_have_no_alternatives() -> None:
+    """Two of them might choose nodes of one zone."""
+    pods = [apart(pod, "zone") for pod in members("train", 2, requests=CPU)]
+    zones = {"n0": "a", "n1": "b", "n2": "c", "n3": "c"}
+    snapshot = Snapshot.of([room_for(name, 1, {"zone": zone}) for name, zone in zones.items()], pods)
+    assert [len(answer.feasible) for answer in answers(POLICY, snapshot, pods).values()] == [1, 1]
+
+
+def test_same_members_get_the_same_places_whatever_the_order_of_pods_and_nodes() -> None:
+    rooms = [room_for(f"n{index}", 1) for index in range(6)]
+    wanted = places(answers(POLICY, Snapshot.of(rooms, TRAIN), TRAIN))
+    assert places(answers(POLICY, Snapshot.of(rooms[::-1], TRAIN[::-1]), TRAIN)) == wanted
+    assert wanted == {f"train-{index}": f"n{index}" for index in range(4)}
+
+
+def test_alternatives_leave_the_places_of_other_gangs() -> None:
+    later = members("tune", 2, requests=CPU, created="2026-01-02T00:00:00Z")
+    snapshot = cluster(*[1] * 8, pods=[*TRAIN, *later])
+    first, second = answers(POLICY, snapshot, TRAIN), answers(POLICY, snapshot, later)
+    chosen = [name for answer in first.values() for name in answer.feasible]
+    assert set(chosen).isdisjoint(places(second).values())
+
+
+def test_older_gang_is_planned_first() -> None:
+    later = members("alpha", 4, requests=CPU, created="2026-01-02T00:00:00Z")
+    snapshot = cluster(3, 3, pods=[*later, *TRAIN])
+    assert NO_ROOM not in places(answers(POLICY, snapshot, TRAIN)).values()
+    assert set(places(answers(POLICY, snapshot, later)).values()) == {NO_ROOM}
+
+
+def test_gang_of_higher_priority_is_planned_first() -> None:
+    urgent = members("urgent", 4, requests=CPU, created="2026-01-02T00:00:00Z", priority=7)
+    snapshot = cluster(3, 3, pods=[*TRAIN, *urgent])
+    assert NO_ROOM not in places(answers(POLICY, snapshot, urgent)).values()
+    assert set(places(answers(POLICY, snapshot, TRAIN)).values()) == {NO_ROOM}
+
+
+def test_open_gang_is_planned_before_older_one_of_its_priority() -> None:
+    """Its members hold cpu in the scheduler already (G10)."""
+    later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z")
+    snapshot = cluster(3, 3, pods=[*TRAIN, *later])
+    opened = [OpenGang(GangKey("ml", "tune"), 0, {later[0].uid: "n1"})]
+    assert NO_ROOM not in places(answers(POLICY, snapshot, later, opened)).values()
+    assert set(places(answers(POLICY, snapshot, TRAIN, opened)).values()) == {NO_ROOM}
+
+
+def test_gang_that_does_not_fit_holds_nothing() -> None:
+    large = members("large", 9, requests=CPU, created="2025-01-01T00:00:00Z")
+    snapshot = cluster(4, pods=[*large, *TRAIN])
+    assert set(places(answers(POLICY, snapshot, large)).values()) == {NO_ROOM}
+    assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 4}
+
+
+def test_incomplete_gang_holds_nothing() -> None:
+    few = members("few", 9, count=8, requests=CPU, created="2025-01-01T00:00:00Z")
+    snapshot = cluster(4, pods=[*few, *TRAIN])
+    assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 4}
+
+
+def test_members_that_arrived_in_bind_keep_their_nodes() -> None:
+    snapshot = cluster(4, 4, pods=TRAIN)
+    opened = [OpenGang(KEY, 0, {TRAIN[0].uid: "n1", TRAIN[2].uid: "n1"})]
+    found = places(answers(POLICY, snapshot, TRAIN, opened))
+    assert (found["train-0"], found["train-2"]) == ("n1", "n1")
+
+
+def test_plans_anew_where_arrived_members_are_on_nodes_that_are_gone_or_full() -> None:
+    snapshot = cluster(4, 0, pods=TRAIN)
+    opened = [OpenGang(KEY, 0, {TRAIN[0].uid: "n1", TRAIN[1].uid: "gone"})]
+    assert counts(places(answers(POLICY, snapshot, TRAIN, opened))) == {"n0": 4}
+
+
+@pytest.mark.parametrize("how", ["on a node", "being bound", "committed"])
+def test_members_of_committed_gang_are_placed_like_other_pods(how: str) -> None:
+    bound = replace(TRAIN[0], node_name="n0" if how == "on a node" else "")
+    snapshot = cluster(1, 1, pods=[bound, TRAIN[1]])
+    if how == "being bound":
+        snapshot = snapshot.assuming([AssumedPod("ml", bound.name, bound.uid, "n0", {})])
+    opened = [OpenGang(KEY, 0, {bound.uid: "n0"}, is_committed=True)] if how == "committed" else []
+    assert answers(POLICY, snapshot, TRAIN[1:2], opened)["train-1"].feasible == ["n0", "n1"]
+
+
+def test_member_of_earlier_gang_of_that_name_that_ends_is_no_proof_of_commit() -> None:
+    ending = replace(member("train-0", "train", 2, uid="uid-old"), node_name="n0", terminating=True)
+    new = members("train", 2, requests=CPU)
+    snapshot = cluster(1, pods=[ending, *new])
+    assert set(places(answers(POLICY, snapshot, new)).values()) == {NO_ROOM}
+
+
+def test_committed_members_without_their_bindings_take_their_room() -> None:
+    committed = members("tune", 2, requests=CPU)
+    snapshot = cluster(2, 4, pods=[*committed, *TRAIN])
+    opened = [OpenGang(GangKey("ml", "tune"), 0, {pod.uid: "n0" for pod in committed}, is_committed=True)]
+    assert counts(places(answers(POLICY, snapshot, TRAIN, opened))) == {"n1": 4}
+
+
+@pytest.mark.parametrize(("room", "wanted"), [(4, {"n0": 4, NO_ROOM: 2}), (5, {"n0": 5, NO_ROOM: 1}), (6, {"n0": 6})])
+def test_members_beyond_the_minimum_get_what_is_left(room: int, wanted: dict[str, int]) -> None:
+    pods = members("train", 4, count=6, requests=CPU)
+    assert counts(places(answers(POLICY, cluster(room, pods=pods), pods))) == wanted
+
+
+def test_members_beyond_the_minimum_take_no_room_of_another_gang() -> None:
+    pods = members("train", 4, count=6, requests=CPU)
+    later = members("tune", 4, requests=CPU, created="2026-01-02T00:00:00Z")
+    snapshot = cluster(8, pods=[*pods, *later])
+    assert counts(places(answers(POLICY, snapshot, later))) == {"n0": 4}
+
+
+ZONES = [
+    room_for("a1", 2, {"zone": "a"}),
+    room_for("a2", 1, {"zone": "a"}),
+    room_for("b1", 2, {"zone": "b"}),
+    room_for("b2", 2, {"zone": "b"}),
+    room_for("c1", 4, {"zone": "c"}),
+    room_for("none", 9),
+]
+
+
+def test_members_go_to_one_domain() -> None:
+    pods = members("train", 4, requests=CPU, topology_key="zone")
+    found = places(answers(POLICY, Snapshot.of(ZONES, pods), pods))
+    assert counts(found) == {"b1": 2, "b2": 2}
+    assert set(places(answers(POLICY, Snapshot.of(ZONES[:2], pods), pods)).values()) == {NO_ROOM}
+    assert set(places(answers(POLICY, Snapshot.of(ZONES[-1:], pods), pods)).values()) == {NO_ROOM}
+
+
+def test_alternatives_are_of_the_same_domain() -> None:
+    pods = members("train", 3, requests=CPU, topology_key="zone")
+    for answer in answers(POLICY, Snapshot.of(ZONES[2:], pods), pods).values():
+        assert set(answer.feasible) <= {"b1", "b2"} or set(answer.feasible) <= {"c1"}
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [(["a1", "a2"], {NO_ROOM: 4}), (["b1", "b2"], {"b1": 2, "b2": 2}), (["c1"], {"c1": 4})],
+    ids="abc",
+)
+def test_scheduler_may_try_one_domain_after_the_other(names: list[str], wanted: dict[str, int]) -> None:
+    """G2: each member is asked about with the nodes of one domain only."""
+    pods = members("train", 4, requests=CPU, topology_key="zone")
+    found = answers(POLICY, Snapshot.of(ZONES, pods), pods, names=names)
+    assert counts(places(found)) == wanted
+
+
+def test_goes_by_filters_of_the_scheduler_that_the_profile_lacks() -> None:
+    pods = members("train", 2, requests=CPU, spec={"nodeSelector": {"disk": "ssd"}})
+    nodes = [room_for("n0", 9), room_for("n1", 2, {"disk": "ssd"}), room_for("n2", 9, unschedulable=True)]
+    assert counts(places(answers(POLICY, Snapshot.of(nodes, pods), pods))) == {"n1": 2}
+
+
+def test_goes_by_filters_and_scores_of_the_profile() -> None:
+    policy = gang_policy(profile="label-priority")
+    key = "priority.lixueduan.com"
+    nodes = [
+        room_for("n0", 9),
+        room_for("n1", 1, {key: "1"}),
+        room_for("n2", 1, {key: "5"}),
+        room_for("n3", 1, {key: "3"}),
+    ]
+    pods = members("train", 2, requests=CPU)
+    assert counts(places(answers(policy, Snapshot.of(nodes, pods), pods))) == {"n2": 1, "n3": 1}
+
+
+@pytest.mark.parametrize(("nodes", "wanted"), [(3, {"n0": 1, "n1": 1, "n2": 1}), (2, {NO_ROOM: 3})])
+def test_members_that_keep_each_other_away_go_to_nodes_of_their_own(nodes: int, wanted: dict[str, int]) -> None:
+    pods = members("train", 3, requests=CPU)
+    found = [apart(pod) for pod in pods]
+    assert counts(places(answers(POLICY, cluster(*[9] * nodes, pods=found), found))) == wanted
+
+
+def apart(pod: Pod, key: str = "kubernetes.io/hostname") -> Pod:
+    """The pod with anti-affinity to pods of its app."""
+    term = {"labelSelector": {"matchLabels": {"app": "train"}}, "topologyKey": key}
+    spec = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    whole = pod_object(pod.name, requests=CPU)
+    whole["metadata"] |= {"annotations": dict(pod.annotations), "labels": {"app": "train"}}  # type: ignore[operator]
+    whole["spec"] |= spec  # type: ignore[operator]
+    found = read_pod(whole)
+    assert isinstance(found, Pod)
+    return found
+
+
+@pytest.mark.parametrize(("licences", "wanted"), [("2", {"n0": 2, "n1": 2}), ("1", {NO_ROOM: 4})])
+def test_counted_resources_of_all_members_count(licences: str, wanted: dict[str, int]) -> None:
+    """G3: the scheduler assumes members that Berth does not see on their nodes yet."""
+    policy = gang_policy(managedResources=[LICENCES])
+    pods = members("train", 4, requests={LICENCE: "1"})
+    snapshot = Snapshot.of([counted_node("n0", licences), counted_node("n1", licences)], pods)
+    assert counts(places(answers(policy, snapshot, pods))) == wanted
+
+
+@pytest.mark.parametrize(("percent", "wanted"), [("50", {"n0": 4}), ("60", {NO_ROOM: 4})])
+def test_devices_of_all_members_count(percent: str, wanted: dict[str, int]) -> None:
+    policy = gang_policy(managedResources=[SLICES])
+    pods = members("train", 4, requests={"nvidia.com/gpumem-percentage": percent})
+    snapshot = Snapshot.of([counted_node("n0", sizes="8000,8000")], pods)
+    assert counts(places(answers(policy, snapshot, pods))) == wanted
+
+
+def test_members_get_the_devices_that_bind_would_choose() -> None:
+    """The smallest device that fits: then the large one is left for the other member."""
+    policy = gang_policy(managedResources=[SLICES])
+    pods = [member(f"train-{index}", "train", 2, requests={MEMORY: amount}) for index, amount in enumerate("38")]
+    snapshot = Snapshot.of([counted_node("n0", sizes="8,4")], pods)
+    assert counts(places(answers(policy, snapshot, pods))) == {"n0": 2}
+
+
+def test_pods_that_are_being_bound_take_their_room() -> None:
+    other = read_pod(pod_object("web", requests={"cpu": "2"}))
+    assert isinstance(other, Pod)
+    snapshot = cluster(4, 2, pods=[*TRAIN, other]).assuming([AssumedPod("ml", "web", other.uid, "n0", {})])
+    assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 2, "n1": 2}
+
+
+def test_place_that_the_scheduler_refuses_is_replaced_by_another_node_with_room() -> None:
+    snapshot = cluster(*[4] * 3, pods=TRAIN)
+    found = places(answers(POLICY, snapshot, TRAIN[:1], names=["n2"]))
+    assert found == {"train-0": "n2"}
+
+
+def test_members_that_are_alike_may_change_places() -> None:
+    snapshot = cluster(1, 1, 1, 1, pods=TRAIN)
+    place = places(answers(POLICY, snapshot, TRAIN))["train-0"]
+    others = sorted({f"n{index}" for index in range(4)} - {place})
+    assert sorted(answers(POLICY, snapshot, TRAIN[:1], names=others)["train-0"].feasible) == others
+
+
+def test_mixed_members_that_fit_on_fewer_nodes_are_placed_first() -> None:
+    small = [member(f"small-{index}", "train", 4, requests={"cpu": "1"}) for index in range(3)]
+    large = member("z-large", "train", 4, requests={"cpu": "3"})
+    pods = [*small, large]
+    assert counts(places(answers(POLICY, cluster(3, 1, 1, 1, pods=pods), pods))) == {"n0": 1, "n1": 1, "n2": 1, "n3": 1}
+
+
+def test_plan_is_made_once_for_all_calls_on_one_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    from berth.scheduling.gangs.planning import GangPlanning
+
+    made: list[str] = []
+    plan = GangPlanning.plan
+
+    def counted(self: GangPlanning, members: Any, room: Any) -> Any:
+        made.append(members.key.name)
+        return plan(self, members, room)
+
+    monkeypatch.setattr(GangPlanning, "plan", counted)
+    others = members("tune", 2, requests=CPU)
+    snapshot = cluster(9, pods=[*TRAIN, *others])
+    policy = gang_policy()
+    answers(policy, snapshot, [*TRAIN, *others])
+    assert sorted(made) == ["train", "tune"]
+    answers(policy, snapshot.with_changes(Changes(nodes=(room_for("n9", 1),))), TRAIN)
+    assert sorted(made) == ["train", "train", "tune", "tune"]
+
+
+def test_gang_evicts_nothing_for_a_part_of_itself() -> None:
+    victim = replace(member("victim", None, requests=CPU, priority=-1), node_name="n0")
+    snapshot = cluster(1, pods=[victim, *TRAIN])
+    proposals = {"n0": Proposal((victim.uid,), 0)}
+    found = POLICY.review_victims(TRAIN[0], proposals, snapshot)
+    assert (found.victims, found.rejected) == ({}, {"n0": NodeRejection.GANG})
+
+
+def test_replacement_in_committed_gang_may_preempt_like_other_pods() -> None:
+    victim = replace(member("victim", None, requests=CPU, priority=-1), node_name="n0")
+    bound = replace(TRAIN[1], node_name="n1")
+    snapshot = cluster(1, 1, pods=[victim, bound, TRAIN[0]])
+    assert POLICY.review_victims(TRAIN[0], {"n0": Proposal((victim.uid,), 0)}, snapshot).victims.keys() == {"n0"}
+
+
+def test_exempt_pods_are_in_no_gang() -> None:
+    pods = [member("agent", "train", 4, requests=CPU, namespace="kube-system")]
+    assert answers(POLICY, cluster(0, 0, pods=pods), pods)["agent"].feasible == ["n0", "n1"]
+
+
+def test_gangs_are_ignored_unless_enabled() -> None:
+    policy = gang_policy(gangs={"enabled": False})
+    assert answers(policy, cluster(0, pods=TRAIN[:1]), TRAIN[:1])["train-0"].feasible == ["n0"]
