@@ -22,6 +22,7 @@ def main() -> None:
         event_to_visible,
         first_sight,
         functions,
+        gangs,
         growth,
         head_read,
         http_calls,
@@ -34,7 +35,7 @@ def main() -> None:
     )
     from tests.bench.figures import shown
 
-    verbs, cache = (warm, first_sight, preempt), (growth, memory, head_read, units, event_to_visible)
+    verbs, cache = (warm, first_sight, preempt, gangs), (growth, memory, head_read, units, event_to_visible)
     for module in (*verbs, *cache, simulate, simulate_preemption, cold_load, cold_start, functions, http_calls):
         for family in module.families():
             progress(f"measuring {family.name}")

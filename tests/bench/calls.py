@@ -19,6 +19,7 @@ from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.http.events import HTTPEvent
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.gangs.configuration import GangsConfiguration
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -32,12 +33,16 @@ Verb = Literal["filter", "filter_onlyone", "prioritize"]
 class Environment(NodeCache):
     """A warm environment of a verb. The cache is a given snapshot, so its update is not measured."""
 
-    def __init__(self, verb: Verb, profile: str, pod: Manifest, nodes: int) -> None:
+    def __init__(
+        self, verb: Verb, profile: str, pod: Manifest, nodes: int, snapshot: Snapshot | None = None, gangs: bool = False
+    ) -> None:
+        """snapshot: in place of the usual one of so many nodes. gangs: whether they are enabled."""
         self._verb, self._profile = verb, profile
+        self._gangs = GangsConfiguration(enabled=gangs)
         self._nodes = nodes
         self.replace_pod(pod)
         self._event = next(self._events)
-        self._snapshot = cluster.snapshot(nodes)
+        self._snapshot = cluster.snapshot(nodes) if snapshot is None else snapshot
         self._changes: Iterator[Snapshot] = cluster.changes(self._snapshot)
         self.forget()
 
@@ -49,7 +54,7 @@ class Environment(NodeCache):
 
     def forget(self) -> None:
         """Forget all verdicts, as in a new environment."""
-        self._policy = BerthConfiguration(profile=self._profile).policy()
+        self._policy = BerthConfiguration(profile=self._profile, gangs=self._gangs).policy()
         answer, failed = _VERBS[self._verb]
         self._endpoint = VerbEndpoint(self._verb, EndpointSettings(), partial(answer, cache=self), failed)
 

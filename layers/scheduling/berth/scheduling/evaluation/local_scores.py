@@ -132,6 +132,10 @@ class LocalScores(DerivedFromSnapshot):
             add_weighted(totals, scorer.plugin.normalize(scores), scorer.weight)
         return totals
 
+    def difference(self, before: NodeInfo, after: NodeInfo) -> int:
+        """By how much the total of a node changes with its pods. Scores that are normalised count as unchanged."""
+        return self._sum(after) - self._sum(before)
+
     def _score(self, table: _ScoreTable, node: NodeInfo, position: int) -> None:
         for scorer, raw in zip(self._normalized, table.raw, strict=True):
             raw[position] = scorer.plugin.score(scorer.state, node)

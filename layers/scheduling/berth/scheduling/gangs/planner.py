@@ -179,13 +179,11 @@ class GangPlanner:
         gangs = gangs_in(snapshot, self._configuration, open_gangs, unknown)
         for members in gangs:
             if members.is_committed:
-                _place(members.arrived, members, room)
+                _place(members, room)
         for members in gangs:
             deadline.check()
             found.members[members.key] = members
-            outcome = found.outcomes[members.key] = _outcome(members, found)
-            if isinstance(outcome, GangPlan):
-                _place(outcome.places, members, room)
+            found.outcomes[members.key] = _outcome(members, found)
         for key, outcome in found.outcomes.items():
             if isinstance(outcome, GangPlan):
                 _place_extra(outcome, found.members[key], found)
@@ -193,10 +191,13 @@ class GangPlanner:
 
     def _planning_on(self, base: Snapshot, deadline: DecisionDeadline) -> GangPlanning:
         known: dict[Hashable, Candidates] = {}
+        shapes: dict[str, Hashable] = {}
 
         def shape_of(pod: Pod) -> Hashable:
-            profile = self._profile_of(pod)
-            return profile.name, profile.shapes(pod)
+            if pod.uid not in shapes:
+                profile = self._profile_of(pod)
+                shapes[pod.uid] = profile.name, profile.shapes(pod)
+            return shapes[pod.uid]
 
         def candidates_of(pod: Pod) -> Candidates:
             shape = shape_of(pod)
@@ -236,22 +237,25 @@ class GangPlanner:
 
 
 def _outcome(members: GangMembers, found: _Round) -> GangPlan | GangError | GangWait | None:
+    """What becomes of a gang. Its members are put into the room if they have places."""
     if members.is_committed:
         return None
     if members.error is not None:
         return members.error
     if len(members.waiting) < members.gang.minimum:
         return GangWait.FOR_MEMBERS
-    plan = found.planning.plan(members, found.room)
-    if plan is not None:
+    planned = found.planning.plan(members, found.room)
+    if planned is not None:
+        plan, found.room = planned
         return plan
     allowed = sum(node.allowed_pods for node in found.room.snapshot.nodes.values())
     return GangError.LARGER_THAN_CLUSTER if members.gang.minimum > allowed else GangWait.FOR_ROOM
 
 
-def _place(places: Mapping[str, str], members: GangMembers, room: Room) -> None:
-    for pod in members.waiting:
-        name = places.get(pod.uid)
+def _place(committed: GangMembers, room: Room) -> None:
+    """Members that get their Bindings: the cache does not have them on their nodes yet."""
+    for pod in committed.waiting:
+        name = committed.arrived.get(pod.uid)
         if name is not None and name in room.snapshot.nodes:
             room.place(pod, name)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Hashable, Iterable, Iterator, M
 from dataclasses import dataclass, field
 
 from berth.scheduling.gangs.members import GangMembers
-from berth.scheduling.gangs.room import LARGEST_RESCORED, SHORTLIST, Candidates, ClusterStates, Room
+from berth.scheduling.gangs.room import Candidates, NodesLeft, Room
 from berth.scheduling.objects.pod import Pod
 
 ShapeOf = Callable[[Pod], Hashable]
@@ -63,8 +63,8 @@ class GangPlanning:
         self._too_large: dict[Hashable, int] = {}
         self._domains: dict[str, Mapping[str, frozenset[str]]] = {}
 
-    def plan(self, members: GangMembers, room: Room) -> GangPlan | None:
-        """Places for as many members as the gang needs; None where they do not fit. The room is not changed."""
+    def plan(self, members: GangMembers, room: Room) -> tuple[GangPlan, Room] | None:
+        """Places for as many members as the gang needs, and the room with them; None where they do not fit."""
         gang = members.gang
         key = self._key(members, room)
         # The room only shrinks: what did not fit before does not fit now.
@@ -73,8 +73,8 @@ class GangPlanning:
         if gang.topology_key:
             found = self._in_one_domain(members, room)
         else:
-            places = self._placed(members, room, None)
-            found = None if places is None else GangPlan(places)
+            placed = self._placed(members, room, None)
+            found = None if placed is None else (GangPlan(placed.places), placed.room)
         if found is None and key is not None:
             self._too_large[key] = min(gang.minimum, self._too_large.get(key, gang.minimum))
         return found
@@ -108,19 +108,26 @@ class GangPlanning:
             return None
         return members.gang.topology_key, *shapes
 
-    def _in_one_domain(self, members: GangMembers, room: Room) -> GangPlan | None:
-        found: list[tuple[tuple[int, str], GangPlan]] = []
+    def _in_one_domain(self, members: GangMembers, room: Room) -> tuple[GangPlan, Room] | None:
+        placed = {}
         for domain, names in self._by_domain(room, members.gang.topology_key).items():
-            places = self._placed(members, room, names)
-            if places is not None:
-                found.append(((self._ranks(members, places), domain), GangPlan(places, domain)))
-        if not found:
+            attempt = self._placed(members, room, names)
+            if attempt is not None:
+                placed[domain] = attempt
+        if not placed:
             return None
         arrived = set(members.arrived.values())
         # The domain of the members that have arrived, then the one with the best nodes.
-        found.sort(key=lambda each: (arrived.isdisjoint(each[1].places.values()), each[0]))
-        best, *others = [plan for _, plan in found]
-        return GangPlan(best.places, best.domain, tuple(others))
+        best, *others = sorted(
+            placed,
+            key=lambda domain: (
+                arrived.isdisjoint(placed[domain].places.values()),
+                self._ranks(members, placed[domain].places),
+                domain,
+            ),
+        )
+        elsewhere = tuple(GangPlan(placed[domain].places, domain) for domain in others)
+        return GangPlan(placed[best].places, best, elsewhere), placed[best].room
 
     def _ranks(self, members: GangMembers, places: Mapping[str, str]) -> int:
         """The sum of the ranks of the places among all nodes; the less the better."""
@@ -141,7 +148,7 @@ class GangPlanning:
             found = self._domains[key] = {value: frozenset(names[value]) for value in sorted(names)}
         return found
 
-    def _placed(self, members: GangMembers, room: Room, names: Container[str] | None) -> dict[str, str] | None:
+    def _placed(self, members: GangMembers, room: Room, names: Container[str] | None) -> _Attempt | None:
         """Places for as many members as are needed, on these nodes; names None: on any."""
         needed = members.gang.minimum
         first = members.waiting[:needed]
@@ -156,9 +163,9 @@ class GangPlanning:
         if len(members.waiting) > needed and len(everybody) > 1:
             orders.append(reversed(everybody))
         for order in orders:
-            places = self._attempt(order, needed, members.arrived, room, names)
-            if places is not None:
-                return places
+            placed = self._attempt(order, needed, members.arrived, room, names)
+            if placed is not None:
+                return placed
         # The nodes of the members that have arrived may be the wrong ones by now.
         return self._attempt(groups, needed, {}, room, names) if kept else None
 
@@ -177,7 +184,7 @@ class GangPlanning:
         arrived: Mapping[str, str],
         room: Room,
         names: Container[str] | None,
-    ) -> dict[str, str] | None:
+    ) -> _Attempt | None:
         attempt = _Attempt(room.copy())
         groups = list(groups)
         for group in groups if arrived else ():
@@ -186,7 +193,7 @@ class GangPlanning:
             left = [pod for pod in group if pod.uid not in attempt.places][: needed - len(attempt.places)]
             if left:
                 self._place_alike(left, attempt, names)
-        return attempt.places if len(attempt.places) >= needed else None
+        return attempt if len(attempt.places) >= needed else None
 
     def _place_arrived(
         self, group: Sequence[Pod], arrived: Mapping[str, str], attempt: _Attempt, names: Container[str] | None
@@ -202,41 +209,21 @@ class GangPlanning:
                 attempt.place(pod, name)
 
     def _place_alike(self, pods: Sequence[Pod], attempt: _Attempt, names: Container[str] | None) -> None:
-        """As many of these members of one shape as fit."""
+        """As many of these members of one shape as fit, each on the best node that is left."""
         candidates = self._candidates_of(pods[0])
         states = candidates.states(attempt.room)
-        order = candidates.order if names is None else [name for name in candidates.order if name in names]
-        start = 0
-        if candidates.is_rescored and len(pods) <= LARGEST_RESCORED:
-            start = max(2 * len(pods), SHORTLIST)
-            pods = self._place_rescored(pods, order[:start], candidates, states, attempt)
+        left = NodesLeft(candidates, attempt.room, names)
         for pod in pods:
-            # With filters that look at all nodes, a member may open a node that was closed before.
-            first = 0 if states.now() else start
-            for index in range(first, len(order)):
-                if candidates.passes(pod, order[index], attempt.room, states.now()):
-                    start = index
-                    attempt.place(pod, order[index])
-                    break
-            else:
-                return
-
-    def _place_rescored(
-        self,
-        pods: Sequence[Pod],
-        shortlist: list[str],
-        candidates: Candidates,
-        states: ClusterStates,
-        attempt: _Attempt,
-    ) -> Sequence[Pod]:
-        """Place members on the best nodes, which are scored again after each. Returns the members that are left."""
-        for number, pod in enumerate(pods):
-            for name in candidates.best(pod, shortlist, attempt.room) if shortlist else ():
+            refused = []
+            while (name := left.take_best()) is not None:
                 if candidates.passes(pod, name, attempt.room, states.now()):
                     attempt.place(pod, name)
+                    left.put_back(name)
                     break
-                if not states.now():
-                    shortlist = [other for other in shortlist if other != name]
+                if states.now():
+                    refused.append(name)
             else:
-                return pods[number:]
-        return ()
+                return
+            # With filters that look at all nodes, a member may open a node that was closed before.
+            for name in refused:
+                left.put_back(name)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
+from heapq import heappop, heappush
 
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.nominated_pods import nominated_beside
@@ -16,12 +17,6 @@ from berth.scheduling.objects import NodeInfo, Pod, Unreadable
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.parts import SnapshotPart
 from berth.scheduling.snapshot.snapshot import DerivedFromSnapshot, Snapshot
-
-LARGEST_RESCORED = 64
-"""Members. For more, the order of nodes stays that before the first member."""
-
-SHORTLIST = 32
-"""At least so many of the best nodes are scored again after each member."""
 
 
 class Room(DerivedFromSnapshot):
@@ -73,6 +68,8 @@ class Candidates:
         snapshot = evaluation.snapshot
         self.order: list[str] = []
         self._ranks: dict[str, int] = {}
+        self._scores: list[int] = []
+        self._rescored: dict[str, tuple[NodeInfo, int]] = {}
         if evaluation.rejected is None and self._filters.rejected is None:
             passing = evaluation.local.statuses.filter_nodes(_every_node(snapshot), deadline).feasible
             totals = evaluation.totals(pod, passing, deadline=deadline)
@@ -81,7 +78,8 @@ class Candidates:
                 totals = [0] * len(passing)
             ranked = sorted(zip((-total for total in totals), passing.names, strict=True))
             self.order = [name for _, name in ranked]
-        self.is_rescored = any(SnapshotPart.PODS in plugin.reads for plugin, _ in profile.scores)
+            self._scores = [-total for total, _ in ranked]
+        self.is_rescored = any(SnapshotPart.PODS in plugin.reads for plugin, _ in profile.local_scores)
 
     def includes(self, name: str) -> bool:
         """Whether the node passes the filters that look at one node, as it is in the snapshot."""
@@ -114,16 +112,56 @@ class Candidates:
         """The filters that look at all nodes, as they are with what is in the room."""
         return ClusterStates(self._evaluation, room)
 
-    def best(self, pod: Pod, names: Sequence[str], room: Room) -> list[str]:
-        """These nodes, the best first as they are now."""
-        source = room.snapshot.positions
-        replaced = {source[name]: room.changed[name] for name in names if name in room.changed}
-        nodes = NodeRefs.of(list(names), source)
-        totals = self._evaluation.totals(pod, nodes, replaced)
-        if isinstance(totals, Status):
-            return list(names)
-        ranked = sorted(zip((-total for total in totals), range(len(nodes)), strict=True))
-        return [names[index] for _, index in ranked]
+    def score(self, name: str, room: Room) -> int:
+        """Of a candidate as it is in the room, the higher the better."""
+        score = self._scores[self._by_name[name]]
+        node = room.changed.get(name) if self.is_rescored else None
+        if node is None:
+            return score
+        known = self._rescored.get(name)
+        if known is None or known[0] is not node:
+            difference = self._evaluation.local.scores.difference(room.snapshot.nodes[name], node)
+            known = self._rescored[name] = node, score + difference
+        return known[1]
+
+
+class NodesLeft:
+    """Candidates that members of one shape may still go to, the best first, as their scores change with the members."""
+
+    def __init__(self, candidates: Candidates, room: Room, names: Container[str] | None) -> None:
+        """names: the only ones; None for all."""
+        self._candidates, self._room, self._names = candidates, room, names
+        self._next = 0
+        # Nodes with another score than in the order of the candidates.
+        self._rescored = candidates.is_rescored
+        self._changed = frozenset(room.changed) if self._rescored else frozenset[str]()
+        self._heap: list[tuple[int, int, str]] = []
+        for name in self._changed:
+            if candidates.includes(name) and (names is None or name in names):
+                self.put_back(name)
+
+    def take_best(self) -> str | None:
+        """The best node, which is taken out."""
+        order = self._candidates.order
+        while self._next < len(order) and not self._is_wanted(order[self._next]):
+            self._next += 1
+        if self._next == len(order):
+            return heappop(self._heap)[2] if self._heap else None
+        name = order[self._next]
+        if self._heap and self._heap[0] < self._key(name):
+            return heappop(self._heap)[2]
+        self._next += 1
+        return name
+
+    def put_back(self, name: str) -> None:
+        """Put in a node, with the score that it has now."""
+        heappush(self._heap, self._key(name))
+
+    def _is_wanted(self, name: str) -> bool:
+        return name not in self._changed and (self._names is None or name in self._names)
+
+    def _key(self, name: str) -> tuple[int, int, str]:
+        return -self._candidates.score(name, self._room), self._candidates.rank(name), name
 
 
 class ClusterStates:
