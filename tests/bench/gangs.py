@@ -9,7 +9,8 @@ from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.bench import cluster
-from tests.bench.calls import Environment, Manifest
+from tests.bench.calls import Environment
+from tests.bench.cluster import Manifest
 from tests.bench.figures import Family, Figure, milliseconds
 
 NODES, GANGS, SIZE = 5_000, 20, 16

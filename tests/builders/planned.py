@@ -15,11 +15,16 @@ from tests.builders.nodes import node_with
 CPU = {"cpu": "1"}
 
 
-def gang_policy(**document: Any) -> Policy:
-    """The policy `label-priority` without labels to check, unless the document says otherwise; with gangs."""
+def gang_configuration(**document: Any) -> BerthConfiguration:
+    """Gangs, and a profile that every ready node passes, unless the document says otherwise."""
     definitions = {"all-nodes": {"plugins": {"enabled": [{"name": "NodeReady"}]}}}
     fields = {"definitions": definitions, "profile": "all-nodes", "gangs": {"enabled": True}, **document}
-    return BerthConfiguration.model_validate(fields).policy()
+    return BerthConfiguration.model_validate(fields)
+
+
+def gang_policy(**document: Any) -> Policy:
+    """The policy of this configuration."""
+    return gang_configuration(**document).policy()
 
 
 def room_for(name: str, pods: int, labels: Mapping[str, str] | None = None, **fields: Any) -> NodeInfo:

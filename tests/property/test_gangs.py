@@ -131,7 +131,7 @@ def shares(policy: Policy, pod: Pod) -> Mapping[str, int]:
 
 def planned(policy: Policy, case: Case, snapshot: Snapshot) -> dict[str, list[str]]:
     """The nodes that filter answers, by UID of the members that have a place."""
-    found = {}
+    found: dict[str, list[str]] = {}
     for gang in case.gangs:
         of_gang = answers(policy, snapshot, gang)
         feasible = {pod.uid: of_gang[pod.name].feasible for pod in gang if of_gang[pod.name].feasible}

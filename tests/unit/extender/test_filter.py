@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
+import orjson
+import pytest
+
+from berth.extender.deadline import NO_DEADLINE, Deadline
+from berth.extender.filter import answer_filter, answer_filter_onlyone
+from berth.extender.ports import OpenGangs
+from berth.extender.reply import Reply
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.gangs.gang import GangKey, OpenGang
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.gangs import member_object, members
 from tests.builders.nodes import node_with
-from tests.builders.pods import pod_with
-from tests.builders.requests import full_mode
+from tests.builders.planned import gang_configuration, room_for
+from tests.builders.pods import pod_object, pod_with
+from tests.builders.requests import body_of, cache_mode, full_mode
+from tests.fakes.node_cache import FixedNodeCache
 from tests.fakes.verbs import Verbs
 
 PROFILE = {"profile": "full", "unresolvable": "as-plugins-say"}
@@ -20,3 +34,51 @@ def test_puts_each_rejected_node_into_one_map() -> None:
     assert answer["Nodes"]["items"] == [fits]
     assert answer["FailedNodes"] == {"small": "Too many pods"}
     assert answer["FailedAndUnresolvableNodes"] == {"cordoned": "node(s) were unschedulable"}
+
+
+class CountedOpenGangs(OpenGangs):
+    """One open gang, and how often it was read."""
+
+    def __init__(self, *opened: OpenGang) -> None:
+        self.reads, self._opened = 0, opened
+
+    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
+        self.reads += 1
+        return self._opened
+
+
+MEMBERS = members("train", 2, requests={"cpu": "1"})
+GANGS = gang_configuration()
+ROOMS = [room_for("a", 2), room_for("b", 2)]
+
+
+@pytest.mark.parametrize("answer", [answer_filter, answer_filter_onlyone])
+def test_members_of_a_gang_get_the_places_of_the_plan(answer: Callable[..., Reply]) -> None:
+    opened = CountedOpenGangs(OpenGang(GangKey("ml", "train"), 0, {MEMBERS[0].uid: "b"}))
+    cache = FixedNodeCache(GANGS, Snapshot.of(ROOMS, MEMBERS))
+    body = body_of(cache_mode(["a", "b"], member_object("train-0", "train", 2, requests={"cpu": "1"})))
+    found = orjson.loads(answer(body, cache, open_gangs=opened).body)
+    assert found["NodeNames"][0] == "b"
+    assert found["FailedNodes"] == {}
+    assert not found["Error"]
+
+
+def test_open_gangs_are_read_for_members_alone() -> None:
+    """The read costs a call to a table."""
+    opened = CountedOpenGangs()
+    cache = FixedNodeCache(GANGS, Snapshot.of(ROOMS, MEMBERS))
+    for pod, reads in ((pod_object("web"), 0), (member_object("train-0", "train", 2), 1)):
+        answer_filter(body_of(cache_mode(["a", "b"], pod)), cache, open_gangs=opened)
+        assert opened.reads == reads
+
+
+@pytest.mark.parametrize(("size", "reason"), [(2, None), (3, "gang waits for members")])
+def test_members_are_found_in_the_cache_in_full_mode_too(size: int, reason: str | None) -> None:
+    waiting = members("train", size, count=2, requests={"cpu": "1"})
+    cache = FixedNodeCache(GANGS, Snapshot.of(ROOMS, waiting))
+    asked = member_object("train-0", "train", size, requests={"cpu": "1"})
+    nodes = [node_with(name, allocatable={"cpu": "2"}) for name in "ab"]
+    found = orjson.loads(answer_filter(body_of(full_mode(nodes, asked)), cache).body)
+    rejected = {name for name in found["FailedAndUnresolvableNodes"].values() if name == reason}
+    assert rejected == (set() if reason is None else {reason})
+    assert bool(found["Nodes"]["items"]) is (reason is None)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from berth.scheduling.gangs.gang import REASONS as GANG_REASONS
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from tests.conftest import PROJECT
 
@@ -74,6 +75,11 @@ def code_table() -> list[str]:
 def test_the_table_of_reason_codes_has_every_code_once() -> None:
     assert sorted(code_table()) == sorted(ReasonCode)
     assert f"This is version {REASON_CODES_VERSION} of the codes" in PAGE
+
+
+@pytest.mark.parametrize("reason", sorted(GANG_REASONS))
+def test_every_reason_of_a_gang_is_documented(reason: str) -> None:
+    assert f"`{reason}`" in PAGE
 
 
 def documented_texts() -> Iterator[str]:

@@ -49,6 +49,12 @@ class ReasonCode(StrEnum):
     NODE_NOT_READY = "NodeNotReady"
     NODE_NOT_RUNNING = "NodeNotRunning"
 
+    # gangs
+    GANG_WAITS_FOR_MEMBERS = "GangWaitsForMembers"
+    GANG_DOES_NOT_FIT = "GangDoesNotFit"
+    GANG_PLACED_ELSEWHERE = "GangPlacedElsewhere"
+    GANG_INVALID = "GangInvalid"
+
     # whatever the profile
     NODE_NOT_IN_CACHE = "NodeNotInCache"
     NODE_UNREADABLE = "NodeUnreadable"
@@ -62,3 +68,4 @@ class ReasonCode(StrEnum):
     NO_ROOM_BY_PREEMPTION = "NoRoomByPreemption"
     NO_VICTIM_NEEDED = "NoVictimNeeded"
     NOT_BEST_CANDIDATE = "NotBestCandidate"
+    PART_OF_GANG = "PartOfGang"

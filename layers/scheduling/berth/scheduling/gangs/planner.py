@@ -27,6 +27,7 @@ from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.gangs.room import Candidates, Room, room_of
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
+from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.history import SnapshotId
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -36,9 +37,11 @@ NAME = "Gang"
 REASON_ELSEWHERE = "gang has its places on other nodes"
 """Given on the other nodes where a member has a place. They are no failure: the pod is feasible."""
 
-ELSEWHERE = unresolvable(NAME, REASON_ELSEWHERE)
+ELSEWHERE = unresolvable(NAME, REASON_ELSEWHERE, reason_code=ReasonCode.GANG_PLACED_ELSEWHERE)
 STATUSES: Mapping[GangError | GangWait, Status] = {
-    reason: unresolvable(NAME, str(reason)) for reason in (*GangError, *GangWait)
+    **{error: unresolvable(NAME, str(error), reason_code=ReasonCode.GANG_INVALID) for error in GangError},
+    GangWait.FOR_MEMBERS: unresolvable(NAME, str(GangWait.FOR_MEMBERS), reason_code=ReasonCode.GANG_WAITS_FOR_MEMBERS),
+    GangWait.FOR_ROOM: unresolvable(NAME, str(GangWait.FOR_ROOM), reason_code=ReasonCode.GANG_DOES_NOT_FIT),
 }
 """Unresolvable: a gang never evicts for a part of itself, and in the other map kube-scheduler would try the pod in a
 hot loop (fact 15 and decision 0002; G6)."""

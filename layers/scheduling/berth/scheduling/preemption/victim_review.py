@@ -73,6 +73,7 @@ _REASON_CODES = {
     NodeRejection.NO_VICTIM: ReasonCode.NO_VICTIM_NEEDED,
     NodeRejection.TOO_COSTLY: ReasonCode.TOO_COSTLY,
     NodeRejection.NOT_BEST: ReasonCode.NOT_BEST_CANDIDATE,
+    NodeRejection.GANG: ReasonCode.PART_OF_GANG,
 }
 
 
