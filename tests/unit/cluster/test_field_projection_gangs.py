@@ -9,6 +9,7 @@ import pytest
 
 from berth.cluster.field_projection import (
     RequiredFields,
+    is_member,
     projection_id,
     projections,
     rejected_by_berth,
@@ -70,3 +71,20 @@ def test_reasons_of_gangs_are_berths(reason: str, needs: RequiredFields, is_own:
 def test_projection_id_differs_with_gangs() -> None:
     """A watcher that goes on from what another one kept would not know when pods were created."""
     assert projection_id(RequiredFields(gangs=True)) != projection_id(RequiredFields())
+
+
+@pytest.mark.parametrize(
+    ("pod", "wanted"),
+    [
+        (member_object(), True),
+        (member_object(gang=None, label="train"), True),
+        (member_object(gang=None, legacy_label="train"), True),
+        (member_object(gang=None, group="train"), True),
+        (member_object(gang=None), False),
+        (WHOLE_POD, False),
+    ],
+    ids=["annotations", "label", "legacy label", "spec", "none", "another pod"],
+)
+def test_members_are_known_by_their_projection(pod: dict[str, Any], wanted: bool) -> None:
+    """The wake-up looks at each changed pod."""
+    assert is_member(projections(GANGS)[PODS](pod)) is wanted

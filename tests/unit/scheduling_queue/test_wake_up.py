@@ -35,7 +35,12 @@ class Scene:
         self.clock = HandDrivenClock()
         self.queue = RecordingQueue()
         self._objects: dict[Key, Object] = {}
-        self._wake_up = WakeUp(self.queue, lambda kept: bool(kept.get("rejected")), self.clock)
+        self._wake_up = WakeUp(
+            self.queue,
+            lambda kept: bool(kept.get("rejected")),
+            self.clock,
+            lambda kept: bool(kept.get("member")),
+        )
         self.publish(*there_is)
         self.queue.woken.clear()
         self.clock.advance(1.0)
@@ -50,6 +55,11 @@ class Scene:
         self._wake_up.published(changes, self._objects)
 
 
+def member_change(name: str, *, rejected: bool = False) -> Change:
+    kept: dict[str, object] = {"member": True, "spec": {}, "status": {}}
+    return Change("pods", f"default/{name}", kept | ({"rejected": True} if rejected else {}))
+
+
 WAITING = pod_change("waiting", rejected=True)
 RUNNING = pod_change("running", node="n1")
 
@@ -62,6 +72,8 @@ RUNNING = pod_change("running", node="n1")
         pytest.param(pod_gone("running"), id="a pod on a node is gone"),
         pytest.param(pod_change("running", node="n1", phase="Succeeded"), id="a pod on a node has ended well"),
         pytest.param(pod_change("running", node="n1", phase="Failed"), id="a pod on a node has failed"),
+        pytest.param(member_change("train-3"), id="a member of a gang was created"),
+        pytest.param(Change("podgroups.scheduling.k8s.io", "ml/train", {}), id="a PodGroup was created or changed"),
     ],
 )
 def test_wakes_queue_after_change_that_may_let_pod_fit(change: Change) -> None:
@@ -210,3 +222,20 @@ def test_limited_wake_up_comes_later_and_is_not_lost() -> None:
     for _ in range(int(REFILL_SECONDS) + 1):
         scene.publish(after=1.0)
     assert len(scene.queue.woken) == before + 1
+
+
+def test_member_wakes_queue_once() -> None:
+    """Its own rejection is a change of the pod, too."""
+    scene = Scene(member_change("train-0", rejected=True))
+    scene.publish(member_change("train-1"))
+    assert len(scene.queue.woken) == 1
+    scene.publish(member_change("train-1", rejected=True), after=5.0)
+    scene.publish(Change("podgroups.scheduling.k8s.io", "ml/train", None), after=5.0)
+    assert len(scene.queue.woken) == 1
+
+
+def test_member_that_is_created_again_wakes_queue_again() -> None:
+    scene = Scene(member_change("train-0", rejected=True), member_change("train-1"))
+    scene.publish(pod_gone("train-1"))
+    scene.publish(member_change("train-1"), after=5.0)
+    assert len(scene.queue.woken) == 1

@@ -9,6 +9,8 @@ Rules:
   again causes a wake-up every 10 seconds at most (see wake_up_budget); one that is due comes later, it is not lost.
 - It wakes once more if such a rejection appears within two seconds after a publication: the pod was judged on the state
   before it.
+- A new member of a gang, and a new or changed PodGroup, wake too: the members that came before were rejected because
+  others were missing.
 - Capacity that no publication shows (a released reservation) wakes with the next publication or heartbeat.
 - The wake-up changes no field that Berth keeps, so it causes no further change.
 """
@@ -25,19 +27,30 @@ from berth.scheduling_queue.wake_up_budget import WakeUpBudget
 LEAST_INTERVAL_SECONDS = 1.0
 LATE_REJECTION_SECONDS = 2.0
 
-_NODES, _PODS = "nodes", "pods"
+_NODES, _PODS, _POD_GROUPS = "nodes", "pods", "podgroups."
 _FINISHED = ("Succeeded", "Failed")
+
+
+def no_member(_: Object) -> bool:
+    """Where gangs are not enabled."""
+    return False
 
 
 class WakeUp:
     """Called with every publication, heartbeats included, by the thread that publishes."""
 
     def __init__(
-        self, queue: SchedulingQueue, rejected: Callable[[Object], bool], monotonic: Callable[[], float]
+        self,
+        queue: SchedulingQueue,
+        rejected: Callable[[Object], bool],
+        monotonic: Callable[[], float],
+        is_member: Callable[[Object], bool] | None = None,
     ) -> None:
-        """`rejected`: whether Berth rejected a projected pending pod."""
+        """`rejected`: whether Berth rejected a projected pending pod. `is_member`: whether a projected pod names a
+        gang."""
         self._queue = queue
-        self._rejected = rejected
+        self._rejected, self._is_member = rejected, is_member or no_member
+        self._members: set[str] = set()
         self._monotonic = monotonic
         self._is_initialized = False
         self._waiting: set[str] = set()
@@ -80,13 +93,15 @@ class WakeUp:
             self._queue.wake(sorted(self._waiting))
 
     def _learn(self, changes: Iterable[Change]) -> tuple[bool, bool]:
-        """Whether a node or the end of a pod may let a rejected pod fit, and whether a pod is newly rejected."""
+        """Whether a node, the end of a pod or a member of its gang may let a rejected pod fit; and whether a pod is
+        newly rejected."""
         waiting, bound = self._waiting, self._bound
         frees_capacity = newly_rejected = False
         for resource, key, obj in changes:
-            if resource == _NODES:
+            if resource == _NODES or resource.startswith(_POD_GROUPS):
                 frees_capacity = frees_capacity or obj is not None
             elif resource == _PODS:
+                frees_capacity = self._has_joined(key, obj) or frees_capacity
                 occupies_node = obj is not None and _occupies_node(obj)
                 frees_capacity = frees_capacity or (key in bound and not occupies_node)
                 (bound.add if occupies_node else bound.discard)(key)
@@ -96,6 +111,15 @@ class WakeUp:
                 else:
                     waiting.discard(key)
         return frees_capacity, newly_rejected
+
+    def _has_joined(self, key: str, obj: Object | None) -> bool:
+        """Whether a pod is a new member of a gang."""
+        if obj is None or not self._is_member(obj):
+            self._members.discard(key)
+            return False
+        is_new = key not in self._members
+        self._members.add(key)
+        return is_new
 
 
 def _occupies_node(pod: Object) -> bool:

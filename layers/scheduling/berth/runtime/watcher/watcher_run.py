@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from berth.cluster.field_projection import rejected_by_berth
+from berth.cluster.field_projection import is_member, rejected_by_berth
 from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import Configured
 from berth.lease.clock import SystemClock
@@ -43,7 +43,7 @@ from berth.runtime.watcher.background_holder import BackgroundHolder
 from berth.runtime.watcher.background_reconciler import BackgroundReconciler
 from berth.runtime.watcher.warm_up import LambdaClient, WarmUp
 from berth.scheduling_queue.queue import BackgroundQueue
-from berth.scheduling_queue.wake_up import WakeUp
+from berth.scheduling_queue.wake_up import WakeUp, no_member
 
 MARGIN_SECONDS = 8.0
 """The watcher stops so many seconds before Lambda does: to release the lease, end the watches and answer."""
@@ -132,7 +132,8 @@ class WatcherRun:
             )
             cleanup.callback(pod_events.close)
             omitted_pods = OmittedPods()
-            wake_up = WakeUp(queue, rejected_by_berth, self._clock.monotonic)
+            joins_gang = is_member if configured.policy.gangs.enabled else no_member
+            wake_up = WakeUp(queue, rejected_by_berth, self._clock.monotonic, joins_gang)
             reconciler = self._background = self._reconciler(configured, wake_up.capacity_freed, pod_events)
             if reconciler is not None:
                 cleanup.callback(reconciler.close)
