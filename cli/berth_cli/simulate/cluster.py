@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from berth.scheduling.fields.reading import Malformed, Object
+from berth.scheduling.gangs.gang import ANNOTATIONS as GANG_ANNOTATIONS
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import (
     Pod,
@@ -18,6 +19,7 @@ from berth.scheduling.objects import (
     trimmed_pod,
 )
 from berth.scheduling.objects.cluster import read_objects
+from berth.scheduling.objects.projection import part, select_fields
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.admission import AdmissionDenied, PriorityClasses, set_identity
@@ -45,7 +47,10 @@ def trim(obj: Object, counting: Counting) -> Object:
     ):
         return obj
     if kind == "Pod":
-        return {"kind": kind, **trimmed_pod(obj, counting.pod_annotations)}
+        kept = trimmed_pod(obj, counting.pod_annotations | GANG_ANNOTATIONS)
+        # Of gangs of equal priority the oldest is placed first.
+        created = select_fields(part(obj, "metadata"), ("creationTimestamp",))
+        return {"kind": kind, **kept, "metadata": part(kept, "metadata") | created}
     return {"kind": kind, **trimmed_node(obj, counting.node_annotations)}
 
 
@@ -68,6 +73,7 @@ def read_cluster(objects: list[Object], where: str, *, replaced: Collection[tupl
         disruption_budgets=found.disruption_budgets,
         priority_classes=found.priority_classes,
         workloads=Workloads.of(found.workloads),
+        pod_groups=found.pod_groups,
     )
     return Cluster(snapshot, pods, classes, Counter(each.cause for each in unreadable))
 

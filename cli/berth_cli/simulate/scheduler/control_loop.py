@@ -25,8 +25,10 @@ from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.score_scaling import MAX_EXTENDER_PRIORITY
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Code, Status
+from berth.scheduling.gangs.gang import Gang
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_group import names_gang
 from berth.scheduling.preemption.evaluator import Preemption
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.node_positions import NodeRefs
@@ -91,9 +93,40 @@ class ControlLoop:
         self._preemptor = Preemptor(extender)
 
     def run(self, pods: Iterable[Pod]) -> Iterator[Outcome]:
-        """Schedule the pods in order; one outcome for each."""
-        for pod in pods:
-            yield self.schedule(pod)
+        """Schedule the pods in order; one outcome for each. The members of a gang are bound together or not at all."""
+        waiting = list(pods)
+        members = [pod for pod in waiting if names_gang(pod)]
+        if members:
+            self.snapshot = self.snapshot.with_changes(Changes(pods=members))
+        together: dict[str, Outcome] = {}
+        for pod in waiting:
+            if pod.uid in together:
+                yield together.pop(pod.uid)
+                continue
+            gang = None if self._extender is None else self._extender.gang_of(pod, self.snapshot)
+            if gang is None:
+                yield self.schedule(pod)
+                continue
+            together |= self._schedule_gang(gang, [other for other in waiting if self._is_in(gang, other)])
+            yield together.pop(pod.uid)
+
+    def _is_in(self, gang: Gang, pod: Pod) -> bool:
+        found = None if self._extender is None else self._extender.gang_of(pod, self.snapshot)
+        return found is not None and found.key == gang.key
+
+    def _schedule_gang(self, gang: Gang, members: Sequence[Pod]) -> dict[str, Outcome]:
+        """A cycle for each member on one state, as kube-scheduler runs them before bind answers. By UID."""
+        found = {}
+        for pod in members:
+            try:
+                found[pod.uid] = self._cycle(self.snapshot.unbound.get(pod.uid, pod))
+            except PluginFailed as error:
+                found[pod.uid] = Outcome(pod, message=f"pod {pod.namespace}/{pod.name}: {error}")
+        if sum(bool(outcome.node) for outcome in found.values()) < gang.minimum:
+            return {
+                uid: replace(each, node="", message=each.message or OTHERS_HAVE_NO_NODE) for uid, each in found.items()
+            }
+        return {uid: self._bind(outcome) if outcome.node else outcome for uid, outcome in found.items()}
 
     def schedule(self, pod: Pod) -> Outcome:
         """Run one scheduling cycle, and a second one after a preemption. A pending pod changes nothing."""
@@ -223,6 +256,7 @@ def control_loop_of(
     )
 
 
+OTHERS_HAVE_NO_NODE = "other members of the gang have no node"
 NO_NODES = "no nodes available to schedule pods"
 
 

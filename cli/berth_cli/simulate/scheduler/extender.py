@@ -8,6 +8,7 @@ from typing import Protocol
 
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Status
+from berth.scheduling.gangs.gang import Gang
 from berth.scheduling.managed_resources.counting import Insufficient
 from berth.scheduling.managed_resources.device_annotation import devices_in
 from berth.scheduling.objects import NodeInfo, Pod, Unreadable
@@ -38,6 +39,10 @@ class Extender(Protocol):
         """The rejected nodes in `FailedNodes`; all other rejected nodes are unresolvable (facts 15, 15a)."""
         return ()
 
+    def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
+        """The gang that the pod is bound with. Default: each pod is bound alone."""
+        return None
+
     def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
         """The extender's changes to the victims on each node. Default: no preempt verb."""
         return PreemptResult(candidates, {})
@@ -50,14 +55,14 @@ class Extender(Protocol):
 class PolicyExtender(Extender):
     """The decisions of Berth's verbs, without HTTP.
 
-    Profile `full` contains the scheduler's own plugins, so as an extender it changes nothing.
+    Profile `full` contains the scheduler's own plugins, so as an extender it changes nothing but the places of gangs.
     """
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
 
     def filter(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> Mapping[str, Status]:
-        if self._policy.profile_of(pod).name == FULL:
+        if self._policy.profile_of(pod).name == FULL and not self._policy.plans(pod):
             return {}
         return self._policy.feasibility(pod, names, snapshot).rejected
 
@@ -66,11 +71,14 @@ class PolicyExtender(Extender):
             return [0] * len(names)
         return self._policy.scores(pod, names, snapshot)
 
+    def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
+        return self._policy.gang_of(pod, snapshot)
+
     def resolvable(self, pod: Pod, rejected: Mapping[str, Status], snapshot: Snapshot) -> Collection[str]:
         return self._policy.resolvable(pod, rejected, snapshot)
 
     def preempt(self, pod: Pod, candidates: Mapping[str, Victims], snapshot: Snapshot) -> PreemptResult:
-        if self._policy.profile_of(pod).name == FULL:
+        if self._policy.profile_of(pod).name == FULL and not self._policy.plans(pod):
             return PreemptResult(candidates, {})
         proposals = {
             name: Proposal(tuple(victim.uid for victim in victims.pods), victims.num_pdb_violations)

@@ -26,7 +26,7 @@ from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
 from berth.scheduling.gangs.configuration import GangsConfiguration
-from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, OpenGang, gang_of
 from berth.scheduling.gangs.planner import ELSEWHERE, GangPlanner, Places
 from berth.scheduling.gangs.planner import STATUSES as GANG_STATUSES
 from berth.scheduling.managed_resources.counting import Counting
@@ -214,6 +214,13 @@ class Policy:
     def plans(self, pod: Pod) -> bool:
         """Whether the pod names a gang. Then the decision needs to know which gangs are open."""
         return self.gangs.enabled and names_gang(pod) and not self._exemption.covers(pod)
+
+    def gang_of(self, pod: Pod, snapshot: Snapshot) -> Gang | None:
+        """The gang that the pod is placed with; None for a pod that is placed alone."""
+        if not self.plans(pod) or not self._gang_planner.is_member(pod, snapshot):
+            return None
+        found = gang_of(pod, snapshot.pod_groups, self.gangs)
+        return found if isinstance(found, Gang) else None
 
     def rejects_bind(self, pod: Pod, node: str, snapshot: Snapshot) -> Status | None:
         """Why the filters that look at other pods reject this node; None: they do not. Assumed pods count."""

@@ -11,6 +11,7 @@ from berth.scheduling.objects.disruption_budget import PodDisruptionBudget, read
 from berth.scheduling.objects.namespace import Namespace, read_namespace
 from berth.scheduling.objects.node import NodeInfo, read_node
 from berth.scheduling.objects.pod import FAILED, SUCCEEDED, Pod
+from berth.scheduling.objects.pod_group import PodGroup, read_pod_group_of_dump
 from berth.scheduling.objects.pod_reading import read_placed_pod
 from berth.scheduling.objects.priority_class import PriorityClass, read_priority_class
 from berth.scheduling.objects.workloads import KINDS, Workload, read_workload
@@ -33,6 +34,7 @@ class ClusterObjects:
     disruption_budgets: list[PodDisruptionBudget] = field(default_factory=list)
     priority_classes: list[PriorityClass] = field(default_factory=list)
     workloads: list[Workload] = field(default_factory=list)
+    pod_groups: list[PodGroup] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
 
 
@@ -42,6 +44,7 @@ _READERS: Mapping[str, Callable[[object], object]] = {
     "Namespace": read_namespace,
     "PodDisruptionBudget": read_disruption_budget,
     "PriorityClass": read_priority_class,
+    "PodGroup": read_pod_group_of_dump,
     **{kind: partial(read_workload, kind=kind) for kind in KINDS},
 }
 
@@ -89,6 +92,8 @@ def _add(found: ClusterObjects, reading: object) -> None:
             found.disruption_budgets.append(reading)
         case PriorityClass():
             found.priority_classes.append(reading)
+        case PodGroup():
+            found.pod_groups.append(reading)
         case Workload():
             found.workloads.append(reading)
         case Unreadable():

@@ -108,6 +108,13 @@ def read_pod_group(obj: object, api: PodGroupApi) -> PodGroup | Unreadable:
     return PodGroup(api, namespace, name, minimum, topology_key, timeout, priority, created)
 
 
+def read_pod_group_of_dump(obj: object) -> PodGroup | Unreadable | None:
+    """Read a PodGroup by its apiVersion; None for one of another API."""
+    version = obj.get("apiVersion") if isinstance(obj, dict) else None
+    group = version.partition("/")[0] if isinstance(version, str) else ""
+    return read_pod_group(obj, PodGroupApi(group)) if group in set(PodGroupApi) else None
+
+
 _Fields = tuple[int | None, str, float | None, int | None]
 
 
