@@ -101,7 +101,7 @@ STEPS = (
     ),
     Step("sam-local-core", nightly=None),
     Step("sam-local", change=None),
-    Step("image", figure=r"built .*|image .* passed"),
+    Step("image", change=None, figure=r"built .*|image .* passed"),
     Step("bench-guard", figure=r"guard: .*"),
     Step("bench", change=None),
     Step("bench-scheduler", change=None, nightly="SMALL=1", figure=r"\d+ +\S+ +[\d.]+"),
