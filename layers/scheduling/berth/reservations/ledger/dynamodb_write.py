@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from berth.reservations.ledger.dynamodb_item import SCHEMA_VERSION, entry_value, number
-from berth.reservations.ledger.node_write import NodeWrite, PoolChange
+from berth.reservations.ledger.node_write import EntryChange, NodeWrite, PoolChange
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import UniversalAttributeValueTypeDef
@@ -42,19 +42,21 @@ class Expressions:
 
 def expressions(change: NodeWrite) -> Expressions:
     """The expressions for update_item."""
-    built = Expressions(names={"#u": change.uid} if change.uid else {})
+    entries = [(f"#u{index}", entry) for index, entry in enumerate(change.entries)]
+    built = Expressions(names={name: entry.uid for name, entry in entries})
     built.names |= {f"#p{index}": pool for index, pool in enumerate(change.pools)}
     pools = [(f"#p{index}", pool) for index, pool in enumerate(change.pools.values())]
     conditions = [
         "attribute_exists(#a)",
         # Not on an item that only later releases may write: bind writes before it reads.
         f"(attribute_not_exists(#r) OR #r <= {built.value(number(SCHEMA_VERSION))})",
-        *_entry_conditions(built, change),
+        *(condition for name, entry in entries for condition in _entry_conditions(built, name, entry)),
         *(condition for name, pool in pools for condition in _pool_conditions(built, name, pool)),
     ]
     assignments = [assignment for name, pool in pools for assignment in _assignments(built, name, pool)]
-    if change.after is not None:
-        assignments.append(f"#e.#u = {built.value(entry_value(change.after))}")
+    assignments += [
+        f"#e.{name} = {built.value(entry_value(entry.after))}" for name, entry in entries if entry.after is not None
+    ]
     if change.epoch is not None:
         built.names["#w"] = "epoch"
         mine = built.value(number(change.epoch))
@@ -62,19 +64,20 @@ def expressions(change: NodeWrite) -> Expressions:
         assignments.append(f"#w = {mine}")
     built.condition = " AND ".join(conditions)
     built.update = f"SET {', '.join(assignments)}" if assignments else ""
-    if change.uid and change.after is None:
-        built.update += " REMOVE #e.#u"
+    removed = [f"#e.{name}" for name, entry in entries if entry.after is None]
+    if removed:
+        built.update += f" REMOVE {', '.join(removed)}"
     text = built.condition + built.update
     built.names |= {name: attribute for name, attribute in _ATTRIBUTES.items() if name in text}
     return built
 
 
-def _entry_conditions(built: Expressions, change: NodeWrite) -> Iterator[str]:
-    if change.uid and change.before is None:
-        yield "attribute_not_exists(#e.#u)"
-    elif change.before is not None:
-        yield f"#e.#u.#t = {built.value({'S': change.before.attempt})}"
-        yield f"#e.#u.#s = {built.value({'S': change.before.state.value})}"
+def _entry_conditions(built: Expressions, name: str, change: EntryChange) -> Iterator[str]:
+    if change.before is None:
+        yield f"attribute_not_exists(#e.{name})"
+    else:
+        yield f"#e.{name}.#t = {built.value({'S': change.before.attempt})}"
+        yield f"#e.{name}.#s = {built.value({'S': change.before.state.value})}"
 
 
 def _pool_conditions(built: Expressions, name: str, change: PoolChange) -> Iterator[str]:

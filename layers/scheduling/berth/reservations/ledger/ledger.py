@@ -16,6 +16,7 @@ from enum import StrEnum
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger
 from berth.reservations.ledger.node_write import (
+    EntryChange,
     EntryCondition,
     NodeWrite,
     capacity_changes,
@@ -82,7 +83,7 @@ class Ledger:
 
         Otherwise ENTRY_DIFFERS, INSUFFICIENT or NO_LEDGER. At most one write is carried out.
         """
-        change = NodeWrite(entry.pod.uid, None, entry, reserve_changes({}, entry.shares))
+        change = NodeWrite(_only(None, entry), reserve_changes({}, entry.shares))
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
             found = ledger.entries.get(entry.pod.uid)
@@ -100,15 +101,13 @@ class Ledger:
         """
         pools = {**seen.shares, **entry.shares}
         both = {pool: max(seen.shares.get(pool, 0), entry.shares.get(pool, 0)) for pool in pools}
-        change = NodeWrite(
-            entry.pod.uid, _condition(seen), replace(entry, shares=both), reserve_changes(seen.shares, entry.shares)
-        )
+        change = NodeWrite(_only(seen, replace(entry, shares=both)), reserve_changes(seen.shares, entry.shares))
 
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
             found = ledger.entries.get(entry.pod.uid)
             if found is not None and found.attempt == entry.attempt:
                 return LedgerOutcome.DONE
-            if found is None or _condition(found) != _condition(seen) or found.state is not EntryState.RESERVED:
+            if found is None or condition_on(found) != condition_on(seen) or found.state is not EntryState.RESERVED:
                 return LedgerOutcome.ENTRY_DIFFERS
             return change if change.is_met_by(ledger) else LedgerOutcome.INSUFFICIENT
 
@@ -126,11 +125,9 @@ class Ledger:
             found = ledger.entries.get(entry.pod.uid)
             if found is not None and found.attempt == entry.attempt:
                 return LedgerOutcome.DONE
-            if found is None or _condition(found) != _condition(seen):
+            if found is None or condition_on(found) != condition_on(seen):
                 return LedgerOutcome.ENTRY_DIFFERS
-            return NodeWrite(
-                entry.pod.uid, _condition(seen), entry, replace_changes(ledger, found.shares, entry.shares)
-            )
+            return NodeWrite(_only(seen, entry), replace_changes(ledger, found.shares, entry.shares))
 
         return self._write(plan, ledger)
 
@@ -149,9 +146,10 @@ class Ledger:
             found = ledger.entries.get(seen.pod.uid)
             if found is None:
                 return LedgerOutcome.DONE
-            if _condition(found) != _condition(seen):
+            if condition_on(found) != condition_on(seen):
                 return LedgerOutcome.ENTRY_DIFFERS
-            return NodeWrite(seen.pod.uid, _condition(seen), None, replace_changes(ledger, found.shares, {}), epoch)
+            gone = EntryChange(seen.pod.uid, condition_on(seen), None)
+            return NodeWrite((gone,), replace_changes(ledger, found.shares, {}), epoch)
 
         guess = NodeLedger(node, entries={seen.pod.uid: seen}) if ledger is None else ledger
         return self._write(plan, guess, epoch)
@@ -168,13 +166,11 @@ class Ledger:
         def plan(ledger: NodeLedger) -> NodeWrite | LedgerOutcome:
             found = ledger.entries.get(entry.pod.uid)
             if found is None:
-                return NodeWrite(entry.pod.uid, None, entry, replace_changes(ledger, {}, entry.shares), epoch)
+                return NodeWrite(_only(None, entry), replace_changes(ledger, {}, entry.shares), epoch)
             if found.state is EntryState.BOUND and dict(found.shares) == dict(entry.shares):
                 return LedgerOutcome.DONE
             bound = replace(found, state=EntryState.BOUND, shares=entry.shares)
-            return NodeWrite(
-                entry.pod.uid, _condition(found), bound, replace_changes(ledger, found.shares, entry.shares), epoch
-            )
+            return NodeWrite(_only(found, bound), replace_changes(ledger, found.shares, entry.shares), epoch)
 
         return self._write(plan, seen, epoch)
 
@@ -225,5 +221,10 @@ def _not_writable(ledger: NodeLedger, epoch: int | None) -> LedgerOutcome | None
     return LedgerOutcome.STALE_EPOCH if epoch is not None and ledger.epoch > epoch else None
 
 
-def _condition(entry: Entry) -> EntryCondition:
+def condition_on(entry: Entry) -> EntryCondition:
+    """That the pod still has this entry."""
     return EntryCondition(entry.attempt, entry.state)
+
+
+def _only(seen: Entry | None, after: Entry) -> tuple[EntryChange, ...]:
+    return (EntryChange(after.pod.uid, None if seen is None else condition_on(seen), after),)

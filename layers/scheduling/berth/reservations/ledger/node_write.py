@@ -1,4 +1,4 @@
-"""One write on a node's ledger: how it changes the pools and one entry, and its conditions. Pure.
+"""One write on a node's ledger: how it changes the pools and entries, and its conditions. Pure.
 
 `avail` and `owed` are never both above 0. If the change cannot break that, the condition is an inequality, so that
 concurrent writes do not conflict. If `avail` or `owed` may cross 0, the condition names the expected value.
@@ -34,17 +34,24 @@ class EntryCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class EntryChange:
+    """The change of one pod's entry. before: the condition on it; None requires that there is none. after: the entry
+    afterwards; None deletes it."""
+
+    uid: str
+    before: EntryCondition | None
+    after: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
 class NodeWrite:
     """A write on a node's item. It also requires that the item exists and is not being rebuilt.
 
-    uid: the pod; empty for a write without an entry. before: the condition on its entry; None requires that there is
-    none. after: the entry afterwards; None deletes it. epoch: the watcher's; the item must not have a later one, and
-    takes this one. None: bind writes.
+    entries: of different pods; one, except for the members of a gang. epoch: the watcher's; the item must not have a
+    later one, and takes this one. None: bind writes.
     """
 
-    uid: str = ""
-    before: EntryCondition | None = None
-    after: Entry | None = None
+    entries: tuple[EntryChange, ...] = ()
     pools: Mapping[str, PoolChange] = field(default_factory=dict)
     epoch: int | None = None
 
@@ -52,15 +59,15 @@ class NodeWrite:
         """Whether the ledger meets all conditions."""
         if ledger.avail is None or (self.epoch is not None and ledger.epoch > self.epoch):
             return False
-        return self._is_met_by_entry(ledger) and all(
+        return all(_is_entry_met(ledger, change) for change in self.entries) and all(
             _is_met(ledger, pool, change) for pool, change in self.pools.items()
         )
 
     def applied_to(self, ledger: NodeLedger) -> NodeLedger:
         """The ledger after this write."""
-        entries = {uid: entry for uid, entry in ledger.entries.items() if uid != self.uid}
-        if self.after is not None:
-            entries[self.uid] = self.after
+        changed = {change.uid: change.after for change in self.entries}
+        entries = {uid: entry for uid, entry in ledger.entries.items() if uid not in changed}
+        entries |= {uid: entry for uid, entry in changed.items() if entry is not None}
         return replace(
             ledger,
             capacity=_sums(ledger.capacity, {pool: change.capacity for pool, change in self.pools.items()}),
@@ -70,13 +77,12 @@ class NodeWrite:
             epoch=ledger.epoch if self.epoch is None else self.epoch,
         )
 
-    def _is_met_by_entry(self, ledger: NodeLedger) -> bool:
-        if not self.uid:
-            return True
-        entry = ledger.entries.get(self.uid)
-        if self.before is None or entry is None:
-            return self.before is None and entry is None
-        return entry.attempt == self.before.attempt and entry.state is self.before.state
+
+def _is_entry_met(ledger: NodeLedger, change: EntryChange) -> bool:
+    entry = ledger.entries.get(change.uid)
+    if change.before is None or entry is None:
+        return change.before is None and entry is None
+    return entry.attempt == change.before.attempt and entry.state is change.before.state
 
 
 def _is_met(ledger: NodeLedger, pool: str, change: PoolChange) -> bool:
