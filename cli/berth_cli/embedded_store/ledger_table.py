@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 
@@ -34,6 +34,17 @@ class InMemoryLedgerTable(LedgerTable):
             if found is None or not change.is_met_by(found):
                 return NotWritten(found)
             return self._put(change.applied_to(found))
+
+    def write_together(self, writes: Mapping[str, NodeWrite]) -> tuple[str, ...]:
+        """All of these writes, by node, or none: then the nodes that do not meet the conditions."""
+        with self._lock:
+            found = {node: self._nodes.get(node) for node in writes}
+            refused = [node for node, ledger in found.items() if ledger is None or not writes[node].is_met_by(ledger)]
+            if not refused:
+                for node, ledger in found.items():
+                    assert ledger is not None
+                    self._put(writes[node].applied_to(ledger))
+            return tuple(refused)
 
     def create(self, ledger: NodeLedger) -> Written | NotWritten:
         with self._lock:

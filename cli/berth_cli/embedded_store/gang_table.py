@@ -1,0 +1,102 @@
+"""The table of gangs in memory, beside a ledger in memory. Every operation is atomic."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from threading import Lock
+
+from berth.gangs.item import Domain, GangItem, GangState, Intent
+from berth.gangs.table import GangTable, NotTransacted, Transaction
+from berth.reservations.ledger.entry import NodeLedger
+from berth.scheduling.gangs.gang import GangKey
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+
+
+class InMemoryGangTable(GangTable):
+    """Safe to share between threads."""
+
+    def __init__(self, ledger: InMemoryLedgerTable) -> None:
+        self._ledger = ledger
+        # Outside the ledger's own.
+        self._lock = Lock()
+        self._gangs: dict[GangKey, GangItem] = {}
+        self._domain = Domain()
+
+    def gangs(self) -> Sequence[GangItem]:
+        with self._lock:
+            return [self._gangs[key] for key in sorted(self._gangs)]
+
+    def gang(self, key: GangKey) -> GangItem | None:
+        with self._lock:
+            return self._gangs.get(key)
+
+    def put(self, item: GangItem, seen: GangItem | None) -> bool:
+        with self._lock:
+            if not self._is_seen(item.key, seen):
+                return False
+            self._gangs[item.key] = item
+            return True
+
+    def delete(self, seen: GangItem) -> bool:
+        with self._lock:
+            if not self._is_seen(seen.key, seen):
+                return False
+            del self._gangs[seen.key]
+            return True
+
+    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
+        with self._lock:
+            found = self._open(key, round_)
+            if found is not None:
+                found = self._gangs[key] = found.joined(intent)
+            return found
+
+    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
+        with self._lock:
+            found = self._open(key, round_)
+            if found is None or found.intent(uid, attempt) is None:
+                return None
+            found = self._gangs[key] = found.without(uid)
+            return found
+
+    def domain(self) -> Domain:
+        with self._lock:
+            return self._domain
+
+    def put_domain(self, domain: Domain, seen: Domain) -> bool:
+        with self._lock:
+            if not self._is_domain(seen):
+                return False
+            self._domain = domain
+            return True
+
+    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
+        found = {node: self._ledger.node(node) for node in nodes}
+        return {node: ledger for node, ledger in found.items() if ledger is not None}
+
+    def transact(self, transaction: Transaction) -> NotTransacted | None:
+        closes = transaction.closes
+        with self._lock:
+            gang_changed = not self._is_seen(transaction.seen.key, transaction.seen)
+            domain_changed = closes is not None and not self._is_domain(closes)
+            if gang_changed or domain_changed:
+                return NotTransacted(gang_changed, domain_changed)
+            refused = self._ledger.write_together(transaction.nodes)
+            if refused:
+                return NotTransacted(nodes=refused)
+            if transaction.after is not None:
+                self._gangs[transaction.after.key] = transaction.after
+            if closes is not None:
+                self._domain = closes.closed()
+            return None
+
+    def _open(self, key: GangKey, round_: int) -> GangItem | None:
+        found = self._gangs.get(key)
+        return found if found is not None and found.state is GangState.OPEN and found.round == round_ else None
+
+    def _is_seen(self, key: GangKey, seen: GangItem | None) -> bool:
+        found = self._gangs.get(key)
+        return (found and found.version) == (seen and seen.version)
+
+    def _is_domain(self, seen: Domain) -> bool:
+        return (self._domain.fence, self._domain.open) == (seen.fence, seen.open)

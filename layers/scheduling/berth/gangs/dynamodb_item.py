@@ -1,0 +1,150 @@
+"""The items of gangs as DynamoDB stores them, in the ledger's table.
+
+| item | pk | sk |
+|---|---|---|
+| domain | gang | domain |
+| gang | gang | gang#namespace/name |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent
+from berth.reservations.ledger.dynamodb_item import MalformedItem, amounts, number, time
+from berth.reservations.ledger.entry import PodKey
+from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.managed_resources.demand import Demand
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, UniversalAttributeValueTypeDef
+
+    Item = Mapping[str, AttributeValueTypeDef]
+    Attributes = dict[str, UniversalAttributeValueTypeDef]
+
+PARTITION = "gang"
+GANG_PREFIX = "gang#"
+DOMAIN_KEY: Attributes = {"pk": {"S": PARTITION}, "sk": {"S": "domain"}}
+SCHEMA_VERSION = 1
+
+
+def gang_key(key: GangKey) -> Attributes:
+    """The key of a gang's item."""
+    return {"pk": {"S": PARTITION}, "sk": {"S": f"{GANG_PREFIX}{key}"}}
+
+
+# ---------------------------------------------------------------------------------------------------------------- write
+
+
+def gang_item(item: GangItem) -> Attributes:
+    """The whole item."""
+    return gang_key(item.key) | {
+        "schema": number(SCHEMA_VERSION),
+        "state": {"S": item.state.value},
+        "round": number(item.round),
+        "minimum": number(item.minimum),
+        "priority": number(item.priority),
+        "version": number(item.version),
+        "openedAt": time(item.opened_at),
+        "changedAt": time(item.changed_at),
+        "intents": {"M": {uid: intent_value(intent) for uid, intent in item.intents.items()}},
+        "coordinator": {"S": item.coordinator},
+        "reason": {"S": item.reason},
+    }
+
+
+def intent_value(intent: Intent) -> UniversalAttributeValueTypeDef:
+    """The value under the pod's UID. The pod's namespace is the gang's. Short: a gang may have many members."""
+    value: Attributes = {
+        "name": {"S": intent.pod.name},
+        "node": {"S": intent.node},
+        "attempt": {"S": intent.attempt},
+        "until": time(intent.until),
+    }
+    if intent.demands:
+        value["demands"] = {
+            "M": {
+                demand.resource: {"S": f"{demand.amount}%"} if demand.percent else number(demand.amount)
+                for demand in intent.demands
+            }
+        }
+    if intent.shares:
+        value["shares"] = amounts(intent.shares)
+    return {"M": value}
+
+
+def domain_item(domain: Domain) -> Attributes:
+    """The whole item."""
+    item = DOMAIN_KEY | {"schema": number(SCHEMA_VERSION), "fence": number(domain.fence)}
+    if domain.open is not None:
+        item |= {
+            "open": {"S": str(domain.open.key)},
+            "priority": number(domain.open.priority),
+            "createdAt": time(domain.open.created_at),
+            "until": time(domain.open.until),
+        }
+    if domain.resting is not None:
+        item |= {"resting": {"S": str(domain.resting)}, "restUntil": time(domain.rest_until)}
+    return item
+
+
+# ----------------------------------------------------------------------------------------------------------------- read
+
+
+def read_gang(item: Item) -> GangItem:
+    """Raises MalformedItem."""
+    try:
+        key = _key(item["sk"]["S"].removeprefix(GANG_PREFIX))
+        return GangItem(
+            key=key,
+            state=GangState(item["state"]["S"]),
+            round=int(item["round"]["N"]),
+            minimum=int(item["minimum"]["N"]),
+            priority=int(item["priority"]["N"]),
+            version=int(item["version"]["N"]),
+            opened_at=float(item["openedAt"]["N"]),
+            changed_at=float(item["changedAt"]["N"]),
+            intents={uid: _intent(key, uid, value["M"]) for uid, value in item["intents"]["M"].items()},
+            coordinator=item["coordinator"]["S"],
+            reason=item["reason"]["S"],
+        )
+    except (KeyError, ValueError) as error:
+        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+
+
+def read_domain(item: Item) -> Domain:
+    """Raises MalformedItem."""
+    try:
+        claim = None
+        if "open" in item:
+            claim = Claim(
+                _key(item["open"]["S"]),
+                int(item["priority"]["N"]),
+                float(item["createdAt"]["N"]),
+                float(item["until"]["N"]),
+            )
+        resting = _key(item["resting"]["S"]) if "resting" in item else None
+        return Domain(claim, int(item["fence"]["N"]), resting, float(item.get("restUntil", {"N": "0"})["N"]))
+    except (KeyError, ValueError) as error:
+        raise MalformedItem(f"{type(error).__name__}: {error}") from error
+
+
+def _intent(key: GangKey, uid: str, value: Item) -> Intent:
+    demands = [
+        Demand(resource, int(amount["N"])) if "N" in amount else Demand(resource, int(amount["S"][:-1]), percent=True)
+        for resource, amount in value.get("demands", {"M": {}})["M"].items()
+    ]
+    return Intent(
+        PodKey(key.namespace, value["name"]["S"], uid),
+        value["node"]["S"],
+        value["attempt"]["S"],
+        float(value["until"]["N"]),
+        tuple(sorted(demands, key=lambda demand: demand.resource)),
+        {pool: int(amount["N"]) for pool, amount in value.get("shares", {"M": {}})["M"].items()},
+    )
+
+
+def _key(text: str) -> GangKey:
+    namespace, _, name = text.partition("/")
+    return GangKey(namespace, name)

@@ -1,0 +1,161 @@
+"""What the table keeps of gangs: the item of each gang, and the domain's item that names the open one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import MappingProxyType
+
+from berth.reservations.ledger.entry import PodKey, Shares
+from berth.scheduling.gangs.gang import GangKey, OpenGang
+from berth.scheduling.managed_resources.demand import Demand
+
+REST_SECONDS = 10.0
+"""After its time was over, a gang takes the domain from no other for so long: kube-scheduler's podMaxBackoffSeconds."""
+
+_NO_SHARES: Shares = MappingProxyType({})
+
+
+class GangState(StrEnum):
+    """The state of a gang's latest round.
+
+    OPEN: members write their intents. PREPARING: a coordinator holds shares on one group of nodes after another; the
+    intents are fixed. COMMITTED: each member has its share, and may be bound. ROLLING_BACK: holds are being released.
+    ENDED: without a commit, and without holds.
+    """
+
+    OPEN = "open"
+    PREPARING = "preparing"
+    COMMITTED = "committed"
+    ROLLING_BACK = "rolling-back"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A member that waits in bind for the others.
+
+    attempt: the id of its call, and of its entry in the ledger. until: its call ends then, in seconds since the epoch.
+    shares: what the commit gave it; empty before, and for a member that requests nothing counted.
+    """
+
+    pod: PodKey
+    node: str
+    attempt: str
+    until: float
+    demands: tuple[Demand, ...] = ()
+    shares: Shares = field(default_factory=lambda: _NO_SHARES)
+
+
+@dataclass(frozen=True, slots=True)
+class GangItem:
+    """A gang's item.
+
+    round: the domain's fence when the round was opened. intents: by the pod's UID; once the round is fixed, those of
+    the commit. version: changes with every write. opened_at, changed_at: of the round and of its state, in seconds
+    since the epoch. coordinator: the call that holds. reason: why the round ended, for the members that wait.
+    """
+
+    key: GangKey
+    state: GangState
+    round: int
+    minimum: int
+    priority: int
+    version: int
+    opened_at: float
+    changed_at: float
+    intents: Mapping[str, Intent] = field(default_factory=dict)
+    coordinator: str = ""
+    reason: str = ""
+
+    def intent(self, uid: str, attempt: str) -> Intent | None:
+        """The intent of this call, if it is the member's last one."""
+        found = self.intents.get(uid)
+        return found if found is not None and found.attempt == attempt else None
+
+    def waiting(self, now: float) -> Mapping[str, Intent]:
+        """The intents of the calls that have not ended."""
+        return {uid: intent for uid, intent in self.intents.items() if intent.until > now}
+
+    def changed(self, state: GangState, now: float, **changes: object) -> GangItem:
+        """The item after another change of its state."""
+        return replace(self, state=state, changed_at=now, version=self.version + 1, **changes)  # type: ignore[arg-type]
+
+    def joined(self, intent: Intent) -> GangItem:
+        """The item with one intent more."""
+        return replace(self, intents={**self.intents, intent.pod.uid: intent}, version=self.version + 1)
+
+    def without(self, uid: str) -> GangItem:
+        """The item with one intent less."""
+        intents = {each: intent for each, intent in self.intents.items() if each != uid}
+        return replace(self, intents=intents, version=self.version + 1)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes of the members, by name."""
+        return tuple(sorted({intent.node for intent in self.intents.values()}))
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether members wait in bind, or are getting their Bindings."""
+        return self.state in (GangState.OPEN, GangState.PREPARING, GangState.COMMITTED)
+
+    def as_open_gang(self) -> OpenGang:
+        """As filter looks at it."""
+        places = {uid: intent.node for uid, intent in self.intents.items()}
+        return OpenGang(self.key, self.priority, places, is_committed=self.state is GangState.COMMITTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A gang that wants to be open. created_at: of the gang. until: when its time is over, in seconds since the
+    epoch."""
+
+    key: GangKey
+    priority: int
+    created_at: float
+    until: float
+
+    @property
+    def rank(self) -> tuple[int, float, GangKey]:
+        """The smallest comes first: by priority, then by age."""
+        return -self.priority, self.created_at, self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """The gangs of a cluster contend for its nodes, so one of them is open at a time.
+
+    open: None where none is. fence: how often another gang, or another round of one, was opened. resting: the gang
+    whose time was over without a commit, until rest_until.
+    """
+
+    open: Claim | None = None
+    fence: int = 0
+    resting: GangKey | None = None
+    rest_until: float = 0.0
+
+    def holds(self, key: GangKey, round_: int) -> bool:
+        """Whether this round of the gang is the open one."""
+        return self.open is not None and self.open.key == key and self.fence == round_
+
+    def opened_by(self, claim: Claim, now: float) -> Domain | None:
+        """The domain with this gang open; the same one if it is. None: another gang keeps it, or this one rests."""
+        current = self.open
+        if current is None:
+            return replace(self, open=claim, fence=self.fence + 1)
+        if current.until <= now:
+            rest_until = current.until + REST_SECONDS
+            if current.key == claim.key and now < rest_until:
+                return None
+            return Domain(claim, self.fence + 1, current.key, rest_until)
+        if current.key == claim.key:
+            return self
+        if current.rank < claim.rank or (self.resting == claim.key and now < self.rest_until):
+            return None
+        return replace(self, open=claim, fence=self.fence + 1)
+
+    def closed(self) -> Domain:
+        """The domain without an open gang."""
+        return replace(self, open=None)

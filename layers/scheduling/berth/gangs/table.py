@@ -1,0 +1,91 @@
+"""The port of the table of gangs: what bind, filter and the watcher need of the store.
+
+Guarantees: every read is consistent. Every write is conditional, so a caller may repeat it after a lost answer; it then
+finds what it has written. `transact` writes all of its items or none.
+
+Every method may raise TableUnavailable.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from berth.gangs.item import Domain, GangItem, Intent
+from berth.reservations.ledger.entry import NodeLedger
+from berth.reservations.ledger.node_write import NodeWrite
+from berth.scheduling.gangs.gang import GangKey
+
+MAX_NODES = 98
+"""Nodes in one transaction, beside the items of gang and domain: DynamoDB takes 100 actions."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotTransacted:
+    """Why nothing was written. nodes: those whose ledgers do not meet the conditions. None of the three: other writes
+    on these items were under way."""
+
+    gang_changed: bool = False
+    domain_changed: bool = False
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """One write on several items.
+
+    seen: the gang's item as it must be, by its version. after: the item afterwards; None leaves it. closes: the domain
+    as it must be, by its fence; the open gang is closed. None: the domain does not matter. nodes: the writes by node.
+    """
+
+    seen: GangItem
+    after: GangItem | None
+    closes: Domain | None
+    nodes: Mapping[str, NodeWrite]
+
+
+class GangTable(ABC):
+    """The store of gangs, beside the ledgers of the nodes."""
+
+    @abstractmethod
+    def gangs(self) -> Sequence[GangItem]:
+        """All gangs, by key: one consistent query with all its pages."""
+
+    @abstractmethod
+    def gang(self, key: GangKey) -> GangItem | None:
+        """One gang."""
+
+    @abstractmethod
+    def put(self, item: GangItem, seen: GangItem | None) -> bool:
+        """Replace the item that was seen, compared by its version. False: the table has another one by now."""
+
+    @abstractmethod
+    def delete(self, seen: GangItem) -> bool:
+        """Delete the item that was seen, compared by its version."""
+
+    @abstractmethod
+    def join(self, key: GangKey, round_: int, intent: Intent) -> GangItem | None:
+        """Add the intent, or replace the member's, if the gang is open in this round. Concurrent members do not
+        conflict. The item afterwards; None: it is not open in this round."""
+
+    @abstractmethod
+    def withdraw(self, key: GangKey, round_: int, uid: str, attempt: str) -> GangItem | None:
+        """Remove the intent of this attempt if the gang is open in this round. The item afterwards; None: it is not
+        open in this round, or has no such intent."""
+
+    @abstractmethod
+    def domain(self) -> Domain:
+        """Which gang is open."""
+
+    @abstractmethod
+    def put_domain(self, domain: Domain, seen: Domain) -> bool:
+        """Replace the domain that was seen, compared by its fence and its open gang."""
+
+    @abstractmethod
+    def ledgers(self, nodes: Collection[str]) -> Mapping[str, NodeLedger]:
+        """The ledgers of these nodes, without those that do not exist. Each is read consistently, not all at once."""
+
+    @abstractmethod
+    def transact(self, transaction: Transaction) -> NotTransacted | None:
+        """All of it or nothing; None: it is written. At most MAX_NODES nodes."""

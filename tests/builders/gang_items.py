@@ -1,0 +1,48 @@
+"""Items of gangs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from berth.gangs.item import Claim, GangItem, GangState, Intent
+from berth.reservations.ledger.entry import PodKey, Shares
+from berth.scheduling.gangs.gang import GangKey
+from berth.scheduling.managed_resources.demand import Demand
+
+TRAIN = GangKey("ml", "train")
+
+
+def intent(
+    name: str = "train-0",
+    node: str = "n1",
+    *,
+    attempt: str = "",
+    until: float = 100.5,
+    demands: tuple[Demand, ...] = (),
+    shares: Shares | None = None,
+) -> Intent:
+    """Of a pod of this name. attempt: by default of this pod's own."""
+    pod = PodKey("ml", name, f"uid-{name}")
+    return Intent(pod, node, attempt or f"attempt-{name}", until, demands, shares or {})
+
+
+def gang(
+    intents: Iterable[Intent] = (),
+    *,
+    key: GangKey = TRAIN,
+    state: GangState = GangState.OPEN,
+    round_: int = 1,
+    minimum: int = 2,
+    version: int = 1,
+    at: float = 10.25,
+    reason: str = "",
+    coordinator: str = "",
+) -> GangItem:
+    """One in its first round."""
+    by_uid = {each.pod.uid: each for each in intents}
+    return GangItem(key, state, round_, minimum, 0, version, at, at, by_uid, coordinator, reason)
+
+
+def claim(name: str = "train", *, priority: int = 0, created_at: float = 1.5, until: float = 60.0) -> Claim:
+    """Of a gang of this name."""
+    return Claim(GangKey("ml", name), priority, created_at, until)

@@ -1,0 +1,82 @@
+"""The items of gangs: which gang of a domain is open, and which members wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.gangs.item import REST_SECONDS, Claim, Domain, GangState
+from berth.scheduling.gangs.gang import GangKey, OpenGang
+from tests.builders.gang_items import TRAIN, claim, gang, intent
+
+NOW = 30.0
+OTHER = GangKey("ml", "other")
+OPEN = Domain(claim("other", until=60.0), 4)
+OVER = Domain(claim("other", until=NOW - 1), 4)
+
+
+@pytest.mark.parametrize(
+    ("domain", "mine", "after"),
+    [
+        pytest.param(Domain(), claim(), Domain(claim(), 1), id="no gang was ever open"),
+        pytest.param(Domain(None, 4), claim(), Domain(claim(), 5), id="no gang is open"),
+        pytest.param(OPEN, claim("other", until=99.0), OPEN, id="it is open already, and gets no more time"),
+        pytest.param(OPEN, claim(created_at=2.0), None, id="an older gang of the same priority is open"),
+        pytest.param(OPEN, claim(created_at=1.0), Domain(claim(created_at=1.0), 5), id="a younger gang is open"),
+        pytest.param(OPEN, claim("a"), Domain(claim("a"), 5), id="of the same age, the first by name"),
+        pytest.param(OPEN, claim("z"), None, id="of the same age, not the last by name"),
+        pytest.param(
+            OPEN, claim(priority=1, created_at=9.0), Domain(claim(priority=1, created_at=9.0), 5), id="a lower priority"
+        ),
+        pytest.param(OPEN, claim(priority=-1, created_at=0.0), None, id="a higher priority, whatever the age"),
+        pytest.param(
+            OVER,
+            claim(priority=-1, created_at=9.0),
+            Domain(claim(priority=-1, created_at=9.0), 5, OTHER, NOW - 1 + REST_SECONDS),
+            id="the time of the open one is over: it rests",
+        ),
+        pytest.param(OVER, claim("other", until=99.0), None, id="its own time is over: it rests"),
+        pytest.param(
+            Domain(claim("other", until=NOW - REST_SECONDS), 4),
+            claim("other", until=99.0),
+            Domain(claim("other", until=99.0), 5, OTHER, NOW),
+            id="its own time is over, and it has rested",
+        ),
+        pytest.param(Domain(claim("other"), 4, TRAIN, NOW + 1), claim(priority=9), None, id="it rests"),
+        pytest.param(
+            Domain(None, 4, TRAIN, NOW + 1), claim(), Domain(claim(), 5, TRAIN, NOW + 1), id="it rests, nobody is open"
+        ),
+        pytest.param(
+            Domain(claim("other"), 4, TRAIN, NOW),
+            claim(priority=9),
+            Domain(claim(priority=9), 5, TRAIN, NOW),
+            id="rested",
+        ),
+    ],
+)
+def test_opens_one_gang_by_priority_then_age(domain: Domain, mine: Claim, after: Domain | None) -> None:
+    assert domain.opened_by(mine, NOW) == after
+
+
+@pytest.mark.parametrize(
+    ("domain", "holds"),
+    [
+        pytest.param(Domain(claim(), 3), True, id="this round"),
+        pytest.param(Domain(claim(), 4), False, id="a later round"),
+        pytest.param(Domain(claim("other"), 3), False, id="another gang"),
+        pytest.param(Domain(None, 3), False, id="none"),
+    ],
+)
+def test_knows_the_open_round(domain: Domain, holds: bool) -> None:
+    assert domain.holds(TRAIN, 3) is holds
+
+
+def test_counts_members_whose_calls_have_not_ended() -> None:
+    waits, ended = intent("train-0", until=NOW + 0.5), intent("train-1", until=NOW)
+    assert gang([waits, ended]).waiting(NOW) == {waits.pod.uid: waits}
+
+
+@pytest.mark.parametrize("state", list(GangState))
+def test_shows_filter_the_places_of_the_members(state: GangState) -> None:
+    shown = gang([intent("train-0", "n1"), intent("train-1", "n2")], state=state).as_open_gang()
+    places = {"uid-train-0": "n1", "uid-train-1": "n2"}
+    assert shown == OpenGang(TRAIN, 0, places, is_committed=state is GangState.COMMITTED)
