@@ -43,6 +43,6 @@ def gang(
     return GangItem(key, state, round_, minimum, 0, version, at, at, by_uid, coordinator, reason)
 
 
-def claim(name: str = "train", *, priority: int = 0, created_at: float = 1.5, until: float = 60.0) -> Claim:
+def claim(name: str = "train", *, priority: int = 0, until: float = 60.5) -> Claim:
     """Of a gang of this name."""
-    return Claim(GangKey("ml", name), priority, created_at, until)
+    return Claim(GangKey("ml", name), priority, until)

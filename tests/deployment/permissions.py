@@ -8,6 +8,7 @@ from typing import Any
 
 from berth.announcements.dynamodb_log import PARTITION as ANNOUNCED
 from berth.configuration.dynamodb_store import KEY as CONFIGURATION_KEY
+from berth.gangs.dynamodb_item import PARTITION as GANG
 from berth.lease.dynamodb_item import HEAD_KEY, STANDBY_KEY
 from berth.reservations.ledger.dynamodb_item import MARKER_KEY, NODE_PREFIX, OPEN
 
@@ -49,7 +50,7 @@ READ_WHETHER_LEDGER_COUNTS = on_table(LEDGER, "GetItem", MARKER, CONFIGURATION)
 READ_CACHE_AND_OPEN_BINDS = [
     on_table(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
     on_table(CACHE, "Query", LOG),
-    on_table(LEDGER, "Query", ANNOUNCED, OPEN),
+    on_table(LEDGER, "Query", ANNOUNCED, GANG, OPEN),
     READ_WHETHER_LEDGER_COUNTS,
 ]
 WARM_UP_TARGETS = (
@@ -70,7 +71,8 @@ GRANTS: Mapping[str, list[Grant]] = {
         on_table(CACHE, "GetItem", HEAD, CONFIGURATION, SNAPSHOT),
         on_table(CACHE, "Query", LOG),
         on_table(LEDGER, "Query PutItem UpdateItem DeleteItem", ANNOUNCED),
-        on_table(LEDGER, "GetItem UpdateItem", NODE),
+        on_table(LEDGER, "GetItem BatchGetItem UpdateItem ConditionCheckItem", GANG, NODE),
+        on_table(LEDGER, "PutItem", GANG),
         READ_WHETHER_LEDGER_COUNTS,
         on_table(LEDGER, "PutItem DeleteItem", OPEN),
         on_resources("secretsmanager:GetSecretValue", BINDER_SECRET),
@@ -80,10 +82,10 @@ GRANTS: Mapping[str, list[Grant]] = {
         on_table(CACHE, "Query", LOG),
         on_table(CACHE, "PutItem", LOG, SNAPSHOT, CONFIGURATION),
         on_table(CACHE, "UpdateItem", HEAD, STANDBY),
-        on_table(LEDGER, "GetItem PutItem", MARKER, CONFIGURATION, NODE),
-        on_table(LEDGER, "UpdateItem", NODE),
-        on_table(LEDGER, "Query", OPEN),
-        on_table(LEDGER, "DeleteItem", OPEN, NODE),
+        on_table(LEDGER, "GetItem PutItem", GANG, MARKER, CONFIGURATION, NODE),
+        on_table(LEDGER, "BatchGetItem UpdateItem ConditionCheckItem", GANG, NODE),
+        on_table(LEDGER, "Query", GANG, OPEN),
+        on_table(LEDGER, "DeleteItem", GANG, OPEN, NODE),
         on_resources("lambda:InvokeFunction", *({"Ref": f"{name}Aliaslive"} for name in WARM_UP_TARGETS)),
         on_resources("secretsmanager:GetSecretValue", WATCHER_SECRET),
     ],

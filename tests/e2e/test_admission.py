@@ -18,7 +18,8 @@ import yaml
 from berth.cluster.api_server import kubeconfig
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
-from berth.extender.bind import REASON_NAMESPACE, REASON_SCHEDULER
+from berth.extender.bind import REASON_NAMESPACE
+from berth.extender.prepared_bind import REASON_SCHEDULER
 from berth.reservations.ledger.entry import PodKey
 from berth.reservations.reconciler.reserved_pods import PodFound, PodTouched
 from berth.scheduling.managed_resources.configuration import ManagedResource

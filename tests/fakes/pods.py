@@ -30,6 +30,7 @@ class StoredPod:
     node: str = ""
     annotations: Mapping[str, str] = field(default_factory=dict)
     deleting: bool = False
+    priority: int | None = None
 
     def content(self, namespace: str, name: str) -> dict[str, object]:
         """As JSON."""
@@ -42,15 +43,14 @@ class StoredPod:
         }
         if self.deleting:
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-        return {
-            "kind": "Pod",
-            "metadata": metadata,
-            "spec": {
-                "schedulerName": "default-scheduler",
-                "nodeName": self.node,
-                "containers": [{"name": "main", "resources": {"requests": dict(self.requests)}}],
-            },
+        spec: dict[str, object] = {
+            "schedulerName": "default-scheduler",
+            "nodeName": self.node,
+            "containers": [{"name": "main", "resources": {"requests": dict(self.requests)}}],
         }
+        if self.priority is not None:
+            spec["priority"] = self.priority
+        return {"kind": "Pod", "metadata": metadata, "spec": spec}
 
 
 class PodsInMemory(PodBinder, ReservedPods):
@@ -74,10 +74,13 @@ class PodsInMemory(PodBinder, ReservedPods):
         *,
         annotations: Mapping[str, str] = NO_ANNOTATIONS,
         node: str = "",
+        priority: int | None = None,
     ) -> None:
         """A pod; one that had the name before is replaced. node: the creator's `spec.nodeName`; empty: pending."""
         with self._lock:
-            self._pods[namespace, name] = StoredPod(uid, requests, self._next(), node, dict(annotations))
+            self._pods[namespace, name] = StoredPod(
+                uid, requests, self._next(), node, dict(annotations), priority=priority
+            )
 
     def delete(self, name: str, namespace: str = "ml") -> None:
         """The pod is gone."""

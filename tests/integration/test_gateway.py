@@ -200,6 +200,26 @@ def test_concurrent_callers_get_their_own_responses(gateway_port: int) -> None:
             assert list(orjson.loads(answer)["NodeNameToMetaVictims"]) == [f"node-{number}"]
 
 
+def test_binds_that_wait_for_a_gang_leave_the_other_verbs_their_threads() -> None:
+    """40 members, and 16 threads for all other verbs."""
+    everybody = Barrier(40)
+    answer = {"statusCode": 200, "headers": {}, "body": "{}", "isBase64Encoded": False}
+
+    def bind(event: Mapping[str, object], context: object) -> Mapping[str, object]:
+        everybody.wait(timeout=30)
+        return answer
+
+    routes = {"POST /scheduler/bind": bind, "POST /scheduler/filter": lambda event, context: answer}
+    listener = server.listen("127.0.0.1", 0)
+    with server.serve_in_thread(Gateway(routes, check=AnyRequest()), listener), ThreadPoolExecutor(40) as pool:
+        port = listener.getsockname()[1]
+        waiting = [pool.submit(Caller(port).post, "/scheduler/bind", b"{}") for _ in range(39)]
+        assert Caller(port).post("/scheduler/filter", b"{}").status == 200
+        assert not any(each.done() for each in waiting)
+        assert Caller(port).post("/scheduler/bind", b"{}").status == 200
+        assert {each.result().status for each in waiting} == {200}
+
+
 @pytest.fixture
 def echo() -> Iterator[Callable[..., Mapping[str, Any]]]:
     """A gateway whose one function answers with the event it got; yields a POST to it that returns that event."""

@@ -15,7 +15,7 @@ from berth.announcements.announcement import Announcement, PodsSeen
 from berth.announcements.bind import GRACE_SECONDS, LogAnnouncements
 from berth.announcements.log import AnnouncementLog
 from berth.announcements.reader import AnnouncementReader
-from berth.extender.bind import BindRules, bind
+from berth.extender.bind import bind
 from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import (
@@ -29,6 +29,7 @@ from berth.extender.ports import (
     Refused,
     Unanswered,
 )
+from berth.extender.prepared_bind import BindRules
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay
 from berth.scheduling.framework import SUCCESS, FilterPlugin, Status, unschedulable
 from berth.scheduling.framework.profile import Profile

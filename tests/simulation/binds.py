@@ -11,10 +11,11 @@ from enum import StrEnum
 from itertools import count
 from typing import TypeVar
 
-from berth.extender.bind import EVERY_POD, BindRules, CountedResources, bind
+from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.extender.prepared_bind import EVERY_POD, BindRules, CountedResources
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import EntryState, NodeLedger, OpenReservation
 from berth.reservations.ledger.ledger import new_ledger

@@ -10,8 +10,8 @@ import pytest
 from berth.announcements import bind as protocol
 from berth.announcements import reader
 from berth.announcements.announcement import has_ended
-from berth.extender import bind as binding
-from berth.extender.bind import _PreparedBind
+from berth.extender import prepared_bind as binding
+from berth.extender.prepared_bind import PreparedBind
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -38,19 +38,19 @@ def bound_without_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ended_when_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """The announcement ends with the bind, and the cache does not show the pod yet."""
-    monkeypatch.setattr(binding, "_BOUND", set())
+    monkeypatch.setattr(binding, "BOUND", set())
 
 
 def withdrawn_while_open(monkeypatch: pytest.MonkeyPatch) -> None:
     """No answer came, and the Binding is on its way."""
-    run = _PreparedBind.run
+    run = PreparedBind.run
 
     def withdrawing(self):
         result = run(self)
         self._withdraw()
         return result
 
-    monkeypatch.setattr(_PreparedBind, "run", withdrawing)
+    monkeypatch.setattr(PreparedBind, "run", withdrawing)
 
 
 def until_too_early(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from berth.extender.bind import _PreparedBind
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import Binding, Created, FoundPod, Refused, Reservation, Unanswered
+from berth.extender.prepared_bind import PreparedBind
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger import ledger as ledgers
 from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation, Shares
@@ -91,15 +91,15 @@ def _released_by_who_took_it_over(patch: pytest.MonkeyPatch) -> None:
 
 def _given_up_with_the_pod_still_there(patch: pytest.MonkeyPatch) -> None:
     """An unanswered Binding counts as refused."""
-    create_binding = _PreparedBind._create_binding
+    create_binding = PreparedBind._create_binding
 
-    def hasty(self: _PreparedBind, pod: FoundPod, reservation: Reservation) -> BindResult:
+    def hasty(self: PreparedBind, pod: FoundPod, reservation: Reservation) -> BindResult:
         result = create_binding(self, pod, reservation)
         if result.outcome in (BindOutcome.UNANSWERED, BindOutcome.CONTENDED):
             self._release_pod()
         return result
 
-    patch.setattr(_PreparedBind, "_create_binding", hasty)
+    patch.setattr(PreparedBind, "_create_binding", hasty)
 
 
 BROKEN: Mapping[str, Break] = {

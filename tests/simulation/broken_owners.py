@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from berth.extender.bind import _PreparedBind
 from berth.extender.outcomes import BindOutcome
+from berth.extender.prepared_bind import PreparedBind
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import EntryState
 from berth.reservations.reconciler.published_pods import PublishedPods
@@ -36,7 +36,7 @@ def the_annotation_says_which_device_stays(monkeypatch: pytest.MonkeyPatch) -> N
 
 def surplus_is_released_without_a_confirmed_binding(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Binding of another attempt brings the pod there, with the device that is released."""
-    create_binding = _PreparedBind._create_binding
+    create_binding = PreparedBind._create_binding
 
     def hasty(self, pod, reservation):
         result = create_binding(self, pod, reservation)
@@ -44,7 +44,7 @@ def surplus_is_released_without_a_confirmed_binding(monkeypatch: pytest.MonkeyPa
             self._counted.reservations.release_surplus(reservation, self._deadline.remaining)
         return result
 
-    monkeypatch.setattr(_PreparedBind, "_create_binding", hasty)
+    monkeypatch.setattr(PreparedBind, "_create_binding", hasty)
 
 
 def the_annotation_moves_devices(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import count
 
-from berth.extender.bind import BindRules, CountedResources, bind
+from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import (
@@ -24,6 +24,7 @@ from berth.extender.ports import (
     Refused,
     Unanswered,
 )
+from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.ledger_holder.bind_check import LedgerHolderCheck
 from berth.ledger_holder.holder import LedgerHolder
 from berth.reservations.bind.reservations import LedgerReservations

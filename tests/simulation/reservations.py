@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import count
 
-from berth.extender.bind import BindRules, CountedResources, bind
+from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import EntryState, PodKey
 from berth.reservations.ledger.table import Marker, MarkerState

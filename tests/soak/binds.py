@@ -16,10 +16,11 @@ from random import Random
 from threading import Event, Lock
 from uuid import uuid4
 
-from berth.extender.bind import BindRules, CountedResources, bind
+from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Binding, PodBinder
+from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import EntryState, OpenReservation
 from berth.reservations.ledger.ledger import new_ledger

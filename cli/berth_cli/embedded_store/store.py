@@ -17,6 +17,7 @@ from berth.runtime.tables import Tables
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog
 from berth_cli.embedded_store.cache_table import TrimmedCacheTable
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
 from berth_cli.embedded_store.lease_lock import InMemoryItem, InMemoryLeaseLock
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
 
@@ -65,6 +66,7 @@ class EmbeddedStore:
             ledger_since=time.monotonic(),
             in_process=True,
             announcements=InMemoryAnnouncementLog(),
+            gangs=InMemoryGangTable(self.ledger),
         )
 
     @property

@@ -27,8 +27,14 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 log = logging.getLogger("berth.gateway")
 
 
+BIND = "POST /scheduler/bind"
+BIND_THREADS = 1024
+"""bind waits for the other members of a gang, so each of them needs a thread. They start when they are needed."""
+
+
 class Gateway:
-    """Route by exact `METHOD path`, as the HTTP API does. Handlers run concurrently in threads.
+    """Route by exact `METHOD path`, as the HTTP API does. Handlers run concurrently in threads: those of bind in their
+    own, so that no other verb waits for a gang.
 
     Unlike the HTTP API, the gateway limits the bytes in flight and refuses what a web page could send (see
     request_check).
@@ -49,6 +55,7 @@ class Gateway:
         self._wall = wall
         self._bytes_in_flight = BytesInFlight(self.limits.bytes_in_flight)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="function")
+        self._bind_pool = ThreadPoolExecutor(BIND_THREADS, thread_name_prefix="bind")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         arrived_at = self._wall()
@@ -79,7 +86,8 @@ class Gateway:
             await self._respond_without_body(route, body, send)
             return
         event = _event(route, arrived_at, scope, body)
-        response = await asyncio.get_running_loop().run_in_executor(self._pool, handler, event, None)
+        pool = self._bind_pool if route == BIND else self._pool
+        response = await asyncio.get_running_loop().run_in_executor(pool, handler, event, None)
         del body, event
         payload = response["body"]
         content = base64.b64decode(payload) if response.get("isBase64Encoded") else payload.encode()

@@ -11,9 +11,10 @@ from typing import Any
 import orjson
 import pytest
 
-from berth.extender.bind import REASON_NAMESPACE, REASON_SCHEDULER, BindRules, answer_bind
+from berth.extender.bind import REASON_NAMESPACE, answer_bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
+from berth.extender.prepared_bind import REASON_SCHEDULER, BindRules
 from berth.extender.reply import Reply
 from berth.scheduling.configuration.bind import BindConfiguration
 from tests.builders.events import http_event

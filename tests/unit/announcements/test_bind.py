@@ -11,10 +11,11 @@ import pytest
 from berth.announcements.bind import RETENTION_SECONDS, TRIM_EVERY, LogAnnouncements
 from berth.announcements.reader import AnnouncementReader
 from berth.configuration.store import Configurations
-from berth.extender.bind import BindRules, bind
+from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Unanswered
+from berth.extender.prepared_bind import BindRules
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import SnapshotView

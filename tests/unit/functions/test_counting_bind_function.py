@@ -13,7 +13,7 @@ from mypy_boto3_dynamodb.client import DynamoDBClient
 
 from berth.cluster.kubernetes_ledger_lease import COUNTING
 from berth.configuration.counting_loss import COUNTING_LOST
-from berth.extender.bind import REASON_SCHEDULER
+from berth.extender.prepared_bind import REASON_SCHEDULER
 from berth.ledger_holder.lease import NAME, counted_elsewhere
 from berth.ledger_holder.store_identity import DynamoDBStoreIdentity
 from berth.reservations.ledger.dynamodb_table import DynamoDBLedgerTable

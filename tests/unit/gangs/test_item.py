@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from berth.gangs.item import REST_SECONDS, Claim, Domain, GangState
-from berth.scheduling.gangs.gang import GangKey, OpenGang
+from berth.gangs.item import REST_SECONDS, Claim, Domain
+from berth.scheduling.gangs.gang import GangKey
 from tests.builders.gang_items import TRAIN, claim, gang, intent
 
 NOW = 30.0
 OTHER = GangKey("ml", "other")
-OPEN = Domain(claim("other", until=60.0), 4)
+OPEN = Domain(claim("other"), 4)
 OVER = Domain(claim("other", until=NOW - 1), 4)
 
 
@@ -20,18 +20,13 @@ OVER = Domain(claim("other", until=NOW - 1), 4)
         pytest.param(Domain(), claim(), Domain(claim(), 1), id="no gang was ever open"),
         pytest.param(Domain(None, 4), claim(), Domain(claim(), 5), id="no gang is open"),
         pytest.param(OPEN, claim("other", until=99.0), OPEN, id="it is open already, and gets no more time"),
-        pytest.param(OPEN, claim(created_at=2.0), None, id="an older gang of the same priority is open"),
-        pytest.param(OPEN, claim(created_at=1.0), Domain(claim(created_at=1.0), 5), id="a younger gang is open"),
-        pytest.param(OPEN, claim("a"), Domain(claim("a"), 5), id="of the same age, the first by name"),
-        pytest.param(OPEN, claim("z"), None, id="of the same age, not the last by name"),
-        pytest.param(
-            OPEN, claim(priority=1, created_at=9.0), Domain(claim(priority=1, created_at=9.0), 5), id="a lower priority"
-        ),
-        pytest.param(OPEN, claim(priority=-1, created_at=0.0), None, id="a higher priority, whatever the age"),
+        pytest.param(OPEN, claim(), None, id="another gang of the same priority is open"),
+        pytest.param(OPEN, claim(priority=1), Domain(claim(priority=1), 5), id="a lower priority is open"),
+        pytest.param(OPEN, claim(priority=-1), None, id="a higher priority is open"),
         pytest.param(
             OVER,
-            claim(priority=-1, created_at=9.0),
-            Domain(claim(priority=-1, created_at=9.0), 5, OTHER, NOW - 1 + REST_SECONDS),
+            claim(priority=-1),
+            Domain(claim(priority=-1), 5, OTHER, NOW - 1 + REST_SECONDS),
             id="the time of the open one is over: it rests",
         ),
         pytest.param(OVER, claim("other", until=99.0), None, id="its own time is over: it rests"),
@@ -53,7 +48,7 @@ OVER = Domain(claim("other", until=NOW - 1), 4)
         ),
     ],
 )
-def test_opens_one_gang_by_priority_then_age(domain: Domain, mine: Claim, after: Domain | None) -> None:
+def test_opens_one_gang_and_a_higher_priority_first(domain: Domain, mine: Claim, after: Domain | None) -> None:
     assert domain.opened_by(mine, NOW) == after
 
 
@@ -73,10 +68,3 @@ def test_knows_the_open_round(domain: Domain, holds: bool) -> None:
 def test_counts_members_whose_calls_have_not_ended() -> None:
     waits, ended = intent("train-0", until=NOW + 0.5), intent("train-1", until=NOW)
     assert gang([waits, ended]).waiting(NOW) == {waits.pod.uid: waits}
-
-
-@pytest.mark.parametrize("state", list(GangState))
-def test_shows_filter_the_places_of_the_members(state: GangState) -> None:
-    shown = gang([intent("train-0", "n1"), intent("train-1", "n2")], state=state).as_open_gang()
-    places = {"uid-train-0": "n1", "uid-train-1": "n2"}
-    assert shown == OpenGang(TRAIN, 0, places, is_committed=state is GangState.COMMITTED)

@@ -1,4 +1,4 @@
-"""What the applied configuration says for bind: counted resources, rules about other pods, and limits.
+"""What the applied configuration says for bind: counted resources, rules about other pods, gangs, and limits.
 
 It is read at intervals only.
 """
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import ConfigurationInvalid, Configurations
 from berth.dynamodb_errors import TableUnavailable
-from berth.extender.bind import BindRules, CountedResources
-from berth.extender.ports import Announcements, Reservations
+from berth.extender.ports import Announcements, GangBarrier, Reservations
+from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.lease.clock import Clock, Instant
 
 REFRESH_SECONDS = 10.0
@@ -30,13 +30,16 @@ class CountingConfiguration:
         warn: Callable[[str], None],
         loss: CountingLossCheck,
         announcements: Announcements | None = None,
+        gangs: GangBarrier | None = None,
     ) -> None:
         """read_hash: of the applied configuration, from the head. warn: called with failures that the call survived.
-        announcements: for configurations with rules about other pods; None where there is no log."""
+        announcements: for configurations with rules about other pods; None where there is no log. gangs: for
+        configurations that enable them; None where there is no table."""
         self._read_hash = read_hash
         self._configurations = configurations
         self._reservations = reservations
         self._announcements = announcements
+        self._gangs = gangs
         self._clock = clock
         self._warn = warn
         self._loss = loss
@@ -66,7 +69,8 @@ class CountingConfiguration:
         configured = self._configurations.at(self._read_hash())
         counting = configured.policy.counting
         announcements = self._announcements if configured.policy.reads_other_pods else None
+        gangs = self._gangs if configured.policy.gangs.enabled else None
         if counting.counts:
-            return BindRules(CountedResources(counting, self._reservations), configured.bind, announcements)
+            return BindRules(CountedResources(counting, self._reservations), configured.bind, announcements, gangs)
         self._loss.raise_if_lost()
-        return BindRules(None, configured.bind, announcements)
+        return BindRules(None, configured.bind, announcements, gangs)

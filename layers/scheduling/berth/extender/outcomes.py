@@ -31,10 +31,13 @@ class BindOutcome(StrEnum):
     NOT_COVERED: the configuration's `bind` does not list the pod's namespace or scheduler. REJECTED: a filter that
     looks at other pods rejects the node, because of pods that were bound meanwhile. NOT_JUDGED: such a filter could not
     be asked, for lack of a fresh cache or of the log of announcements, or because others came first at every try.
-    The last six occur only for pods that request counted resources. INSUFFICIENT: the node has too little left.
-    NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE: another store counts the
-    cluster's resources. CONTENDED: others changed the pod or the
-    ledger at every attempt. UNREADABLE: the pod's request is not a valid amount.
+    The six from INSUFFICIENT on occur only for pods that request counted resources. INSUFFICIENT: the node has too
+    little left. NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE: another store
+    counts the cluster's resources. CONTENDED: others changed the pod or the ledger at every attempt. UNREADABLE: the
+    pod's request is not a valid amount.
+    The GANG outcomes occur only for members of gangs. GANG_WAITS: another gang is being placed, or this one's placement
+    was ended. GANG_GAVE_UP: too few members were being bound at once. GANG_DEGRADED: the gang is committed, and this
+    member's Binding failed for good. GANG_INVALID: what the pod names is no gang that can be placed.
     """
 
     BOUND = "bound"
@@ -52,6 +55,10 @@ class BindOutcome(StrEnum):
     CONTENDED = "contended"
     LEDGER_UNAVAILABLE = "ledger-unavailable"
     UNREADABLE = "unreadable"
+    GANG_WAITS = "gang-waits"
+    GANG_GAVE_UP = "gang-gave-up"
+    GANG_DEGRADED = "gang-degraded"
+    GANG_INVALID = "gang-invalid"
 
 
 class PreemptOutcome(StrEnum):

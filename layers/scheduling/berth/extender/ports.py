@@ -12,9 +12,10 @@ from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.outcomes import BindResult, FailureOutcome
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.node_cache import WhenStale
-from berth.scheduling.gangs.gang import OpenGang
+from berth.scheduling.gangs.gang import Gang, OpenGang
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.managed_resources.demand import Demand
+from berth.scheduling.objects import Pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -257,3 +258,39 @@ class Announcements(ABC):
     @abstractmethod
     def withdraw(self, announced: Announced) -> None:
         """Only where no Binding of the call has taken effect or will. If the table does not answer, it expires."""
+
+
+@dataclass(frozen=True, slots=True)
+class GangMember:
+    """A pod of a gang that is being bound. binder: to see whether other members live."""
+
+    gang: Gang
+    binding: Binding
+    demands: tuple[Demand, ...]
+    counting: Counting
+    binder: PodBinder
+    deadline: Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class GangPlace:
+    """The gang is committed with this member. reservation: its share; None where it requests nothing counted."""
+
+    reservation: Reservation | None
+
+
+class GangBarrier(ABC):
+    """Where bind waits for the other members of a gang. No method raises when the table cannot be reached."""
+
+    @abstractmethod
+    def gang_of(self, pod: Pod, deadline: Deadline) -> Gang | BindResult | None:
+        """The gang that the pod belongs to, with its priority; None: none. BindResult: it names one that cannot be
+        placed."""
+
+    @abstractmethod
+    def wait(self, member: GangMember) -> GangPlace | BindResult | None:
+        """Wait until the gang is committed, and not longer than the deadline allows.
+
+        BindResult: it is not, and the member does not wait any more. None: the gang was committed before and has living
+        members, so the pod is bound like any other.
+        """

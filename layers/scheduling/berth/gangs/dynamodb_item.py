@@ -81,7 +81,6 @@ def domain_item(domain: Domain) -> Attributes:
         item |= {
             "open": {"S": str(domain.open.key)},
             "priority": number(domain.open.priority),
-            "createdAt": time(domain.open.created_at),
             "until": time(domain.open.until),
         }
     if domain.resting is not None:
@@ -118,12 +117,7 @@ def read_domain(item: Item) -> Domain:
     try:
         claim = None
         if "open" in item:
-            claim = Claim(
-                _key(item["open"]["S"]),
-                int(item["priority"]["N"]),
-                float(item["createdAt"]["N"]),
-                float(item["until"]["N"]),
-            )
+            claim = Claim(_key(item["open"]["S"]), int(item["priority"]["N"]), float(item["until"]["N"]))
         resting = _key(item["resting"]["S"]) if "resting" in item else None
         return Domain(claim, int(item["fence"]["N"]), resting, float(item.get("restUntil", {"N": "0"})["N"]))
     except (KeyError, ValueError) as error:

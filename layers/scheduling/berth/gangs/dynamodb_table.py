@@ -132,9 +132,9 @@ class DynamoDBGangTable(GangTable):
         seen, after, closes = transaction.seen, transaction.after, transaction.closes
         actions: list[Any] = [self._gang_action(seen, after)]
         if closes is not None:
-            actions.append(
-                {"Put": {"TableName": self._table, "Item": domain_item(closes.closed()), **_domain_is(closes)}}
-            )
+            condition = _domain_is(closes)
+            close = {"TableName": self._table, "Key": DOMAIN_KEY, "UpdateExpression": "REMOVE #open", **condition}
+            actions.append({"Update": close})
         nodes = tuple(transaction.nodes)
         for node in nodes:
             built = expressions(transaction.nodes[node])
@@ -158,7 +158,20 @@ class DynamoDBGangTable(GangTable):
     def _gang_action(self, seen: GangItem, after: GangItem | None) -> dict[str, Any]:
         if after is None:
             return {"ConditionCheck": {"TableName": self._table, "Key": gang_key(seen.key), **_version_is(seen)}}
-        return {"Put": {"TableName": self._table, "Item": gang_item(after), **_version_is(seen)}}
+        # An update as those of the nodes: a role that may update these items needs no more for the transaction.
+        attributes = {name: value for name, value in gang_item(after).items() if name not in ("pk", "sk")}
+        condition = _version_is(seen)
+        return {
+            "Update": {
+                "TableName": self._table,
+                "Key": gang_key(seen.key),
+                "UpdateExpression": f"SET {', '.join(f'#{name} = :{name}' for name in attributes)}",
+                "ConditionExpression": condition["ConditionExpression"],
+                "ExpressionAttributeNames": {f"#{name}": name for name in attributes},
+                "ExpressionAttributeValues": condition["ExpressionAttributeValues"]
+                | {f":{name}": value for name, value in attributes.items()},
+            }
+        }
 
     def _canceled(self, error: ClientError, *, has_domain: bool, nodes: tuple[str, ...]) -> NotTransacted:
         """Raises TableUnavailable if the table refused for another reason than the items."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from berth.reservations.ledger.entry import PodKey, Shares
-from berth.scheduling.gangs.gang import GangKey, OpenGang
+from berth.scheduling.gangs.gang import GangKey
 from berth.scheduling.managed_resources.demand import Demand
 
 REST_SECONDS = 10.0
@@ -91,36 +91,14 @@ class GangItem:
         intents = {each: intent for each, intent in self.intents.items() if each != uid}
         return replace(self, intents=intents, version=self.version + 1)
 
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """The nodes of the members, by name."""
-        return tuple(sorted({intent.node for intent in self.intents.values()}))
-
-    @property
-    def is_under_way(self) -> bool:
-        """Whether members wait in bind, or are getting their Bindings."""
-        return self.state in (GangState.OPEN, GangState.PREPARING, GangState.COMMITTED)
-
-    def as_open_gang(self) -> OpenGang:
-        """As filter looks at it."""
-        places = {uid: intent.node for uid, intent in self.intents.items()}
-        return OpenGang(self.key, self.priority, places, is_committed=self.state is GangState.COMMITTED)
-
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A gang that wants to be open. created_at: of the gang. until: when its time is over, in seconds since the
-    epoch."""
+    """A gang that wants to be open. until: when its time is over, in seconds since the epoch."""
 
     key: GangKey
     priority: int
-    created_at: float
     until: float
-
-    @property
-    def rank(self) -> tuple[int, float, GangKey]:
-        """The smallest comes first: by priority, then by age."""
-        return -self.priority, self.created_at, self.key
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +119,10 @@ class Domain:
         return self.open is not None and self.open.key == key and self.fence == round_
 
     def opened_by(self, claim: Claim, now: float) -> Domain | None:
-        """The domain with this gang open; the same one if it is. None: another gang keeps it, or this one rests."""
+        """The domain with this gang open; the same one if it is. None: another gang keeps it, or this one rests.
+
+        Only a higher priority takes it from an open gang. Filter plans in the same order.
+        """
         current = self.open
         if current is None:
             return replace(self, open=claim, fence=self.fence + 1)
@@ -152,7 +133,7 @@ class Domain:
             return Domain(claim, self.fence + 1, current.key, rest_until)
         if current.key == claim.key:
             return self
-        if current.rank < claim.rank or (self.resting == claim.key and now < self.rest_until):
+        if claim.priority <= current.priority or (self.resting == claim.key and now < self.rest_until):
             return None
         return replace(self, open=claim, fence=self.fence + 1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -12,9 +13,14 @@ from botocore.config import Config
 from berth.announcements.reader import AnnouncementReader
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations, ConfigurationStore
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.deadline import Deadline
+from berth.extender.ports import NoOpenGangs, OpenGangs
+from berth.gangs.item import GangItem
+from berth.gangs.open_gangs import TableOpenGangs
 from berth.lease.clock import SystemClock
 from berth.nodecache.binds_under_way import BindsUnderWay
-from berth.nodecache.bounded_reads import BoundedReads, ImmediateReads, Reads
+from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, ImmediateReads, Reads
 from berth.nodecache.feed.reader import NodeCacheReader
 from berth.nodecache.snapshot_view import CachedCluster, SnapshotView
 from berth.nodecache.warm_node_cache import WarmNodeCache
@@ -99,3 +105,19 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
         adapters.reads,
         metrics.fell_back,
     )
+
+
+def open_gangs(settings: PolicySettings) -> OpenGangs:
+    """The gangs that are being bound, for filter. Building it reads nothing."""
+    adapters = cache_adapters(settings)
+    table, reads = adapters.tables.gangs, adapters.reads
+    if table is None:
+        return NoOpenGangs()
+
+    def read(deadline: Deadline, query: Callable[[], Sequence[GangItem]]) -> Sequence[GangItem]:
+        try:
+            return reads.before(deadline, query)
+        except DeadlinePassed as error:
+            raise TableUnavailable("ledger table: the gangs were not read before the deadline") from error
+
+    return TableOpenGangs(table, time.time, read, log.warning)

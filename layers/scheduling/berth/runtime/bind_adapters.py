@@ -14,6 +14,7 @@ from botocore.config import Config
 
 from berth.announcements.bind import LogAnnouncements
 from berth.configuration.counting import CountingConfiguration
+from berth.gangs.barrier import GangTableBarrier
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.store_identity import StoreIdentity
 from berth.nodecache.binds_under_way import BindsUnderWay
@@ -53,8 +54,10 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
     ledger = adapters.tables.ledger
     assert ledger is not None  # the settings name its table
     reservations = LedgerReservations(ledger, _new_id, time.time, call_seconds=2 * seconds)
-    announcement_log = adapters.tables.announcements
-    assert announcement_log is not None  # it is in the ledger's table
+    announcement_log, gangs = adapters.tables.announcements, adapters.tables.gangs
+    # They are in the ledger's table.
+    assert announcement_log is not None
+    assert gangs is not None
     # Reservations are for another judgement: the ledger's own.
     cache = WarmNodeCache(
         adapters.tables.cache,
@@ -75,5 +78,8 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         log.warning,
         counting_loss_check(ledger, adapters.tables.configuration),
         LogAnnouncements(announcement_log, cache, _new_id, time.time),
+        GangTableBarrier(
+            gangs, ledger, cache, new_id=_new_id, wall=time.time, sleep=time.sleep, call_seconds=2 * seconds
+        ),
     )
     return BindAdapters(configuration, adapters.tables.identity)

@@ -17,6 +17,8 @@ from berth.announcements.dynamodb_log import DynamoDBAnnouncementLog
 from berth.announcements.log import AnnouncementLog
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationStore
+from berth.gangs.dynamodb_table import DynamoDBGangTable
+from berth.gangs.table import GangTable
 from berth.lease.dynamodb_item import STANDBY_KEY
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.lock import LeaseLock
@@ -33,8 +35,8 @@ from berth.runtime.settings import PolicySettings
 class Tables:
     """Cache table and ledger. All of it may be shared between threads.
 
-    ledger, identity, announcements: None where there is no ledger. ledger_since: when it was created, in monotonic
-    seconds, if it loses items only by being created anew (see Rebuild); None if it may lose them at any time.
+    ledger, identity, announcements, gangs: None where there is no ledger. ledger_since: when it was created, in
+    monotonic seconds, if it loses items only by being created anew (see Rebuild); None if it may lose them at any time.
     in_process: no read of them waits for a network.
     """
 
@@ -47,6 +49,7 @@ class Tables:
     ledger_since: float | None = None
     in_process: bool = False
     announcements: AnnouncementLog | None = None
+    gangs: GangTable | None = None
 
 
 OpenTables = Callable[[PolicySettings, Config], Tables]
@@ -67,6 +70,7 @@ def dynamodb_tables(
         DynamoDBLedgerTable(client, ledger) if ledger else None,
         DynamoDBStoreIdentity(client, ledger) if ledger else None,
         announcements=DynamoDBAnnouncementLog(client, ledger) if ledger else None,
+        gangs=DynamoDBGangTable(client, ledger) if ledger else None,
     )
 
 

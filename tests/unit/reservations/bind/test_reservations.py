@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from berth.extender.bind import BindRules, CountedResources, bind
+from berth.extender.bind import bind
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import BindOutcome
 from berth.extender.ports import Assignment, Binding, Created, FoundPod, PodBinder, Refused, Reservation, Unanswered
+from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import Entry, EntryState, PodKey
 from berth.reservations.ledger.ledger import Ledger

@@ -8,10 +8,11 @@ from functools import cached_property
 
 from berth.configuration.counting_loss import CountingLost
 from berth.configuration.store import ConfigurationInvalid
-from berth.extender.bind import NO_RULES, BindRules, answer_bind, failed
+from berth.extender.bind import answer_bind, failed
 from berth.extender.deadline import Deadline
 from berth.extender.outcomes import Failure, FailureOutcome
 from berth.extender.ports import CountingRight, PodBinder
+from berth.extender.prepared_bind import NO_RULES, BindRules
 from berth.extender.reply import Reply
 from berth.ledger_holder.bind_check import LedgerHolderCheck
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed

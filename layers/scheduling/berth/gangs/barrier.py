@@ -1,0 +1,334 @@
+"""How bind places a gang: no member is bound before all of the minimum are there.
+
+Each call of bind, for a member of a gang:
+
+1. Read the gang's item. If the gang is committed and a member of it lives, the pod is bound like any other.
+2. Open the domain for the gang, or find it open. If another gang is open, fail at once.
+3. Leave an open reservation, and write the intent into the gang's item.
+4. Wait. Who finds the minimum commits for all (`GangCommit`). The others see it when they read the item again.
+5. Send the Binding, which is bind's part.
+
+A call gives up before its deadline: it takes its intent back, on the condition that the gang is still open. If the
+gang is committed meanwhile, it goes on.
+
+Guarantees:
+- Before the commit no Binding of a member is sent. So to give up, or to die, is always safe.
+- A commit contains the minimum of members, each with its share of the ledger, and each by a call that had not given up.
+- A member whose call died after the commit keeps its share until it expires, and its next bind takes it over.
+
+Not guaranteed: that all members of a committed gang get onto their nodes. A pod can be deleted, a node can go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from berth.dynamodb_errors import TableUnavailable
+from berth.extender.deadline import Deadline
+from berth.extender.outcomes import BindOutcome, BindResult
+from berth.extender.ports import (
+    Assignment,
+    CacheUnavailable,
+    GangBarrier,
+    GangMember,
+    GangPlace,
+    NodeCache,
+    Refused,
+    Reservation,
+    Unanswered,
+)
+from berth.gangs.commit import CommitOutcome, GangCommit
+from berth.gangs.item import Claim, Domain, GangItem, GangState, Intent
+from berth.gangs.table import GangTable
+from berth.reservations.bind.device_choice import DeviceChoice
+from berth.reservations.ledger.entry import OpenReservation, PodKey, Shares
+from berth.reservations.ledger.table import LedgerTable
+from berth.scheduling.gangs.gang import Gang, InvalidGang, gang_of
+from berth.scheduling.managed_resources.counting import Insufficient
+from berth.scheduling.objects import Pod
+from berth.scheduling.objects.pod_group import names_gang
+
+BINDING_SECONDS = 0.5
+"""What a call keeps for its Binding after the commit."""
+
+TAKEOVER_SECONDS = 1.0
+"""After so long without a commit, another member that waits goes on with it."""
+
+FIRST_POLL_SECONDS = 0.05
+LAST_POLL_SECONDS = 0.25
+
+NOT_FOUND = 404
+
+ANOTHER_IS_OPEN = BindResult(BindOutcome.GANG_WAITS, "gang waits: another gang is being placed")
+ROUND_ENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: its placement was ended")
+CONTENDED = BindResult(BindOutcome.GANG_WAITS, "gang waits: too many members are being bound at once")
+MEMBERS_UNKNOWN = BindResult(BindOutcome.GANG_WAITS, "gang waits: the API server did not say whether a member lives")
+GAVE_UP = BindResult(BindOutcome.GANG_GAVE_UP, "gang waits for members: too few were bound in time")
+NO_LEDGER = BindResult(BindOutcome.NO_LEDGER, "the node's ledger of counted resources is not ready")
+
+
+class GangTableBarrier(GangBarrier):
+    """Safe to share between threads."""
+
+    def __init__(
+        self,
+        table: GangTable,
+        ledger: LedgerTable,
+        cache: NodeCache,
+        *,
+        new_id: Callable[[], str],
+        wall: Callable[[], float],
+        sleep: Callable[[float], None],
+        call_seconds: float,
+    ) -> None:
+        """cache: for PodGroups. call_seconds: the longest that one call of the table takes."""
+        self.table = table
+        self.ledger = ledger
+        self.new_id = new_id
+        self.wall = wall
+        self.sleep = sleep
+        self.call_seconds = call_seconds
+        self._cache = cache
+
+    def gang_of(self, pod: Pod, deadline: Deadline) -> Gang | BindResult | None:
+        if not names_gang(pod):
+            return None
+        context = self._cache.current(deadline)
+        if isinstance(context.cluster, CacheUnavailable):
+            # Its PodGroup is not known.
+            return BindResult(BindOutcome.GANG_WAITS, context.cluster.reason)
+        groups = context.cluster.pod_groups
+        found = gang_of(pod, groups, context.policy.gangs)
+        if isinstance(found, InvalidGang):
+            return BindResult(BindOutcome.GANG_INVALID, found.error)
+        if found is None or found.priority is not None:
+            return found
+        return replace(found, priority=pod.priority or 0)
+
+    def wait(self, member: GangMember) -> GangPlace | BindResult | None:
+        try:
+            return _Wait(self, member).run()
+        except TableUnavailable as error:
+            return BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
+
+
+@dataclass(frozen=True, slots=True)
+class _InLine:
+    """The call as the others see it. is_new: no earlier call of the member has a share on the node."""
+
+    intent: Intent
+    shares: Shares
+    is_new: bool
+
+
+class _Wait:
+    """One call."""
+
+    def __init__(self, barrier: GangTableBarrier, member: GangMember) -> None:
+        self._table = barrier.table
+        self._ledger = barrier.ledger
+        self._commit = GangCommit(barrier.table, barrier.wall)
+        self._wall = barrier.wall
+        self._sleep = barrier.sleep
+        self._kept_seconds = barrier.call_seconds + BINDING_SECONDS
+        self._attempt = barrier.new_id()
+        self._member = member
+        self._gang = member.gang
+        self._priority = member.gang.priority or 0
+        binding = member.binding
+        self._pod, self._node = PodKey(binding.namespace, binding.pod_name, binding.pod_uid), binding.node
+
+    def run(self) -> GangPlace | BindResult | None:
+        """Every round of the loop goes on, or pauses because others were faster."""
+        mine: _InLine | None = None
+        while self._has_time():
+            item = self._table.gang(self._gang.key)
+            if item is not None and item.state is GangState.COMMITTED:
+                lives = self._lives(item)
+                if lives is not False:
+                    return None if lives else MEMBERS_UNKNOWN
+            elif item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
+                self._finish(item)
+                continue
+            domain = self._open_domain()
+            if domain is None:
+                return self._leave(mine, ANOTHER_IS_OPEN)
+            found = mine or self._stand_in_line()
+            if isinstance(found, BindResult):
+                return found
+            mine = found
+            joined = self._join(item, domain, mine.intent)
+            if joined is not None:
+                return self._until_committed(joined, domain, mine)
+            self._sleep(FIRST_POLL_SECONDS)
+        return self._leave(mine, CONTENDED)
+
+    def _has_time(self) -> bool:
+        return self._member.deadline.remaining() > self._kept_seconds
+
+    # ------------------------------------------------------------------------------------------------------- joining
+
+    def _lives(self, item: GangItem) -> bool | None:
+        """Whether a member of the committed gang is there; None: unknown. If none is, another gang has its name."""
+        for intent in item.intents.values():
+            if intent.pod == self._pod:
+                return True
+            timeout = self._member.deadline.remaining() / 2
+            match self._member.binder.assignment(intent.pod.namespace, intent.pod.name, timeout):
+                case Assignment(pod_uid=uid):
+                    if uid == intent.pod.uid:
+                        return True
+                case Refused(status=status) if status == NOT_FOUND:
+                    pass
+                case Refused() | Unanswered():
+                    return None
+        return False
+
+    def _finish(self, item: GangItem) -> None:
+        """The round of an earlier call of a member: wait for its coordinator, or do its work."""
+        if item.state is GangState.ROLLING_BACK:
+            self._commit.roll_back(item)
+        elif self._wall() - item.changed_at >= TAKEOVER_SECONDS:
+            self._commit.take_over(item, self._attempt, self._member.counting)
+        else:
+            self._sleep(LAST_POLL_SECONDS)
+
+    def _open_domain(self) -> Domain | None:
+        """The domain with this gang open; None: another one is, or others were faster."""
+        now, seen = self._wall(), self._table.domain()
+        claim = Claim(self._gang.key, self._priority, now + self._gang.timeout)
+        opened = seen.opened_by(claim, now)
+        if opened is None or opened is seen or self._table.put_domain(opened, seen):
+            return opened
+        # Another member of this gang, or another gang.
+        seen = self._table.domain()
+        return seen if seen.open is not None and seen.open.key == self._gang.key else None
+
+    def _stand_in_line(self) -> _InLine | BindResult:
+        """The intent of this call, and its open reservation: every entry has one from before it is written."""
+        member, shares, is_new = self._member, dict[str, int](), True
+        if member.demands:
+            ledger = self._ledger.node(self._node)
+            if ledger is None or ledger.avail is None:
+                return NO_LEDGER
+            chosen = DeviceChoice(member.counting, member.demands, self._pod.uid).on(ledger, 0)
+            if isinstance(chosen, Insufficient):
+                return BindResult(BindOutcome.INSUFFICIENT, chosen.text)
+            shares, is_new = dict(chosen), self._pod.uid not in ledger.entries
+            self._put_open(shares)
+        until = self._wall() + member.deadline.remaining() - self._kept_seconds
+        return _InLine(Intent(self._pod, self._node, self._attempt, until, member.demands), shares, is_new)
+
+    def _put_open(self, shares: Shares) -> None:
+        self._ledger.put_open(OpenReservation(self._pod, self._node, self._attempt, shares, self._wall()))
+
+    def _join(self, seen: GangItem | None, domain: Domain, intent: Intent) -> GangItem | None:
+        """The item with the intent; None: others were faster, or the round is over."""
+        if seen is not None and seen.state is GangState.OPEN and seen.round == domain.fence:
+            return self._table.join(self._gang.key, domain.fence, intent)
+        if seen is not None and seen.round >= domain.fence:
+            return None
+        now, version = self._wall(), 1 if seen is None else seen.version + 1
+        first = GangItem(
+            self._gang.key,
+            GangState.OPEN,
+            domain.fence,
+            self._gang.minimum,
+            self._priority,
+            version,
+            opened_at=now,
+            changed_at=now,
+            intents={intent.pod.uid: intent},
+        )
+        return first if self._table.put(first, seen) else None
+
+    # ------------------------------------------------------------------------------------------------------- waiting
+
+    def _until_committed(self, item: GangItem | None, domain: Domain, mine: _InLine) -> GangPlace | BindResult:
+        pause = FIRST_POLL_SECONDS
+        # Who comes last commits. The others do if it has died.
+        commits_at = self._wall() if self._is_complete(item) else None
+        while True:
+            result = self._result(item, domain, mine)
+            if result is not None:
+                return result
+            if not self._has_time():
+                return self._give_up(domain, mine, GAVE_UP)
+            assert item is not None  # it has the intent
+            if not self._is_complete(item):
+                commits_at = None
+            elif commits_at is None:
+                commits_at = self._wall() + TAKEOVER_SECONDS
+            if commits_at is not None and commits_at <= self._wall():
+                outcome = self._commit.commit(item, domain, self._attempt, self._member.counting)
+                if outcome is CommitOutcome.DISPLACED:
+                    return self._give_up(domain, mine, ANOTHER_IS_OPEN)
+                commits_at = self._wall() + FIRST_POLL_SECONDS
+            elif item.state is GangState.PREPARING and self._wall() - item.changed_at >= TAKEOVER_SECONDS:
+                self._commit.take_over(item, self._attempt, self._member.counting)
+            else:
+                self._sleep(pause)
+                pause = min(LAST_POLL_SECONDS, 1.5 * pause)
+            item = self._table.gang(self._gang.key)
+
+    def _is_complete(self, item: GangItem | None) -> bool:
+        return item is not None and item.state is GangState.OPEN and len(item.waiting(self._wall())) >= item.minimum
+
+    def _result(self, item: GangItem | None, domain: Domain, mine: _InLine) -> GangPlace | BindResult | None:
+        """None: it goes on waiting."""
+        if item is None or item.round != domain.fence or item.intent(self._pod.uid, self._attempt) is None:
+            return self._leave(mine, ROUND_ENDED)
+        match item.state:
+            case GangState.OPEN | GangState.PREPARING:
+                return None
+            case GangState.COMMITTED:
+                return self._placed(item, mine)
+            case GangState.ENDED:
+                return self._leave(mine, BindResult(BindOutcome.GANG_WAITS, item.reason))
+            case GangState.ROLLING_BACK:
+                # Its holds may still be there, so the open reservation stays.
+                return BindResult(BindOutcome.GANG_WAITS, item.reason)
+
+    def _placed(self, item: GangItem, mine: _InLine) -> GangPlace:
+        member, shares = self._member, item.intents[self._pod.uid].shares
+        if not member.demands:
+            return GangPlace(None)
+        if shares != mine.shares:
+            # The commit chose another device.
+            self._put_open(shares)
+        annotations = member.counting.annotations(shares)
+        # An entry of an earlier call was taken over with all that it held.
+        return GangPlace(
+            Reservation(
+                member.binding,
+                self._attempt,
+                annotations,
+                is_first_attempt=mine.is_new,
+                shares=shares,
+                has_surplus=not mine.is_new,
+            )
+        )
+
+    # ---------------------------------------------------------------------------------------------------- giving up
+
+    def _give_up(self, domain: Domain, mine: _InLine, result: BindResult) -> GangPlace | BindResult:
+        after = self._table.withdraw(self._gang.key, domain.fence, self._pod.uid, self._attempt)
+        if after is None:
+            # It is committed, or it is being committed: then the member's next bind finds that.
+            item = self._table.gang(self._gang.key)
+            return (self._result(item, domain, mine) if item is not None else None) or result
+        if not after.waiting(self._wall()):
+            # Nobody waits, so another gang may come.
+            seen = self._table.domain()
+            if seen.holds(self._gang.key, domain.fence):
+                self._table.put_domain(seen.closed(), seen)
+        return self._leave(mine, result)
+
+    def _leave(self, mine: _InLine | None, result: BindResult) -> BindResult:
+        """No commit can give this call a share any more. If the table does not answer, the reservation expires."""
+        if mine is not None and mine.intent.demands:
+            with suppress(TableUnavailable):
+                self._ledger.delete_open(self._pod.uid, self._node, self._attempt)
+        return result

@@ -1,0 +1,161 @@
+"""The watcher's part in gangs: it ends rounds that nobody finishes, and forgets gangs of which no member lives.
+
+Members that come again finish most rounds themselves. The watch is for those that never come again.
+
+Guarantees: a round is ended, and a gang forgotten, only as it was read: each write requires that version of the item.
+So several watchers, a late one among them, do no harm. A hold is not released before its round has ended.
+
+Not guaranteed: an exact time. Age decides when the watch acts, never what is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from berth.gangs.commit import GangCommit
+from berth.gangs.item import GangItem, GangState
+from berth.gangs.table import GangTable
+from berth.reservations.ledger.entry import OpenReservation
+from berth.reservations.reconciler.reserved_pods import PodFound, PodNotFound, PodUnknown, ReservedPods
+from berth.scheduling.gangs.gang import GangKey
+
+POLL_SECONDS = 2.0
+
+EXPIRY_SECONDS = 30.0
+"""No bind takes so long, as for reservations."""
+
+KEPT_SECONDS = 600.0
+"""An ended round is shown for so long."""
+
+LIVENESS_SECONDS = 60.0
+"""Between two looks whether a member of a committed gang lives."""
+
+TIMED_OUT = "gang waits for members: its placement took too long"
+
+
+class GangEventType(StrEnum):
+    """COMMITTED: seconds after its round began. TIMED_OUT: the round ended without a commit. DEGRADED: committed, and
+    fewer members than the minimum are on nodes. FORGOTTEN: no member lives."""
+
+    COMMITTED = "committed"
+    TIMED_OUT = "timed-out"
+    DEGRADED = "degraded"
+    FORGOTTEN = "forgotten"
+
+
+@dataclass(frozen=True, slots=True)
+class GangEvent:
+    """members: those that are on nodes, of DEGRADED. seconds: of COMMITTED."""
+
+    type: GangEventType
+    key: GangKey
+    members: int = 0
+    seconds: float = 0.0
+
+
+Report = Callable[[GangEvent], None]
+
+
+class GangWatch:
+    """For one thread and one leadership. Methods may raise TableUnavailable, and may be repeated."""
+
+    def __init__(
+        self,
+        table: GangTable,
+        pods: ReservedPods,
+        wall: Callable[[], float],
+        report: Report,
+        on_closed: Callable[[], None],
+    ) -> None:
+        """wall: seconds since the epoch. on_closed: called when a round has ended or is committed, so that another gang
+        may be placed."""
+        self._table = table
+        self._pods = pods
+        self._wall = wall
+        self._report = report
+        self._on_closed = on_closed
+        self._commit = GangCommit(table, wall)
+        self._seen: dict[GangKey, tuple[int, GangState]] = {}
+        self._checked: dict[GangKey, tuple[int, float]] = {}
+
+    def work(self) -> float:
+        """Look at all gangs once. Returns the seconds until the next look."""
+        found = self._table.gangs()
+        for item in found:
+            self._notice(item)
+            self._act(item, self._wall() - item.changed_at)
+        keys = {item.key for item in found}
+        self._seen = {key: state for key, state in self._seen.items() if key in keys}
+        self._checked = {key: checked for key, checked in self._checked.items() if key in keys}
+        return POLL_SECONDS
+
+    def may_expire(self, reservation: OpenReservation) -> bool:
+        """Whether an old reservation may be released: it is no hold of a round that may still be committed. A round
+        that has become so old is ended first."""
+        uid, attempt = reservation.pod.uid, reservation.attempt
+        for item in self._table.gangs():
+            if item.intent(uid, attempt) is None:
+                continue
+            if item.state is GangState.PREPARING:
+                return self._commit.abort(item, TIMED_OUT)
+            if item.state is GangState.ROLLING_BACK:
+                return self._commit.roll_back(item)
+        return True
+
+    def _notice(self, item: GangItem) -> None:
+        before, now = self._seen.get(item.key), (item.round, item.state)
+        self._seen[item.key] = now
+        if before == now or item.state not in (GangState.COMMITTED, GangState.ENDED):
+            return
+        if item.state is GangState.COMMITTED and before is not None:
+            seconds = item.changed_at - item.opened_at
+            self._report(GangEvent(GangEventType.COMMITTED, item.key, len(item.intents), seconds))
+        self._on_closed()
+
+    def _act(self, item: GangItem, age: float) -> None:
+        match item.state:
+            case GangState.OPEN if not item.waiting(self._wall()) and age >= EXPIRY_SECONDS:
+                self._end(item)
+            case GangState.PREPARING if age >= EXPIRY_SECONDS:
+                self._end(item)
+            case GangState.ROLLING_BACK if age >= EXPIRY_SECONDS:
+                if self._commit.roll_back(item):
+                    self._on_closed()
+            case GangState.ENDED if age >= KEPT_SECONDS:
+                self._table.delete(item)
+            case GangState.COMMITTED if age >= EXPIRY_SECONDS:
+                self._follow(item)
+            case _:
+                pass
+
+    def _end(self, item: GangItem) -> None:
+        if self._commit.abort(item, TIMED_OUT):
+            self._report(GangEvent(GangEventType.TIMED_OUT, item.key))
+            self._on_closed()
+
+    def _follow(self, item: GangItem) -> None:
+        """Once after the commit: whether the members are on nodes. From then on: whether one of them lives."""
+        round_, at = self._checked.get(item.key, (0, 0.0))
+        is_first = round_ != item.round
+        if not is_first and self._wall() - at < LIVENESS_SECONDS:
+            return
+        living = placed = 0
+        for intent in item.intents.values():
+            match self._pods.find(intent.pod):
+                case PodUnknown():
+                    return
+                case PodFound(uid=uid, node=node, finished=finished) if uid == intent.pod.uid:
+                    living += 1
+                    placed += bool(node) or finished
+                case PodFound() | PodNotFound():
+                    pass
+            if living and not is_first:
+                break
+        self._checked[item.key] = item.round, self._wall()
+        if not living:
+            if self._table.delete(item):
+                self._report(GangEvent(GangEventType.FORGOTTEN, item.key))
+        elif is_first and placed < item.minimum:
+            self._report(GangEvent(GangEventType.DEGRADED, item.key, placed))

@@ -1,0 +1,167 @@
+"""bind as the barrier of a gang: when members are bound, and what a member leaves that is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from berth.extender.outcomes import BindOutcome
+from berth.gangs.item import GangState
+from tests.builders.gang_items import TRAIN
+from tests.simulation.binds import GPU_MEMORY, LICENCE
+from tests.simulation.gang_binds import GangWorld, gang_of
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [
+        pytest.param({LICENCE: "1"}, id="without devices"),
+        pytest.param({GPU_MEMORY: "8000"}, id="with devices, a different one for each member of a node"),
+        pytest.param({"cpu": "1"}, id="nothing that is counted"),
+    ],
+)
+def test_binds_all_members_at_once(requests: dict[str, str]) -> None:
+    world = GangWorld(gang_of(4, per_node=2, requests=requests))
+    world.run()
+    assert world.bound() == set(world.members)
+    assert world.outcomes == {BindOutcome.BOUND: 4}
+    assert world.gangs.domain().open is None
+
+
+def test_binds_none_while_a_member_is_missing() -> None:
+    members = gang_of(4)
+    world = GangWorld(members)
+    for member in members[:3]:
+        world.schedule(member, tries=1)
+    world.world.run(10.0)
+    assert world.outcomes == {BindOutcome.GANG_GAVE_UP: 3}
+    assert world.held() == {}
+    assert world.ledger.open_reservations() == []
+    assert world.gangs.domain().open is None
+
+
+def test_binds_all_when_the_last_member_comes_later() -> None:
+    *first, last = gang_of(4)
+    world = GangWorld([*first, last])
+    for member in first:
+        world.schedule(member)
+    world.schedule(last, after=20.0)
+    world.world.run(19.9)
+    assert world.bound() == set()
+    world.world.run(30.0)
+    assert world.bound() == set(world.members)
+
+
+def test_binds_none_where_one_node_has_too_little() -> None:
+    # Three members on one node that has two licences.
+    world = GangWorld(gang_of(4, per_node=3))
+    world.run(20.0)
+    assert world.bound() == set()
+    assert world.held() == {}
+    item = world.gangs.gang(TRAIN)
+    assert item is not None
+    assert (item.state, item.reason) == (GangState.ENDED, "gang does not fit: Insufficient example.com/licence")
+
+
+def test_binds_each_further_member_alone() -> None:
+    *first, last = gang_of(5, minimum=4)
+    world = GangWorld([*first, last])
+    for member in first:
+        world.schedule(member)
+    world.schedule(last, after=5.0)
+    world.world.run(30.0)
+    assert world.bound() == set(world.members)
+    assert world.outcomes == {BindOutcome.BOUND: 5}
+
+
+def test_binds_replacement_of_a_member_that_ended() -> None:
+    members = gang_of(4)
+    world = GangWorld(members)
+    world.run(10.0)
+    world.replace(members[0])
+    world.schedule(world.members["train-0"])
+    world.world.run(30.0)
+    assert world.bound() == set(world.members)
+
+
+def test_waits_for_all_members_when_the_gang_was_created_again() -> None:
+    members = gang_of(4)
+    world = GangWorld(members)
+    world.run(10.0)
+    for member in members:
+        world.replace(member)
+    again = [*world.members.values()]
+    for member in again[:3]:
+        world.schedule(member, tries=2)
+    world.world.run(30.0)
+    assert world.bound() == set()
+    world.schedule(again[0])
+    world.schedule(again[1])
+    world.schedule(again[2])
+    world.schedule(again[3])
+    world.world.run(60.0)
+    assert world.bound() == set(world.members)
+
+
+def test_says_that_the_gang_is_degraded_when_a_member_is_gone_after_the_commit() -> None:
+    world = GangWorld(gang_of(4))
+    world.pods.refuse_bindings = 1
+    for member in world.members.values():
+        world.schedule(member, tries=1)
+    world.world.run(10.0)
+    assert world.outcomes == {BindOutcome.BOUND: 3, BindOutcome.GANG_DEGRADED: 1}
+    assert sum(world.held().values()) == 3
+
+
+def test_names_the_cause_where_the_gang_cannot_be_read() -> None:
+    world = GangWorld([*gang_of(1, minimum=0)])
+    world.run(1.0, tries=1)
+    assert world.outcomes == {BindOutcome.GANG_INVALID: 1}
+
+
+class TestTwoGangs:
+    def test_places_one_after_the_other_on_room_for_one(self) -> None:
+        first, second = gang_of(6), gang_of(6, name="other")
+        world = GangWorld([each for pair in zip(first, second, strict=True) for each in pair], licences=1)
+        world.run(60.0)
+        assert sorted(map(len, (world.bound("train"), world.bound("other")))) == [0, 6]
+
+    def test_places_both_where_there_is_room(self) -> None:
+        first, second = gang_of(6), gang_of(6, name="other")
+        world = GangWorld([each for pair in zip(first, second, strict=True) for each in pair])
+        world.run(60.0)
+        assert world.bound("train") | world.bound("other") == set(world.members)
+
+    def test_places_the_higher_priority_first(self) -> None:
+        *first, last = gang_of(4)
+        urgent = gang_of(4, name="urgent", priority=10)
+        world = GangWorld([*first, last, *urgent], licences=1)
+        for member in first:
+            world.schedule(member)
+        for member in urgent:
+            world.schedule(member, after=1.0)
+        world.schedule(last, after=2.0)
+        world.world.run(60.0)
+        assert world.bound("urgent") == {member.name for member in urgent}
+        assert world.bound("train") == set()
+
+
+class TestTwoPhases:
+    def test_binds_all_members_of_120_nodes(self) -> None:
+        world = GangWorld(gang_of(120))
+        world.run()
+        assert world.bound() == set(world.members)
+        assert world.outcomes == {BindOutcome.BOUND: 120}
+        assert "PutItem committed" in world.wire.calls
+
+    def test_holds_nothing_where_the_last_node_has_too_little(self) -> None:
+        members = gang_of(120)
+        world = GangWorld([*members[:-1], replace(members[-1], requests={LICENCE: "2"})])
+        world.occupy(members[-1].node, {LICENCE: 1}, before="BatchGetItem")
+        world.run(20.0)
+        assert world.bound() == set()
+        assert sum(world.held().values()) == 1
+        item = world.gangs.gang(TRAIN)
+        assert item is not None
+        assert item.state is not GangState.COMMITTED

@@ -1,0 +1,166 @@
+"""The watcher's part in gangs: rounds that nobody finishes, holds, and gangs of which nobody lives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from berth.gangs.item import Domain, GangItem, GangState
+from berth.gangs.table import Transaction
+from berth.gangs.watch import EXPIRY_SECONDS, KEPT_SECONDS, LIVENESS_SECONDS, GangEvent, GangEventType, GangWatch
+from berth.reservations.ledger.entry import Entry, EntryState, OpenReservation
+from berth.reservations.ledger.ledger import new_ledger
+from berth.reservations.ledger.node_write import EntryChange, NodeWrite, PoolChange
+from berth.scheduling.managed_resources.demand import Demand
+from berth_cli.embedded_store.gang_table import InMemoryGangTable
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.builders.gang_items import TRAIN, claim, gang, intent
+from tests.fakes.clock import HandDrivenClock
+from tests.fakes.pods import PodsInMemory
+
+AT = 1000.0
+GPU = "example.com/gpu"
+MEMBERS = [
+    intent(f"train-{number}", f"n{number}", until=AT + 5, demands=(Demand(GPU, 1),), shares={GPU: 1})
+    for number in range(2)
+]
+
+
+class World:
+    """Two nodes with two devices each, and a watch over the gangs on them."""
+
+    def __init__(self, item: GangItem) -> None:
+        self.clock = HandDrivenClock(AT)
+        self.ledger = InMemoryLedgerTable()
+        self.gangs = InMemoryGangTable(self.ledger)
+        self.pods = PodsInMemory()
+        self.events: list[GangEvent] = []
+        self.closed = 0
+        self.watch = GangWatch(self.gangs, self.pods, self.clock, self.events.append, self._on_closed)
+        for node in ("n0", "n1"):
+            self.ledger.create(new_ledger(node, {GPU: 2}, {}, epoch=1))
+        self.gangs.put_domain(Domain(claim(), 1), Domain())
+        self.gangs.put(item, None)
+
+    def _on_closed(self) -> None:
+        self.closed += 1
+
+    def hold(self, item: GangItem) -> None:
+        """The share of its first member is held."""
+        first = MEMBERS[0]
+        held = Entry(first.pod, EntryState.RESERVED, first.attempt, {GPU: 1}, AT)
+        change = NodeWrite((EntryChange(first.pod.uid, None, held),), {GPU: PoolChange(avail=-1, min_avail=1)})
+        assert self.gangs.transact(Transaction(item, None, None, {"n0": change})) is None
+
+    def state(self) -> GangState | None:
+        """Of the gang; None where it is forgotten."""
+        item = self.gangs.gang(TRAIN)
+        return None if item is None else item.state
+
+    def after(self, seconds: float) -> GangState | None:
+        """The state after the watch has looked so much later."""
+        self.clock.advance(seconds)
+        self.watch.work()
+        return self.state()
+
+
+def in_state(state: GangState) -> GangItem:
+    return gang(MEMBERS, state=state, at=AT)
+
+
+@pytest.mark.parametrize(
+    ("state", "seconds", "after"),
+    [
+        pytest.param(GangState.OPEN, EXPIRY_SECONDS - 1, GangState.OPEN, id="a young round stays"),
+        pytest.param(GangState.OPEN, EXPIRY_SECONDS, GangState.ENDED, id="a round for which nobody waits ends"),
+        pytest.param(GangState.PREPARING, EXPIRY_SECONDS - 1, GangState.PREPARING, id="a coordinator has its time"),
+        pytest.param(GangState.PREPARING, EXPIRY_SECONDS, GangState.ENDED, id="a coordinator that is dead"),
+        pytest.param(GangState.ROLLING_BACK, EXPIRY_SECONDS, GangState.ENDED, id="a roll-back that nobody finished"),
+        pytest.param(GangState.ENDED, KEPT_SECONDS - 1, GangState.ENDED, id="an ended round is shown"),
+        pytest.param(GangState.ENDED, KEPT_SECONDS, None, id="and then forgotten"),
+    ],
+)
+def test_ends_rounds_that_nobody_finishes(state: GangState, seconds: float, after: GangState | None) -> None:
+    assert World(in_state(state)).after(seconds) is after
+
+
+def test_keeps_a_round_while_a_member_waits() -> None:
+    world = World(gang([replace(MEMBERS[0], until=AT + 2 * EXPIRY_SECONDS)], at=AT))
+    assert world.after(EXPIRY_SECONDS) is GangState.OPEN
+    assert world.events == []
+
+
+@pytest.mark.parametrize("state", [GangState.PREPARING, GangState.ROLLING_BACK])
+def test_releases_holds_of_a_round_that_ended(state: GangState) -> None:
+    world = World(in_state(state))
+    world.hold(in_state(state))
+    assert world.after(EXPIRY_SECONDS) is GangState.ENDED
+    assert [ledger.avail for ledger in world.ledger.nodes()] == [{GPU: 2}, {GPU: 2}]
+    assert world.closed
+
+
+class TestExpiryOfReservations:
+    """Before an old reservation is released."""
+
+    OLD = OpenReservation(MEMBERS[0].pod, "n0", MEMBERS[0].attempt, {GPU: 1}, AT)
+
+    @pytest.mark.parametrize(
+        ("state", "after"),
+        [
+            pytest.param(GangState.PREPARING, GangState.ENDED, id="its round ends before"),
+            pytest.param(GangState.ROLLING_BACK, GangState.ENDED, id="its round is rolled back before"),
+            pytest.param(GangState.COMMITTED, GangState.COMMITTED, id="a commit stays"),
+            pytest.param(GangState.OPEN, GangState.OPEN, id="an open round holds nothing"),
+        ],
+    )
+    def test_ends_the_round_that_could_still_commit_with_it(self, state: GangState, after: GangState) -> None:
+        world = World(in_state(state))
+        assert world.watch.may_expire(self.OLD)
+        assert world.state() is after
+
+    def test_leaves_the_round_of_another_attempt(self) -> None:
+        world = World(in_state(GangState.PREPARING))
+        assert world.watch.may_expire(replace(self.OLD, attempt="earlier"))
+        assert world.state() is GangState.PREPARING
+
+
+class TestCommitted:
+    @pytest.mark.parametrize(
+        ("nodes", "events"),
+        [
+            pytest.param(("n0", "n1"), [], id="all members are on nodes"),
+            pytest.param(("n0", ""), [GangEvent(GangEventType.DEGRADED, TRAIN, 1)], id="one never came there"),
+        ],
+    )
+    def test_says_once_that_members_are_missing(self, nodes: tuple[str, str], events: list[GangEvent]) -> None:
+        world = World(in_state(GangState.COMMITTED))
+        for member, node in zip(MEMBERS, nodes, strict=True):
+            world.pods.add(member.pod.name, member.pod.uid, {}, node=node)
+        assert world.after(EXPIRY_SECONDS) is GangState.COMMITTED
+        assert world.after(LIVENESS_SECONDS) is GangState.COMMITTED
+        assert world.events == events
+
+    def test_is_kept_while_a_member_lives_and_forgotten_afterwards(self) -> None:
+        world = World(in_state(GangState.COMMITTED))
+        last = MEMBERS[1]
+        world.pods.add(last.pod.name, last.pod.uid, {}, node="n1")
+        assert world.after(EXPIRY_SECONDS) is GangState.COMMITTED
+        world.pods.delete(last.pod.name)
+        assert world.after(LIVENESS_SECONDS - 1) is GangState.COMMITTED
+        assert world.after(1.0) is None
+        assert world.events[-1] == GangEvent(GangEventType.FORGOTTEN, TRAIN)
+
+    def test_does_not_live_in_a_pod_of_the_same_name(self) -> None:
+        world = World(in_state(GangState.COMMITTED))
+        world.pods.add("train-0", "uid-of-another", {}, node="n0")
+        assert world.after(EXPIRY_SECONDS) is None
+
+    def test_wakes_the_queue_and_reports_the_time_to_commit(self) -> None:
+        world = World(in_state(GangState.OPEN))
+        world.watch.work()
+        committed = in_state(GangState.OPEN).changed(GangState.COMMITTED, AT + 1.5)
+        world.gangs.put(committed, in_state(GangState.OPEN))
+        assert world.after(2.0) is GangState.COMMITTED
+        assert world.events == [GangEvent(GangEventType.COMMITTED, TRAIN, 2, 1.5)]
+        assert world.closed == 1
