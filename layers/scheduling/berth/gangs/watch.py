@@ -54,6 +54,15 @@ class GangEvent:
     members: int = 0
     seconds: float = 0.0
 
+    def __str__(self) -> str:
+        match self.type:
+            case GangEventType.COMMITTED:
+                return f"{self.key}: {self.type} with {self.members} members after {self.seconds:.1f} s"
+            case GangEventType.DEGRADED:
+                return f"{self.key}: {self.type}, {self.members} members are on nodes"
+            case _:
+                return f"{self.key}: {self.type}"
+
 
 Report = Callable[[GangEvent], None]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, OpenReservation, PodKey
@@ -41,6 +42,7 @@ class ReconcilerHarness:
         table: LedgerTable | None = None,
         epoch: int | None = None,
         table_since: float | None = None,
+        may_expire: Callable[[OpenReservation], bool] | None = None,
     ) -> Reconciler:
         """A new leader, of the next epoch or of this one, that knows what is published by now."""
         self._epoch = self._epoch + 1 if epoch is None else epoch
@@ -56,6 +58,7 @@ class ReconcilerHarness:
             report=self._record,
             on_capacity_released=self._count_release,
             table_since=table_since,
+            may_expire=may_expire,
         )
         reconciler.update(*self.cluster.published(), self.clock.now)
         return reconciler

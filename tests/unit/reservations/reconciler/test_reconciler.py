@@ -27,6 +27,20 @@ def test_confirms_nothing_before_publication(harness: ReconcilerHarness) -> None
     assert len(harness.table.open_reservations()) == 1
 
 
+def test_expires_the_reservation_of_a_gang_only_when_its_round_is_over(harness: ReconcilerHarness) -> None:
+    is_over = False
+    leader = harness.lead(may_expire=lambda reservation: is_over)
+    harness.publish(leader)
+    harness.reserve(harness.cluster.create_pod("a"))
+
+    harness.run(leader, EXPIRY + 5)
+    assert harness.states() == {"a": EntryState.RESERVED}
+
+    is_over = True
+    harness.run(leader, 5)
+    assert not harness.states()
+
+
 def test_releases_reservation_at_once_when_pod_is_published_as_finished(harness: ReconcilerHarness) -> None:
     leader = harness.lead()
     harness.reserve(harness.cluster.create_pod("a"))

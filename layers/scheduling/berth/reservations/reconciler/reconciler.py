@@ -68,11 +68,14 @@ class Reconciler:
         on_capacity_released: Callable[[], None],
         intervals: Intervals | None = None,
         table_since: float | None = None,
+        may_expire: Callable[[OpenReservation], bool] | None = None,
     ) -> None:
         """epoch: of this leadership. http_timeout: the scheduler's for the extender, in seconds. table_since: see
         Rebuild.
 
-        on_capacity_released: called when pods may fit that did not fit before, and no publication says so.
+        on_capacity_released: called when pods may fit that did not fit before, and no publication says so. may_expire:
+        whether an old reservation may be released, as far as its gang is concerned; raises TableUnavailable. None: pods
+        are in no gangs.
         """
         self._table = table
         self._published = PublishedPods(counting)
@@ -80,6 +83,7 @@ class Reconciler:
         self._monotonic = monotonic
         self._report = report
         self._on_capacity_released = on_capacity_released
+        self._may_expire = may_expire
         self._intervals = intervals or Intervals()
         self._nodes = NodeReconciliation(
             table, pods, self._published, epoch, wall, self._report_change, self._is_table_ready
@@ -221,6 +225,9 @@ class Reconciler:
 
     def _expire(self, reservation: OpenReservation) -> None:
         if self._rebuild.includes(reservation.node):
+            return
+        if self._may_expire is not None and not self._may_expire(reservation):
+            # The next poll finds it again.
             return
         result = self._expiry.expire(reservation)
         if result.outcome is ExpiryOutcome.ON_NODE:

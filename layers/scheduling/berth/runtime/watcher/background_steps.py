@@ -1,26 +1,30 @@
-"""The leader's part in the Lease of the ledger, in a thread: a call to the API server delays no publication."""
+"""A part of the leader's work in a thread of its own: a call to a table or the API server delays no publication."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Event, Thread
 
-from berth.ledger_holder.holder import LedgerHolder
 from berth.runtime.adapters import log
 from berth.runtime.watcher.background_reconciler import PAUSE_SECONDS, STOP_SECONDS
 
 
-class BackgroundHolder:
-    """Starts with the first publication of a leadership and ends with it. It keeps the Lease for its store."""
+class BackgroundSteps:
+    """Starts with the first publication of a leadership and ends with it."""
 
-    def __init__(self, holder: LedgerHolder) -> None:
-        self._holder = holder
+    def __init__(self, step: Callable[[], float], name: str, failure: str) -> None:
+        """step: does a piece of work and returns the seconds until the next one. failure: what has not happened if it
+        raises, for the log."""
+        self._step = step
+        self._name = name
+        self._failure = failure
         self._is_closed = Event()
         self._thread: Thread | None = None
 
     def published(self) -> None:
         """Call it after every publication."""
         if self._thread is None:
-            self._thread = Thread(target=self._run, name="ledger-holder", daemon=True)
+            self._thread = Thread(target=self._run, name=self._name, daemon=True)
             self._thread.start()
 
     def close(self) -> None:
@@ -33,7 +37,7 @@ class BackgroundHolder:
         seconds = 0.0
         while not self._is_closed.wait(seconds):
             try:
-                seconds = self._holder.step()
+                seconds = self._step()
             except Exception:
-                log.exception("the Lease of the ledger was not renewed; the next attempt is in %g s", PAUSE_SECONDS)
+                log.exception("%s; the next attempt is in %g s", self._failure, PAUSE_SECONDS)
                 seconds = PAUSE_SECONDS
