@@ -56,6 +56,7 @@ class EmbeddedStore:
         self.identity = f"berth serve on {socket.gethostname()}, process {os.getpid()}/{_random_id()}"
         head = InMemoryItem()
         self.ledger = InMemoryLedgerTable()
+        gangs = InMemoryGangTable(self.ledger)
         self._tables = Tables(
             cache=TrimmedCacheTable(head),
             configuration=InMemoryConfigurationStore(head),
@@ -66,7 +67,7 @@ class EmbeddedStore:
             ledger_since=time.monotonic(),
             in_process=True,
             announcements=InMemoryAnnouncementLog(),
-            gangs=InMemoryGangTable(self.ledger),
+            gangs=lambda: gangs,
         )
 
     @property

@@ -30,7 +30,7 @@ class CountingConfiguration:
         warn: Callable[[str], None],
         loss: CountingLossCheck,
         announcements: Announcements | None = None,
-        gangs: GangBarrier | None = None,
+        gangs: Callable[[], GangBarrier] | None = None,
     ) -> None:
         """read_hash: of the applied configuration, from the head. warn: called with failures that the call survived.
         announcements: for configurations with rules about other pods; None where there is no log. gangs: for
@@ -69,7 +69,7 @@ class CountingConfiguration:
         configured = self._configurations.at(self._read_hash())
         counting = configured.policy.counting
         announcements = self._announcements if configured.policy.reads_other_pods else None
-        gangs = self._gangs if configured.policy.gangs.enabled else None
+        gangs = self._gangs() if self._gangs is not None and configured.policy.gangs.enabled else None
         if counting.counts:
             return BindRules(CountedResources(counting, self._reservations), configured.bind, announcements, gangs)
         self._loss.raise_if_lost()

@@ -6,7 +6,8 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING
 
 from botocore.config import Config
 
@@ -14,10 +15,8 @@ from berth.announcements.reader import AnnouncementReader
 from berth.configuration.counting_loss import CountingLossCheck
 from berth.configuration.store import Configurations, ConfigurationStore
 from berth.dynamodb_errors import TableUnavailable
-from berth.extender.deadline import Deadline
+from berth.extender.deadline import NO_DEADLINE, Deadline
 from berth.extender.ports import NoOpenGangs, OpenGangs
-from berth.gangs.item import GangItem
-from berth.gangs.open_gangs import TableOpenGangs
 from berth.lease.clock import SystemClock
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.bounded_reads import BoundedReads, DeadlinePassed, ImmediateReads, Reads
@@ -29,10 +28,15 @@ from berth.runtime.settings import PolicySettings, deployed
 from berth.runtime.tables import Tables, tables
 from berth.runtime.telemetry.metrics import CacheMetrics
 from berth.scheduling.evaluation.time_limit import TimeLimit
+from berth.scheduling.gangs.gang import OpenGang
 from berth.scheduling.snapshot.placed_pods import PlacedPods
 
 # A verb has the scheduler's httpTimeout, 5 s by default, for everything; two attempts of a second fit into it.
 CALLS = Config(connect_timeout=1, read_timeout=1, retries={"total_max_attempts": 2, "mode": "standard"})
+
+if TYPE_CHECKING:
+    from berth.gangs.item import GangItem
+    from berth.gangs.table import GangTable
 
 log = logging.getLogger("berth")
 
@@ -110,9 +114,22 @@ def node_cache(settings: PolicySettings, verb: str) -> WarmNodeCache:
 def open_gangs(settings: PolicySettings) -> OpenGangs:
     """The gangs that are being bound, for filter. Building it reads nothing."""
     adapters = cache_adapters(settings)
-    table, reads = adapters.tables.gangs, adapters.reads
-    if table is None:
-        return NoOpenGangs()
+    table = adapters.tables.gangs
+    return NoOpenGangs() if table is None else _OpenGangs(partial(_table_open_gangs, table, adapters.reads))
+
+
+class _OpenGangs(OpenGangs):
+    """Imports and opens the table when a member of a gang comes: where there are none, a cold start needs neither."""
+
+    def __init__(self, opened: Callable[[], OpenGangs]) -> None:
+        self._opened = cache(opened)
+
+    def open_gangs(self, deadline: Deadline = NO_DEADLINE) -> Sequence[OpenGang]:
+        return self._opened().open_gangs(deadline)
+
+
+def _table_open_gangs(open_table: Callable[[], GangTable], reads: Reads) -> OpenGangs:
+    from berth.gangs.open_gangs import TableOpenGangs
 
     def read(deadline: Deadline, query: Callable[[], Sequence[GangItem]]) -> Sequence[GangItem]:
         try:
@@ -120,4 +137,4 @@ def open_gangs(settings: PolicySettings) -> OpenGangs:
         except DeadlinePassed as error:
             raise TableUnavailable("ledger table: the gangs were not read before the deadline") from error
 
-    return TableOpenGangs(table, time.time, read, log.warning)
+    return TableOpenGangs(open_table(), time.time, read, log.warning)

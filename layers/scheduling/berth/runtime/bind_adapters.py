@@ -7,22 +7,30 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache as cached
+from functools import partial
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from botocore.config import Config
 
 from berth.announcements.bind import LogAnnouncements
 from berth.configuration.counting import CountingConfiguration
-from berth.gangs.barrier import GangTableBarrier
+from berth.extender.ports import GangBarrier, NodeCache
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.store_identity import StoreIdentity
 from berth.nodecache.binds_under_way import BindsUnderWay
 from berth.nodecache.warm_node_cache import WarmNodeCache
 from berth.reservations.bind.reservations import LedgerReservations
+from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.adapters import cache_adapters, counting_loss_check
 from berth.runtime.settings import BindSettings
 from berth.runtime.telemetry.metrics import CacheMetrics
+
+if TYPE_CHECKING:
+    from berth.gangs.table import GangTable
 
 CALL_SECONDS = 0.5
 """The longest that bind waits for a connection to a table, and for each read."""
@@ -40,6 +48,23 @@ class BindAdapters:
 
 def _new_id() -> str:
     return uuid4().hex
+
+
+def _gang_barrier(
+    open_table: Callable[[], GangTable], ledger: LedgerTable, cache: NodeCache, call_seconds: float
+) -> GangBarrier:
+    # Imported where gangs are enabled: a cold start without them does not need it.
+    from berth.gangs.barrier import GangTableBarrier
+
+    return GangTableBarrier(
+        open_table(),
+        ledger,
+        cache,
+        new_id=_new_id,
+        wall=time.time,
+        sleep=time.sleep,
+        call_seconds=call_seconds,
+    )
 
 
 def bind_adapters(settings: BindSettings) -> BindAdapters:
@@ -78,8 +103,6 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         log.warning,
         counting_loss_check(ledger, adapters.tables.configuration),
         LogAnnouncements(announcement_log, cache, _new_id, time.time),
-        GangTableBarrier(
-            gangs, ledger, cache, new_id=_new_id, wall=time.time, sleep=time.sleep, call_seconds=2 * seconds
-        ),
+        cached(partial(_gang_barrier, gangs, ledger, cache, 2 * seconds)),
     )
     return BindAdapters(configuration, adapters.tables.identity)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from botocore.config import Config
 
@@ -17,8 +19,6 @@ from berth.announcements.dynamodb_log import DynamoDBAnnouncementLog
 from berth.announcements.log import AnnouncementLog
 from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
 from berth.configuration.store import ConfigurationStore
-from berth.gangs.dynamodb_table import DynamoDBGangTable
-from berth.gangs.table import GangTable
 from berth.lease.dynamodb_item import STANDBY_KEY
 from berth.lease.dynamodb_lock import DynamoDBLeaseLock
 from berth.lease.lock import LeaseLock
@@ -30,6 +30,11 @@ from berth.reservations.ledger.table import LedgerTable
 from berth.runtime.aws_clients import aws_client
 from berth.runtime.settings import PolicySettings
 
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.client import DynamoDBClient
+
+    from berth.gangs.table import GangTable
+
 
 @dataclass(frozen=True, slots=True)
 class Tables:
@@ -37,7 +42,7 @@ class Tables:
 
     ledger, identity, announcements, gangs: None where there is no ledger. ledger_since: when it was created, in
     monotonic seconds, if it loses items only by being created anew (see Rebuild); None if it may lose them at any time.
-    in_process: no read of them waits for a network.
+    in_process: no read of them waits for a network. gangs: opens the table of gangs; without gangs nobody imports it.
     """
 
     cache: CacheTable
@@ -49,7 +54,7 @@ class Tables:
     ledger_since: float | None = None
     in_process: bool = False
     announcements: AnnouncementLog | None = None
-    gangs: GangTable | None = None
+    gangs: Callable[[], GangTable] | None = None
 
 
 OpenTables = Callable[[PolicySettings, Config], Tables]
@@ -70,8 +75,14 @@ def dynamodb_tables(
         DynamoDBLedgerTable(client, ledger) if ledger else None,
         DynamoDBStoreIdentity(client, ledger) if ledger else None,
         announcements=DynamoDBAnnouncementLog(client, ledger) if ledger else None,
-        gangs=DynamoDBGangTable(client, ledger) if ledger else None,
+        gangs=partial(_gang_table, client, ledger) if ledger else None,
     )
+
+
+def _gang_table(client: DynamoDBClient, ledger: str) -> GangTable:
+    from berth.gangs.dynamodb_table import DynamoDBGangTable
+
+    return DynamoDBGangTable(client, ledger)
 
 
 _open_tables: ContextVar[OpenTables] = ContextVar("open_tables", default=dynamodb_tables)

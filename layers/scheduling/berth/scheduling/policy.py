@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 from math import inf
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -27,8 +28,6 @@ from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
 from berth.scheduling.gangs.configuration import GangsConfiguration
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, OpenGang, gang_of
-from berth.scheduling.gangs.planner import ELSEWHERE, GangPlanner, Places
-from berth.scheduling.gangs.planner import STATUSES as GANG_STATUSES
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.daemon_set_pod import is_daemon_set_pod
@@ -40,6 +39,9 @@ from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from berth.scheduling.gangs.planner import GangPlanner
 
 SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 """The priority of `system-cluster-critical`; users' classes end at 1,000,000,000."""
@@ -168,7 +170,6 @@ class Policy:
         self._evaluations = EvaluationCache(max_bytes=remembered_bytes)
         self._time_limited = TimeLimited(time_limit)
         self._reads_other_pods = any(each.reads_other_pods for each in self.all_profiles)
-        self._gang_planner = GangPlanner(gangs, counting, self.planning_profile, self._evaluations.of)
 
     @property
     def all_profiles(self) -> tuple[Profile, ...]:
@@ -210,6 +211,13 @@ class Policy:
         """The profile by which members of gangs get their places."""
         profile = self._profile(pod)
         return self._planning_profiles.get(profile.name, profile)
+
+    @cached_property
+    def _gang_planner(self) -> GangPlanner:
+        # Imported where a member of a gang comes: without gangs a cold start does not need it.
+        from berth.scheduling.gangs.planner import GangPlanner
+
+        return GangPlanner(self.gangs, self.counting, self.planning_profile, self._evaluations.of)
 
     def plans(self, pod: Pod) -> bool:
         """Whether the pod names a gang. Then the decision needs to know which gangs are open."""
@@ -388,14 +396,16 @@ class Policy:
         open_gangs: Sequence[OpenGang],
     ) -> Feasibility | None:
         """The places of a gang's member, or why it waits; None for a pod that is placed alone."""
+        from berth.scheduling.gangs.planner import ELSEWHERE, STATUSES, Places
 
         def decide(deadline: DecisionDeadline) -> tuple[Feasibility | None]:
             found = self._gang_planner.decide(pod, nodes, snapshot, open_gangs, deadline)
             if found is None:
                 return (None,)
             if isinstance(found, Places):
-                return (_at(found, nodes),)
-            return (Feasibility([], unresolvable=Rejected(nodes.names, bytes(len(nodes)), (GANG_STATUSES[found],))),)
+                others = [name for name in nodes.names if name not in found.names]
+                return (Feasibility([*found.names], unresolvable=_rejected(others, ELSEWHERE)),)
+            return (Feasibility([], unresolvable=_rejected(nodes.names, STATUSES[found])),)
 
         kind = f"gang {self._profile(pod).name}"
         decided = self._time_limited.run(kind, pod, decide, seconds_left)
@@ -460,16 +470,13 @@ class Policy:
         return [0] * len(candidates) if isinstance(totals, Status) else totals
 
 
-def _at(places: Places, nodes: NodeRefs) -> Feasibility:
-    """Only these names pass."""
-    feasible = [*places.names]
-    others = [name for name in nodes.names if name not in places.names]
-    return Feasibility(feasible, unresolvable=Rejected(others, bytes(len(others)), (ELSEWHERE,)))
+def _rejected(names: list[str], status: Status) -> Rejected:
+    """All of them, for one reason."""
+    return Rejected(names, bytes(len(names)), (status,))
 
 
 def _too_costly(nodes: NodeRefs) -> Feasibility:
-    codes = bytes(len(nodes))
-    return Feasibility([], unresolvable=Rejected(nodes.names, codes, (TOO_COSTLY,)), too_costly=True)
+    return Feasibility([], unresolvable=_rejected(nodes.names, TOO_COSTLY), too_costly=True)
 
 
 def _seen_by(profile: Profile, pod: Pod, snapshot: Snapshot) -> Snapshot:

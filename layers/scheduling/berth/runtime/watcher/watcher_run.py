@@ -233,7 +233,7 @@ class WatcherRun:
         table = self._tables.gangs
         if table is None:
             return None
-        return GangWatch(table, self._connection.reserved_pods, self._clock.wall, log_gang_event, on_closed)
+        return GangWatch(table(), self._connection.reserved_pods, self._clock.wall, log_gang_event, on_closed)
 
     def _holder(self) -> list[BackgroundSteps]:
         """Empty where no other store can know of the cluster."""
