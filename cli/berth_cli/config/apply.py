@@ -60,8 +60,8 @@ def apply(
     `-` reads standard input. The document is validated. Then each verb's function loads it, with the plugins that are
     deployed, and judges recent pods by the document in force and by this one; the differences are printed. A document
     that a function cannot load, or by which none of these pods has a node, is refused. The verbs use an applied
-    document from their next call, the watcher within 15 seconds. A document that counts nothing needs --stop-counting
-    once the ledger has counted.
+    document from their next call, bind within 10 seconds, the watcher within 15. A document that counts nothing needs
+    --stop-counting once the ledger has counted.
 
     Exit status: 0 applied, or tried with --dry-run; 1 invalid or refused document, unavailable stack or table; 2 usage
     error.

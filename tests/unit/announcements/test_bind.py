@@ -119,6 +119,13 @@ def test_rejects_pod_that_an_announced_pod_excludes() -> None:
     assert world.announced() == [(1, "p", False), (2, "q", False)]
 
 
+def test_binds_unjudged_when_the_configuration_in_force_has_no_rule_about_pods() -> None:
+    """Its log is not read then. bind looks at the configuration every 10 s, and at the node cache in each call."""
+    world = World(BerthConfiguration.model_validate({"profile": "label-priority"}))
+    assert world.bind("p").outcome is BindOutcome.BOUND
+    assert world.announced() == []
+
+
 def test_ignores_own_announcement() -> None:
     world = World()
     world.bind("p")

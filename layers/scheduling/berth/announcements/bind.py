@@ -69,6 +69,9 @@ class LogAnnouncements(Announcements):
         attempt, result = self._new_id(), DEADLINE_PASSED
         while deadline.remaining():
             context = self._cache.current(deadline)
+            if not context.policy.reads_other_pods:
+                # Another configuration is in force by now. The log was not read for it, so its end is not known.
+                return None
             if isinstance(context.cluster, CacheUnavailable):
                 passes = context.cluster.when_stale is WhenStale.PASS
                 return None if passes else BindResult(BindOutcome.NOT_JUDGED, context.cluster.reason)
