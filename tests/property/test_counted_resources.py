@@ -17,6 +17,7 @@ from berth.scheduling.objects import NodeInfo, Pod, Unreadable, read_node
 from berth.scheduling.objects.pod_reading import PodReader
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.counted import (
+    ANNOTATED,
     LICENCE,
     LICENCES,
     MEMORY,
@@ -125,6 +126,44 @@ def test_counts_pods_of_other_binders_in_full_in_any_order(
     amounts = sum(d.amount for asked, *_ in pods for d in asked if d.resource == MEMORY and not d.percent)
     assert sum(amount for pool, amount in used.items() if pool != LICENCE) >= amounts
     assert all(amount >= 0 for amount in left(capacity, used).values())
+
+
+SEAT = "example.com/seat"
+SEATS = {**ANNOTATED, "name": SEAT}
+good = st.none() | st.integers(1, 20).map(str)
+# The API server stores no container request that is no quantity.
+bad = st.sampled_from([("seats", "three"), ("seats", "-1")]) | st.tuples(
+    st.sampled_from(["licence", "gpumem", "seats"]), st.sampled_from(["9" * 18, "1e30"])
+)
+
+
+@given(
+    values=st.fixed_dictionaries({"licence": good, "gpumem": good, "seats": good}),
+    hidden=bad,
+    device=st.none() | st.integers(0, 3),
+    free=st.tuples(st.integers(0, 9), st.integers(0, 9)),
+)
+def test_unreadable_request_hides_nothing_else_of_placed_pod(
+    values: dict[str, str | None], hidden: tuple[str, str], device: int | None, free: tuple[int, int]
+) -> None:
+    """The pod counts as it would without this request."""
+    found = counting(LICENCES, SLICES, SEATS)
+    capacity = {LICENCE: 8, SEAT: 8, f"{MEMORY}#0": 30, f"{MEMORY}#1": 10}
+    room = capacity | {f"{MEMORY}#{index}": amount for index, amount in enumerate(free)}
+    name, value = hidden
+    forged, honest = (_foreign(values | {name: each}, device) for each in (value, None))
+    assert isinstance(found.demands(forged), Unreadable)
+    assert found.charged(forged, capacity, room) == found.charged(honest, capacity, room)
+    assert found.adopted(forged, capacity, room) == found.adopted(honest, capacity, room)
+    assert found.shares(forged, capacity) == found.shares(honest, capacity)
+    assert found.used([forged], capacity) == found.used([honest], capacity)
+
+
+def _foreign(values: Mapping[str, str | None], device: int | None) -> Pod:
+    asked = {name: value for name, value in values.items() if value is not None}
+    annotations = {} if device is None else {"berth.dev/nvidia.com.gpumem": str(device)}
+    annotations |= {name: asked.pop(name) for name in ("seats",) if name in asked}
+    return asking("p", "n", annotations, **asked)
 
 
 @given(size=st.integers(0, MAX_AMOUNT), percent=st.integers(1, 100))

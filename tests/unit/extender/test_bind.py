@@ -102,6 +102,11 @@ def test_writes_entry_to_ledger_and_device_to_pod() -> None:
             id="no such amount",
         ),
         pytest.param(
+            lambda world: world.pods.change(POD, requests={LICENCE: "1", GPU_MEMORY: "1e17"}),
+            BindOutcome.UNREADABLE,
+            id="no such amount beside one that can be read",
+        ),
+        pytest.param(
             lambda world: setattr(world.pods, "refuse_bindings", 1), BindOutcome.REFUSED, id="the Binding is forbidden"
         ),
     ],

@@ -21,8 +21,9 @@ class PodEventReason(StrEnum):
     """The field `reason` of an Event.
 
     RESERVATION_DIVERGED: the annotations of a bound pod claim other amounts or devices than the ledger holds for it.
-    REQUEST_BEYOND_LIMIT: a pod that others bound requests more than one pod is charged. POD_REDUCED: the pod is too
-    large for the node cache, and is published without some of its fields. POD_OMITTED: it is not published at all.
+    REQUEST_BEYOND_LIMIT: a pod that others bound requests more than one pod is charged, or an amount that cannot be
+    read. POD_REDUCED: the pod is too large for the node cache, and is published without some of its fields.
+    POD_OMITTED: it is not published at all.
     """
 
     RESERVATION_DIVERGED = "ReservationDiverged"

@@ -148,6 +148,91 @@ def test_charges_pod_without_reservation_at_most_what_there_is(pod: Pod, charged
     assert counting().charged(pod, {}, {}) == counting().beyond_limit(asking(node="n", licence="4"), CAPACITY) == {}
 
 
+SEATS = {**ANNOTATED, "name": "example.com/seat"}
+ALL = (LIMITED, SLICES, SEATS)
+FIRST = f"{MEMORY}#0"
+
+
+@pytest.mark.parametrize(
+    ("pod", "shares", "uncounted"),
+    [
+        pytest.param(
+            asking(node="n", annotations={"seats": "three"} | on_device(0), gpumem="3000", licence="2"),
+            {LICENCE: 2, FIRST: 3000},
+            {"example.com/seat"},
+            id="an annotation that is no amount",
+        ),
+        pytest.param(
+            asking(node="n", annotations={"seats": "2"} | on_device(0), gpumem="9" * 18, licence="2"),
+            {LICENCE: 2, "example.com/seat": 2},
+            {MEMORY},
+            id="a request above 10^15",
+        ),
+        pytest.param(
+            asking(node="n", annotations={"seats": "2"} | on_device(0), gpumem="3000", licence="1e30"),
+            {FIRST: 3000, "example.com/seat": 2},
+            {LICENCE},
+            id="a request beyond 64 bits",
+        ),
+        pytest.param(
+            asking(node="n", annotations=on_device(0), percentage="101", licence="2"),
+            {LICENCE: 2},
+            {MEMORY},
+            id="more than 100 per cent",
+        ),
+        pytest.param(
+            asking(node="n", annotations=on_device(0), percentage="50", gpumem="9" * 18),
+            {FIRST: 4000},
+            set(),
+            id="per cent beside an amount that is none",
+        ),
+        pytest.param(
+            asking(node="n", annotations=on_device(0), percentage="101", gpumem="3000"),
+            {FIRST: 3000},
+            set(),
+            id="an amount beside more than 100 per cent",
+        ),
+        pytest.param(
+            asking(node="n", annotations={"seats": "-1"} | on_device(0), percentage="101", licence="1e30"),
+            {},
+            {LICENCE, MEMORY, "example.com/seat"},
+            id="nothing that can be read",
+        ),
+    ],
+)
+def test_counts_readable_requests_of_placed_pod_beside_unreadable_one(
+    pod: Pod, shares: Mapping[str, int], uncounted: set[str]
+) -> None:
+    found, capacity = counting(*ALL), {**CAPACITY, "example.com/seat": 4}
+    assert found.shares(pod, capacity) == found.adopted(pod, capacity, capacity) == shares
+    assert found.charged(pod, capacity, capacity) == found.used([pod], capacity) == shares
+    assert found.uncounted(pod) == uncounted
+    assert isinstance(found.demands(pod), UnreadableRequest)
+
+
+def test_limits_readable_request_of_placed_pod_beside_unreadable_one() -> None:
+    pod = asking(node="n", annotations={"seats": "three"} | on_device(1), gpumem="99000", licence="9")
+    found = counting(*ALL)
+    assert found.charged(pod, CAPACITY, CAPACITY) == {LICENCE: 2, f"{MEMORY}#1": 16_000}
+    assert found.beyond_limit(pod, CAPACITY) == {LICENCE: 2, MEMORY: 16_000}
+
+
+def test_resizes_percentage_of_placed_pod_beside_unreadable_request() -> None:
+    pod = asking(node="n", annotations={"seats": "three"} | on_device(0), percentage="50")
+    assert counting(*ALL).resized(pod, pools(4000), pools(9000)) == pools(4500)
+
+
+def test_charges_more_after_growth_beside_unreadable_request() -> None:
+    pod = asking(node="n", annotations={"seats": "three"} | on_device(0), gpumem="9000")
+    assert counting(*ALL).charged_after_growth(pod, pools(4000), pools(4000), pools(8000)) == pools(8000)
+
+
+def test_names_no_device_when_readable_request_lacks_one_beside_unreadable_request() -> None:
+    pod = asking(node="n", annotations={"seats": "three"}, gpumem="3000")
+    assert not counting(*ALL).names_devices(pod)
+    assert counting(*ALL).shares(pod, CAPACITY) is None
+
+
 # --------------------------------------------------------------------------------------------------------------- choose
 SPREAD = {"name": MEMORY, "devices": {"sizes": {"nodeAnnotation": SIZES}, "packing": "spread"}}
 

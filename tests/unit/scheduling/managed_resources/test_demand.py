@@ -14,6 +14,7 @@ from tests.builders.counted import (
     ANNOTATED,
     LICENCE,
     MEMORY,
+    SLICES,
     asking,
     counting,
 )
@@ -112,3 +113,32 @@ def test_reads_request_from_annotation(value: str, demands: object) -> None:
 
 def test_ignores_requests_when_annotation_is_configured() -> None:
     assert counting(ANNOTATED).demands(asking(licence="3")) == ()
+
+
+@pytest.mark.parametrize(
+    ("pod", "cause"),
+    [
+        pytest.param(
+            asking(annotations={"seats": "three"}, gpumem="3000"),
+            "the pod's annotation seats is not an amount of at most 10^15",
+            id="a readable request beside it",
+        ),
+        pytest.param(
+            asking(annotations={"seats": "three"}, gpumem="9" * 18),
+            "the pod's request of nvidia.com/gpumem is not an amount of at most 10^15",
+            id="of two, the one of the containers",
+        ),
+        pytest.param(
+            asking(gpumem="9" * 18, percentage="50"),
+            "the pod's request of nvidia.com/gpumem is not an amount of at most 10^15",
+            id="per cent beside an amount that is none",
+        ),
+        pytest.param(
+            asking(gpumem="9" * 18, percentage="101"),
+            "the pod's request of nvidia.com/gpumem is not an amount of at most 10^15",
+            id="of two of a resource, the amount",
+        ),
+    ],
+)
+def test_one_unreadable_request_makes_waiting_pod_unreadable(pod: Pod, cause: str) -> None:
+    assert counting(ANNOTATED, SLICES).demands(pod) == UnreadableRequest(cause)

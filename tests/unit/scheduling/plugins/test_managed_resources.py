@@ -63,6 +63,18 @@ NODE = counted_node_object("n", "4", "8000,16000")
             id="one has",
         ),
         pytest.param(
+            asking_object(licence="2"),
+            (asking_object("a", "n", licence="3", gpumem="9" * 18),),
+            (UNSCHEDULABLE, (NO_LICENCE,)),
+            id="beside a pod with another request that cannot be read",
+        ),
+        pytest.param(
+            asking_object(licence="1", gpumem="9" * 18),
+            (),
+            (NEVER, ("the pod's request of nvidia.com/gpumem is not an amount of at most 10^15",)),
+            id="one of two requests cannot be read",
+        ),
+        pytest.param(
             asking_object(percentage="60"),
             (
                 asking_object("a", "n", on_device(0), percentage="50"),

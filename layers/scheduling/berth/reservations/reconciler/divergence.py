@@ -32,6 +32,16 @@ def beyond_limit(counting: Counting, pod: Pod, entry: Entry, capacity: Mapping[s
     return {} if entry.attempt or entry.state is not EntryState.BOUND else counting.beyond_limit(pod, capacity)
 
 
+def uncounted(counting: Counting, pod: Pod, entry: Entry | None) -> Shares:
+    """The resources of which a pod that others bound is charged nothing because no request of them can be read."""
+    if entry is None:
+        return dict.fromkeys(counting.uncounted(pod), 0)
+    if entry.attempt or entry.state is not EntryState.BOUND:
+        return {}
+    # What it was charged before the request became unreadable stays.
+    return dict.fromkeys(counting.uncounted(pod) - set(map(resource_of, entry.shares)), 0)
+
+
 def _without(shares: Shares, resources: Shares) -> Shares:
     """The shares of other resources."""
     return {pool: amount for pool, amount in shares.items() if resource_of(pool) not in resources}

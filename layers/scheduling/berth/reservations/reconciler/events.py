@@ -16,11 +16,12 @@ class ReservationEventType(StrEnum):
     CONFIRMED: the reserved pod is on the node. CORRECTED: its share of a device changed with the size of the device.
     DIVERGED: annotations of a bound pod claim other amounts or devices than its entry, which stays. ADOPTED: another
     scheduler bound the pod, or the pod was there before the ledger. BEYOND_LIMIT: such a pod requests more than one pod
-    can have there, and is charged less. RELEASED: the pod has ended, or is on another node.
-    EXPIRED: its bind never completed. POSTPONED: a reservation is old, but cannot be released yet; detail says why.
-    CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed. OWED: the pods of a node hold more
-    than its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of one node was rebuilt from the
-    pods there. READY: all of them were. OUTRANKED: the ledger has a later epoch, so this watcher resigns.
+    can have there, or an amount that cannot be read, and is charged less. RELEASED: the pod has ended, or is on
+    another node. EXPIRED: its bind never completed. POSTPONED: a reservation is old, but cannot be released yet;
+    detail says why. CREATED, DELETED: the ledger of a node. RESIZED: the node's capacity changed. OWED: the pods of a
+    node hold more than its capacity. REBUILDING: a rebuild of all ledgers begins. REBUILT: the ledger of one node was
+    rebuilt from the pods there. READY: all of them were. OUTRANKED: the ledger has a later epoch, so this watcher
+    resigns.
     COUNTED_ELSEWHERE: another store counts the cluster's resources, so binds of this one refuse.
     """
 

@@ -254,10 +254,12 @@ class NodeReconciliation:
             self._reported[event, ledger.node] = found
         for uid, amounts in found.items():
             if reported.get(uid) != amounts:
-                entry = ledger.entries[uid]
+                entry = ledger.entries.get(uid)
+                held = {} if entry is None else entry.shares
                 listed = ", ".join(f"{pool} {amount}" for pool, amount in sorted(amounts.items())) or "nothing"
-                pod = f"{entry.pod.namespace}/{entry.pod.name}"
-                self._report(ReservationEvent(event, ledger.node, pod, entry.shares, text.format(listed), uid))
+                key = self._published.key(uid)
+                pod = f"{key.namespace}/{key.name}"
+                self._report(ReservationEvent(event, ledger.node, pod, held, text.format(listed), uid))
 
     def _report_node(self, event: ReservationEventType, node: str, amounts: Mapping[str, int]) -> None:
         self._report(ReservationEvent(event, node, amounts=amounts))

@@ -15,7 +15,7 @@ from enum import Enum
 from types import MappingProxyType
 
 from berth.reservations.ledger.entry import Entry, EntryState, NodeLedger, PodKey, Shares
-from berth.reservations.reconciler.divergence import beyond_limit, diverging_claim
+from berth.reservations.reconciler.divergence import beyond_limit, diverging_claim, uncounted
 from berth.scheduling.managed_resources.counting import Counting, left
 from berth.scheduling.objects import NodeInfo, Pod
 
@@ -125,15 +125,21 @@ class PublishedPods:
     def beyond_limits(self, ledger: NodeLedger) -> Mapping[str, Shares]:
         """The pods that others bound to the node, and that request more than one pod is charged there at most.
 
-        By UID, that amount by resource.
+        By UID, that amount by resource: 0 where the request cannot be read. A pod that is charged nothing at all has no
+        entry.
         """
         pods, capacity = self._pods_by_node.get(ledger.node, _NO_PODS), self.capacity(ledger.node)
-        found = {
-            uid: beyond_limit(self._counting, pods[uid], entry, capacity)
-            for uid, entry in ledger.entries.items()
-            if uid in pods
-        }
-        return {uid: resources for uid, resources in found.items() if resources}
+        found: dict[str, Shares] = {}
+        for uid, pod in pods.items():
+            entry = ledger.entries.get(uid)
+            beyond = {} if entry is None else beyond_limit(self._counting, pod, entry, capacity)
+            if resources := {**beyond, **uncounted(self._counting, pod, entry)}:
+                found[uid] = resources
+        return found
+
+    def key(self, uid: str) -> PodKey:
+        """Of a pod that is published."""
+        return self._by_uid[uid].key
 
     def keep(self, pod: PodKey, node: str) -> None:
         """The API server shows the pod on this node: follow it until it ends.

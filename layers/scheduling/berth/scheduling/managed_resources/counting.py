@@ -5,10 +5,9 @@ Nothing reads anything but its arguments: filter, bind and the watcher count ali
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from berth.scheduling.fields.reading import Unreadable
 from berth.scheduling.managed_resources.amounts import NoAmount
 from berth.scheduling.managed_resources.capacity import capacity_of
 from berth.scheduling.managed_resources.configuration import ManagedResource, Packing
@@ -96,13 +95,22 @@ class Counting:
         return frozenset(key for key in found if key is not None)
 
     def demands(self, pod: Pod) -> tuple[Demand, ...] | UnreadableRequest:
-        """The pod's demands; empty where it requests nothing counted. One above its podLimit is unreadable."""
-        found = self._demands.of(pod)
-        if self._limits and not isinstance(found, Unreadable):
-            for demand in found:
+        """What a pod that waits requests; empty for nothing counted. One above its podLimit is unreadable.
+
+        One unreadable request makes them all unreadable: a pod is placed with all that it requests, or not at all.
+        """
+        found = self._demands.read(pod)
+        if found.unreadable:
+            return next(iter(found.unreadable.values()))
+        if self._limits:
+            for demand in found.readable:
                 if demand.amount > self._limits.get(demand.resource, demand.amount):
                     return UnreadableRequest(REASON_LIMIT.format(demand.resource), ReasonCode.REQUEST_ABOVE_POD_LIMIT)
-        return found
+        return found.readable
+
+    def uncounted(self, pod: Pod) -> Set[str]:
+        """The resources of which a pod on a node counts as nothing, because no request of them can be read."""
+        return self._demands.read(pod).uncounted
 
     def capacity(self, node: NodeInfo) -> Mapping[str, int]:
         """The node's capacity by pool, above 0. A resource that cannot be read has none (see `unreadable`)."""
@@ -293,9 +301,11 @@ class Counting:
         return self._resources[resource].devices is not None
 
     def _demands_of_placed(self, pod: Pod) -> tuple[Demand, ...]:
-        """The demands of a pod on a node, whatever their podLimit. A request that cannot be read counts as nothing."""
-        demands = self._demands.of(pod)
-        return () if isinstance(demands, Unreadable) else demands
+        """The demands of a pod on a node, whatever their podLimit. A request that cannot be read counts as nothing.
+
+        Only that one: the pod has the rest, and whoever binds it without Berth could hide all of it by one bad request.
+        """
+        return self._demands.read(pod).readable
 
     def _pool(self, pod: Pod, demand: Demand, capacity: Mapping[str, int]) -> str | None:
         """The pool of the pod's share of this demand; None where it is unknown.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
+from types import MappingProxyType
 from weakref import WeakKeyDictionary
 
 from berth.scheduling.fields.reading import Unreadable
@@ -41,6 +42,27 @@ class Demand:
         return -(-size * self.amount // PERCENT) if self.percent else self.amount
 
 
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What a pod requests of counted resources. unreadable: by resource, the first of its requests that is not counted.
+
+    Each resource is read by itself: of a pod on a node, a request that cannot be read must not hide the others.
+    """
+
+    readable: tuple[Demand, ...]
+    unreadable: Mapping[str, UnreadableRequest]
+
+    @property
+    def uncounted(self) -> Set[str]:
+        """The resources of which no request can be read."""
+        if not self.unreadable:
+            return frozenset()
+        return self.unreadable.keys() - {demand.resource for demand in self.readable}
+
+
+_NO_DEMANDS = Demands((), MappingProxyType({}))
+
+
 class DemandReader:
     """Reads demands for the resources of one configuration. It remembers the demands of specs; threads may share it.
 
@@ -57,45 +79,49 @@ class DemandReader:
                 self._by_annotation[each.name] = each.requests.pod_annotation
         self.requests = frozenset(self._by_request)
         self.annotations = frozenset(self._by_annotation.values())
-        self._known: WeakKeyDictionary[PodSpec, tuple[Demand, ...] | UnreadableRequest] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[PodSpec, Demands] = WeakKeyDictionary()
 
-    def of(self, pod: Pod) -> tuple[Demand, ...] | UnreadableRequest:
-        """The pod's demands; empty where it requests nothing counted. An unreadable request names its field.
+    def read(self, pod: Pod) -> Demands:
+        """The pod's demands; none where it requests nothing counted. An unreadable request names its field.
 
         By the rules of Kubernetes: the larger of the containers' sum and any init container. A pod that gives both an
-        amount and per cent asks for the amount.
+        amount and per cent asks for the amount, if it can be read.
         """
         requests = pod.spec.requests
         asks = not self.requests.isdisjoint(requests.asked) or not self.requests.isdisjoint(requests.beyond)
-        by_containers = self._requested(pod.spec) if asks else ()
-        if isinstance(by_containers, UnreadableRequest) or not self.annotations or not pod.annotations:
+        by_containers = self._requested(pod.spec) if asks else _NO_DEMANDS
+        if not self.annotations or not pod.annotations:
             return by_containers
-        found = list(by_containers)
+        found: list[Demand] = []
+        unreadable: dict[str, UnreadableRequest] = {}
         for name, key in self._by_annotation.items():
             demand = _annotated(pod, name, key)
             if isinstance(demand, UnreadableRequest):
-                return demand
-            if demand is not None:
+                unreadable[name] = demand
+            elif demand is not None:
                 found.append(demand)
-        return tuple(found)
+        if not found and not unreadable:
+            return by_containers
+        return Demands((*by_containers.readable, *found), {**by_containers.unreadable, **unreadable})
 
-    def _requested(self, spec: PodSpec) -> tuple[Demand, ...] | UnreadableRequest:
+    def _requested(self, spec: PodSpec) -> Demands:
         """The demands of the containers. Thousands of pods share a spec, and the first call of a shape reads all."""
         known = self._known.get(spec)
         if known is None:
             known = self._known[spec] = self._read(spec)
         return known
 
-    def _read(self, spec: PodSpec) -> tuple[Demand, ...] | UnreadableRequest:
+    def _read(self, spec: PodSpec) -> Demands:
         found: dict[str, Demand] = {}
+        unreadable: dict[str, UnreadableRequest] = {}
         for name, each in self._by_request.items():
             demand = _requested(spec, name, each.name)
             if isinstance(demand, UnreadableRequest):
-                return demand
-            if demand is not None:
+                unreadable.setdefault(each.name, demand)
+            elif demand is not None:
                 # The resource's own name takes precedence over its percentage.
                 found.setdefault(each.name, demand)
-        return tuple(found.values())
+        return Demands(tuple(found.values()), unreadable)
 
 
 def _requested(spec: PodSpec, name: str, resource: str) -> Demand | UnreadableRequest | None:
