@@ -48,6 +48,10 @@ DEVICES_BY_ANNOTATION = Counting(
     )
 )
 """Slots of two devices, which pods request by an annotation. So a request can change between two attempts to bind."""
+SEAT = "example.com/seat"
+_SEATS = {"name": SEAT, "capacity": {"allocatable": SLOT}, "requests": {"podAnnotation": REQUEST}}
+SLOTS_AND_SEATS = Counting((ManagedResource(name=SLOT), ManagedResource.model_validate(_SEATS)))
+"""Slots, which containers request, and as many seats, which pods request by an annotation."""
 DEVICE = annotation_of(SLOT)
 FIRST, SECOND = pool_of(SLOT, 0), pool_of(SLOT, 1)
 NAMESPACE = "ml"

@@ -11,6 +11,7 @@ from berth.extender.prepared_bind import PreparedBind
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.entry import EntryState
 from berth.reservations.reconciler.published_pods import PublishedPods
+from berth.scheduling.managed_resources.demand import DemandReader
 from berth.scheduling.managed_resources.device_annotation import index_in, pool_of
 from tests.fakes.counted_cluster import DEVICE, SLOT
 from tests.simulation.broken_reservations import Break, absence_releases
@@ -56,6 +57,17 @@ def the_annotation_moves_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def one_unreadable_request_hides_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod on a node counts as nothing where one of its requests cannot be read."""
+    read = DemandReader.read
+
+    def hiding(self, pod):
+        found = read(self, pod)
+        return replace(found, readable=()) if found.unreadable else found
+
+    monkeypatch.setattr(DemandReader, "read", hiding)
+
+
 BROKEN: dict[str, Break] = {
     each.__name__: each
     for each in (
@@ -63,5 +75,6 @@ BROKEN: dict[str, Break] = {
         absence_releases,
         the_annotation_says_which_device_stays,
         surplus_is_released_without_a_confirmed_binding,
+        one_unreadable_request_hides_all,
     )
 }

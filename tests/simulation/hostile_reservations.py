@@ -2,7 +2,8 @@
 
 Owners change the request of a pod between two attempts to bind it. From the Binding on they change and remove both its
 request and its device, and make the pod so large that the cache has a reduced form of it, or lacks it. Creators set
-`spec.nodeName`, request as much as they like, and name a device. Another watcher takes over at any call of anybody.
+`spec.nodeName`, request as much as they like, something that is no amount too, and name a device. Another watcher takes
+over at any call of anybody.
 """
 
 from __future__ import annotations
@@ -14,13 +15,25 @@ from zlib import crc32
 
 from berth.extender.ports import Binding, Created, Refused, Unanswered
 from berth.reservations.ledger.entry import PodKey
-from tests.fakes.counted_cluster import BY_ANNOTATION, DEVICE, DEVICES_BY_ANNOTATION, FIRST, REQUEST, SECOND, SLOT
+from berth.scheduling.managed_resources.device_annotation import resource_of
+from tests.fakes.counted_cluster import (
+    BY_ANNOTATION,
+    DEVICE,
+    DEVICES_BY_ANNOTATION,
+    FIRST,
+    REQUEST,
+    SEAT,
+    SECOND,
+    SLOT,
+    SLOTS_AND_SEATS,
+)
 from tests.simulation.reservations import NODES, ReservationsHistory
 
 HAND_OVERS = 0.01
 """At so many of the points before and after a call."""
 
 DEVICES: tuple[str | None, ...] = ("0", "1", "200", "none", None)
+NO_AMOUNTS = ("none", "-1", "9" * 18)
 REQUESTS: tuple[str | None, ...] = ("0", "1", "100", str(10**15), "none", None)
 
 
@@ -33,8 +46,10 @@ class HostileHistory(ReservationsHistory):
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)
-        self.counting = BY_ANNOTATION if seed % 4 == 3 else DEVICES_BY_ANNOTATION
+        self.counting = {1: SLOTS_AND_SEATS, 3: BY_ANNOTATION}.get(seed % 4, DEVICES_BY_ANNOTATION)
         self.edits = 0
+        self.hidden = 0
+        """Seats of running pods that their creators have hidden."""
         self.hand_overs = 0
         self.surplus = 0
         """Entries of two devices that were seen."""
@@ -85,6 +100,9 @@ class HostileHistory(ReservationsHistory):
                 # A creator's: it was there before any scheduler looked.
                 self.cluster.request(name, random.choice((2, 7, 10**15)))
                 self.cluster.annotate(name, DEVICE, random.choice(DEVICES))
+                if self.counting is SLOTS_AND_SEATS and random.random() < 0.5:
+                    self.cluster.annotate(name, REQUEST, random.choice(NO_AMOUNTS))
+                    self.hidden += 1
                 self.cluster.place(name, random.choice(NODES))
             case 1 | 2 | 3 | 4:
                 self.cluster.request(name, random.randint(1, 4))
@@ -120,7 +138,7 @@ class HostileHistory(ReservationsHistory):
             found = self.table.node(node)
             if found is not None and found.avail is not None:
                 held = found.entries[pod.key.uid].shares
-                self.surplus += len(held) > 1
+                self.surplus += sum(resource_of(pool) == SLOT for pool in held) > 1
                 assert all(held.get(pool, 0) >= amount for pool, amount in pod.got.items()), (
                     f"{pod.key.name} on {node} got {pod.got}, and the ledger has {dict(held)}"
                 )
@@ -128,6 +146,14 @@ class HostileHistory(ReservationsHistory):
             for pool, amount in amounts.items():
                 assert amount <= self._largest[name], f"{name} gave {amount} of {pool}"
 
+    def check_end(self) -> None:
+        """The slots of every pod are counted, whatever it says of its seats."""
+        super().check_end()
+        for ledger in self.table.nodes():
+            for entry in ledger.entries.values():
+                slots = sum(amount for pool, amount in entry.shares.items() if resource_of(pool) == SLOT)
+                assert slots > 0, f"{entry.pod.name} on {ledger.node} has hidden its slots"
+
     def capacity(self, node: str) -> Mapping[str, int]:
-        pools = (SLOT,) if self.counting is BY_ANNOTATION else (FIRST, SECOND)
+        pools = {SLOTS_AND_SEATS: (SLOT, SEAT), BY_ANNOTATION: (SLOT,)}.get(self.counting, (FIRST, SECOND))
         return dict.fromkeys(pools, self.cluster.nodes[node])

@@ -108,7 +108,7 @@ class ReservationsHistory:
         world.run(LASTS)
         self.ends = True
         world.run(LASTS + LATE_SECONDS + RECOVERY)
-        self._check_end()
+        self.check_end()
 
     # ---------------------------------------------------------------------------------------------------- the actors
 
@@ -263,7 +263,7 @@ class ReservationsHistory:
         """What the node has, by pool."""
         return {SLOT: self.cluster.nodes[node]}
 
-    def _check_end(self) -> None:
+    def check_end(self) -> None:
         """What the ledger has is what is there, and all the rest can be had again."""
         for node in NODES:
             found = self.table.node(node)

@@ -23,6 +23,7 @@ def test_overcommits_nothing_and_keeps_what_running_pods_hold(first: int) -> Non
     assert sum(history.edits for history in histories) > 100 * PER_TEST
     assert sum(history.hand_overs for history in histories) > 10 * PER_TEST
     assert any(history.surplus for history in histories), "no entry had two devices"
+    assert any(history.hidden for history in histories), "no creator hid a request"
 
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
