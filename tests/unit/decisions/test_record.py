@@ -9,7 +9,7 @@ import pytest
 
 from berth.decisions.document import document
 from berth.decisions.recent import RecentDecisions
-from berth.decisions.record import Record
+from berth.decisions.record import MOST_UNKNOWN, Record
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.reason_code import ReasonCode
 from tests.builders.nodes import PRIORITY, labelled, node
@@ -38,10 +38,32 @@ def test_groups_rejected_nodes_by_reason_with_a_bit_for_each() -> None:
         (ReasonCode.PRIORITY_LABEL_NOT_INTEGER, "0b100", 1),
     ]
     assert (record.nodes, record.feasible) == (6, 2)
-    assert record.names() == [*NAMES, ""]
 
 
-def test_keeps_no_name_of_the_request() -> None:
+def test_keeps_the_names_of_nodes_that_the_cache_does_not_know() -> None:
+    record, _ = recorded("filter", ["new-1", *NAMES, "new-2"])
+    assert record.names() == ["new-1", *NAMES, "new-2"]
+    [group] = [each for each in document(record, record.names())["reasons"] if each["code"] == "NodeNotInCache"]  # type: ignore[attr-defined]
+    assert group["nodes"] == ["new-1", "new-2"]
+
+
+def test_each_record_has_its_own_unknown_names_where_positions_are_shared() -> None:
+    recent = RecentDecisions(lambda: NOW)
+    verbs = Verbs(NODES, recorder=recent)
+    for name in ("new-1", "new-2"):
+        verbs.ask("filter", cache_mode([*NAMES, name]))
+    first, second = recent.all()
+    assert first.positions is second.positions
+    assert (first.names()[-1], second.names()[-1]) == ("new-1", "new-2")
+
+
+def test_keeps_few_and_short_names_of_unknown_nodes() -> None:
+    record, _ = recorded("filter", ["x" * 300, *(f"new-{number}" for number in range(MOST_UNKNOWN))])
+    assert record.unknown == ("x" * 253, *(f"new-{number}" for number in range(MOST_UNKNOWN - 1)))
+    assert record.names()[-1] == ""
+
+
+def test_keeps_no_name_of_a_node_that_the_cache_knows() -> None:
     record, _ = recorded("filter")
     strings = [each for field in record for each in (field if isinstance(field, list | tuple) else [field])]
     assert not set(NAMES).intersection(each for each in strings if isinstance(each, str))
