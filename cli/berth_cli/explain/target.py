@@ -43,8 +43,13 @@ def parse_name(text: str) -> tuple[str, str]:
     return namespace or DEFAULT_NAMESPACE, name.removeprefix("pod/")
 
 
-def read_target(objects: Iterable[Object], where: str, pod: str, counting: Counting) -> Target:
-    """Find the pod among the objects of a dump. Raises InvalidInput with what to do."""
+GONE_FROM_DUMP = "it is gone, or newer than the dump; dump again, or check the name"
+
+
+def read_target(
+    objects: Iterable[Object], where: str, pod: str, counting: Counting, gone: str = GONE_FROM_DUMP
+) -> Target:
+    """Find the pod among the objects of a cluster. gone: what to say if it is not there. Raises InvalidInput."""
     namespace, name = parse_name(pod)
     found: Object | None = None
     trimmed, pods = [], []
@@ -59,7 +64,7 @@ def read_target(objects: Iterable[Object], where: str, pod: str, counting: Count
         trimmed.append(trim(obj, counting))
     cluster = read_cluster(trimmed, where)
     if found is None:
-        raise InvalidInput(_not_found(namespace, name, pods, where))
+        raise InvalidInput(_not_found(namespace, name, pods, where, gone))
     state = _read_state(found)
     unplaced = {**found, "spec": {key: value for key, value in _mapping(found, "spec").items() if key != "nodeName"}}
     try:
@@ -73,7 +78,7 @@ def read_target(objects: Iterable[Object], where: str, pod: str, counting: Count
     return Target(Case(read, stored, cluster.snapshot, nodes), state)
 
 
-def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where: str) -> str:
+def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where: str, gone: str) -> str:
     wanted = f"{namespace}/{name}"
     elsewhere = sorted(other for other, own in pods if own == name)
     if elsewhere:
@@ -81,7 +86,7 @@ def _not_found(namespace: str, name: str, pods: Sequence[tuple[str, str]], where
     close = get_close_matches(name, [own for other, own in pods if other == namespace], 1)
     if close:
         return f"{where} has no pod {wanted}; did you mean {namespace}/{close[0]}?"
-    return f"{where} has no pod {wanted}: it is gone, or newer than the dump; dump again, or check the name"
+    return f"{where} has no pod {wanted}: {gone}"
 
 
 def _read_state(obj: Object) -> PodState:

@@ -1,7 +1,7 @@
 """The record of one decision: a byte for each node and a few statuses, and no string for any node.
 
-It keeps the positions of the nodes, which calls of one scheduler have in common, and not the names of the request. A node
-that the node cache does not know has no position of its own: of these the first names are kept.
+It keeps the positions of the nodes, which calls of one scheduler have in common, and not the names of the request. A
+node that the node cache does not know has no position of its own: of these the first names are kept.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ LIST_RESTARTS = 3
 BAD_REQUEST = 400
 NOT_FOUND = 404
 _FORBIDDEN = 403
+WATCHERS_REMEDY = "give the watcher's user the verbs list and watch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +52,14 @@ class KubernetesListerWatcher(ListerWatcher):
         resource: Resource,
         options: WatchOptions,
         projection: Projection = without_managed_fields,
+        remedy: str = WATCHERS_REMEDY,
     ) -> None:
+        """remedy: what to do if the user may not; the resource follows it."""
         self._api = api
         self._resource = resource
         self._options = options
         self._projection = projection
+        self._remedy = remedy
         self._malformed = 0
 
     @property
@@ -155,9 +159,7 @@ class KubernetesListerWatcher(ListerWatcher):
         if status.code == UNAUTHORIZED:
             return ClusterUnavailable(f"{status.message}: {CREDENTIALS_REFUSED}")
         if status.code == _FORBIDDEN:
-            return ResourceNotServed(
-                f"{status.message}; give the watcher's user the verbs list and watch on {self._resource}"
-            )
+            return ResourceNotServed(f"{status.message}; {self._remedy} on {self._resource}")
         if status.code == NOT_FOUND:
             return ResourceNotServed(f"the cluster does not serve {self._resource} {self._resource.version}")
         message = f"the API server refused to {verb} {self._resource}: {status.message}"

@@ -1,0 +1,69 @@
+"""The objects of a live cluster, each resource listed once, as a dump has them.
+
+The user needs the verb `list` on these resources in all namespaces, and no other right. Nothing is watched or written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from berth.cluster.api_server.client import ApiServer
+from berth.cluster.api_server.kubeconfig import from_file
+from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
+from berth.cluster.watch.resources import (
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    PRIORITY_CLASSES,
+    REPLICA_SETS,
+    REPLICATION_CONTROLLERS,
+    SERVICES,
+    STATEFUL_SETS,
+)
+from berth.nodecache.feed.cluster import ClusterUnavailable
+from berth.scheduling.fields.reading import Object
+from berth.scheduling.managed_resources.counting import Counting
+from berth_cli.explain.target import parse_name
+from berth_cli.simulate.cluster import trim
+from berth_cli.simulate.documents import InvalidInput
+
+KINDS = {
+    NODES: "Node",
+    PODS: "Pod",
+    NAMESPACES: "Namespace",
+    POD_DISRUPTION_BUDGETS: "PodDisruptionBudget",
+    PRIORITY_CLASSES: "PriorityClass",
+    SERVICES: "Service",
+    REPLICATION_CONTROLLERS: "ReplicationController",
+    REPLICA_SETS: "ReplicaSet",
+    STATEFUL_SETS: "StatefulSet",
+}
+"""What is listed. An item of a list has no kind of its own."""
+
+GONE_FROM_CLUSTER = "it is gone, or was never there; check the name"
+REMEDY = "give this user the verb list"
+
+
+def live_objects(kubeconfig: Path, pod: str, counting: Counting, clock: Callable[[], float]) -> Iterator[Object]:
+    """All objects that the rules read, this pod as a whole. clock: seconds since the epoch. Raises InvalidInput."""
+    try:
+        api = ApiServer(from_file(kubeconfig), clock)
+        for resource, kind in KINDS.items():
+            kept = partial(_kept, kind=kind, pod=parse_name(pod), counting=counting)
+            listed = KubernetesListerWatcher(api, resource, WatchOptions(), kept, REMEDY).list_all().objects
+            if resource is NODES and not listed:
+                raise InvalidInput("the cluster has no nodes: nothing can be placed before it has some")
+            yield from listed
+    except ClusterUnavailable as error:
+        raise InvalidInput(str(error)) from error
+
+
+def _kept(obj: Object, kind: str, pod: tuple[str, str], counting: Counting) -> Object:
+    """Trimmed at once: a large cluster's pods take gigabytes otherwise."""
+    whole = {**obj, "kind": kind}
+    metadata = obj.get("metadata")
+    own = (metadata.get("namespace"), metadata.get("name")) if isinstance(metadata, dict) else ()
+    return whole if kind == "Pod" and own == pod else trim(whole, counting)
