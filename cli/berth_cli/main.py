@@ -82,3 +82,8 @@ class _LazyGroup(click.Group):
 @click.version_option(__version__)
 def main() -> None:
     """Berth: Kubernetes placement rules as a scheduler extender on AWS Lambda."""
+
+
+def kubectl_plugin() -> None:
+    """The same commands as `kubectl berth …`: kubectl runs the program `kubectl-berth` that it finds on the PATH."""
+    main(prog_name="kubectl berth")

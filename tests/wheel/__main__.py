@@ -39,6 +39,12 @@ def version(berth: Installation) -> None:
     assert berth.python("import importlib.metadata as it; print(it.version('berth'))") == f"{__version__}\n"
 
 
+def kubectl_plugin(berth: Installation) -> None:
+    """The program that kubectl runs for `kubectl berth` is installed too."""
+    plugin = berth.command.with_name("kubectl-berth")
+    assert berth.output([plugin, "--version"]) == f"kubectl berth, version {__version__}\n"
+
+
 def modules(berth: Installation) -> None:
     """Every module is importable from the environment, not from this folder."""
     assert Path(berth.python(IMPORT_ALL).strip()).is_relative_to(berth.environment)
@@ -85,6 +91,7 @@ def serve(berth: Installation) -> None:
 
 CHECKS: tuple[Callable[[Installation], None], ...] = (
     version,
+    kubectl_plugin,
     modules,
     configuration,
     scheduler_config,

@@ -29,13 +29,14 @@ class Installation:
 
     def run(self, *arguments: str | Path) -> str:
         """The output of `berth ARGUMENT...`. Raises CalledProcessError."""
-        return self._output([self.command, *arguments])
+        return self.output([self.command, *arguments])
 
     def python(self, code: str) -> str:
         """The output of a script in the environment's interpreter."""
-        return self._output([self.environment / "bin" / "python", "-I", "-c", code])
+        return self.output([self.environment / "bin" / "python", "-I", "-c", code])
 
-    def _output(self, command: Sequence[str | Path]) -> str:
+    def output(self, command: Sequence[str | Path]) -> str:
+        """The output of a program. Raises CalledProcessError."""
         done = subprocess.run(
             command, cwd=self.folder, env=_variables(), stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=True
         )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import sys
+import tomllib
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 
 import click
 import pytest
@@ -11,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from berth_cli.config import command as config_command
 from berth_cli.main import COMMANDS, main
+from tests.conftest import PROJECT
 
 
 def leaf_commands(command: click.Command, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
@@ -44,6 +48,18 @@ def test_help_prints_each_example_on_one_line(path: tuple[str, ...], command: cl
     assert f"berth {' '.join(path)}" in (command.epilog or "")
     printed = {line.strip() for line in help_text.splitlines()}
     assert {line.strip() for line in (command.epilog or "").splitlines()} - {"\b", ""} <= printed
+
+
+@pytest.mark.parametrize(("script", "name"), [("berth", "berth"), ("kubectl-berth", "kubectl berth")])
+def test_entry_point_of_the_wheel_names_itself_as_it_is_called(
+    script: str, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripts = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["scripts"]
+    monkeypatch.setattr(sys, "argv", [script, "explain", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        EntryPoint(script, scripts[script], "console_scripts").load()()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"Usage: {name} explain [OPTIONS] [NAMESPACE/]POD\n")
 
 
 def test_exits_with_130_on_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
