@@ -19,8 +19,9 @@ MOST_EXAMPLES = 3
 MOST_SHOWN = 5
 
 
-def text(found: Explanation, schedulers: Sequence[str], now: float) -> Iterator[str]:
-    """The verdict first. schedulers: the names that the configuration has profiles for."""
+def text(found: Explanation, schedulers: Sequence[str], now: float, history: Iterable[str] = ()) -> Iterator[str]:
+    """The verdict first. schedulers: the names that the configuration has profiles for. history: lines about earlier
+    attempts, which come before the changes."""
     yield headline(found, now)
     if found.verdict is Verdict.UNTRIED:
         yield f"  {untried_remedy(found.pod.scheduler_name, schedulers)}"
@@ -30,13 +31,17 @@ def text(found: Explanation, schedulers: Sequence[str], now: float) -> Iterator[
         yield ""
         rows = [("NODES", "RULE", "REASON", "FOR EXAMPLE")]
         rows += [
-            (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, _examples(each.nodes))
+            (str(len(each.nodes)), f"{each.by} {each.plugin}".strip(), each.reason, examples(each.nodes))
             for each in found.groups
         ]
-        yield from _table(rows)
+        yield from table(rows)
     if found.ranking:
         yield ""
-        yield from _table([("NODE", "TOTAL", "SCORES"), *(_ranked(each) for each in found.ranking)])
+        yield from table([("NODE", "TOTAL", "SCORES"), *(_ranked(each) for each in found.ranking)])
+    lines = list(history)
+    if lines:
+        yield ""
+        yield from lines
     if found.searched:
         yield ""
         yield from _changes(found.counterfactuals)
@@ -118,7 +123,7 @@ def node_text(found: NodeExplanation) -> Iterator[str]:
         outcome = "-" if status is None else "passes" if status is SUCCESS else "rejects"
         reason = "" if status is None else status.message
         rows.append((f"{each.by} {each.plugin}", outcome, "-" if each.score is None else str(each.score), reason))
-    yield from _table(rows)
+    yield from table(rows)
 
 
 def node_document(found: NodeExplanation) -> dict[str, object]:
@@ -158,13 +163,16 @@ def _changes(found: Sequence[Counterfactual]) -> Iterator[str]:
     for each in found:
         changes = "; and ".join(change.text for change in each.changes)
         changed = {change.node for change in each.changes if change.node}
-        fits = "" if changed else f" -> {_examples(each.fits)}"
+        fits = "" if changed else f" -> {examples(each.fits)}"
         yield f"  - {changes}{fits}"
 
 
-def _examples(nodes: Sequence[str]) -> str:
+def examples(nodes: Sequence[str], count: int | None = None) -> str:
+    """The first nodes by name. count: of how many; by default of these."""
     shown = ", ".join(nodes[:MOST_EXAMPLES])
-    more = len(nodes) - MOST_EXAMPLES
+    more = (len(nodes) if count is None else count) - len(nodes[:MOST_EXAMPLES])
+    if not shown:
+        return ""
     return f"{shown} and {more} more" if more > 0 else shown
 
 
@@ -173,7 +181,8 @@ def _ranked(node: RankedNode) -> tuple[str, ...]:
     return node.node, str(node.total), " + ".join(parts)
 
 
-def _table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+def table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Lines of columns."""
     found = list(rows)
     widths = [max(map(len, column)) for column in zip(*found, strict=True)]
     for row in found:

@@ -1,0 +1,169 @@
+"""The output about attempts: beside an explanation of the cluster, or alone, from the records of a server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from berth.scheduling.reason_code import REASON_CODES_VERSION
+from berth_cli.explain.attempts import Attempt, Attempts, NoRecord, ReasonTrend, policy_changed, reason_changes
+from berth_cli.explain.explanation import Verdict
+from berth_cli.explain.report import VERSION, duration, examples, table
+from berth_cli.explain.rules import DecidedBy
+
+MOST_SHOWN = 5
+OLD_SECONDS = 600.0
+
+
+def history_text(found: Attempts | NoRecord | None, now: float) -> Iterator[str]:
+    """The last attempts, the newest first, and what changed since the one before. found: None if nobody was asked."""
+    if found is None:
+        return
+    if isinstance(found, NoRecord):
+        yield f"No attempts on record: {found.reason}"
+        return
+    shown = list(reversed(found.all))[:MOST_SHOWN]
+    yield f"Attempts: {len(found.all)}; the newest first:"
+    rows = [("AGO", "FIT", "NODES", "OUTCOME", "PROFILE")]
+    rows += [
+        (
+            duration(now - each.at),
+            "all" if each.feasible is None else str(each.feasible),
+            str(each.nodes),
+            each.outcome,
+            each.profile,
+        )
+        for each in shown
+    ]
+    yield from table(rows)
+    if len(found.all) > 1:
+        yield ""
+        yield from _changes_text(found.all[-2], found.last)
+
+
+def _changes_text(before: Attempt, now: Attempt) -> Iterator[str]:
+    lines = []
+    if policy_changed(before, now):
+        lines.append("another policy decided: " + _policy(before) + " -> " + _policy(now))
+    if before.nodes != now.nodes:
+        lines.append(f"the scheduler asked about {now.nodes} nodes instead of {before.nodes}")
+    for each in reason_changes(before, now):
+        match each.trend:
+            case ReasonTrend.APPEARED:
+                count = f"on {each.now} nodes"
+            case ReasonTrend.DISAPPEARED:
+                count = f"was on {each.before} nodes"
+            case ReasonTrend.GREW | ReasonTrend.SHRANK:
+                count = f"from {each.before} to {each.now} nodes"
+        lines.append(f"{each.trend}, {count}: {each.reason}")
+    if not lines:
+        yield "Nothing changed since the attempt before."
+        return
+    yield "Since the attempt before:"
+    for line in lines:
+        yield f"  - {line}"
+
+
+def _policy(attempt: Attempt) -> str:
+    return f"profile {attempt.profile}, configuration {attempt.configuration_hash[:12] or 'as deployed'}"
+
+
+def records_text(namespace: str, name: str, found: Attempts, now: float) -> Iterator[str]:
+    """An explanation from records alone. It begins with the verdict."""
+    last = found.last
+    ago = duration(now - last.at)
+    nodes = f"{last.nodes} nodes that the scheduler asked about"
+    if last.is_rejected:
+        least = "" if found.is_complete else "at least "
+        yield (
+            f"{namespace}/{name}: pending for {least}{duration(now - found.rejected_since)}: Berth rejects all {nodes}"
+        )
+    elif last.feasible is None:
+        yield f"{namespace}/{name}: no rule of Berth was applied {ago} ago ({last.outcome}): it passes all {nodes}"
+    else:
+        yield f"{namespace}/{name}: {ago} ago Berth passed {last.feasible} of {nodes}"
+    if now - last.at > OLD_SECONDS:
+        yield f"  the last attempt is {ago} old: the pod may be placed or gone; add --kubeconfig FILE to know"
+    if last.reasons:
+        yield ""
+        rows = [("NODES", "RULE", "REASON", "FOR EXAMPLE")]
+        rows += [
+            (
+                str(each.count),
+                f"{DecidedBy.BERTH} {each.plugin}".strip(),
+                each.reason,
+                examples(each.examples, each.count),
+            )
+            for each in last.reasons
+        ]
+        yield from table(rows)
+    yield ""
+    yield from history_text(found, now)
+
+
+def records_document(namespace: str, name: str, found: Attempts) -> dict[str, object]:
+    """The same for programs."""
+    last = found.last
+    return {
+        "version": VERSION,
+        "reasonCodesVersion": REASON_CODES_VERSION,
+        "namespace": namespace,
+        "name": name,
+        "verdict": Verdict.PENDING if last.is_rejected else Verdict.PLACEABLE,
+        "node": None,
+        "nodes": last.nodes,
+        "reasons": _reasons(last),
+        **history_document(found),
+    }
+
+
+def history_document(found: Attempts | NoRecord | None) -> dict[str, object]:
+    """The keys that attempts add to a document. changes: null without an attempt before the last one."""
+    if found is None:
+        return {}
+    if isinstance(found, NoRecord):
+        return {"attempts": [], "changes": None}
+    return {
+        "attempts": [
+            {
+                "time": each.at,
+                "verb": each.verb,
+                "outcome": each.outcome,
+                "profile": each.profile,
+                "configurationHash": each.configuration_hash,
+                "cacheAgeSeconds": each.cache_age,
+                "nodes": each.nodes,
+                "feasible": each.feasible,
+                "reasons": _reasons(each),
+            }
+            for each in found.all
+        ],
+        "changes": _changes(found.all[-2], found.last) if len(found.all) > 1 else None,
+    }
+
+
+def _changes(before: Attempt, now: Attempt) -> list[dict[str, object]]:
+    return [
+        {
+            "trend": each.trend,
+            "code": each.code,
+            "reason": each.reason,
+            "plugin": each.plugin,
+            "before": each.before,
+            "now": each.now,
+        }
+        for each in reason_changes(before, now)
+    ]
+
+
+def _reasons(attempt: Attempt) -> list[dict[str, object]]:
+    return [
+        {
+            "code": each.code,
+            "reason": each.reason,
+            "plugin": each.plugin,
+            "by": DecidedBy.BERTH,
+            "count": each.count,
+            "nodes": list(each.examples),
+        }
+        for each in attempt.reasons
+    ]

@@ -1,0 +1,195 @@
+"""The records of a `berth serve`, read from its own route: attempts of a pod, and one line for what cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import orjson
+import pytest
+
+from berth.decisions.recent import RecentDecisions
+from berth.runtime.http.endpoint import EndpointSettings
+from berth_cli.doctor.access.endpoint import HttpResponse, NoResponse
+from berth_cli.explain.attempts import Attempts, NoRecord
+from berth_cli.explain.server import RecordsUnavailable, read_attempts, running_configuration
+from berth_cli.serve.decisions_endpoint import MOST_ANSWERED, DecisionsEndpoint
+from tests.builders.events import http_event
+from tests.builders.nodes import labelled, node
+from tests.builders.pods import pod_object
+from tests.builders.requests import cache_mode
+from tests.fakes.doctor import ADDRESS, FakeEndpoint, answered
+from tests.fakes.verbs import Verbs
+
+
+@dataclass
+class Server(FakeEndpoint):
+    """It answers /decisions from memory. answer: another answer of this route."""
+
+    recent: RecentDecisions = field(default_factory=lambda: RecentDecisions(map(float, count(1)).__next__))
+    answer: HttpResponse | NoResponse | None = None
+
+    def get(self, name: str) -> HttpResponse | NoResponse:
+        route, _, query = name.partition("?")
+        if route != "decisions":
+            return answered({}, 404)
+        if self.answer is not None:
+            return self.answer
+        event = {**http_event(None, "GET /decisions"), "rawQueryString": query}
+        found = DecisionsEndpoint(EndpointSettings(), self.recent).handle(event)
+        return answered(orjson.loads(found["body"]), found["statusCode"])
+
+    def decide(self, *names: str, verb: str = "filter", pod: str = "p", uid: str = "") -> None:
+        asked = pod_object(pod)
+        if uid:
+            asked["metadata"]["uid"] = uid  # type: ignore[index]
+        verbs = Verbs([labelled("a", "1"), node("b"), node("c")], recorder=self.recent)
+        verbs.ask(verb, cache_mode(names, asked))
+
+
+def attempts(server: Server, pod: str = "p") -> Attempts:
+    found = read_attempts(server, "ml", pod)
+    assert isinstance(found, Attempts)
+    return found
+
+
+def test_reads_the_attempts_of_the_pod_the_oldest_first() -> None:
+    server = Server()
+    server.decide("b", "c", "new")
+    server.decide("b", pod="other")
+    server.decide("a", "b")
+    found = attempts(server)
+    assert [(each.at, each.nodes, each.feasible) for each in found.all] == [(1.0, 3, 0), (3.0, 2, 1)]
+    assert [(each.code, each.count, each.examples) for each in found.all[0].reasons] == [
+        ("PriorityLabelMissing", 2, ("b", "c")),
+        ("NodeNotInCache", 1, ("new",)),
+    ]
+
+
+def test_prioritize_is_no_attempt_of_its_own() -> None:
+    server = Server()
+    server.decide("a", "b")
+    server.decide("a", verb="prioritize")
+    assert [each.verb for each in attempts(server).all] == ["filter"]
+
+
+def test_calls_of_prioritize_are_the_attempts_where_filter_is_not_called() -> None:
+    server = Server()
+    server.decide("a", verb="prioritize")
+    assert [(each.verb, each.is_rejected) for each in attempts(server).all] == [("prioritize", False)]
+
+
+def test_reads_the_last_pod_of_the_name() -> None:
+    server = Server()
+    server.decide("b", uid="first")
+    server.decide("b", uid="second")
+    found = attempts(server)
+    assert ([each.at for each in found.all], found.is_complete) == ([2.0], True)
+
+
+@pytest.mark.parametrize(
+    ("others", "own", "complete"),
+    [
+        pytest.param(1, 2, True, id="an older decision is kept"),
+        pytest.param(0, 2, False, id="its first is the oldest that is kept"),
+        pytest.param(1, MOST_ANSWERED, False, id="as many as one answer has"),
+    ],
+)
+def test_is_complete_where_older_attempts_cannot_have_been_dropped(others: int, own: int, complete: bool) -> None:
+    server = Server()
+    for _ in range(others):
+        server.decide("b", pod="other")
+    for _ in range(own):
+        server.decide("b")
+    assert attempts(server).is_complete is complete
+
+
+def recorded(**changed: Any) -> HttpResponse:
+    """The answer with one record, with these keys changed."""
+    server = Server()
+    server.decide("b")
+    response = server.get("decisions?pod=ml/p")
+    assert isinstance(response, HttpResponse)
+    content = orjson.loads(response.body)
+    content["decisions"][0] |= changed
+    return answered(content)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        pytest.param(
+            NoResponse("connection refused or blocked"),
+            "connection refused or blocked; is berth serve running there?",
+            id="nobody answers",
+        ),
+        pytest.param(
+            answered({"message": "Not Found"}, 404),
+            "/decisions answers 404; is it a berth serve of this release? A stack has no such route",
+            id="a stack, or an earlier release",
+        ),
+        pytest.param(answered({"reason": "not allowed"}, 401), "/decisions answers 401; not allowed", id="refused"),
+        pytest.param(
+            recorded(version=2),
+            "its records have version 2, and this berth reads version 1; install the release of the server here",
+            id="a later version",
+        ),
+        pytest.param(
+            recorded(reasons=None),
+            "/decisions cannot be read: decisions.0.reasons: Input should be a valid list",
+            id="another form",
+        ),
+    ],
+)
+def test_says_in_one_line_what_is_wrong(answer: HttpResponse | NoResponse, message: str) -> None:
+    with pytest.raises(RecordsUnavailable) as raised:
+        read_attempts(Server(answer=answer), "ml", "p")
+    assert str(raised.value) == f"{ADDRESS}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("configuration", "decisions", "reason"),
+    [
+        pytest.param(
+            {"decisions": "off"},
+            1,
+            "keeps no records in memory: its configuration has decisions: off; set decisions: memory",
+            id="records switched off",
+        ),
+        pytest.param(
+            {"decisions": "log"},
+            0,
+            "keeps no records in memory: its configuration has decisions: log; set decisions: memory",
+            id="records in the log",
+        ),
+        pytest.param(
+            {},
+            0,
+            "has no records: no scheduler has called it since it started; try berth doctor",
+            id="no call yet",
+        ),
+        pytest.param(
+            {},
+            2,
+            "has no record of pod ml/p: it is not among its 2 decisions since 1970-01-01T00:00:01+00:00; "
+            "check the name, and the pod's schedulerName",
+            id="a pod that was never seen",
+        ),
+    ],
+)
+def test_says_why_there_is_no_record(configuration: dict[str, str], decisions: int, reason: str) -> None:
+    server = Server(health=answered({"configuration": configuration}))
+    for _ in range(decisions):
+        server.decide("b", pod="other")
+    assert read_attempts(server, "ml", "p") == NoRecord(f"{ADDRESS} {reason}")
+
+
+def test_reads_the_configuration_that_the_server_decides_by() -> None:
+    server = Server(health=answered({"configuration": {"profile": "label-priority"}}))
+    assert running_configuration(server).profile == "label-priority"
+
+
+def test_says_that_the_server_does_not_say_its_configuration() -> None:
+    with pytest.raises(RecordsUnavailable, match="give --config or --profile"):
+        running_configuration(Server(health=answered({})))
