@@ -120,6 +120,7 @@ class Cluster:
         node: str | None = None,
         extended: Mapping[str, str] | None = None,
         labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
         apart_from: Mapping[str, str] | None = None,
     ) -> Pod:
         """Create a pod, pending or already on `node`. `apart_from`: labels of pods for anti-affinity.
@@ -139,7 +140,7 @@ class Cluster:
         if apart_from is not None:
             term = {"labelSelector": {"matchLabels": dict(apart_from)}, "topologyKey": "kubernetes.io/hostname"}
             spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-        metadata: JsonObject = {"name": name, "labels": dict(labels or {})}
+        metadata: JsonObject = {"name": name, "labels": dict(labels or {}), "annotations": dict(annotations or {})}
         if daemon_set is not None:
             metadata["ownerReferences"] = [_controlled_by_daemon_set(daemon_set)]
             spec |= daemon_set_fields(daemon_set_node)

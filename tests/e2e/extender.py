@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol, TypeVar
 
 import pytest
@@ -53,6 +53,13 @@ class ExtenderCache:
     def wait_for_resolvable(self, reasons: Mapping[str, str], *, of: Mapping[str, Any]) -> None:
         """Wait until filter rejects these nodes for these reasons, so that preemption may help."""
         self._wait_for(dict(reasons), lambda: self._rejections(of, list(reasons))["FailedNodes"])
+
+    def wait_for_feasible(self, nodes: Collection[str], *, of: Mapping[str, Any] = PROBE) -> None:
+        """Wait until filter passes these nodes. of: the pod of the request."""
+        self._wait_for(
+            dict.fromkeys(nodes, True),
+            lambda: dict.fromkeys((self._ask("filter", list(nodes), of) or {}).get("NodeNames") or (), True),
+        )
 
     def _scores(self, nodes: list[str]) -> dict[str, int]:
         return {entry["Host"]: entry["Score"] for entry in self._ask("prioritize", nodes) or []}
