@@ -51,4 +51,6 @@ def test_warm_and_cold_answers_are_same_bytes(
         for asked in data.draw(st.lists(names, max_size=2)):
             for pod in pods:
                 body = orjson.dumps({"Pod": pod, "NodeNames": asked})
-                assert answer(body, warm) == answer(body, AtHand(cluster.anew()))
+                found, wanted = answer(body, warm), answer(body, AtHand(cluster.anew()))
+                # The decision refers to a snapshot and a policy.
+                assert found._replace(decision=None) == wanted._replace(decision=None)

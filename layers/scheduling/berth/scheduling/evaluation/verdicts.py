@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from threading import Lock
 from typing import Self, TypeVar
@@ -69,9 +69,12 @@ NONE_REJECTED = Rejected([], (), ())
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """Which nodes of a request pass, and why the others do not. mask: a byte for each node, 0 for the rejected ones."""
+    """Which nodes of a request pass, and why the others do not. mask: a byte for each node, 0 for the rejected ones.
 
-    nodes: NodeRefs
+    nodes: of one snapshot, so they are not compared.
+    """
+
+    nodes: NodeRefs = field(compare=False)
     rejected: Rejected
     mask: bytes
 
