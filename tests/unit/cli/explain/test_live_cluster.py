@@ -16,11 +16,14 @@ from tests.builders.pods import pod_with
 from tests.fakes.api_server import RESOURCES, Fault, KubernetesOnLoopback, verified_kubernetes
 from tests.unit.cli.explain.cases import Object
 
+LONG_AGO = {"creationTimestamp": "2020-01-01T00:00:00Z"}
 OBJECTS: list[Object] = [
     node_with("a"),
     node_with("b", {PRIORITY: "1"}, taints=[{"key": "dedicated", "value": "ml", "effect": "NoSchedule"}]),
     pod_with("web", nodeName="a", requests={"cpu": "3"}),
     pod_with("p", requests={"cpu": "2"}),
+    pod_with("untried", metadata=LONG_AGO),
+    pod_with("tried", metadata=LONG_AGO, status={"conditions": [{"type": "PodScheduled", "status": "False"}]}),
     pod_with("gated", schedulingGates=[{"name": "example.com/gate"}]),
 ]
 
@@ -45,7 +48,7 @@ def run(kubernetes: KubernetesOnLoopback, folder: Path, *arguments: str) -> Resu
     return CliRunner().invoke(explain, [*arguments, "--kubeconfig", str(file)])
 
 
-@pytest.mark.parametrize("pod", ["p", "gated", "web"])
+@pytest.mark.parametrize("pod", ["p", "untried", "tried", "gated", "web"])
 def test_explains_what_a_dump_of_the_cluster_explains(
     kubernetes: KubernetesOnLoopback, tmp_path: Path, pod: str
 ) -> None:
