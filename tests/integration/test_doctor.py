@@ -147,3 +147,16 @@ def test_ctrl_c_exits_with_130(url: str, monkeypatch: pytest.MonkeyPatch) -> Non
     done = run("--url", url)
     assert (done.exit_code, done.stdout) == (130, "")
     assert "before all checks were finished" in done.stderr
+
+
+def test_a_document_whose_plugins_only_the_stack_has_is_no_invalid_document(tmp_path: Path) -> None:
+    document = tmp_path / "berth.yaml"
+    document.write_text("pluginConfig: [{name: 'berth_plugins.absent:Absent'}]")
+    [found] = [
+        each
+        for each in json.loads(run("--url", "http://127.0.0.1:9/scheduler", "--config", document, "-o", "json").stdout)[
+            "findings"
+        ]
+        if each["check"] == "configuration"
+    ]
+    assert found["remedy"] == "give the directory of your plugins: berth doctor --plugins DIR"

@@ -118,7 +118,8 @@ def apply_configuration(
         for line in trial.lines():
             options.say(line)
         if trial.refusal:
-            raise click.ClickException(f"{name} is not applied: {trial.refusal}; --skip-trial applies it all the same")
+            raise click.ClickException(f"{name} is not applied: {trial.refusal}; {trial.remedy}")
+        _warn_of_other_plugins(trial.plugin_version)
     if options.dry_run:
         options.say(f"{name} is not applied: --dry-run")
         return content | {"applied": False}
@@ -128,6 +129,20 @@ def apply_configuration(
     if trial is None and not options.skip_trial:
         click.echo(NOT_TRIED, err=True)
     return content | {"applied": True, "table": opened.cache_table}
+
+
+def _warn_of_other_plugins(deployed: str) -> None:
+    """The document was validated with the plugins of this machine; the stack decides with its own."""
+    # Imported here: only a trial needs it.
+    from berth.configuration.plugin_version import installed_version
+
+    own = installed_version()
+    if own and deployed and own != deployed:
+        click.echo(
+            f"warning: --plugins has version {own}, the stack has {deployed}: the stack's plugins are "
+            "used; to use yours, deploy them as PluginLayerArn and apply the document again",
+            err=True,
+        )
 
 
 def _tried(opened: OpenStack, document: str) -> TrialResult | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from berth.runtime.http.events import configuration_trial
+from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 
 if TYPE_CHECKING:
     from berth_cli.deployed_stack import DeployedStack
@@ -54,7 +55,10 @@ class TrialResult:
     def refusal(self) -> str:
         """Why the document must not take effect; empty: it may."""
         if self.errors:
-            return "; ".join(f"{verb}: {error}" for verb, error in self.errors.items())
+            verbs: dict[str, list[str]] = {}
+            for verb, error in self.errors.items():
+                verbs.setdefault(error, []).append(verb)
+            return "; ".join(f"{', '.join(names)}: {error}" for error, names in verbs.items())
         if len(set(self.plugin_versions.values())) > 1:
             found = ", ".join(f"{verb} {version or 'none'}" for verb, version in self.plugin_versions.items())
             return f"the verbs have different plugins ({found}): wait for the end of the deployment"
@@ -63,10 +67,15 @@ class TrialResult:
             return f"none of the {self.report['judged']} pods that were judged would have a node"
         return ""
 
+    @property
+    def remedy(self) -> str:
+        """For a refused document."""
+        if any(MISSING_REMEDY in error for error in self.errors.values()):
+            return "deploy the plugins first: --parameter-overrides PluginLayerArn=ARN, or PLUGINS=DIR of a local stack"
+        return "--skip-trial applies it all the same"
+
     def lines(self) -> Iterator[str]:
-        """The result as text."""
-        for verb, error in self.errors.items():
-            yield f"{verb}: {error}"
+        """The result as text, without the refusal."""
         loaded = [verb for verb in self.verbs if verb not in self.errors]
         if loaded:
             yield f"{', '.join(loaded)}: the document can be loaded"

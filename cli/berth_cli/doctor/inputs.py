@@ -8,6 +8,7 @@ import click
 
 from berth.configuration.store import ConfigurationInvalid
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.plugins.custom_plugins.loading import MISSING_REMEDY
 from berth_cli.config.document import load_configuration
 from berth_cli.deployed_stack import URL_PREFIX, DeployedStack, StackUnavailable, describe
 from berth_cli.doctor.access import configuration_source as scheduler_source
@@ -155,7 +156,7 @@ def _configuration(errors: InputErrors, options: Options, stack: DeployedStack |
         try:
             return load_configuration(options.config, None)
         except click.ClickException as error:
-            errors.findings.append(failed(CheckName.CONFIGURATION, error.message, "fix it: berth config check"))
+            errors.findings.append(_invalid(error.message, "fix it: berth config check"))
             return None
     if stack is None:
         return None
@@ -163,8 +164,14 @@ def _configuration(errors: InputErrors, options: Options, stack: DeployedStack |
         return configuration_in_force(stack)
     except StackUnavailable as error:
         if isinstance(error.__cause__, ConfigurationInvalid):
-            found = failed(CheckName.CONFIGURATION, str(error), "apply a valid one: berth config apply")
+            found = _invalid(str(error), "apply a valid one: berth config apply")
         else:
             found = skipped(CheckName.CONFIGURATION, f"cannot be read: see the check {CheckName.TABLE}")
         errors.findings.append(found)
         return None
+
+
+def _invalid(error: str, remedy: str) -> Finding:
+    if MISSING_REMEDY in error:  # the document may be valid: doctor itself lacks the plugins
+        remedy = "give the directory of your plugins: berth doctor --plugins DIR"
+    return failed(CheckName.CONFIGURATION, error, remedy)

@@ -180,7 +180,7 @@ def errors(text: str) -> list[FieldError]:
             "profile: mine\ndefinitions:\n  mine:\n    plugins:\n      enabled: [{name: 'berth_plugins.team:Team'}]",
             5,
             "definitions.mine.plugins.enabled[0].name",
-            "is the module part of the layer?",
+            "give the command --plugins DIR with the module",
             "name: NodeReady",
             id="a plugin of one's own that is not installed",
         ),

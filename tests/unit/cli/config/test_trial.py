@@ -81,12 +81,22 @@ def test_prints_no_table_when_nothing_changes() -> None:
 def test_names_verbs_that_cannot_use_the_document(invoke: Invoke, error: str) -> None:
     result = try_document(NEW, {"filter": function(cluster()), "preempt": invoke})
     assert result.errors == {"preempt": error}
-    assert list(result.lines())[:2] == [f"preempt: {error}", "filter: the document can be loaded"]
+    assert (result.refusal, result.remedy) == (f"preempt: {error}", "--skip-trial applies it all the same")
+    assert next(result.lines()) == "filter: the document can be loaded"
 
 
 def test_reports_document_that_no_function_loads() -> None:
     result = try_document('{"profile": "x"}', {"filter": function(cluster()), "bind": function()})
     assert [verb for verb, error in result.errors.items() if "profile: Input should be" in error] == ["filter", "bind"]
+
+
+def test_refusal_names_a_missing_package_once_with_the_verbs_and_the_layer_to_deploy() -> None:
+    document = json.loads(NAMED) | {"pluginConfig": [{"name": "berth_plugins.mine:Passes"}]}
+    result = try_document(json.dumps(document), {"filter": function(), "bind": function()})
+    assert result.refusal.startswith("filter, bind: the document: ")
+    assert result.refusal.count("No module named 'berth_plugins'") == 1
+    assert "PluginLayerArn" in result.remedy
+    assert list(result.lines()) == []
 
 
 def test_names_the_plugins_of_the_verbs(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from berth_cli import deployed_stack
 from berth_cli.config import trial
 from berth_cli.deployed_stack import DeployedStack
 from berth_cli.main import main
+from tests.builders.custom_plugins import NAMED, installed_plugins
 from tests.builders.tables import create_cache_table
 
 TABLE = "config-versions"
@@ -131,6 +132,49 @@ def test_apply_refuses_document_that_a_function_cannot_load(
     assert store.history() == ()
     assert run("apply", "-", "--stack", "berth", "--skip-trial", stdin=FULL).exit_code == 0
     assert store.read() == '{"profile":"full"}'
+
+
+def test_apply_says_once_why_a_document_is_refused(
+    store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Functions(monkeypatch, filter={"error": "no room"}, bind={"error": "no room"}, preempt=JUDGED)
+    done = run("apply", "-", "--stack", "berth", stdin=FULL)
+    assert done.output.count("no room") == 1
+    assert "filter, bind: no room; --skip-trial applies it all the same" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("deployed", "warns"),
+    [
+        pytest.param(None, False, id="the same plugins"),
+        pytest.param("0.9.0+0a0a0a0a", True, id="the stack has other plugins"),
+    ],
+)
+def test_apply_warns_when_the_stack_has_other_plugins_than_the_command(
+    store: DynamoDBConfigurationStore,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    deployed: str | None,
+    warns: bool,
+) -> None:
+    with installed_plugins(tmp_path) as version:
+        Functions(monkeypatch, filter=JUDGED | {"pluginVersion": deployed or version})
+        done = run("apply", "-", "--stack", "berth", stdin=NAMED)
+    assert done.exit_code == 0
+    assert (f"--plugins has version {version}, the stack has {deployed}" in done.stderr) is warns
+
+
+def test_rollback_without_the_plugins_of_the_document_says_to_give_them(
+    store: DynamoDBConfigurationStore, tmp_path: Path
+) -> None:
+    with installed_plugins(tmp_path):
+        apply(NAMED)
+    apply(FULL)
+    done = run("rollback", "--table", TABLE)
+    assert done.exit_code == 1
+    assert "give the command --plugins DIR with the module" in done.stderr
+    with installed_plugins(tmp_path):
+        assert run("rollback", "--table", TABLE).exit_code == 0
 
 
 def test_apply_prints_the_trial_and_applies(store: DynamoDBConfigurationStore, monkeypatch: pytest.MonkeyPatch) -> None:

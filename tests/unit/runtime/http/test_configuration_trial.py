@@ -56,7 +56,7 @@ def test_reports_pods_that_would_be_judged_differently() -> None:
         pytest.param(None, "the document: document: Invalid JSON", id="no document"),
         pytest.param(
             '{"pluginConfig": [{"name": "berth_plugins.absent:Absent"}]}',
-            "is the module part of the layer?",
+            "give the command --plugins DIR with the module",
             id="a plugin that is not deployed",
         ),
     ],

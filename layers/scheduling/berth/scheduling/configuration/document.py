@@ -236,6 +236,9 @@ class BerthConfiguration(_Document):
 
 
 def validation_messages(error: ValidationError) -> Iterator[str]:
-    """One line for each wrong field: its path, and what it should be."""
+    """What the wrong fields should be: one line for each cause, with the paths of its fields."""
+    fields: dict[str, list[str]] = {}
     for detail in error.errors():
-        yield f"{'.'.join(map(str, detail['loc'])) or 'document'}: {detail['msg']}"
+        fields.setdefault(detail["msg"], []).append(".".join(map(str, detail["loc"])) or "document")
+    for message, paths in fields.items():
+        yield f"{', '.join(paths)}: {message}"

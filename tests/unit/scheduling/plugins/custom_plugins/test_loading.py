@@ -108,7 +108,12 @@ def test_imports_nothing_for_other_names(name: str, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        pytest.param("absent:X", "No module named 'berth_plugins.absent'; is the module part of the layer?", id="none"),
+        pytest.param(
+            "absent:X",
+            "No module named 'berth_plugins.absent'; give the command --plugins DIR with the module, and the stack its "
+            "layer (PluginLayerArn)",
+            id="none",
+        ),
         pytest.param(
             "lacks:X", "No module named 'a_module_that_is_not_there'; is the module part of", id="it lacks one"
         ),

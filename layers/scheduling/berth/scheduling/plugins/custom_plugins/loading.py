@@ -16,6 +16,9 @@ from berth.scheduling.plugins.registry import PluginFactory
 PACKAGE = "berth_plugins"
 PATTERN = re.compile(rf"{PACKAGE}(\.[a-z_][a-z0-9_]*)+:[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
+MISSING_REMEDY = "give the command --plugins DIR with the module, and the stack its layer (PluginLayerArn)"
+"""For a missing module: commands and functions load the same document, and each finds the package elsewhere."""
+
 _KINDS = (FilterPlugin, ScorePlugin, ClusterFilterPlugin, ClusterScorePlugin)
 
 
@@ -34,7 +37,10 @@ def custom_plugin(name: str) -> PluginFactory:
     try:
         module = import_module(module_name)
     except ImportError as error:
-        raise NotAPlugin(f"{name}: {error}; is the module part of the layer?") from error
+        remedy = (
+            MISSING_REMEDY if (error.name or "").partition(".")[0] == PACKAGE else "is the module part of the layer?"
+        )
+        raise NotAPlugin(f"{name}: {error}; {remedy}") from error
     except Exception as error:
         raise NotAPlugin(f"{name}: its module cannot be imported: {type(error).__name__}: {error}") from error
     found = getattr(module, class_name, None)
