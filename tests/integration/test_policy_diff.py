@@ -108,6 +108,33 @@ def test_pods_of_a_named_scheduler_are_placed(files: Write) -> None:
     assert judged("--dump", dump, "--scheduler-name", "batch", "--scheduler-name", "default-scheduler") == 2
 
 
+@pytest.mark.parametrize(
+    ("objects", "options", "message"),
+    [
+        pytest.param(
+            [pod("web", "a", schedulerName="berth"), pod("job", "a", schedulerName="batch")],
+            [],
+            "no pod of default-scheduler, only of batch, berth; give --scheduler-name batch, or name the scheduler in",
+            id="of other schedulers",
+        ),
+        pytest.param(
+            [pod("web", "a"), pod("job", schedulerName="batch")],
+            ["--pods", "pending"],
+            "no pod of default-scheduler, only of batch",
+            id="pending pods of another scheduler",
+        ),
+        pytest.param([pod("agent", "a", "DaemonSet/agent")], [], "no pod that a scheduler places", id="of DaemonSets"),
+        pytest.param([pod("web", "a")], ["--pods", "pending"], "no pod without a node", id="none is pending"),
+    ],
+)
+def test_a_comparison_without_pods_has_status_2_and_names_the_schedulers(
+    files: Write, objects: list[Object], options: list[str], message: str
+) -> None:
+    done = run(*FILES, "--dump", files("dump.json", node("a"), *objects), *options)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"dump.json: no pods to compare: {message}" in done.stderr
+
+
 def test_pending_pods_alone_are_placed_beside_the_others(files: Write) -> None:
     dump = files("dump.json", node("a"), deployed("web-1", "a"), pod("waiting"))
     assert judged("--dump", dump, "--pods", "pending") == 1

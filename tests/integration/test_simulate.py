@@ -85,6 +85,29 @@ def test_exits_with_0_if_no_pod_is_pending(dump: Write) -> None:
     assert (done.exit_code, done.stdout) == (0, f"{NO_PODS}\n")
 
 
+@pytest.mark.parametrize(
+    ("waiting", "lines"),
+    [
+        pytest.param(
+            {"schedulerName": "berth"},
+            [
+                "no pods to place: give --scheduler-name berth",
+                "left out: 1 of another scheduler",
+                "other schedulers: berth (see --scheduler-name)",
+            ],
+            id="of another scheduler",
+        ),
+        pytest.param(
+            {"schedulingGates": [{"name": "quota"}]},
+            ["no pods to place: every pod without a node is left out", "left out: 1 gated"],
+            id="gated",
+        ),
+    ],
+)
+def test_says_why_no_pod_is_placed(dump: Write, waiting: dict[str, object], lines: list[str]) -> None:
+    assert run("--cluster", dump(node("a"), pod("small", **waiting))).stdout.splitlines() == lines
+
+
 def test_json_has_pods_and_nodes_of_pending_pods(dump: Write) -> None:
     done = run("--cluster", dump(node("a"), pod("small"), pod("large", "3")), "-o", "json")
     assert done.exit_code == 1

@@ -51,6 +51,10 @@ class Summary:
         """The summary as text lines."""
         if self.placed or self.pending:
             yield f"{self.placed} of {self.placed + self.pending} pods placed"
+        elif self.queue.other_schedulers:
+            yield f"no pods to place: give --scheduler-name {min(self.queue.other_schedulers)}"
+        elif self.queue.skipped:
+            yield "no pods to place: every pod without a node is left out"
         else:
             yield NO_PODS
         if self.evicted:

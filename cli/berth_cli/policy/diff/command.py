@@ -25,7 +25,7 @@ Examples:
   git show main:berth.yaml | berth policy diff - berth.yaml --dump dump.json -o markdown
 
 \b
-Exit status: 0 within the limits, 1 a limit is exceeded, 2 usage error or unreadable input.
+Exit status: 0 within the limits, 1 a limit is exceeded, 2 usage error, unreadable input, or no pods to compare.
 """
 
 

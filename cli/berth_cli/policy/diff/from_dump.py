@@ -18,6 +18,7 @@ from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import Cluster, read_cluster, trim
 from berth_cli.simulate.comparison.comparison import Cause, compare
 from berth_cli.simulate.comparison.run import PodName, RunRecorder
+from berth_cli.simulate.documents import InvalidInput
 from berth_cli.simulate.manifests import as_new_pod
 from berth_cli.simulate.queue import build_queue
 from berth_cli.simulate.scheduler.control_loop import control_loop_of
@@ -66,7 +67,10 @@ def warnings(objects: Sequence[Object]) -> list[str]:
 
 
 def diff_policies(objects: Sequence[Object], where: str, request: DiffRequest) -> PolicyDiff:
-    """Place the pods without a node by both policies. `where`: the dump, for messages. Raises InvalidInput."""
+    """Place the pods without a node by both policies. `where`: the dump, for messages.
+
+    Raises InvalidInput, also if there is no pod to place: such a comparison would keep every limit.
+    """
     old, new = (_read(objects, where, policy) for policy in (request.old, request.new))
     before = control_loop_of(request.old, old.snapshot, weight=request.weight)
     after = control_loop_of(request.new, new.snapshot, weight=request.weight)
@@ -83,8 +87,23 @@ def diff_policies(objects: Sequence[Object], where: str, request: DiffRequest) -
         recorded_after.add(outcome_after)
         if outcome.node and outcome_after.node != outcome.node:
             reasons[pod.namespace, pod.name] = Cause.of(outcome.node, rejection)
+    if not judged:
+        raise InvalidInput(f"{where}: no pods to compare: {_why_none(objects, request)}")
     comparison = compare(recorded.finish(before.snapshot), recorded_after.finish(after.snapshot), reasons=reasons)
     return PolicyDiff(comparison, judged, f"{where}: {_source(request.pods, judged)}")
+
+
+def _why_none(objects: Iterable[Object], request: DiffRequest) -> str:
+    pods = [obj for obj in objects if _is_of_a_scheduler(obj)]
+    if request.pods is PodSelection.PENDING:
+        pods = [obj for obj in pods if not node_of(obj)]
+    others = sorted({_scheduler_of(obj) for obj in pods} - set(request.schedulers))
+    if not others:
+        return "no pod without a node" if request.pods is PodSelection.PENDING else "no pod that a scheduler places"
+    return (
+        f"no pod of {' or '.join(sorted(request.schedulers))}, only of {', '.join(others)}; give --scheduler-name "
+        f"{others[0]}, or name the scheduler in `profiles` of a policy"
+    )
 
 
 def _source(pods: PodSelection, judged: int) -> str:
@@ -97,8 +116,15 @@ def _read(objects: Iterable[Object], where: str, policy: BerthConfiguration) -> 
 
 
 def _is_placed_again(obj: Object, schedulers: Collection[str]) -> bool:
-    if obj.get("kind") != "Pod" or not node_of(obj) or not mapping(obj, "metadata"):
+    return bool(_is_of_a_scheduler(obj) and node_of(obj)) and _scheduler_of(obj) in schedulers
+
+
+def _is_of_a_scheduler(obj: Object) -> bool:
+    """Whether a scheduler placed the pod, or has to place it."""
+    if obj.get("kind") != "Pod" or not mapping(obj, "metadata"):
         return False
-    if runs_on_every_node(obj) or has_finished(obj) or mapping(obj, "metadata").get("deletionTimestamp"):
-        return False
-    return str(mapping(obj, "spec").get("schedulerName") or DEFAULT_SCHEDULER) in schedulers
+    return not (runs_on_every_node(obj) or has_finished(obj) or mapping(obj, "metadata").get("deletionTimestamp"))
+
+
+def _scheduler_of(pod: Object) -> str:
+    return str(mapping(pod, "spec").get("schedulerName") or DEFAULT_SCHEDULER)

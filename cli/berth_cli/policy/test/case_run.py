@@ -13,6 +13,7 @@ from berth_cli.simulate.admission import DEFAULT_NAMESPACE, DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import read_cluster, trim
 from berth_cli.simulate.comparison.run import Place, PlaceKind, PodName, Run, RunRecorder
 from berth_cli.simulate.queue import build_queue
+from berth_cli.simulate.report import left_out
 from berth_cli.simulate.scheduler.control_loop import Outcome, control_loop_of
 
 NODES_SHOWN = 5
@@ -50,20 +51,27 @@ class _PlacedPod:
     nodes: Collection[str]
 
 
-def run_case(case: Case) -> CaseResult:
-    """Place the pods of the case. Raises InvalidInput if its cluster or pods cannot be read."""
+def run_case(case: Case, schedulers: Collection[str] = ()) -> CaseResult:
+    """Place the pods of the case. Raises InvalidInput if its cluster or pods cannot be read.
+
+    schedulers: whose pending pods of the cluster; empty: the default scheduler's and those in the policy's `profiles`.
+    """
     objects = [trim(obj, case.configuration.counting) for obj in case.objects]
     cluster = read_cluster([*objects, *case.manifests.others], case.place, replaced=case.manifests.names)
     pods = case.manifests.read(cluster.priority_classes) if case.manifests.pods else cluster.pods
-    schedulers = () if case.manifests.pods else (DEFAULT_SCHEDULER, *case.configuration.profiles)
+    if case.manifests.pods:
+        schedulers = ()  # pods of a manifest are placed whatever their scheduler is
+    elif not schedulers:
+        schedulers = (DEFAULT_SCHEDULER, *case.configuration.profiles)
+    queue = build_queue(pods, schedulers)
     loop = control_loop_of(case.configuration, cluster.snapshot, weight=case.weight, explain_placed=True)
     recorder, outcomes = RunRecorder(), dict[PodName, Outcome]()
-    for outcome in loop.run(build_queue(pods, schedulers).pods):
+    for outcome in loop.run(queue.pods):
         recorder.add(outcome)
         outcomes[outcome.pod.namespace, outcome.pod.name] = outcome
     run = recorder.finish(loop.snapshot)
     placed = [_placed_pod(name, run, outcomes.get(name)) for name in run.places]
-    return CaseResult(case, tuple(_failures(case.expect, placed)))
+    return CaseResult(case, tuple(_failures(case.expect, placed, tuple(left_out(queue, {})))))
 
 
 def _placed_pod(name: PodName, run: Run, outcome: Outcome | None) -> _PlacedPod:
@@ -75,13 +83,16 @@ def _placed_pod(name: PodName, run: Run, outcome: Outcome | None) -> _PlacedPod:
     return _PlacedPod(text, place, outcome.rejected, totals, run.nodes.keys())
 
 
-def _failures(expect: Mapping[str, PodExpectation], placed: Sequence[_PlacedPod]) -> Iterator[Failure]:
+def _failures(
+    expect: Mapping[str, PodExpectation], placed: Sequence[_PlacedPod], not_placed: tuple[str, ...]
+) -> Iterator[Failure]:
+    """`not_placed`: what was left out, for a pod that is missing."""
     for pattern, expectation in expect.items():
         qualified = pattern if "/" in pattern else f"{DEFAULT_NAMESPACE}/{pattern}"
         matching = [pod for pod in placed if fnmatchcase(pod.name, qualified)]
         if not matching:
             names = ", ".join(pod.name for pod in placed[:NODES_SHOWN]) or "none"
-            yield Failure(qualified, "such a pod among those to place", names)
+            yield Failure(qualified, "such a pod among those to place", names, not_placed)
         for pod in matching:
             yield from _failures_of(pod, expectation)
 

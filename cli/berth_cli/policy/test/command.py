@@ -12,6 +12,7 @@ from berth_cli.plugin.directory import plugins_option
 from berth_cli.policy.test.case import read_cases
 from berth_cli.policy.test.case_run import run_case
 from berth_cli.policy.test.report import document, junit, lines
+from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.documents import InvalidInput
 
 EPILOG = """\b
@@ -29,6 +30,7 @@ Example of a case file:
 \b
 Examples:
   berth policy test tests/policy
+  berth policy test tests/policy --scheduler-name berth    # whose pending pods the cases place
   berth policy test tests/policy --junit report.xml
 
 \b
@@ -39,15 +41,21 @@ Exit status: 0 all cases passed, 1 some failed, 2 usage error, an invalid case o
 @click.command(epilog=EPILOG)
 @click.argument("path", metavar="DIR", type=click.Path(path_type=Path, exists=True))
 @plugins_option
+@click.option(
+    "--scheduler-name",
+    "schedulers",
+    multiple=True,
+    help=f"Place pending pods of this scheduler; default: {DEFAULT_SCHEDULER} and the policy's `profiles`.",
+)
 @click.option("--junit", "junit_file", type=click.Path(path_type=Path), help="Write a JUnit report to this file.")
 @output_option()
-def test(path: Path, junit_file: Path | None, output: str) -> None:
+def test(path: Path, schedulers: tuple[str, ...], junit_file: Path | None, output: str) -> None:
     """Test a policy on the cases in DIR.
 
     DIR is a folder, or one file. Every YAML file below it with `kind: PolicyTest` has cases: a cluster, pods, and what
     is expected of each pod. The pods are placed as kube-scheduler with Berth would place them.
     """
-    results = [run_case(case) for case in read_cases(path)]
+    results = [run_case(case, schedulers) for case in read_cases(path)]
     if junit_file is not None:
         try:
             junit_file.write_bytes(junit(results))

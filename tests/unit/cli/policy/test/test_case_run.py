@@ -121,3 +121,24 @@ def test_an_evicted_pod_is_pending_at_the_end() -> None:
         "lesser": {"pending": True, "reason": "evicted for default/important"},
     }
     assert failures(important, also=(lesser,), expect=expect) == []
+
+
+def test_names_the_scheduler_of_pods_that_are_left_out_and_places_them_by_name() -> None:
+    waiting = pod("p", schedulerName="berth")
+    case = Case(
+        "c",
+        Path("t.yaml"),
+        1,
+        RANKED,
+        13,
+        (node("high", rank="9"), waiting),
+        Manifests(),
+        {"p": PodExpectation(node=("high",))},
+    )
+    [failure] = run_case(case).failures
+    assert str(failure) == "default/p: expected such a pod among those to place, found none"
+    assert failure.details == (
+        "left out: 1 of another scheduler",
+        "other schedulers: berth (see --scheduler-name)",
+    )
+    assert run_case(case, ["berth"]).failures == ()
