@@ -152,7 +152,8 @@ def _rules_about_pods(configuration: BerthConfiguration) -> Iterator[Configurati
             yield ConfigurationWarning(
                 where,
                 f"profile {name} has rules that depend on other pods ({plugins}): for pods that are created at the "
-                "same time they are best effort, unless Berth binds every pod (bindVerb)",
+                "same time they are best effort, unless Berth binds every pod (bindVerb): "
+                "docs/concepts/rules-about-pods.md",
             )
     if not any(rules.values()):
         return

@@ -86,6 +86,11 @@ class NamesPod(Filters):
         return unschedulable("Mine", f"no room for {state.name}")
 
 
+class RejectsWithWords(Filters):
+    def filter(self, state: Pod, node: NodeInfo) -> Status:
+        return unschedulable("Mine", "node(s) had a pod")
+
+
 class GivesNoReason(Filters):
     def filter(self, state: Pod, node: NodeInfo) -> Status:
         return unschedulable("Mine")
@@ -273,6 +278,14 @@ def checked(plugin: type[Plugin]) -> Callable[[], Plugin]:
 def test_finds_nothing_in_sound_plugin(plugin: type[Plugin]) -> None:
     result = check(checked(plugin))
     assert (result.findings, result.nodes, result.pods) == ((), 4, 3)
+
+
+def test_a_word_of_one_letter_in_a_reason_is_no_name() -> None:
+    snapshot = cluster([node("a"), node("had")])
+    found = check_plugin(checked(RejectsWithWords), snapshot, PODS, stopped_clock).findings
+    assert [each.message for each in found] == [
+        'the reason "node(s) had a pod" contains the name had; a reason is a constant'
+    ]
 
 
 @pytest.mark.parametrize("name", REGISTRY)
