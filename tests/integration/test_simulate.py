@@ -105,7 +105,7 @@ def test_exits_with_0_if_no_pod_is_pending(dump: Write) -> None:
     ],
 )
 def test_says_why_no_pod_is_placed(dump: Write, waiting: dict[str, object], lines: list[str]) -> None:
-    assert run("--cluster", dump(node("a"), pod("small", **waiting))).stdout.splitlines() == lines
+    assert run("--cluster", dump(node("a"), pod("small", "1", **waiting))).stdout.splitlines() == lines
 
 
 def test_json_has_pods_and_nodes_of_pending_pods(dump: Write) -> None:
