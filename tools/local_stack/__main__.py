@@ -127,6 +127,7 @@ def _serve(options: Options) -> None:
             stack.wait_until_healthy(called)
         with _step("verbs: first calls"):
             stack.start_verbs(called)
+        cleanup.callback(stack.remove_files, directory)
         stack.write_files(directory, emulator, called, kubeconfig)
         _summary(called, options.dump or kubeconfig, directory)
         try:

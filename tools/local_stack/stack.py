@@ -199,6 +199,12 @@ def write_files(directory: Path, emulator: Emulator, called: Address, kubeconfig
     _write_private(directory / SCHEDULER, printed.stdout)
 
 
+def remove_files(directory: Path) -> None:
+    """Remove what `write_files` wrote: without the account, its address and password are of no use."""
+    for name in (ENVIRONMENT, SCHEDULER):
+        (directory / name).unlink(missing_ok=True)
+
+
 def _write_private(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

@@ -164,7 +164,8 @@ def _body(answer: object) -> Mapping[str, Any] | None:
 
 def _change_lines(report: Mapping[str, Any]) -> Iterator[str]:
     changes = report["changes"]
-    pods = f"{report['judged']} recent pods ({report['pending']} pending) on {report['nodes']} nodes"
+    judged, nodes = _counted(report["judged"], "recent pod"), _counted(report["nodes"], "node")
+    pods = f"{judged} ({report['pending']} pending) on {nodes}"
     yield f"{pods}: {len(changes) or 'none'} would be judged differently"
     rows = [("POD", "NODE", "BEFORE", "AFTER", "REASONS")]
     rows += [
@@ -185,7 +186,11 @@ def _change_lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _judgement(judgement: Mapping[str, Any]) -> str:
-    return f"{judgement['nodes']} nodes, best {judgement['best']}" if judgement["nodes"] else "no node"
+    return f"{_counted(judgement['nodes'], 'node')}, best {judgement['best']}" if judgement["nodes"] else "no node"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _reasons(judgement: Mapping[str, Any]) -> str:

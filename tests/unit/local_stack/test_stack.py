@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from tests.deployment import emulator, sam
 from tests.e2e.loopback import HOST, free_port
 from tools.local_stack.__main__ import main
-from tools.local_stack.stack import CannotStart, check_tools, read_kubeconfig
+from tools.local_stack.stack import ENVIRONMENT, SCHEDULER, CannotStart, check_tools, read_kubeconfig, remove_files
 
 
 @pytest.fixture
@@ -72,3 +72,11 @@ def test_reports_wrong_options(arguments: list[str], status: int, message: str, 
     words = [f"--directory={tmp_path / 'local-stack'}", *(each.format(file=file) for each in arguments)]
     done = CliRunner().invoke(main, words)
     assert (done.exit_code, message in done.output) == (status, True), done.output
+
+
+def test_removes_the_files_that_have_the_password(tmp_path: Path) -> None:
+    for name in (ENVIRONMENT, SCHEDULER, "account"):
+        (tmp_path / name).touch()
+    for _ in range(2):
+        remove_files(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["account"]

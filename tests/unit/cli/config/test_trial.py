@@ -40,9 +40,9 @@ def test_prints_verbs_and_pods_that_would_be_judged_differently() -> None:
     result = try_document(NEW, {"filter": function(cluster()), "bind": function()})
     assert list(result.lines()) == [
         "filter, bind: the document can be loaded",
-        "1 recent pods (1 pending) on 2 nodes: 1 would be judged differently",
-        "  POD     NODE  BEFORE           AFTER            REASONS",
-        "  ml/web  -     1 nodes, best a  1 nodes, best b  1 node(s) didn't have the priority label new",
+        "1 recent pod (1 pending) on 2 nodes: 1 would be judged differently",
+        "  POD     NODE  BEFORE          AFTER           REASONS",
+        "  ml/web  -     1 node, best a  1 node, best b  1 node(s) didn't have the priority label new",
     ]
     assert result.document()["verbs"] == ("filter", "bind")
 
@@ -61,7 +61,7 @@ def test_refuses_document_by_which_no_judged_pod_has_a_node(label: str, refusal:
 
 def test_prints_no_table_when_nothing_changes() -> None:
     result = try_document("{}", {"filter": function(cluster())})
-    assert list(result.lines())[1:] == ["1 recent pods (1 pending) on 2 nodes: none would be judged differently"]
+    assert list(result.lines())[1:] == ["1 recent pod (1 pending) on 2 nodes: none would be judged differently"]
 
 
 @pytest.mark.parametrize(
