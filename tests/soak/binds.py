@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from random import Random
-from threading import Event, Lock
+from threading import Condition, Event, Lock
 from uuid import uuid4
 
 from berth.extender.bind import bind
@@ -138,6 +138,7 @@ class Soak:
         """Names of pods that a new leader does not find in the cache."""
         self._caught_up = Event()
         self._caught_up.set()
+        self._begun, self._watch_ended, self._next_leader = 0, False, Condition()
         annotations = {"example.com/gpus": "8000,8000"}
         allocatable = {LICENCE: 4, SEAT: 4}
         self._known = {
@@ -185,6 +186,7 @@ class Soak:
             name = uid = f"pod-{number}-{count}"
             # The watcher is one thread among many here: where it lags far behind, all nodes are full.
             self._caught_up.wait(10)
+            self._begin()
             if random.random() < FOREIGN_SHARE:
                 self._create(name, uid, random.choice(FOREIGN), random.choice(self._nodes))
                 with self.tally.lock:
@@ -198,6 +200,13 @@ class Soak:
             # As many as fill the nodes: most binds find little left, and some find nothing.
             while len(mine) > 3 or (mine and random.random() < 0.2):
                 self._end(*mine.pop(random.randrange(len(mine))))
+
+    def _begin(self) -> None:
+        """Another bind begins; it waits where the leaders are behind, so that there are LEADERS of them."""
+        share = max(1, self._binds // LEADERS)
+        with self._next_leader:
+            self._begun += 1
+            self._next_leader.wait_for(lambda: self._watch_ended or self._begun <= (self.tally.leaders + 1) * share, 10)
 
     def _create(self, name: str, uid: str, asked: Mapping[str, str], node: str = "") -> None:
         self._requests[uid] = asked
@@ -288,14 +297,19 @@ class Soak:
         finally:
             # Errors are reported when all threads have ended.
             self._caught_up.set()
+            with self._next_leader:
+                self._watch_ended = True
+                self._next_leader.notify_all()
 
     def _follow(self) -> None:
-        expired_at, led_at, bound = 0.0, time.monotonic(), 0
+        expired_at, led_at, share = 0.0, time.monotonic(), max(1, self._binds // LEADERS)
         while not self._done.is_set():
             self.publish()
-            if time.monotonic() - led_at > HANDOVER_SECONDS or self.pods.bound - bound > self._binds // LEADERS:
+            if time.monotonic() - led_at > HANDOVER_SECONDS or self._begun > self.tally.leaders * share:
                 self.hand_over()
-                led_at, bound = time.monotonic(), self.pods.bound
+                led_at = time.monotonic()
+                with self._next_leader:
+                    self._next_leader.notify_all()
             if time.monotonic() - expired_at > AGE_SECONDS / 2:
                 self.expire(AGE_SECONDS)
                 expired_at = time.monotonic()
