@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from berth.scheduling.configuration.document import BerthConfiguration
+from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import NodeInfo, Pod, read_node
-from berth.scheduling.policy import Feasibility, Policy
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node_with
 

@@ -31,10 +31,11 @@ from berth.extender.ports import (
 )
 from berth.extender.prepared_bind import BindRules
 from berth.nodecache.binds_under_way import NOTHING_READ, BindsUnderWay
+from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework import SUCCESS, FilterPlugin, Status, unschedulable
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.objects import NodeInfo, Pod, read_pods
-from berth.scheduling.policy import Exemption, Policy
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.embedded_store.announcement_log import InMemoryAnnouncementLog

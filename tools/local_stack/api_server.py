@@ -24,32 +24,12 @@ from urllib.parse import parse_qs, urlsplit
 from berth.cluster.dump.dump_cluster import DumpCluster
 from berth.cluster.dump.dump_watch import on_its_node
 from berth.cluster.kubernetes_ledger_lease import COLLECTION as LEASES
-from berth.cluster.watch.resources import (
-    NAMESPACES,
-    NODES,
-    POD_DISRUPTION_BUDGETS,
-    PODS,
-    PRIORITY_CLASSES,
-    REPLICA_SETS,
-    REPLICATION_CONTROLLERS,
-    SERVICES,
-    STATEFUL_SETS,
-)
+from berth.cluster.watch import resources
 from berth.extender.ports import Binding, Created, FoundPod, Refused, Unanswered
 from berth.nodecache.feed.cluster import ClusterUnavailable, KubernetesObject
 from tests.builders.certificates import self_signed
 
-KINDS = {
-    NODES.path: "Node",
-    PODS.path: "Pod",
-    NAMESPACES.path: "Namespace",
-    POD_DISRUPTION_BUDGETS.path: "PodDisruptionBudget",
-    PRIORITY_CLASSES.path: "PriorityClass",
-    SERVICES.path: "Service",
-    REPLICATION_CONTROLLERS.path: "ReplicationController",
-    REPLICA_SETS.path: "ReplicaSet",
-    STATEFUL_SETS.path: "StatefulSet",
-}
+KINDS = {resource.path: kind for resource, kind in resources.KINDS.items()}
 KUBE_SYSTEM = "/api/v1/namespaces/kube-system"
 WATCH_SECONDS = 5.0
 """A watch ends after this time: the end shows the client that its data is current."""

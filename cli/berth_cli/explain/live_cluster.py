@@ -12,36 +12,13 @@ from pathlib import Path
 from berth.cluster.api_server.client import ApiServer
 from berth.cluster.api_server.kubeconfig import from_file
 from berth.cluster.watch.kubernetes_lister_watcher import KubernetesListerWatcher, WatchOptions
-from berth.cluster.watch.resources import (
-    NAMESPACES,
-    NODES,
-    POD_DISRUPTION_BUDGETS,
-    PODS,
-    PRIORITY_CLASSES,
-    REPLICA_SETS,
-    REPLICATION_CONTROLLERS,
-    SERVICES,
-    STATEFUL_SETS,
-)
+from berth.cluster.watch.resources import KINDS, NODES
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling.fields.reading import Object
 from berth.scheduling.managed_resources.counting import Counting
 from berth_cli.explain.target import parse_name
 from berth_cli.simulate.cluster import trim
 from berth_cli.simulate.documents import InvalidInput
-
-KINDS = {
-    NODES: "Node",
-    PODS: "Pod",
-    NAMESPACES: "Namespace",
-    POD_DISRUPTION_BUDGETS: "PodDisruptionBudget",
-    PRIORITY_CLASSES: "PriorityClass",
-    SERVICES: "Service",
-    REPLICATION_CONTROLLERS: "ReplicationController",
-    REPLICA_SETS: "ReplicaSet",
-    STATEFUL_SETS: "StatefulSet",
-}
-"""What is listed. An item of a list has no kind of its own."""
 
 GONE_FROM_CLUSTER = "it is gone, or was never there; check the name"
 REMEDY = "give this user the verb list"

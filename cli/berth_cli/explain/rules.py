@@ -8,11 +8,12 @@ from enum import StrEnum
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.plugin_scores import weighted_scores
+from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework.profile import AnyFilter, Profile
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import SUCCESS, Status
 from berth.scheduling.objects import Pod
-from berth.scheduling.policy import Exemption, Policy
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler.scheduling_cycle import plugin_evaluation

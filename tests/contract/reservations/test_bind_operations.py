@@ -20,8 +20,8 @@ from tests.contract.reservations.ledgers import (
 )
 
 DONE, INSUFFICIENT, ENTRY_DIFFERS = LedgerOutcome.DONE, LedgerOutcome.INSUFFICIENT, LedgerOutcome.ENTRY_DIFFERS
-NO_LEDGER, STALE_EPOCH = LedgerOutcome.NO_LEDGER, LedgerOutcome.STALE_EPOCH
-RESERVED, BOUND = EntryState.RESERVED, EntryState.BOUND
+NO_LEDGER = LedgerOutcome.NO_LEDGER
+BOUND = EntryState.BOUND
 
 
 class TestReserve:

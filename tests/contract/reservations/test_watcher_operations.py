@@ -19,9 +19,9 @@ from tests.contract.reservations.ledgers import (
     now,
 )
 
-DONE, INSUFFICIENT, ENTRY_DIFFERS = LedgerOutcome.DONE, LedgerOutcome.INSUFFICIENT, LedgerOutcome.ENTRY_DIFFERS
-NO_LEDGER, STALE_EPOCH = LedgerOutcome.NO_LEDGER, LedgerOutcome.STALE_EPOCH
-RESERVED, BOUND = EntryState.RESERVED, EntryState.BOUND
+DONE = LedgerOutcome.DONE
+STALE_EPOCH = LedgerOutcome.STALE_EPOCH
+BOUND = EntryState.BOUND
 
 
 class TestPutBound:

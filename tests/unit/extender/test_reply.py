@@ -16,7 +16,8 @@ from berth.extender.reply import Reply
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.time_limit import TimeLimit
-from berth.scheduling.policy import TOO_COSTLY, Policy
+from berth.scheduling.feasibility import TOO_COSTLY
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.events import http_event

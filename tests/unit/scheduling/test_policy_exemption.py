@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.exemption import Exemption
 from berth.scheduling.objects import Pod, read_pod
-from berth.scheduling.policy import Exemption
 from tests.builders.pods import pod, pod_object
 
 NONE = Exemption(daemonSets=False, systemCritical=False, namespaces=frozenset())

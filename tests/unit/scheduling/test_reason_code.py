@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from berth.scheduling.evaluation.verdicts import NOT_IN_CACHE
+from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.framework.profile import LocalFilters
 from berth.scheduling.framework.status import Status
 from berth.scheduling.managed_resources.configuration import ManagedResource
@@ -17,7 +18,6 @@ from berth.scheduling.plugins.managed_resources import ManagedResources, Managed
 from berth.scheduling.plugins.node_priority_label import NodePriorityLabel, NodePriorityLabelArgs
 from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from berth.scheduling.plugins.registry import REGISTRY
-from berth.scheduling.policy import TOO_COSTLY
 from berth.scheduling.preemption.victim_review import NodeRejection
 from berth.scheduling.reason_code import REASON_CODES_VERSION, ReasonCode
 from tests.builders.nodes import node, node_with

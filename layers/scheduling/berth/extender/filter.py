@@ -11,9 +11,10 @@ from berth.extender.outcomes import Failure, FilterOutcome, deadline_passed
 from berth.extender.ports import NodeCache, NoOpenGangs, OpenGangs
 from berth.extender.reply import Reply, error_reply, reasons, reply
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
+from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
 from berth.scheduling.objects import Pod
-from berth.scheduling.policy import Feasibility, Policy
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 NO_GANG_IS_OPEN = NoOpenGangs()

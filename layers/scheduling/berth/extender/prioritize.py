@@ -11,7 +11,7 @@ from berth.extender.outcomes import Failure, PrioritizeOutcome, deadline_passed
 from berth.extender.ports import NodeCache
 from berth.extender.reply import Reply, reply, silent_reply, status_reply
 from berth.scheduling.evaluation.time_limit import DeadlineExceeded
-from berth.scheduling.policy import TOO_COSTLY
+from berth.scheduling.feasibility import TOO_COSTLY
 
 
 def failed(failure: Failure) -> Reply:

@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from math import inf
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TYPE_CHECKING
 
 from berth.scheduling.evaluation.evaluation import Evaluation, LocalEvaluation
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES, EvaluationCache
@@ -22,67 +19,27 @@ from berth.scheduling.evaluation.time_limit import (
     TimeLimit,
     TimeLimited,
 )
-from berth.scheduling.evaluation.verdicts import NONE_REJECTED, FilterResult, Rejected
+from berth.scheduling.evaluation.verdicts import FilterResult, Rejected
+from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import Feasibility, rejected_for_one_reason, too_costly
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
-from berth.scheduling.framework.status import SUCCESS, Code, Status, unresolvable
+from berth.scheduling.framework.status import SUCCESS, Code, Status
 from berth.scheduling.gangs.configuration import GangsConfiguration
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, OpenGang, gang_of
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
-from berth.scheduling.objects.daemon_set_pod import is_daemon_set_pod
 from berth.scheduling.objects.pod_group import names_gang
+from berth.scheduling.preemption.configuration import Choose, PreemptionConfiguration
 from berth.scheduling.preemption.eligibility import fits_without_preempted
 from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, Proposal, review_victims
 from berth.scheduling.preemption.victims import best_candidates
-from berth.scheduling.reason_code import ReasonCode
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from berth.scheduling.gangs.planner import GangPlanner
-
-SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
-"""The priority of `system-cluster-critical`; users' classes end at 1,000,000,000."""
-
-
-class Exemption(BaseModel):
-    """Which pods pass every node of the request, whatever the profile says.
-
-    daemonSets: those that the DaemonSet controller made, as far as a pod can tell (see `is_daemon_set_pod`).
-    systemCritical: those of a priority of 2,000,000,000 or more.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    daemon_sets: bool = Field(default=True, alias="daemonSets", strict=True)
-    system_critical: bool = Field(default=True, alias="systemCritical", strict=True)
-    namespaces: frozenset[str] = frozenset({"kube-system"})
-
-    def covers(self, pod: Pod) -> bool:
-        """Whether this pod is exempt."""
-        spec = pod.spec
-        return (
-            pod.label_set.namespace in self.namespaces
-            or (self.daemon_sets and is_daemon_set_pod(pod))
-            or (self.system_critical and (spec.priority or 0) >= SYSTEM_CRITICAL_PRIORITY)
-        )
-
-
-class Choose(StrEnum):
-    """Which nodes preempt answers. ALL: every accepted node; the scheduler chooses. ONE: the best node alone."""
-
-    ONE = "one"
-    ALL = "all"
-
-
-class PreemptionConfiguration(BaseModel):
-    """choose: `one` or `all`. Use `one` only where no other extender follows: the scheduler cannot choose then."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    choose: Choose = Choose.ALL
 
 
 class Unresolvable(StrEnum):
@@ -96,40 +53,10 @@ class Unresolvable(StrEnum):
     AS_PLUGINS_SAY = "as-plugins-say"
 
 
-TOO_COSTLY = unresolvable("", NodeRejection.TOO_COSTLY, reason_code=ReasonCode.TOO_COSTLY)
-"""Every node's verdict where a decision takes too long. Unresolvable: preemption is not tried, and the scheduler comes
-back after an event or its flush. After an Error it would come back every few seconds (facts 41 and 42)."""
-
 NO_PROFILES: Mapping[str, Profile] = {}
 NOTHING_COUNTED = Counting()
 NO_GANGS = GangsConfiguration()
 ALL_CANDIDATES = PreemptionConfiguration()
-
-
-NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
-
-
-class Feasibility(NamedTuple):
-    """Which nodes of a request the pod may go to, in the request's order, and why it may not go to the others.
-
-    failed: the rejected nodes on which preemption may help, by name (FailedNodes). unresolvable: the other rejected
-    nodes (FailedAndUnresolvableNodes). No node is in both (fact 15). exempt: no rule of the profile was applied.
-    too_costly: the decision took too long. verdicts: on all nodes of the request, where rules were applied. chosen: the
-    only node that `best` leaves. A tuple, because every call makes one.
-    """
-
-    feasible: list[str]
-    failed: Mapping[str, Status] = NONE_FAILED
-    unresolvable: Rejected = NONE_REJECTED
-    exempt: bool = False
-    too_costly: bool = False
-    verdicts: FilterResult | None = None
-    chosen: str = ""
-
-    @property
-    def rejected(self) -> Mapping[str, Status]:
-        """All rejected nodes."""
-        return {**self.failed, **self.unresolvable} if self.failed else self.unresolvable
 
 
 class Policy:
@@ -265,7 +192,7 @@ class Policy:
             result = self._filter(profile, pod, nodes, snapshot, deadline)
             return self._feasibility(result.feasible_names, result, pod, snapshot)
 
-        return self._time_limited.run(f"filter {profile.name}", pod, decide, seconds_left) or _too_costly(nodes)
+        return self._time_limited.run(f"filter {profile.name}", pod, decide, seconds_left) or too_costly(nodes)
 
     def best(
         self,
@@ -300,7 +227,7 @@ class Policy:
                 chosen = [min(name for name, total in zip(feasible, totals, strict=True) if total == highest)]
             return self._feasibility(chosen, result, pod, snapshot, chosen="".join(chosen))
 
-        return self._time_limited.run(f"best {profile.name}", pod, decide, seconds_left) or _too_costly(nodes)
+        return self._time_limited.run(f"best {profile.name}", pod, decide, seconds_left) or too_costly(nodes)
 
     def scores(self, pod: Pod, names: Sequence[str], snapshot: Snapshot) -> list[int]:
         """One integer per name, in the same order.
@@ -404,12 +331,12 @@ class Policy:
                 return (None,)
             if isinstance(found, Places):
                 others = [name for name in nodes.names if name not in found.names]
-                return (Feasibility([*found.names], unresolvable=_rejected(others, ELSEWHERE)),)
-            return (Feasibility([], unresolvable=_rejected(nodes.names, STATUSES[found])),)
+                return (Feasibility([*found.names], unresolvable=rejected_for_one_reason(others, ELSEWHERE)),)
+            return (Feasibility([], unresolvable=rejected_for_one_reason(nodes.names, STATUSES[found])),)
 
         kind = f"gang {self._profile(pod).name}"
         decided = self._time_limited.run(kind, pod, decide, seconds_left)
-        return _too_costly(nodes) if decided is None else decided[0]
+        return too_costly(nodes) if decided is None else decided[0]
 
     def _profile(self, pod: Pod) -> Profile:
         return self._profiles.get(pod.spec.scheduler_name, self.profile)
@@ -468,15 +395,6 @@ class Policy:
         totals = self._evaluation(profile, pod, snapshot, deadline).totals(pod, candidates, replaced, deadline)
         # Where the pod cannot be scored, the scheduler's own scores decide.
         return [0] * len(candidates) if isinstance(totals, Status) else totals
-
-
-def _rejected(names: list[str], status: Status) -> Rejected:
-    """All of them, for one reason."""
-    return Rejected(names, bytes(len(names)), (status,))
-
-
-def _too_costly(nodes: NodeRefs) -> Feasibility:
-    return Feasibility([], unresolvable=_rejected(nodes.names, TOO_COSTLY), too_costly=True)
 
 
 def _seen_by(profile: Profile, pod: Pod, snapshot: Snapshot) -> Snapshot:

@@ -16,6 +16,8 @@ from berth.scheduling.evaluation.time_limit import (
     TimeLimit,
     TimeLimited,
 )
+from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import TOO_COSTLY
 from berth.scheduling.framework.plugin import (
     ClusterFilter,
     ClusterFilterPlugin,
@@ -27,7 +29,7 @@ from berth.scheduling.framework.plugin import (
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import SUCCESS, Status, unschedulable
 from berth.scheduling.objects import NodeInfo, Pod
-from berth.scheduling.policy import TOO_COSTLY, Exemption, Policy
+from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import NodeRejection, Proposal
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs

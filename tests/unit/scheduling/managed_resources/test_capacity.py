@@ -8,7 +8,6 @@ import pytest
 
 from berth.scheduling.managed_resources.amounts import MAX_AMOUNT
 from berth.scheduling.managed_resources.device_annotation import MAX_DEVICES
-from berth.scheduling.objects import NodeInfo, read_node
 from tests.builders.counted import (
     LICENCE,
     MEMORY,
@@ -17,20 +16,7 @@ from tests.builders.counted import (
     counted_node,
     counting,
 )
-
-ALIKE = {"name": MEMORY, "devices": {"count": {"nodeLabel": "gpu.count"}, "size": {"nodeLabel": "gpu.memory"}}}
-NO_SHARES: Mapping[str, int] = {}
-
-
-def pools(*sizes: int) -> dict[str, int]:
-    return {f"{MEMORY}#{index}": size for index, size in enumerate(sizes) if size}
-
-
-def node_of(labels: Mapping[str, str], annotations: Mapping[str, str], allocatable: Mapping[str, str]) -> NodeInfo:
-    metadata = {"name": "n", "labels": labels, "annotations": annotations}
-    found = read_node({"metadata": metadata, "status": {"allocatable": allocatable}})
-    assert isinstance(found, NodeInfo)
-    return found
+from tests.unit.scheduling.managed_resources.counted_nodes import ALIKE, node_of, pools
 
 
 @pytest.mark.parametrize(

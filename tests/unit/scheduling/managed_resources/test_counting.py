@@ -9,7 +9,7 @@ import pytest
 
 from berth.scheduling.managed_resources.counting import Insufficient, left
 from berth.scheduling.managed_resources.demand import Demand, UnreadableRequest
-from berth.scheduling.objects import NodeInfo, Unreadable, read_node
+from berth.scheduling.objects import Unreadable
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.reason_code import ReasonCode
 from tests.builders.counted import (
@@ -23,21 +23,7 @@ from tests.builders.counted import (
     counting,
     on_device,
 )
-
-ALIKE = {"name": MEMORY, "devices": {"count": {"nodeLabel": "gpu.count"}, "size": {"nodeLabel": "gpu.memory"}}}
-NO_SHARES: Mapping[str, int] = {}
-
-
-def pools(*sizes: int) -> dict[str, int]:
-    return {f"{MEMORY}#{index}": size for index, size in enumerate(sizes) if size}
-
-
-def node_of(labels: Mapping[str, str], annotations: Mapping[str, str], allocatable: Mapping[str, str]) -> NodeInfo:
-    metadata = {"name": "n", "labels": labels, "annotations": annotations}
-    found = read_node({"metadata": metadata, "status": {"allocatable": allocatable}})
-    assert isinstance(found, NodeInfo)
-    return found
-
+from tests.unit.scheduling.managed_resources.counted_nodes import NO_SHARES, pools
 
 # --------------------------------------------------------------------------------------------------------------- shares
 CAPACITY = {LICENCE: 4, **pools(8000, 16000)}

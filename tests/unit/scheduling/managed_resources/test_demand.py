@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from berth.scheduling.managed_resources.demand import Demand, UnreadableRequest
-from berth.scheduling.objects import NodeInfo, read_node, read_pod
+from berth.scheduling.objects import read_pod
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.reason_code import ReasonCode
 from tests.builders.counted import (
@@ -18,20 +18,6 @@ from tests.builders.counted import (
     asking,
     counting,
 )
-
-ALIKE = {"name": MEMORY, "devices": {"count": {"nodeLabel": "gpu.count"}, "size": {"nodeLabel": "gpu.memory"}}}
-NO_SHARES: Mapping[str, int] = {}
-
-
-def pools(*sizes: int) -> dict[str, int]:
-    return {f"{MEMORY}#{index}": size for index, size in enumerate(sizes) if size}
-
-
-def node_of(labels: Mapping[str, str], annotations: Mapping[str, str], allocatable: Mapping[str, str]) -> NodeInfo:
-    metadata = {"name": "n", "labels": labels, "annotations": annotations}
-    found = read_node({"metadata": metadata, "status": {"allocatable": allocatable}})
-    assert isinstance(found, NodeInfo)
-    return found
 
 
 def pod_of(*containers: Mapping[str, object], init: tuple[Mapping[str, object], ...] = ()) -> Pod:

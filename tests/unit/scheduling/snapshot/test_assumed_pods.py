@@ -9,11 +9,12 @@ import pytest
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.evaluation.evaluation_cache import EvaluationCache
+from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.framework.status import Code
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
-from berth.scheduling.policy import Feasibility, Policy
+from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import Proposal
 from berth.scheduling.snapshot.assumed_pods import AssumedPod
 from berth.scheduling.snapshot.changes import Changes

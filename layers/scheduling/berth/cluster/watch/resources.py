@@ -56,3 +56,16 @@ SPREAD_RESOURCES = (SERVICES, REPLICATION_CONTROLLERS, REPLICA_SETS, STATEFUL_SE
 
 GANG_RESOURCES = (POD_GROUPS, COSCHEDULING_POD_GROUPS, LEGACY_POD_GROUPS)
 """Also needed where gangs are enabled."""
+
+KINDS = {
+    NODES: "Node",
+    PODS: "Pod",
+    NAMESPACES: "Namespace",
+    POD_DISRUPTION_BUDGETS: "PodDisruptionBudget",
+    PRIORITY_CLASSES: "PriorityClass",
+    SERVICES: "Service",
+    REPLICATION_CONTROLLERS: "ReplicationController",
+    REPLICA_SETS: "ReplicaSet",
+    STATEFUL_SETS: "StatefulSet",
+}
+"""What a dump has. An item of a list has no kind of its own."""

@@ -32,6 +32,7 @@ from berth.scheduling.configuration.plugin_config import (
 )
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
+from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.shipped_profiles import (
     COUNTED_FILTER,
@@ -46,7 +47,8 @@ from berth.scheduling.gangs.configuration import GangsConfiguration
 from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.plugins.custom_plugins.loading import PATTERN
-from berth.scheduling.policy import Exemption, Policy, PreemptionConfiguration, Unresolvable
+from berth.scheduling.policy import Policy, Unresolvable
+from berth.scheduling.preemption.configuration import PreemptionConfiguration
 
 
 def _unknown(known: Iterable[str]) -> PydanticCustomError:

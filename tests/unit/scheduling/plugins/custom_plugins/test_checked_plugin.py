@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from berth.scheduling.exemption import Exemption
 from berth.scheduling.framework import (
     SUCCESS,
     ClusterFilter,
@@ -26,7 +27,7 @@ from berth.scheduling.framework.profile import Scale
 from berth.scheduling.framework.shipped_profiles import build
 from berth.scheduling.objects import NodeInfo, Pod
 from berth.scheduling.plugins.custom_plugins.checked_plugin import checked_plugin
-from berth.scheduling.policy import Exemption, Policy
+from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.changes import Changes
 from berth.scheduling.snapshot.history import SnapshotDelta
 from berth.scheduling.snapshot.node_positions import NodeRefs

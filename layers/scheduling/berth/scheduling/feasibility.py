@@ -1,0 +1,52 @@
+"""What filter decides: the nodes that a pod may go to, and the reasons of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from berth.scheduling.evaluation.verdicts import NONE_REJECTED, FilterResult, Rejected
+from berth.scheduling.framework.status import Status, unresolvable
+from berth.scheduling.preemption.victim_review import NodeRejection
+from berth.scheduling.reason_code import ReasonCode
+from berth.scheduling.snapshot.node_positions import NodeRefs
+
+TOO_COSTLY = unresolvable("", NodeRejection.TOO_COSTLY, reason_code=ReasonCode.TOO_COSTLY)
+"""Every node's verdict where a decision takes too long. Unresolvable: preemption is not tried, and the scheduler comes
+back after an event or its flush. After an Error it would come back every few seconds (facts 41 and 42)."""
+
+NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
+
+
+class Feasibility(NamedTuple):
+    """Which nodes of a request the pod may go to, in the request's order, and why it may not go to the others.
+
+    failed: the rejected nodes on which preemption may help, by name (FailedNodes). unresolvable: the other rejected
+    nodes (FailedAndUnresolvableNodes). No node is in both (fact 15). exempt: no rule of the profile was applied.
+    too_costly: the decision took too long. verdicts: on all nodes of the request, where rules were applied. chosen: the
+    only node that `best` leaves. A tuple, because every call makes one.
+    """
+
+    feasible: list[str]
+    failed: Mapping[str, Status] = NONE_FAILED
+    unresolvable: Rejected = NONE_REJECTED
+    exempt: bool = False
+    too_costly: bool = False
+    verdicts: FilterResult | None = None
+    chosen: str = ""
+
+    @property
+    def rejected(self) -> Mapping[str, Status]:
+        """All rejected nodes."""
+        return {**self.failed, **self.unresolvable} if self.failed else self.unresolvable
+
+
+def rejected_for_one_reason(names: list[str], status: Status) -> Rejected:
+    """All of them, for one reason."""
+    return Rejected(names, bytes(len(names)), (status,))
+
+
+def too_costly(nodes: NodeRefs) -> Feasibility:
+    """No node passes: the decision took too long."""
+    return Feasibility([], unresolvable=rejected_for_one_reason(nodes.names, TOO_COSTLY), too_costly=True)
