@@ -303,7 +303,7 @@ pr: ## Run the lane for every change, as continuous integration does: at most 25
 	.ci/run
 
 .PHONY: nightly
-nightly: ## Run everything at full size, go on after a failure, and print a table: hours (FROM=e2e continues there)
+nightly: ## Run everything at full size, go on after a failure, and print a table: hours, on a machine of its own (FROM=e2e continues there)
 	$(PYTHON) -m tools.lanes nightly $(if $(FROM),--from $(FROM))
 
 # ------------------------------------------------------------------------------------------------------------ documents

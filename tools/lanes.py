@@ -1,9 +1,9 @@
 """`python3 -m tools.lanes change` and `python3 -m tools.lanes nightly`: the two lanes of checks, one list of steps.
 
 A step is a make target. Its output goes to `.build/lanes/LANE/TARGET.log`. The lane for every change shows it too and
-stops at the first failure; the nightly lane goes on. Both end with a table of times and figures, and exit with 1 if a
-step failed. Ctrl-C and SIGTERM end the running step first, and print the table of what has run. Needs nothing but
-Python, since it sets up the rest.
+stops at the first failure; the nightly lane goes on, and computes in the background while its clusters wait. Both end
+with a table of times and figures, and exit with 1 if a step failed. Ctrl-C and SIGTERM end the running steps first, and
+print the table of what has run. Needs nothing but Python, since it sets up the rest.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,6 +30,7 @@ LOGS = PROJECT / ".build" / "lanes"
 PYTEST = r"\d+ (?:passed|failed|error)\b.* in [\d.]+s.*"
 FIGURE_WIDTH = 100
 SHOWN_OF_A_FAILURE = 40
+BACKGROUND = ("nice", "-n", "19")
 END_SECONDS = 60
 """How long a step may take to end what it started, before it is killed."""
 
@@ -51,14 +54,17 @@ class Result(StrEnum):
 class Step:
     """A make target, with its variables in each lane; None: the lane is without it.
 
-    `figure`: a regular expression for what the table shows of its output: all its matches. Without one it shows the
-    last line.
+    `computes`: it needs processors and no cluster: the nightly lane has these in the background, one after another, at
+    the lowest priority. `measures`: none of them runs beside it. `figure`: a regular expression for what the table
+    shows of its output: all its matches. Without one it shows the last line.
     """
 
     target: str
     change: str | None = ""
     nightly: str | None = ""
     figure: str = ""
+    computes: bool = False
+    measures: bool = False
 
     def command(self, lane: Lane) -> list[str] | None:
         """What make is given, or None."""
@@ -80,15 +86,21 @@ STEPS = (
     Step("wheel", change=None),
     Step("sbom", change=None),
     Step("audit", change=None, figure=r"audit of what is locked: .*"),
-    Step("spec", figure=r"\d+ configurations, \d+ s"),
-    Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s"),
+    Step("spec", figure=r"\d+ configurations, \d+ s", computes=True),
+    Step("spec-large", change=None, figure=r"\d+ configurations, \d+ s", computes=True),
     Step("simulation", change="N=200", nightly=None, figure=r"\d+ binds cut short.*"),
-    Step("soak", change=None, nightly="N=2000 BINDS=60000", figure=r"\d+ binds by .*"),
-    Step("soak-serve", change=None, figure=r"growth after .*"),
+    Step("soak", change=None, nightly="N=2000 BINDS=60000", figure=r"\d+ binds by .*", computes=True),
+    Step("soak-serve", change=None, figure=r"growth after .*", computes=True),
     # The memory stays the same from some hundred shapes on. SHAPES=3600 is an hour of one pod a second.
-    Step("soak-verbs", change=None, nightly="SHAPES=1200", figure=r"\w+: peak \d+ MB"),
-    Step("fuzz-pods", change=None, figure=r"\w+: slowest [^;]*"),
-    Step("parity", change="N=1000 LEAST=250", nightly="N=20000 LEAST=5000", figure=r"\w+: \d+ of \d+ cases differ"),
+    Step("soak-verbs", change=None, nightly="SHAPES=1200", figure=r"\w+: peak \d+ MB", computes=True),
+    Step("fuzz-pods", change=None, figure=r"\w+: slowest [^;]*", computes=True),
+    Step(
+        "parity",
+        change="N=1000 LEAST=250",
+        nightly="N=20000 LEAST=5000",
+        figure=r"\w+: \d+ of \d+ cases differ",
+        computes=True,
+    ),
     Step("e2e-core", nightly=None, figure=PYTEST),
     Step("e2e", change=None, figure=PYTEST),
     Step("versions", change=None, figure=rf"{PYTEST}|\w+: \d+ of \d+ cases differ|facts of .*"),
@@ -103,9 +115,9 @@ STEPS = (
     Step("sam-local-core", nightly=None),
     Step("sam-local", change=None),
     Step("image", change=None, figure=r"built .*|image .* passed"),
-    Step("bench-guard", figure=r"guard: .*"),
-    Step("bench", change=None),
-    Step("bench-scheduler", change=None, nightly="SMALL=1", figure=r"\d+ +\S+ +[\d.]+"),
+    Step("bench-guard", figure=r"guard: .*", measures=True),
+    Step("bench", change=None, measures=True),
+    Step("bench-scheduler", change=None, nightly="SMALL=1", figure=r"\d+ +\S+ +[\d.]+", measures=True),
 )
 
 
@@ -137,6 +149,11 @@ class Interrupts:
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, self._handler)
 
+    @property
+    def came(self) -> bool:
+        """Whether one has come already."""
+        return self._came
+
     @contextmanager
     def raising(self) -> Iterator[None]:
         """Where an interrupt may raise."""
@@ -163,45 +180,111 @@ def steps_from(first: str | None) -> list[Step]:
 def run(
     lane: Lane, steps: Iterable[Step], logs: Path, interrupts: Interrupts, *, make: Sequence[str] = ("make",)
 ) -> list[Ended]:
-    """Run the lane's steps one after another: a change stops at the first failure. Returns those that have run."""
-    commands = [(step, command) for step in steps if (command := step.command(lane)) is not None]
-    ended: list[Ended] = []
-    for number, (step, command) in enumerate(commands, 1):
-        print(f"== {number}/{len(commands)} make {' '.join(command)}", flush=True)
-        log = logs / f"{step.target}.log"
-        ended.append(_run_step(step, [*make, *command], log, interrupts, shown=lane is Lane.CHANGE))
-        last = ended[-1]
-        print(f"== make {last.command}: {last.result}, {last.seconds:.0f} s  {last.figure}", flush=True)
-        if last.result is Result.INTERRUPTED or (last.result is Result.FAILED and lane is Lane.CHANGE):
-            break
-        if last.result is Result.FAILED:
-            _print_tail(log)
-    return ended
-
-
-def _run_step(step: Step, command: list[str], log: Path, interrupts: Interrupts, *, shown: bool) -> Ended:
-    log.parent.mkdir(parents=True, exist_ok=True)
-    started = time.monotonic()
-    with log.open("wb") as output:
-        # A session of its own: what ends it reaches the whole step, and Ctrl-C comes through this process only.
-        process = subprocess.Popen(
-            command,
-            cwd=PROJECT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        assert process.stdout is not None
+    """Run the lane's steps: a change stops at the first failure. Returns those that have run, in the lane's order."""
+    having = [step for step in steps if step.command(lane) is not None]
+    running = Running(lane, having, logs, make)
+    if interrupts.came:
+        running.interrupt()
+    with ThreadPoolExecutor(max_workers=2) as threads:
+        foreground = threads.submit(_foreground, lane, having, running, threads)
         try:
             with interrupts.raising():
-                _copy(process.stdout, output, shown=shown)
-                result = Result.FAILED if process.wait() else Result.PASSED
+                foreground.result()
         except Interrupted:
+            running.interrupt()
+            foreground.result()
+    return running.ended()
+
+
+def _foreground(lane: Lane, steps: Sequence[Step], running: Running, threads: ThreadPoolExecutor) -> None:
+    computing = [step for step in steps if step.computes and lane is Lane.NIGHTLY]
+    background: Future[None] | None = None
+    for step in steps:
+        if step in computing:
+            background = background or threads.submit(_background, computing, running)
+            continue
+        if step.measures and background:
+            background.result()
+        result = running.run(step)
+        if result is Result.INTERRUPTED or (result is Result.FAILED and lane is Lane.CHANGE):
+            break
+    if background:
+        background.result()
+
+
+def _background(steps: Sequence[Step], running: Running) -> None:
+    for step in steps:
+        if running.run(step, priority=BACKGROUND) is Result.INTERRUPTED:
+            break
+
+
+class Running:
+    """What runs of a lane, and what has run. Threads run steps; any thread interrupts them all."""
+
+    def __init__(self, lane: Lane, steps: Sequence[Step], logs: Path, make: Sequence[str]) -> None:
+        self._lane = lane
+        self._steps = steps
+        self._logs = logs
+        self._make = make
+        self._lock = threading.Lock()
+        self._interrupted = threading.Event()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._ended: dict[int, Ended] = {}
+
+    def run(self, step: Step, *, priority: Sequence[str] = ()) -> Result:
+        """Run a step to its end, or until it is interrupted."""
+        number = next(
+            number for number, each in enumerate(self._steps, 1) if each is step and number not in self._ended
+        )
+        command = step.command(self._lane) or []
+        print(f"== {number}/{len(self._steps)} make {' '.join(command)}", flush=True)
+        log = self._logs / f"{step.target}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        started = time.monotonic()
+        result = self._result([*priority, *self._make, *command], log)
+        seconds = time.monotonic() - started
+        ended = Ended(" ".join(command), result, seconds, figure(step, log.read_text(errors="replace")))
+        self._ended[number] = ended
+        print(f"== make {ended.command}: {result}, {seconds:.0f} s  {ended.figure}", flush=True)
+        if result is Result.FAILED and self._lane is Lane.NIGHTLY:
+            _print_tail(log)
+        return result
+
+    def interrupt(self) -> None:
+        """End what runs; what would run next ends before it begins."""
+        with self._lock:
+            self._interrupted.set()
+            running = list(self._processes)
+        for process in running:
             _end(process)
-            result = Result.INTERRUPTED
-    name = " ".join(command[command.index(step.target) :])
-    return Ended(name, result, time.monotonic() - started, figure(step, log.read_text(errors="replace")))
+
+    def ended(self) -> list[Ended]:
+        """In the order of the lane's steps."""
+        return [ended for _, ended in sorted(self._ended.items())]
+
+    def _result(self, command: list[str], log: Path) -> Result:
+        with log.open("wb") as output:
+            with self._lock:
+                if self._interrupted.is_set():
+                    return Result.INTERRUPTED
+                # A session of its own: what ends it reaches the whole step, and Ctrl-C comes through this process only.
+                process = subprocess.Popen(
+                    command,
+                    cwd=PROJECT,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+                self._processes.append(process)
+            assert process.stdout is not None
+            _copy(process.stdout, output, shown=self._lane is Lane.CHANGE)
+            failed = process.wait()
+            with self._lock:
+                self._processes.remove(process)
+        if self._interrupted.is_set():
+            return Result.INTERRUPTED
+        return Result.FAILED if failed else Result.PASSED
 
 
 def _copy(source: IO[bytes], log: IO[bytes], *, shown: bool) -> None:
@@ -213,12 +296,12 @@ def _copy(source: IO[bytes], log: IO[bytes], *, shown: bool) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ctrl-C for the whole step, and no more patience than needed."""
+    """Ctrl-C for the whole step, and no more patience than needed. Its thread reads what it writes until then."""
     for end in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, end)
         with suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=END_SECONDS)
+            process.wait(timeout=END_SECONDS)
             return
 
 
@@ -235,14 +318,14 @@ def _print_tail(log: Path) -> None:
     print(*(f"   {line}" for line in lines[-SHOWN_OF_A_FAILURE:]), f"   all of it: {log}", sep="\n", flush=True)
 
 
-def table(ended: Sequence[Ended]) -> str:
-    """One line a step, and a closing line."""
+def table(ended: Sequence[Ended], seconds: float) -> str:
+    """One line a step, and two closing lines. `seconds`: wall time of all; steps may have run beside each other."""
     width = max((len(step.command) for step in ended), default=0)
     lines = [
         f"{step.command:<{width}}  {step.result:<11}  {step.seconds:>6.0f} s  {step.figure}".rstrip() for step in ended
     ]
     failed = sum(step.result is not Result.PASSED for step in ended)
-    lines.append(f"{'together':<{width}}  {'':<11}  {sum(step.seconds for step in ended):>6.0f} s")
+    lines.append(f"{'together':<{width}}  {'':<11}  {seconds:>6.0f} s")
     return "\n".join([*lines, f"steps: {len(ended) - failed} passed, {failed} failed"])
 
 
@@ -261,8 +344,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lane: Lane = options.lane
     interrupts = Interrupts()
     interrupts.handle()
+    started = time.monotonic()
     ended = run(lane, steps_from(options.first), LOGS / lane, interrupts)
-    print(f"\n{table(ended)}")
+    print(f"\n{table(ended, time.monotonic() - started)}")
     results = {step.result for step in ended}
     return 130 if Result.INTERRUPTED in results else int(Result.FAILED in results)
 

@@ -89,6 +89,30 @@ def test_nightly_prints_end_of_failed_output_and_keeps_all_of_it(
     assert (tmp_path / "bad.log").read_text() == "broken\n"
 
 
+def test_nightly_computes_beside_its_clusters_and_measures_alone(tmp_path: Path) -> None:
+    met = tmp_path / "met"
+    os.mkfifo(met)
+    # Either side of the pipe waits for the other: the two end only if they run beside each other.
+    shell = (
+        f'case $0 in computing) echo computed > "{met}"; touch "{tmp_path}/computed";; '
+        f'cluster) read line < "{met}"; echo $line;; bench) ls "{tmp_path}/computed"; nice;; esac'
+    )
+    steps = (Step("computing", computes=True), Step("cluster"), Step("bench", measures=True))
+    ended = run(Lane.NIGHTLY, steps, tmp_path, Interrupts(), make=("sh", "-c", shell))
+    assert [(step.command, step.result) for step in ended] == [
+        ("computing", Result.PASSED),
+        ("cluster", Result.PASSED),
+        ("bench", Result.PASSED),
+    ]
+    assert ended[1].figure == "computed"
+
+
+def test_change_has_nothing_in_background(tmp_path: Path) -> None:
+    steps = (Step("bad", computes=True), GOOD)
+    [ended] = run(Lane.CHANGE, steps, tmp_path, Interrupts(), make=MAKE)
+    assert ended.result is Result.FAILED
+
+
 @pytest.mark.parametrize(
     ("step", "output", "wanted"),
     [
@@ -109,7 +133,7 @@ def test_reads_figure_of_step(step: Step, output: str, wanted: str) -> None:
 
 def test_table_has_line_for_each_step_and_sum() -> None:
     ended = [Ended("lint", Result.PASSED, 20.4, "800 files"), Ended("parity N=1", Result.FAILED, 3.0, "")]
-    assert table(ended).splitlines() == [
+    assert table(ended, 23.4).splitlines() == [
         "lint        passed           20 s  800 files",
         "parity N=1  FAILED            3 s",
         "together                     23 s",
