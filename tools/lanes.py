@@ -237,7 +237,7 @@ class Running:
             number for number, each in enumerate(self._steps, 1) if each is step and number not in self._ended
         )
         command = step.command(self._lane) or []
-        print(f"== {number}/{len(self._steps)} make {' '.join(command)}", flush=True)
+        _print(f"== {number}/{len(self._steps)} make {' '.join(command)}")
         log = self._logs / f"{step.target}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         started = time.monotonic()
@@ -245,7 +245,7 @@ class Running:
         seconds = time.monotonic() - started
         ended = Ended(" ".join(command), result, seconds, figure(step, log.read_text(errors="replace")))
         self._ended[number] = ended
-        print(f"== make {ended.command}: {result}, {seconds:.0f} s  {ended.figure}", flush=True)
+        _print(f"== make {ended.command}: {result}, {seconds:.0f} s  {ended.figure}")
         if result is Result.FAILED and self._lane is Lane.NIGHTLY:
             _print_tail(log)
         return result
@@ -315,7 +315,13 @@ def figure(step: Step, output: str) -> str:
 
 def _print_tail(log: Path) -> None:
     lines = log.read_text(errors="replace").splitlines()
-    print(*(f"   {line}" for line in lines[-SHOWN_OF_A_FAILURE:]), f"   all of it: {log}", sep="\n", flush=True)
+    _print("\n".join([*(f"   {line}" for line in lines[-SHOWN_OF_A_FAILURE:]), f"   all of it: {log}"]))
+
+
+def _print(text: str) -> None:
+    """In one piece, since two threads print."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
 
 
 def table(ended: Sequence[Ended], seconds: float) -> str:
