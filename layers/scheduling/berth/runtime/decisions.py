@@ -1,24 +1,38 @@
-"""The recorder of decisions for the functions of this process."""
+"""The recorder of decisions for the functions of this process: which one the configuration in force names."""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 import orjson
 
-from berth.decisions.by_configuration import RecorderByConfiguration
 from berth.decisions.sampled_log import SampledLog
-from berth.extender.decision import DecisionRecorder
+from berth.extender.decision import Decision, DecisionRecorder
+from berth.extender.outcomes import Outcome
 from berth.runtime.telemetry.call_log import SERVICE
 from berth.scheduling.configuration.decisions import Decisions
 
 log = logging.getLogger(SERVICE)
 
 _memory: ContextVar[DecisionRecorder | None] = ContextVar("decisions_in_memory", default=None)
+
+
+class RecorderByConfiguration(DecisionRecorder):
+    """It asks the configuration in force at each decision, so that an applied one counts at once."""
+
+    def __init__(self, recorders: Mapping[Decisions, DecisionRecorder], default: Decisions) -> None:
+        """recorders: those that there are; decisions for others are not recorded. default: for a configuration that
+        names none."""
+        self._recorders, self._default = recorders, default
+
+    def record(self, verb: str, outcome: Outcome, decision: Decision, milliseconds: float) -> None:
+        recorder = self._recorders.get(decision.cache.decisions or self._default)
+        if recorder is not None:
+            recorder.record(verb, outcome, decision, milliseconds)
 
 
 @contextmanager

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from berth.decisions.by_configuration import RecorderByConfiguration
 from berth.extender.decision import Decision, DecisionRecorder
 from berth.extender.outcomes import Outcome
+from berth.runtime.decisions import RecorderByConfiguration
 from berth.scheduling.configuration.decisions import Decisions
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.builders.nodes import labelled
