@@ -19,7 +19,7 @@ from berth.runtime.http.answers import HTTPAnswer
 from berth.runtime.http.endpoint import EndpointSettings, VerbEndpoint
 from berth.runtime.http.events import HTTPEvent
 from berth.scheduling.configuration.document import BerthConfiguration
-from berth.scheduling.gangs.configuration import GangsConfiguration
+from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.parts import NO_PARTS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from berth.scheduling.gangs.configuration import GangsConfiguration
+from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.objects import Pod, read_pod
 from berth.scheduling.objects.pod_group import PodGroup, PodGroupApi, read_pod_group
 from tests.builders.pods import pod_object

@@ -25,8 +25,7 @@ from berth.scheduling.feasibility import Feasibility, rejected_for_one_reason, t
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status
-from berth.scheduling.gangs.configuration import GangsConfiguration
-from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, OpenGang, gang_of
+from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration, OpenGang, gang_of
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang

@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from berth.scheduling.gangs.configuration import GangsConfiguration
-from berth.scheduling.gangs.gang import REASONS, Gang, GangError, GangKey, GangSource, InvalidGang, gang_of
+from berth.scheduling.gangs.gang import (
+    REASONS,
+    Gang,
+    GangError,
+    GangKey,
+    GangsConfiguration,
+    GangSource,
+    InvalidGang,
+    gang_of,
+)
 from berth.scheduling.objects.pod_group import PodGroup, PodGroupApi
 from tests.builders.gangs import ENABLED, custom_group_object, member, native_group_object, pod_group
 from tests.builders.pods import pod

@@ -43,7 +43,7 @@ from berth.scheduling.framework.shipped_profiles import (
     WeightedPlugin,
     build,
 )
-from berth.scheduling.gangs.configuration import GangsConfiguration
+from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.plugins.custom_plugins.loading import PATTERN

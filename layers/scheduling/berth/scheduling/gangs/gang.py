@@ -17,7 +17,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from berth.scheduling.gangs.configuration import GangsConfiguration
+from pydantic import BaseModel, ConfigDict, Field
+
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.objects.pod_group import (
     GANG_ANNOTATION,
@@ -38,6 +39,20 @@ PodGroups = Mapping[PodGroupKey, PodGroup]
 
 MAX_TIMEOUT = 3600
 """Seconds."""
+
+
+class GangsConfiguration(BaseModel):
+    """`gangs` of the configuration. enabled: filter plans gangs as a whole, and bind binds all members or none.
+
+    timeout: seconds that an open gang waits for its members; a PodGroup or an annotation may say another time.
+    maxMembers: a gang of a larger minimum is rejected.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    enabled: bool = Field(default=False, strict=True)
+    timeout: float = Field(default=60, ge=1, le=3600, allow_inf_nan=False, strict=True)
+    max_members: int = Field(default=1000, ge=1, le=5000, alias="maxMembers", strict=True)
 
 
 class GangError(StrEnum):

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from berth.scheduling.gangs.configuration import GangsConfiguration
-from berth.scheduling.gangs.gang import Gang, GangError, GangKey, OpenGang, gang_of
+from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangsConfiguration, OpenGang, gang_of
 from berth.scheduling.objects.pod import Pod
 from berth.scheduling.snapshot.snapshot import Snapshot
 

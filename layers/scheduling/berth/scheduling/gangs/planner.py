@@ -20,8 +20,16 @@ from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.time_limit import DecisionDeadline
 from berth.scheduling.framework.profile import Profile
 from berth.scheduling.framework.status import Status, unresolvable
-from berth.scheduling.gangs.configuration import GangsConfiguration
-from berth.scheduling.gangs.gang import Gang, GangError, GangKey, GangWait, InvalidGang, OpenGang, gang_of
+from berth.scheduling.gangs.gang import (
+    Gang,
+    GangError,
+    GangKey,
+    GangsConfiguration,
+    GangWait,
+    InvalidGang,
+    OpenGang,
+    gang_of,
+)
 from berth.scheduling.gangs.members import GangMembers, gangs_in, is_on_nodes
 from berth.scheduling.gangs.planning import GangPlan, GangPlanning
 from berth.scheduling.gangs.room import Candidates, Room, room_of
