@@ -29,10 +29,15 @@ from berth.scheduling.gangs.gang import NO_OPEN_GANGS, Gang, GangsConfiguration,
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.objects import Pod
 from berth.scheduling.objects.pod_group import names_gang
-from berth.scheduling.preemption.configuration import Choose, PreemptionConfiguration
 from berth.scheduling.preemption.eligibility import fits_without_preempted
-from berth.scheduling.preemption.victim_review import NodeRejection, PreemptResult, Proposal, review_victims
-from berth.scheduling.preemption.victims import best_candidates
+from berth.scheduling.preemption.victim_review import (
+    Choose,
+    NodeRejection,
+    PreemptionConfiguration,
+    PreemptResult,
+    Proposal,
+    review_victims,
+)
 from berth.scheduling.snapshot.node_positions import NodeRefs
 from berth.scheduling.snapshot.parts import ALL_PARTS, NO_PARTS, NODES_AND_PODS, Parts
 from berth.scheduling.snapshot.snapshot import Snapshot
@@ -307,11 +312,7 @@ class Policy:
         if result is None:
             # An eviction cannot be taken back.
             return PreemptResult({}, dict.fromkeys(proposals, NodeRejection.TOO_COSTLY))
-        if self._preemption.choose is Choose.ALL:
-            return result
-        best = {name: result.victims[name] for name in best_candidates(result.victims)[:1]}
-        others = {name: NodeRejection.NOT_BEST for name in result.victims if name not in best}
-        return PreemptResult(best, {**result.rejected, **others})
+        return result if self._preemption.choose is Choose.ALL else result.best()
 
     def _planned(
         self,

@@ -48,7 +48,7 @@ from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.plugins.custom_plugins.loading import PATTERN
 from berth.scheduling.policy import Policy, Unresolvable
-from berth.scheduling.preemption.configuration import PreemptionConfiguration
+from berth.scheduling.preemption.victim_review import PreemptionConfiguration
 
 
 def _unknown(known: Iterable[str]) -> PydanticCustomError:

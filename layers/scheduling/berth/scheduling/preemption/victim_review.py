@@ -21,6 +21,8 @@ from enum import StrEnum
 from functools import lru_cache
 from math import inf
 
+from pydantic import BaseModel, ConfigDict
+
 from berth.scheduling.evaluation.evaluation import Evaluation
 from berth.scheduling.evaluation.nominated_pods import nominated_verdicts
 from berth.scheduling.evaluation.time_limit import NO_DECISION_DEADLINE, DecisionDeadline
@@ -30,10 +32,26 @@ from berth.scheduling.preemption.disruption_budgets import DisruptionBudgets
 from berth.scheduling.preemption.dry_run import DryRun
 from berth.scheduling.preemption.eligibility import waits_for_preempted
 from berth.scheduling.preemption.priority import NEVER, priority_of
-from berth.scheduling.preemption.victims import Victims, select_victims
+from berth.scheduling.preemption.victims import Victims, best_candidates, select_victims
 from berth.scheduling.reason_code import ReasonCode
 
 NO_PODS: Mapping[str, Pod] = {}
+
+
+class Choose(StrEnum):
+    """Which nodes preempt answers. ALL: every accepted node; the scheduler chooses. ONE: the best node alone."""
+
+    ONE = "one"
+    ALL = "all"
+
+
+class PreemptionConfiguration(BaseModel):
+    """`preemption` of the configuration. choose: `one` or `all`. Use `one` only where no other extender follows: the
+    scheduler cannot choose then."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+    choose: Choose = Choose.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +101,12 @@ class PreemptResult:
 
     victims: Mapping[str, Victims]
     rejected: Mapping[str, NodeRejection]
+
+    def best(self) -> PreemptResult:
+        """Only the best of the accepted nodes is left; of equal ones the first name."""
+        best = {name: self.victims[name] for name in best_candidates(self.victims)[:1]}
+        others = {name: NodeRejection.NOT_BEST for name in self.victims if name not in best}
+        return PreemptResult(best, {**self.rejected, **others})
 
 
 def review_victims(
