@@ -13,16 +13,16 @@ import click
 
 from berth.scheduling.framework.plugin import PluginFailed
 from berth.scheduling.managed_resources.counting import Counting
+from berth_cli.config.document import display_name
 from berth_cli.explain import attempt_report, report
 from berth_cli.explain.attempts import Attempts, NoRecord
 from berth_cli.explain.explanation import IS_PENDING, explain_node, explain_pod
 from berth_cli.explain.rules import Rules
 from berth_cli.explain.target import Target, parse_name, read_target
 from berth_cli.output import Format, output_option, render
-from berth_cli.plugin.directory import plugins_option
 from berth_cli.scheduler_config.tls_config import TLSFiles
-from berth_cli.simulate.command import configuration_of
-from berth_cli.simulate.documents import InvalidInput, display_name, parse_objects, read_input
+from berth_cli.simulate.documents import InvalidInput, parse_objects, read_input
+from berth_cli.simulate.policy_options import policy_options, read_policy
 
 if TYPE_CHECKING:
     from berth_cli.explain.server import Served
@@ -56,16 +56,7 @@ Exit status: 0 the pod is placed or can be placed, 1 it is pending, 2 usage erro
 @click.option("--tls-client-cert", "certificate", type=_FILE, help="With --url: client certificate (PEM).")
 @click.option("--tls-client-key", "key", type=_FILE, help="With --url: private key of the client certificate (PEM).")
 @click.option("--ca", type=_FILE, help="With --url: CA of the server's certificate (PEM); default: the system's.")
-@click.option("--profile", help="Name of a built-in profile; default: full, kube-scheduler's own plugins.")
-@click.option("--config", type=click.Path(path_type=Path), help="BerthConfiguration document (YAML).")
-@plugins_option
-@click.option(
-    "--weight",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Weight of the extender in kube-scheduler's configuration.",
-)
+@policy_options
 @click.option("--node", help="Show every plugin's verdict and score for this node.")
 @output_option()
 def explain(
@@ -110,7 +101,7 @@ def explain(
         if not is_on_cluster:
             _explain_records(pod, served.attempts, output)
     deployed = None if served is None else served.configuration
-    configuration = deployed or configuration_of(config, profile)
+    configuration = deployed or read_policy(config, profile)
     history = None if served is None else served.attempts
     target = _target(pod, cluster, kubeconfig, configuration.counting, history)
     try:

@@ -13,16 +13,15 @@ import click
 
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
-from berth.scheduling.framework.shipped_profiles import FULL
 from berth.scheduling.managed_resources.counting import Counting
-from berth_cli.config.document import load_configuration
+from berth_cli.config.document import STDIN, display_name
 from berth_cli.output import Format, output_option, render, to_yaml
-from berth_cli.plugin.directory import plugins_option
 from berth_cli.simulate.admission import DEFAULT_SCHEDULER
 from berth_cli.simulate.cluster import Cluster, read_cluster, trim
-from berth_cli.simulate.documents import STDIN, InvalidInput, display_name, parse_objects, read_input
+from berth_cli.simulate.documents import parse_objects, read_input
 from berth_cli.simulate.expectations import NEED_A_CHANGE, Expectation, Figure
 from berth_cli.simulate.manifests import read_manifests
+from berth_cli.simulate.policy_options import policy_options, read_policy
 from berth_cli.simulate.queue import Queue, build_queue
 from berth_cli.simulate.report import Summary, document, explained, table
 from berth_cli.simulate.scheduler.control_loop import Outcome, control_loop_of
@@ -59,16 +58,7 @@ With --expect: 0 all expectations hold, 1 some do not.
     help="Place the pods of this manifest (Pod, Deployment, StatefulSet, Job, …); - reads standard input.",
 )
 @click.option("--all-pending", is_flag=True, help="Place the pending pods of the dump (the default without --pod).")
-@click.option("--profile", help="Name of a built-in profile; default: full, kube-scheduler's own plugins.")
-@click.option("--config", type=click.Path(path_type=Path), help="BerthConfiguration document (YAML).")
-@plugins_option
-@click.option(
-    "--weight",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Weight of the extender in kube-scheduler's configuration.",
-)
+@policy_options
 @click.option(
     "--scheduler-name",
     "schedulers",
@@ -123,7 +113,7 @@ def simulate(
     if [str(path) for path in (cluster, *pods)].count(STDIN) > 1:
         raise click.UsageError("only one file can come from standard input")
     _require_comparable(changes, expectations, explain)
-    configuration = configuration_of(config, profile)
+    configuration = read_policy(config, profile)
     schedulers = schedulers or tuple(_schedulers(configuration, pods))
     with _garbage_collection_paused():
         if changes:
@@ -196,16 +186,6 @@ def _run_jsonl() -> None:
     from berth_cli.simulate.jsonl import run
 
     run(sys.stdin.buffer, sys.stdout.buffer)
-
-
-def configuration_of(config: Path | None, profile: str | None) -> BerthConfiguration:
-    """The configuration of a command on a dump; without options kube-scheduler's own rules. Raises InvalidInput."""
-    try:
-        return load_configuration(config, profile if config or profile else FULL)
-    except click.UsageError:
-        raise
-    except click.ClickException as error:
-        raise InvalidInput(error.message) from error
 
 
 def _schedulers(configuration: BerthConfiguration, pods: tuple[Path, ...]) -> Collection[str]:

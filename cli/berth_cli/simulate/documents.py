@@ -7,7 +7,6 @@ time of parsing it at once, and allows a progress bar.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import orjson
 import yaml
 
 from berth.scheduling.fields.reading import Object
+from berth_cli.config.document import read_bytes
 
 
 class InvalidInput(click.ClickException):
@@ -26,8 +26,6 @@ class InvalidInput(click.ClickException):
 
 Advance = Callable[[int], None]
 """Called with the number of bytes read since the last call."""
-
-STDIN = "-"
 
 _LIST = re.compile(rb"^items:[ \t]*\n(?=- )", re.MULTILINE)
 _ITEM = re.compile(rb"^- ", re.MULTILINE)
@@ -40,15 +38,10 @@ _MANIFEST = 1_000_000
 _LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def display_name(path: Path) -> str:
-    """The name of the file in messages."""
-    return "standard input" if str(path) == STDIN else str(path)
-
-
 def read_input(path: Path) -> bytes:
     """The content of a file or of standard input. Raises InvalidInput."""
     try:
-        return sys.stdin.buffer.read() if str(path) == STDIN else path.read_bytes()
+        return read_bytes(path)
     except OSError as error:
         raise InvalidInput(f"{path}: {error.strerror}") from error
 

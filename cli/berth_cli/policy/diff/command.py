@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from berth_cli.config.document import display_name
 from berth_cli.output import Format, output_option, render
 from berth_cli.plugin.directory import plugins_option
 from berth_cli.policy.diff.from_dump import DiffRequest, PodSelection, diff_policies, schedulers_of, unplaced, warnings
 from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, read_limit
 from berth_cli.policy.diff.report import document, markdown, table
-from berth_cli.policy.policy_file import read_policy
-from berth_cli.simulate.documents import display_name, parse_objects, read_input
+from berth_cli.simulate.documents import parse_objects, read_input
+from berth_cli.simulate.policy_options import read_policy, weight_option
 
 MARKDOWN = "markdown"
 
@@ -64,13 +65,7 @@ def _limit(_: click.Context, __: click.Parameter, text: str | None) -> Limit | N
 @click.option(
     "--max-moved", callback=_limit, metavar="N|N%", help="So many pods may go elsewhere; default: any number."
 )
-@click.option(
-    "--weight",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Weight of the extender in kube-scheduler's configuration.",
-)
+@weight_option
 @click.option(
     "--scheduler-name",
     "schedulers",

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import click
-
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.fields.reading import Object
-from berth.scheduling.framework.shipped_profiles import FULL
-from berth_cli.config.document import load_configuration
 from berth_cli.policy.test.document import CaseDocument, PodExpectation, PolicyTestFile, find_test_files, read_test_file
-from berth_cli.simulate.documents import InvalidInput, parse_objects, read_input
+from berth_cli.simulate.documents import parse_objects, read_input
 from berth_cli.simulate.manifests import Manifests, manifests_of, read_manifests
+from berth_cli.simulate.policy_options import read_policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class Case:
 
 def read_cases(path: Path) -> Iterator[Case]:
     """The cases of a file, or of all files below a folder. Raises InvalidInput."""
-    objects_in, configuration_in = cache(_objects), cache(_configuration)
+    objects_in, configuration_in = cache(_objects), cache(read_policy)
     for file in find_test_files(path):
         found = read_test_file(file)
         folder, document = file.parent, found.document
@@ -68,13 +65,6 @@ def _policy(case: CaseDocument, file: PolicyTestFile) -> tuple[str | None, str |
 
 def _objects(path: Path) -> Sequence[Object]:
     return tuple(parse_objects(read_input(path), str(path)))
-
-
-def _configuration(config: Path | None, profile: str | None) -> BerthConfiguration:
-    try:
-        return load_configuration(config, profile if config or profile else FULL)
-    except click.ClickException as error:
-        raise InvalidInput(error.message) from error
 
 
 def _manifests(pods: str | list[dict[str, object]] | None, folder: Path, where: str) -> Manifests:
