@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from berth.nodecache.feed.changes import Change, Key, Object
-from berth.scheduling_queue.wake_up import WakeUp
-from berth.scheduling_queue.wake_up_budget import BURST, REFILL_SECONDS
+from berth.scheduling_queue.wake_up import BURST, REFILL_SECONDS, WakeUp
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.cluster import RecordingQueue
 

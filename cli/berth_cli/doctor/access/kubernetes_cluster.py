@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from berth.cluster.api_server.client import APPLY, Answer, ApiServer, ApiServerUnreachable
-from berth.cluster.kubernetes_cluster import cluster_uid
-from berth.cluster.kubernetes_user import user_info
+from berth.cluster.kubernetes_cluster import cluster_uid, user_info
 from berth.nodecache.feed.cluster import ClusterUnavailable
 from berth.scheduling_queue.kubernetes_queue import NAME, NAMESPACE
 from berth_cli.doctor.access.cluster import ClusterAccess, Permission, Subject, UntriedPod

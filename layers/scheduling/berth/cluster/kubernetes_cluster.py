@@ -1,4 +1,7 @@
-"""A cluster behind an API server: its identity and its watches; and the same, listed anew, for a periodic watcher."""
+"""A cluster behind an API server: its identity, its watches, and as whom it knows the caller.
+
+The same cluster, listed anew, is for a periodic watcher.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable, ClusterWat
 NAMESPACE = "kube-system"
 TIMEOUT_SECONDS = 10.0
 _FORBIDDEN = 403
+
+_SELF_REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+_REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
 
 
 def cluster_uid(api: ApiServer) -> str:
@@ -33,6 +39,19 @@ def cluster_uid(api: ApiServer) -> str:
     if not answer.ok or not isinstance(uid, str) or not uid:
         raise ClusterUnavailable(f"the namespace {NAMESPACE} cannot be read: {answer.message}")
     return uid
+
+
+def user_info(api: ApiServer, timeout: float) -> Mapping[str, object]:
+    """The `userInfo` of a SelfSubjectReview: username, groups. `timeout`: seconds. Raises ClusterUnavailable."""
+    try:
+        answer = api.request("POST", _SELF_REVIEWS, body=_REVIEW, timeout=timeout)
+    except ApiServerUnreachable as error:
+        raise ClusterUnavailable(str(error)) from error
+    status = answer.content.get("status")
+    info = status.get("userInfo") if isinstance(status, dict) else None
+    if not answer.ok or not isinstance(info, dict):
+        raise ClusterUnavailable(answer.message)
+    return info
 
 
 OPTIONS = WatchOptions(watch_seconds=30)

@@ -17,7 +17,6 @@ from dataclasses import replace
 from threading import Lock
 
 from berth.pod_events.pod_event import PodEvent, PodEventWriter, Series, WriteOutcome, WriteResult
-from berth.pod_events.rate_limit import TokenBuckets
 
 MAX_PENDING = 1_000
 MAX_SERIES = 4_096
@@ -40,8 +39,38 @@ CLOSE_SECONDS = 1.0
 MAX_NAME = 253
 """Characters of the name of an Event."""
 
+SWEEP_AT = 10_000
+"""Token buckets. Those that are full again are forgotten then."""
+
 _SeriesKey = tuple[str, str]
 """UID and reason. The note is not part of it: the owner of a pod may cause many."""
+
+
+class TokenBuckets:
+    """By key a burst, and then one token in each interval. For one thread. Times are seconds on a monotonic clock."""
+
+    def __init__(self, burst: int, refill_seconds: float) -> None:
+        self._burst = burst
+        self._refill_seconds = refill_seconds
+        self._buckets: dict[str, tuple[float, float]] = {}
+        """The tokens at a time."""
+
+    def take(self, key: str, now: float) -> bool:
+        """Take a token, if the key has one."""
+        tokens = self._tokens(key, now)
+        if tokens < 1:
+            return False
+        if len(self._buckets) >= SWEEP_AT:
+            self._forget_full(now)
+        self._buckets[key] = tokens - 1, now
+        return True
+
+    def _forget_full(self, now: float) -> None:
+        self._buckets = {key: bucket for key, bucket in self._buckets.items() if self._tokens(key, now) < self._burst}
+
+    def _tokens(self, key: str, now: float) -> float:
+        tokens, at = self._buckets.get(key, (float(self._burst), now))
+        return min(self._burst, tokens + (now - at) / self._refill_seconds)
 
 
 class Recorder:

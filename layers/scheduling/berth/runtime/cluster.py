@@ -21,11 +21,10 @@ from berth.cluster.api_server.service_account import from_service_account
 from berth.cluster.dump.dump_cluster import DumpCluster, DumpReservedPods
 from berth.cluster.field_projection import RequiredFields
 from berth.cluster.kubernetes_binder import KubernetesBinder
-from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster
+from berth.cluster.kubernetes_cluster import KubernetesCluster, ListedCluster, user_info
 from berth.cluster.kubernetes_ledger_lease import KubernetesLedgerLease
 from berth.cluster.kubernetes_pod_events import KubernetesPodEvents
 from berth.cluster.kubernetes_reserved_pods import KubernetesReservedPods
-from berth.cluster.kubernetes_user import user_info
 from berth.extender.ports import PodBinder
 from berth.ledger_holder.lease import LedgerLease
 from berth.nodecache.feed.cluster import Cluster, ClusterUnavailable

@@ -6,7 +6,7 @@ the queue after it has published.
 
 Rules:
 - It wakes only while a pending pod has a reason of Berth's, and at most once a second. A pod that is rejected again and
-  again causes a wake-up every 10 seconds at most (see wake_up_budget); one that is due comes later, it is not lost.
+  again causes a wake-up every 10 seconds at most (see WakeUpBudget); one that is due comes later, it is not lost.
 - It wakes once more if such a rejection appears within two seconds after a publication: the pod was judged on the state
   before it.
 - A new member of a gang, and a new or changed PodGroup, wake too: the members that came before were rejected because
@@ -18,14 +18,19 @@ Rules:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from berth.nodecache.feed.changes import Change, Key, Object
 from berth.scheduling_queue.queue import SchedulingQueue
-from berth.scheduling_queue.wake_up_budget import WakeUpBudget
 
 LEAST_INTERVAL_SECONDS = 1.0
 LATE_REJECTION_SECONDS = 2.0
+
+BURST = 10
+"""Wake-ups for a pod that was not woken for long."""
+
+REFILL_SECONDS = 10.0
+"""Between two wake-ups for a pod whose burst is spent: kube-scheduler's own podMaxBackoffSeconds by default."""
 
 _NODES, _PODS, _POD_GROUPS = "nodes", "pods", "podgroups."
 _FINISHED = ("Succeeded", "Failed")
@@ -120,6 +125,31 @@ class WakeUp:
         is_new = key not in self._members
         self._members.add(key)
         return is_new
+
+
+class WakeUpBudget:
+    """Limits the wake-ups for one pod, because a wake-up makes the scheduler retry all rejected pods.
+
+    Without it, a pod that never fits wakes all others with every change of the cluster, for as long as it exists. It is
+    a token bucket for each waiting pod. A pod that leaves keeps its bucket until it is full again.
+    """
+
+    def __init__(self) -> None:
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def allows(self, waiting: Collection[str], now: float) -> bool:
+        """Whether one of these pods has a wake-up left. `now`: seconds on a monotonic clock."""
+        return any(self._tokens(pod, now) >= 1 for pod in waiting)
+
+    def spend(self, waiting: Collection[str], now: float) -> None:
+        """All of these pods were woken."""
+        self._buckets = {pod: (tokens, now) for pod in self._buckets if (tokens := self._tokens(pod, now)) < BURST}
+        for pod in waiting:
+            self._buckets[pod] = max(0.0, self._tokens(pod, now) - 1), now
+
+    def _tokens(self, pod: str, now: float) -> float:
+        tokens, at = self._buckets.get(pod, (BURST, now))
+        return min(BURST, tokens + (now - at) / REFILL_SECONDS)
 
 
 def _occupies_node(pod: Object) -> bool:
