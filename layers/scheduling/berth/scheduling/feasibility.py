@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -17,6 +18,17 @@ TOO_COSTLY = unresolvable("", NodeRejection.TOO_COSTLY, reason_code=ReasonCode.T
 back after an event or its flush. After an Error it would come back every few seconds (facts 41 and 42)."""
 
 NONE_FAILED: Mapping[str, Status] = MappingProxyType({})
+
+
+class Unresolvable(StrEnum):
+    """Which rejected nodes are unresolvable.
+
+    ALWAYS: all of them, as kube-scheduler 1.36 needs it (fact 15). AS_PLUGINS_SAY: for a scheduler that also filters by
+    extenders in preemption; with an older one a pod is tried without end.
+    """
+
+    ALWAYS = "always"
+    AS_PLUGINS_SAY = "as-plugins-say"
 
 
 class Feasibility(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING
@@ -21,7 +20,7 @@ from berth.scheduling.evaluation.time_limit import (
 )
 from berth.scheduling.evaluation.verdicts import FilterResult, Rejected
 from berth.scheduling.exemption import Exemption
-from berth.scheduling.feasibility import Feasibility, rejected_for_one_reason, too_costly
+from berth.scheduling.feasibility import Feasibility, Unresolvable, rejected_for_one_reason, too_costly
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.score_scaling import extender_scale
 from berth.scheduling.framework.status import SUCCESS, Code, Status
@@ -44,17 +43,6 @@ from berth.scheduling.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from berth.scheduling.gangs.planner import GangPlanner
-
-
-class Unresolvable(StrEnum):
-    """Which rejected nodes are unresolvable.
-
-    ALWAYS: all of them, as kube-scheduler 1.36 needs it (fact 15). AS_PLUGINS_SAY: for a scheduler that also filters by
-    extenders in preemption; with an older one a pod is tried without end.
-    """
-
-    ALWAYS = "always"
-    AS_PLUGINS_SAY = "as-plugins-say"
 
 
 NO_PROFILES: Mapping[str, Profile] = {}
@@ -182,7 +170,7 @@ class Policy:
 
         Of a gang's member only its places pass, if all members that are needed have one.
         """
-        nodes = _resolved(names, snapshot)
+        nodes = NodeRefs.of(names, snapshot.nodes.positions)
         if self.plans(pod):
             planned = self._planned(pod, nodes, snapshot, seconds_left, open_gangs)
             if planned is not None:
@@ -211,7 +199,7 @@ class Policy:
         The other feasible nodes have no entry: they are no failure (fact 47). An exempt pod keeps all names.
         Of a gang's member only its place is left.
         """
-        nodes = _resolved(names, snapshot)
+        nodes = NodeRefs.of(names, snapshot.nodes.positions)
         if self.plans(pod):
             planned = self._planned(pod, nodes, snapshot, seconds_left, open_gangs)
             if planned is not None:
@@ -246,7 +234,7 @@ class Policy:
         """The same; None where scoring takes too long."""
         if self._exemption.covers(pod):
             return [0] * len(names)
-        nodes = _resolved(names, snapshot)
+        nodes = NodeRefs.of(names, snapshot.nodes.positions)
         profile = self._profile(pod)
         snapshot = _seen_by(profile, pod, snapshot)
 
@@ -269,7 +257,11 @@ class Policy:
         """
         profile = self.profile_of(pod)
         snapshot = _seen_by(profile, pod, snapshot)
-        nodes = self._evaluation(profile, pod, snapshot).statuses.filter_nodes(_resolved(names, snapshot)).feasible
+        nodes = (
+            self._evaluation(profile, pod, snapshot)
+            .statuses.filter_nodes(NodeRefs.of(names, snapshot.nodes.positions))
+            .feasible
+        )
         by_plugin = weighted_scores(profile, pod, snapshot, nodes)
         return {
             name: {plugin: scores[index] for plugin, scores in by_plugin.items()} for index, name in enumerate(nodes)
@@ -404,11 +396,3 @@ def _seen_by(profile: Profile, pod: Pod, snapshot: Snapshot) -> Snapshot:
     all nodes count assumed pods like others.
     """
     return snapshot.placing_assumed(without=pod.uid) if profile.reads_all_nodes else snapshot
-
-
-def _resolved(names: Sequence[str], snapshot: Snapshot) -> NodeRefs:
-    """The positions of these names. A request has them already."""
-    positions = snapshot.nodes.positions
-    if isinstance(names, NodeRefs) and names.source is positions:
-        return names
-    return NodeRefs.of(names, positions)

@@ -33,6 +33,7 @@ from berth.scheduling.configuration.plugin_config import (
 from berth.scheduling.evaluation.evaluation_cache import MAX_BYTES
 from berth.scheduling.evaluation.time_limit import NO_TIME_LIMIT, TimeLimit
 from berth.scheduling.exemption import Exemption
+from berth.scheduling.feasibility import Unresolvable
 from berth.scheduling.framework.profile import Profile, Scale
 from berth.scheduling.framework.shipped_profiles import (
     COUNTED_FILTER,
@@ -47,7 +48,7 @@ from berth.scheduling.gangs.gang import GangsConfiguration
 from berth.scheduling.managed_resources.configuration import ManagedResources
 from berth.scheduling.managed_resources.counting import Counting
 from berth.scheduling.plugins.custom_plugins.loading import PATTERN
-from berth.scheduling.policy import Policy, Unresolvable
+from berth.scheduling.policy import Policy
 from berth.scheduling.preemption.victim_review import PreemptionConfiguration
 
 
