@@ -1,4 +1,4 @@
-"""`berth policy`: the group of commands."""
+"""`berth policy`: the group of commands, which main.py imports by this path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The reservations of a running `berth serve`, by its route /reservations."""
+"""The reservations of a running `berth serve`, by its route /reservations.
+
+Like cluster.py it is one of the sources that command.py imports when it reads it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The settings of the watcher, as the template gives them to the watcher function."""
+"""The settings of the watcher, as the template gives them to the watcher function.
+
+Apart from command.py: reading a stack imports the AWS SDK, and a usage error must not wait for that.
+"""
 
 from __future__ import annotations
 

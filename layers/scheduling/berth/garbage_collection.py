@@ -1,4 +1,7 @@
-"""Garbage collection while many objects are made that all stay. It would go over them again and again and find none."""
+"""Garbage collection while many objects are made that all stay. It would go over them again and again and find none.
+
+Functions import this module before all others of Berth, so it imports none of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which pods the node cache lacks, in whole or in part: one event for each, at each change, in each leadership."""
+"""Which pods the node cache lacks, in whole or in part: one event for each, at each change, in each leadership.
+
+Apart from pod_event.py: what writes events knows no publication.
+"""
 
 from __future__ import annotations
 

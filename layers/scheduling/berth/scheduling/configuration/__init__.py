@@ -1,1 +1,1 @@
-"""The BerthConfiguration document, validated by pydantic."""
+"""The BerthConfiguration document, validated by pydantic; a module for each of its sections that no other room has."""

@@ -1,4 +1,4 @@
-"""The base of all plugins' arguments."""
+"""The base of all plugins' arguments. Custom plugins import it by this path."""
 
 from __future__ import annotations
 

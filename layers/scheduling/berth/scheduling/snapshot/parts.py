@@ -1,4 +1,7 @@
-"""The parts of the cluster's state that are stored and loaded apart, because many policies read nodes alone."""
+"""The parts of the cluster's state that are stored and loaded apart, because many policies read nodes alone.
+
+Plugins, the log and the tables name parts; they need nothing else of the snapshot.
+"""
 
 from __future__ import annotations
 
