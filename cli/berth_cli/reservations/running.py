@@ -1,7 +1,4 @@
-"""The reservations of a running `berth serve`, by its route /reservations.
-
-Like cluster.py it is one of the sources that command.py imports when it reads it.
-"""
+"""The reservations of a running `berth serve`, by its route /reservations."""
 
 from __future__ import annotations
 
