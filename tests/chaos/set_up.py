@@ -236,11 +236,11 @@ class SetUp:
     # --------------------------------------------------------------------------------------------------- what rounds do
 
     def apply_configuration(self) -> None:
-        """As an operator does."""
+        """As an operator does. A round does not wait: its document is always the same."""
         file = self.directory / "berth.yaml"
         file.write_text(DOCUMENT)
         subprocess.run(
-            [COMMAND, "config", "apply", file, "--table", CACHE_TABLE],
+            [COMMAND, "config", "apply", file, "--table", CACHE_TABLE, "--no-wait"],
             env=dict(self._environment(self.emulator.endpoint_url)),
             check=True,
             capture_output=True,

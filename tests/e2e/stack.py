@@ -66,7 +66,7 @@ class DeployedStack:
         return f"{self._emulator.endpoint_url}/_aws/execute-api/{self._physical_id('Api')}/$default/scheduler"
 
     def apply(self, document: str) -> None:
-        """Apply this BerthConfiguration with the CLI."""
+        """Apply this BerthConfiguration with the CLI, which waits until every verb decides by it."""
         file = self._directory / "berth.yaml"
         file.write_text(document)
         subprocess.run(

@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-from berth.configuration.counting import REFRESH_SECONDS
-
 from .control_plane import ControlPlane
 from .extender import SERVE_AND_STACK, Extender
 from .identities import EXAMPLES, identities, serve
@@ -76,8 +74,6 @@ class _AppliedStack(DeployedStack):
     def __enter__(self) -> _AppliedStack:
         super().__enter__()
         self.apply(FULL)
-        # bind may have looked for the configuration just before; nothing shows when it looks again.
-        time.sleep(REFRESH_SECONDS)
         return self
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import click
 
 from berth_cli.config.document import display_name, load_document, located
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
+from berth_cli.config.taking_effect import TakingEffect, taking_effect
 from berth_cli.config.warnings import configuration_warnings
 from berth_cli.output import Format, output_option, render
 from berth_cli.plugin.directory import plugins_option
@@ -29,9 +31,19 @@ Examples:
   berth config apply berth.yaml --stack berth-production
   berth config apply berth.yaml --stack berth-production --stop-counting
   berth config apply berth.yaml --plugins my-plugins --stack berth-production
+  berth config apply berth.yaml --stack berth-production --no-wait
   cat berth.yaml | berth config apply - --table berth-cache-1A2B3C
 """
+F = TypeVar("F", bound=Callable[..., Any])
+
 NOT_TRIED = "note: it was not tried on the verbs, because --table names no functions; --stack does"
+
+
+def no_wait_option(command: F) -> F:
+    """Add --no-wait."""
+    return click.option(
+        "--no-wait", is_flag=True, help="End when the document is stored: some verbs decide by the one before."
+    )(command)
 
 
 @click.command(epilog=EPILOG)
@@ -43,6 +55,7 @@ NOT_TRIED = "note: it was not tried on the verbs, because --table names no funct
 )
 @click.option("--dry-run", is_flag=True, help="Try the document and print what it would change; do not apply it.")
 @click.option("--skip-trial", is_flag=True, help="Apply the document without a trial, for example if no verb works.")
+@no_wait_option
 @output_option()
 def apply(
     file: Path,
@@ -53,15 +66,18 @@ def apply(
     stop_counting: bool,
     dry_run: bool,
     skip_trial: bool,
+    no_wait: bool,
     output: str,
 ) -> None:
     """Apply the BerthConfiguration in FILE to a running stack without a deployment.
 
     `-` reads standard input. The document is validated. Then each verb's function loads it, with the plugins that are
     deployed, and judges recent pods by the document in force and by this one; the differences are printed. A document
-    that a function cannot load, or by which none of these pods has a node, is refused. The verbs use an applied
-    document from their next call, bind within 10 seconds, the watcher within 15. A document that counts nothing needs
-    --stop-counting once the ledger has counted.
+    that a function cannot load, or by which none of these pods has a node, is refused. A document that counts nothing
+    needs --stop-counting once the ledger has counted.
+
+    The command ends when every verb decides by the document: bind reads it up to 10 seconds late, and a call that has
+    begun takes up to the httpTimeout. --no-wait ends it before. The watcher reads the document within 15 seconds.
 
     Exit status: 0 applied, or tried with --dry-run; 1 invalid or refused document, unavailable stack or table; 2 usage
     error.
@@ -78,22 +94,23 @@ def apply(
         click.echo(located(name, f"warning: {warning.field}", warning.message, line), err=True)
     if configuration.counting.counts and stop_counting:
         raise click.ClickException(f"{name} counts resources: --stop-counting is for one without them")
-    options = ApplyOptions(stop_counting, dry_run, skip_trial, is_quiet=output != Format.TABLE)
+    options = ApplyOptions(stop_counting, dry_run, skip_trial, is_quiet=output != Format.TABLE, waits=not no_wait)
     with open_stack(stack, table, region, ledger_table) as opened:
-        content = apply_configuration(opened, configuration, name, options)
+        content = apply_configuration(opened, configuration, name, options, time.sleep)
     if options.is_quiet:
         click.echo(render(content, output))
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """is_quiet: print no text. note: of the new version in the history."""
+    """is_quiet: print no text. note: of the new version in the history. waits: until every verb decides by it."""
 
     stop_counting: bool = False
     dry_run: bool = False
     skip_trial: bool = False
     is_quiet: bool = False
     note: str = ""
+    waits: bool = True
 
     def say(self, line: str) -> None:
         """Print a line of text."""
@@ -102,11 +119,16 @@ class ApplyOptions:
 
 
 def apply_configuration(
-    opened: OpenStack, configuration: BerthConfiguration, name: str, options: ApplyOptions
+    opened: OpenStack,
+    configuration: BerthConfiguration,
+    name: str,
+    options: ApplyOptions,
+    pause: Callable[[float], None],
 ) -> dict[str, object]:
-    """Try and apply. Returns what was done as a JSON object. Raises click.ClickException.
+    """Try, apply, and wait until it has taken effect. Returns what was done as a JSON object. Raises
+    click.ClickException.
 
-    name: of the document, in messages.
+    name: of the document, in messages. pause: called with the seconds to wait.
     """
     from berth.configuration.store import hash_of
 
@@ -124,11 +146,25 @@ def apply_configuration(
         options.say(f"{name} is not applied: --dry-run")
         return content | {"applied": False}
     plugin_version = "" if trial is None else trial.plugin_version
+    effect = taking_effect(opened.store.read(), "" if opened.deployed is None else opened.deployed.http_timeout)
     _store(opened, configuration, document, options, plugin_version)
     options.say(f"{name} is applied to {opened.cache_table}: profile {configuration.profile}, hash {content['hash']}")
     if trial is None and not options.skip_trial:
         click.echo(NOT_TRIED, err=True)
-    return content | {"applied": True, "table": opened.cache_table}
+    waited = _wait(effect, options, pause)
+    return content | {"applied": True, "table": opened.cache_table, "waitedSeconds": waited}
+
+
+def _wait(effect: TakingEffect, options: ApplyOptions, pause: Callable[[float], None]) -> float:
+    """Until every verb decides by the document. Returns for how long."""
+    if not options.waits:
+        click.echo(f"note: it takes up to {effect.seconds:g} s {effect.cause}", err=True)
+        return 0.0
+    # Programs that read the result may show this to their users, too.
+    click.echo(f"waiting {effect.seconds:g} s {effect.cause}; --no-wait leaves this out", err=True)
+    pause(effect.seconds)
+    options.say("every verb decides by it")
+    return effect.seconds
 
 
 def _warn_of_other_plugins(deployed: str) -> None:

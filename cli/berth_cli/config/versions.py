@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 import orjson
 import yaml
 
-from berth_cli.config.apply import ApplyOptions, apply_configuration
+from berth_cli.config.apply import ApplyOptions, apply_configuration, no_wait_option
 from berth_cli.config.document import ValidDocument, load_document, located, parse_document
 from berth_cli.config.stack import OpenStack, open_stack, stack_options
 from berth_cli.output import Format, output_option, render
@@ -122,6 +123,7 @@ Examples:
 @click.option("--stop-counting", is_flag=True, help="The version counts nothing, although the ledger counts.")
 @click.option("--dry-run", is_flag=True, help="Try the version and print what it would change; do not apply it.")
 @click.option("--skip-trial", is_flag=True, help="Apply the version without a trial.")
+@no_wait_option
 @output_option()
 def rollback(
     stack: str | None,
@@ -132,9 +134,12 @@ def rollback(
     stop_counting: bool,
     dry_run: bool,
     skip_trial: bool,
+    no_wait: bool,
     output: str,
 ) -> None:
     """Apply an earlier document again, as `berth config apply` does. It becomes the newest version.
+
+    The command ends when every verb decides by the document, or, with --no-wait, when it is stored.
 
     Exit status: 0 applied, or tried with --dry-run; 1 no such version, refused or unavailable; 2 usage error.
     """
@@ -149,8 +154,10 @@ def rollback(
             causes = "\n".join(located(name, each.field, each.message, None) for each in result)
             raise click.ClickException(causes)
         is_quiet = output != Format.TABLE
-        options = ApplyOptions(stop_counting, dry_run, skip_trial, is_quiet, note=f"rollback to {name}")
-        content = apply_configuration(opened, result.configuration, name, options)
+        options = ApplyOptions(
+            stop_counting, dry_run, skip_trial, is_quiet, note=f"rollback to {name}", waits=not no_wait
+        )
+        content = apply_configuration(opened, result.configuration, name, options, time.sleep)
     if is_quiet:
         click.echo(render(content, output))
 

@@ -11,14 +11,12 @@ import pytest
 from berth.configuration.counting import REFRESH_SECONDS, CountingConfiguration
 from berth.configuration.counting_loss import CountingLossCheck, CountingLost
 from berth.configuration.store import Configurations
-from berth.extender.deadline import Deadline
-from berth.extender.outcomes import BindResult
-from berth.extender.ports import Announced, Announcements, Binding, FoundPod
 from berth.reservations.bind.reservations import LedgerReservations
 from berth.reservations.ledger.table import Marker, MarkerState
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth_cli.embedded_store.configuration_store import InMemoryConfigurationStore
 from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from tests.fakes.announcements import NoAnnouncements
 from tests.fakes.published import PublishedCluster
 from tests.unit.lease.clocks import EnvironmentClock
 
@@ -27,20 +25,10 @@ COUNTS: Mapping[str, object] = {"managedResources": [{"name": SLOT}]}
 COUNTS_NOTHING: Mapping[str, object] = {"profile": "full"}
 
 
-class NoAnnouncements(Announcements):
-    """Fails at every call."""
-
-    def announce(self, binding: Binding, found: FoundPod, deadline: Deadline) -> Announced | BindResult | None:
-        pytest.fail("announced")
-
-    def withdraw(self, announced: Announced) -> None:
-        pytest.fail("withdrawn")
-
-
 class Bind:
     """A warm bind environment whose deployed configuration counts nothing, and a ledger that counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, refresh_seconds: float = REFRESH_SECONDS) -> None:
         self.clock = EnvironmentClock()
         self.cluster = PublishedCluster()
         self.store = InMemoryConfigurationStore(self.cluster.item)
@@ -54,6 +42,7 @@ class Bind:
             pytest.fail,
             CountingLossCheck(self.ledger.marker, self.store.counting_is_stopped, self.clock),
             NoAnnouncements(),
+            refresh_seconds=refresh_seconds,
         )
 
     def apply(self, document: Mapping[str, object], *, stops_counting: bool = False) -> None:
@@ -84,6 +73,23 @@ def test_counts_by_the_applied_configuration() -> None:
 def test_announces_only_where_a_rule_depends_on_other_pods(document: Mapping[str, object], announces: bool) -> None:
     bind = Bind()
     bind.apply({**COUNTS, **document})
+    assert (bind.counting.current().announcements is not None) is announces
+
+
+@pytest.mark.parametrize(
+    ("refresh_seconds", "age", "announces"),
+    [
+        pytest.param(REFRESH_SECONDS, REFRESH_SECONDS - 0.1, False, id="the one before, until it is 10 s old"),
+        pytest.param(REFRESH_SECONDS, REFRESH_SECONDS, True, id="the applied one then"),
+        pytest.param(0.0, 0.0, True, id="the applied one at once, in the process of its store"),
+    ],
+)
+def test_warm_environment_decides_by(refresh_seconds: float, age: float, announces: bool) -> None:
+    bind = Bind(refresh_seconds)
+    bind.apply(COUNTS)
+    assert bind.counting.current().announcements is None
+    bind.store.apply(orjson.dumps({**COUNTS, "profile": "full"}).decode())
+    bind.clock.advance(age)
     assert (bind.counting.current().announcements is not None) is announces
 
 

@@ -1,6 +1,7 @@
 """What the applied configuration says for bind: counted resources, rules about other pods, gangs, and limits.
 
-It is read at intervals only.
+It is read at intervals only, so a bind may decide by the document before the applied one. `berth config apply` waits
+until none does (config/taking_effect.py of the command).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from berth.extender.prepared_bind import BindRules, CountedResources
 from berth.lease.clock import Clock, Instant
 
 REFRESH_SECONDS = 10.0
-"""The age at which the configuration is read again; a warm bind reads none before."""
+"""The age at which the configuration is read again from tables on a network; a warm bind reads none before."""
 
 
 class CountingConfiguration:
@@ -31,10 +32,12 @@ class CountingConfiguration:
         loss: CountingLossCheck,
         announcements: Announcements | None = None,
         gangs: Callable[[], GangBarrier] | None = None,
+        refresh_seconds: float = REFRESH_SECONDS,
     ) -> None:
         """read_hash: of the applied configuration, from the head. warn: called with failures that the call survived.
         announcements: for configurations with rules about other pods; None where there is no log. gangs: for
-        configurations that enable them; None where there is no table."""
+        configurations that enable them; None where there is no table. refresh_seconds: the age at which it is read
+        again; 0 where a read waits for nothing."""
         self._read_hash = read_hash
         self._configurations = configurations
         self._reservations = reservations
@@ -43,6 +46,7 @@ class CountingConfiguration:
         self._clock = clock
         self._warn = warn
         self._loss = loss
+        self._refresh_seconds = refresh_seconds
         self._last: tuple[BindRules, Instant] | None = None
 
     def current(self) -> BindRules:
@@ -53,7 +57,7 @@ class CountingConfiguration:
         twice.
         """
         now, last = self._clock.now(), self._last
-        if last is not None and now.longest_since(last[1]) < REFRESH_SECONDS:
+        if last is not None and now.longest_since(last[1]) < self._refresh_seconds:
             return last[0]
         try:
             rules = self._read()

@@ -17,7 +17,7 @@ from uuid import uuid4
 from botocore.config import Config
 
 from berth.announcements.bind import LogAnnouncements
-from berth.configuration.counting import CountingConfiguration
+from berth.configuration.counting import REFRESH_SECONDS, CountingConfiguration
 from berth.extender.ports import GangBarrier, NodeCache
 from berth.lease.clock import SystemClock
 from berth.ledger_holder.store_identity import StoreIdentity
@@ -104,5 +104,6 @@ def bind_adapters(settings: BindSettings) -> BindAdapters:
         counting_loss_check(ledger, adapters.tables.configuration),
         LogAnnouncements(announcement_log, cache, _new_id, time.time),
         cached(partial(_gang_barrier, gangs, ledger, cache, 2 * seconds)),
+        refresh_seconds=0.0 if adapters.tables.in_process else REFRESH_SECONDS,
     )
     return BindAdapters(configuration, adapters.tables.identity)

@@ -1,0 +1,127 @@
+"""`berth config apply` and `rollback` end when no verb decides by the document before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+from mypy_boto3_dynamodb.client import DynamoDBClient
+
+from berth.configuration.counting import CountingConfiguration
+from berth.configuration.counting_loss import CountingLossCheck
+from berth.configuration.dynamodb_store import DynamoDBConfigurationStore
+from berth.configuration.store import Configurations
+from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
+from berth.reservations.bind.reservations import LedgerReservations
+from berth.scheduling.configuration.document import BerthConfiguration
+from berth_cli import deployed_stack
+from berth_cli.config.taking_effect import taking_effect
+from berth_cli.deployed_stack import DeployedStack
+from berth_cli.embedded_store.ledger_table import InMemoryLedgerTable
+from berth_cli.main import main
+from tests.builders.tables import create_cache_table
+from tests.fakes.announcements import NoAnnouncements
+from tests.unit.lease.clocks import EnvironmentClock
+
+TABLE = "config-taking-effect"
+NODES_ALONE, OTHER_PODS = "profile: label-priority\n", "profile: full\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "http_timeout", "interval", "seconds"),
+    [
+        pytest.param(None, "5", 10, 15, id="bind reads the document every 10 s"),
+        pytest.param('{"profile":"full"}', "29", 10, 39, id="a call takes the httpTimeout"),
+        pytest.param(None, "", 10, 40, id="the longest httpTimeout of all, where it is unknown"),
+        pytest.param('{"nodeCache":{"minHeadReadInterval":2.5}}', "5", 10, 15, id="an interval shorter than bind's"),
+        pytest.param('{"nodeCache":{"minHeadReadInterval":60}}', "5", 60, 65, id="an interval longer than bind's"),
+    ],
+)
+def test_waits_for_the_longest_interval_and_the_longest_call(
+    before: str | None, http_timeout: str, interval: float, seconds: float
+) -> None:
+    effect = taking_effect(before, http_timeout)
+    assert (effect.interval, effect.seconds) == (interval, seconds)
+    assert f"one may read it {interval:g} s late" in effect.cause
+
+
+class Bind:
+    """A warm environment of bind on the table that the command writes. It reads the document when it is asked."""
+
+    def __init__(self, client: DynamoDBClient) -> None:
+        self.clock = EnvironmentClock()
+        ledger, store = InMemoryLedgerTable(), DynamoDBConfigurationStore(client, TABLE)
+        self._counting = CountingConfiguration(
+            DynamoDBCacheTable(client, TABLE).configuration_hash,
+            Configurations(store, BerthConfiguration),
+            LedgerReservations(ledger, lambda: "id", time.time, call_seconds=1),
+            self.clock,
+            pytest.fail,
+            CountingLossCheck(ledger.marker, store.counting_is_stopped, self.clock),
+            NoAnnouncements(),
+        )
+
+    def announces(self) -> bool:
+        return self._counting.current().announcements is not None
+
+
+@pytest.fixture
+def bind(dynamodb: DynamoDBClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bind]:
+    """While the command waits, the environment's time goes on."""
+    create_cache_table(dynamodb, TABLE)
+    monkeypatch.setattr(deployed_stack, "describe", lambda name, region=None: STACK)
+    bind = Bind(dynamodb)
+    monkeypatch.setattr(time, "sleep", bind.clock.advance)
+    yield bind
+    dynamodb.delete_table(TableName=TABLE)
+
+
+STACK = DeployedStack("berth", None, {}, {"CacheTableName": TABLE, "HttpTimeoutSeconds": "5"})
+
+
+def config(*arguments: str, stdin: str | None = None) -> Result:
+    done = CliRunner().invoke(main, ["config", *arguments, "--stack", "berth", "--skip-trial"], input=stdin)
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def test_bind_decides_by_the_document_when_the_command_ends(bind: Bind) -> None:
+    config("apply", "-", stdin=NODES_ALONE)
+    assert not bind.announces()
+    done = config("apply", "-", stdin=OTHER_PODS)
+    assert bind.announces()
+    assert done.stderr.splitlines()[-1] == (
+        "waiting 15 s until every verb decides by the document: one may read it 10 s late, and a call that has begun "
+        "takes up to 5 s; --no-wait leaves this out"
+    )
+    assert done.stdout.splitlines()[-1] == "every verb decides by it"
+    config("rollback")
+    assert not bind.announces()
+
+
+@pytest.mark.parametrize("command", [("apply", "-"), ("rollback",)], ids=["apply", "rollback"])
+def test_no_wait_says_how_long_it_takes(bind: Bind, command: tuple[str, ...]) -> None:
+    config("apply", "-", stdin=OTHER_PODS)
+    config("apply", "-", stdin=NODES_ALONE)
+    assert not bind.announces()
+    done = config(*command, "--no-wait", stdin=OTHER_PODS)
+    assert not bind.announces()
+    assert done.stderr.splitlines()[-1].startswith("note: it takes up to 15 s until every verb decides by the document")
+    assert "every verb decides by it" not in done.stdout
+
+
+@pytest.mark.parametrize(("options", "seconds"), [((), 15.0), (("--no-wait",), 0.0)], ids=["waits", "does not wait"])
+@pytest.mark.usefixtures("bind")
+def test_json_says_how_long_the_command_waited(options: tuple[str, ...], seconds: float) -> None:
+    done = config("apply", "-", "-o", "json", *options, stdin=OTHER_PODS)
+    assert orjson.loads(done.stdout)["waitedSeconds"] == seconds
+
+
+def test_dry_run_and_refusal_do_not_wait(pauses: list[float]) -> None:
+    for document in ("profile: none\n", OTHER_PODS):
+        done = CliRunner().invoke(main, ["config", "apply", "-", "--table", "absent"], input=document)
+        assert done.exit_code == 1
+    assert pauses == []

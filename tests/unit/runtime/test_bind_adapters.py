@@ -1,0 +1,25 @@
+"""The adapters of bind: how soon a warm environment decides by another document."""
+
+from __future__ import annotations
+
+from berth.runtime.bind_adapters import bind_adapters
+from berth.runtime.settings import BindSettings
+from berth.runtime.tables import tables_opened_by
+from berth_cli.embedded_store.store import EmbeddedStore
+
+SETTINGS = BindSettings(
+    BERTH_CACHE_TABLE="memory",
+    BERTH_LEDGER_TABLE="memory",
+    BERTH_IN_CLUSTER=True,
+    BERTH_CONFIGURATION='{"profile": "label-priority"}',
+)
+
+
+def test_decides_by_an_applied_document_at_once_in_the_process_of_its_store() -> None:
+    store = EmbeddedStore()
+    with tables_opened_by(store.open):
+        configuration = bind_adapters(SETTINGS).configuration
+    assert configuration is not None
+    assert configuration.current().announcements is None
+    store.configuration.apply('{"profile": "full"}')
+    assert configuration.current().announcements is not None
