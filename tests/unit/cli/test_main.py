@@ -56,6 +56,7 @@ def test_entry_point_of_the_wheel_names_itself_as_it_is_called(
 ) -> None:
     scripts = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["scripts"]
     monkeypatch.setattr(sys, "argv", [script, "explain", "--help"])
+    monkeypatch.setattr(sys.modules["__main__"], "__package__", None)  # `python -m pytest` has one
     with pytest.raises(SystemExit) as ended:
         EntryPoint(script, scripts[script], "console_scripts").load()()
     assert ended.value.code == 0
