@@ -122,7 +122,7 @@ STEPS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class FinishedStep:
     """A step that has run. `seconds` of wall time."""
 
     command: str
@@ -142,7 +142,7 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self._came = self._raises = False
+        self._is_interrupted = self._raises = False
 
     def handle(self) -> None:
         """From now on. A shell has its background jobs ignore Ctrl-C, and their children too; a handler ends both."""
@@ -150,23 +150,23 @@ class Interrupts:
             signal.signal(each, self._handler)
 
     @property
-    def came(self) -> bool:
+    def is_interrupted(self) -> bool:
         """Whether one has come already."""
-        return self._came
+        return self._is_interrupted
 
     @contextmanager
     def raising(self) -> Iterator[None]:
         """Where an interrupt may raise."""
         self._raises = True
         try:
-            if self._came:
+            if self._is_interrupted:
                 raise Interrupted
             yield
         finally:
             self._raises = False
 
     def _handler(self, *_: object) -> None:
-        self._came = True
+        self._is_interrupted = True
         if self._raises:
             raise Interrupted
 
@@ -179,11 +179,11 @@ def steps_from(first: str | None) -> list[Step]:
 
 def run(
     lane: Lane, steps: Iterable[Step], logs: Path, interrupts: Interrupts, *, make: Sequence[str] = ("make",)
-) -> list[Ended]:
+) -> list[FinishedStep]:
     """Run the lane's steps: a change stops at the first failure. Returns those that have run, in the lane's order."""
     having = [step for step in steps if step.command(lane) is not None]
-    running = Running(lane, having, logs, make)
-    if interrupts.came:
+    running = LaneRun(lane, having, logs, make)
+    if interrupts.is_interrupted:
         running.interrupt()
     with ThreadPoolExecutor(max_workers=2) as threads:
         foreground = threads.submit(_foreground, lane, having, running, threads)
@@ -196,7 +196,7 @@ def run(
     return running.ended()
 
 
-def _foreground(lane: Lane, steps: Sequence[Step], running: Running, threads: ThreadPoolExecutor) -> None:
+def _foreground(lane: Lane, steps: Sequence[Step], running: LaneRun, threads: ThreadPoolExecutor) -> None:
     computing = [step for step in steps if step.computes and lane is Lane.NIGHTLY]
     background: Future[None] | None = None
     for step in steps:
@@ -212,13 +212,13 @@ def _foreground(lane: Lane, steps: Sequence[Step], running: Running, threads: Th
         background.result()
 
 
-def _background(steps: Sequence[Step], running: Running) -> None:
+def _background(steps: Sequence[Step], running: LaneRun) -> None:
     for step in steps:
         if running.run(step, priority=BACKGROUND) is Result.INTERRUPTED:
             break
 
 
-class Running:
+class LaneRun:
     """What runs of a lane, and what has run. Threads run steps; any thread interrupts them all."""
 
     def __init__(self, lane: Lane, steps: Sequence[Step], logs: Path, make: Sequence[str]) -> None:
@@ -229,7 +229,7 @@ class Running:
         self._lock = threading.Lock()
         self._interrupted = threading.Event()
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._ended: dict[int, Ended] = {}
+        self._ended: dict[int, FinishedStep] = {}
 
     def run(self, step: Step, *, priority: Sequence[str] = ()) -> Result:
         """Run a step to its end, or until it is interrupted."""
@@ -243,7 +243,7 @@ class Running:
         started = time.monotonic()
         result = self._result([*priority, *self._make, *command], log)
         seconds = time.monotonic() - started
-        ended = Ended(" ".join(command), result, seconds, figure(step, log.read_text(errors="replace")))
+        ended = FinishedStep(" ".join(command), result, seconds, figure(step, log.read_text(errors="replace")))
         self._ended[number] = ended
         _print(f"== make {ended.command}: {result}, {seconds:.0f} s  {ended.figure}")
         if result is Result.FAILED and self._lane is Lane.NIGHTLY:
@@ -258,7 +258,7 @@ class Running:
         for process in running:
             _end(process)
 
-    def ended(self) -> list[Ended]:
+    def ended(self) -> list[FinishedStep]:
         """In the order of the lane's steps."""
         return [ended for _, ended in sorted(self._ended.items())]
 
@@ -324,7 +324,7 @@ def _print(text: str) -> None:
     sys.stdout.flush()
 
 
-def table(ended: Sequence[Ended], seconds: float) -> str:
+def table(ended: Sequence[FinishedStep], seconds: float) -> str:
     """One line a step, and two closing lines. `seconds`: wall time of all; steps may have run beside each other."""
     width = max((len(step.command) for step in ended), default=0)
     lines = [

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from berth_cli.policy.pull_request.comment import LONGEST, CommentRefused, GitHub, cut
+from berth_cli.policy.pull_request.comment import LONGEST, CommentRefused, GitHub, truncated
 from tests.fakes.github import REPOSITORY, TOKEN, FakeGitHub, fake_github
 
 MARKER = "<!-- berth policy diff: berth.yaml -->"
@@ -60,8 +60,8 @@ def test_a_server_that_does_not_answer_is_named() -> None:
 
 
 def test_a_long_comment_is_cut_at_a_line() -> None:
-    assert cut("short") == "short"
+    assert truncated("short") == "short"
     long = "\n".join(["x" * 99] * 1000)
-    assert len(cut(long)) <= LONGEST
-    assert cut(long).splitlines()[-1] == "The comment is too long; the summary of the run has the rest."
-    assert set(cut(long).splitlines()[:-2]) == {"x" * 99}
+    assert len(truncated(long)) <= LONGEST
+    assert truncated(long).splitlines()[-1] == "The comment is too long; the summary of the run has the rest."
+    assert set(truncated(long).splitlines()[:-2]) == {"x" * 99}

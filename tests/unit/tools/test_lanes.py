@@ -15,7 +15,20 @@ import pytest
 
 from tests.chaos.faults.every_fault import FAULTS
 from tests.chaos.rounds import deck
-from tools.lanes import PROJECT, PYTEST, STEPS, Ended, Interrupts, Lane, Result, Step, figure, run, steps_from, table
+from tools.lanes import (
+    PROJECT,
+    PYTEST,
+    STEPS,
+    FinishedStep,
+    Interrupts,
+    Lane,
+    Result,
+    Step,
+    figure,
+    run,
+    steps_from,
+    table,
+)
 
 # Stands for make: each target is a line of shell.
 MAKE = ("sh", "-c", 'case $0 in good) echo "7 things";; bad) echo broken; exit 3;; *) echo "$0 $*";; esac')
@@ -132,7 +145,7 @@ def test_reads_figure_of_step(step: Step, output: str, wanted: str) -> None:
 
 
 def test_table_has_line_for_each_step_and_sum() -> None:
-    ended = [Ended("lint", Result.PASSED, 20.4, "800 files"), Ended("parity N=1", Result.FAILED, 3.0, "")]
+    ended = [FinishedStep("lint", Result.PASSED, 20.4, "800 files"), FinishedStep("parity N=1", Result.FAILED, 3.0, "")]
     assert table(ended, 23.4).splitlines() == [
         "lint        passed           20 s  800 files",
         "parity N=1  FAILED            3 s",

@@ -10,7 +10,14 @@ import click
 from berth_cli.config.document import display_name
 from berth_cli.output import Format, output_option, render
 from berth_cli.plugin.directory import plugins_option
-from berth_cli.policy.diff.from_dump import DiffRequest, PodSelection, diff_policies, schedulers_of, unplaced, warnings
+from berth_cli.policy.diff.from_dump import (
+    DiffRequest,
+    PodSelection,
+    diff_policies,
+    objects_to_place,
+    schedulers_of,
+    warnings,
+)
 from berth_cli.policy.diff.policy_diff import InvalidLimit, Limit, Limits, read_limit
 from berth_cli.policy.diff.report import document, markdown, table
 from berth_cli.simulate.documents import parse_objects, read_input
@@ -94,7 +101,7 @@ def diff(
         raise click.UsageError("only one file can come from standard input")
     before, after = read_policy(old), read_policy(new)
     request = DiffRequest(before, after, PodSelection(pods), schedulers or schedulers_of(before, after), weight)
-    objects = unplaced(parse_objects(read_input(dump), display_name(dump)), request)
+    objects = objects_to_place(parse_objects(read_input(dump), display_name(dump)), request)
     for warning in warnings(objects):
         click.echo(f"warning: {warning}", err=True)
     found = diff_policies(objects, display_name(dump), request)

@@ -53,8 +53,8 @@ def schedulers_of(old: BerthConfiguration, new: BerthConfiguration) -> frozenset
     return frozenset({DEFAULT_SCHEDULER, *old.profiles, *new.profiles})
 
 
-def unplaced(objects: Iterable[Object], request: DiffRequest) -> list[Object]:
-    """The objects to place pods on."""
+def objects_to_place(objects: Iterable[Object], request: DiffRequest) -> list[Object]:
+    """The objects of the dump; pods that are placed again have no node."""
     if request.pods is PodSelection.PENDING:
         return list(objects)
     return [as_new_pod(obj, 0) if _is_placed_again(obj, request.schedulers) else obj for obj in objects]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from berth_cli.policy.diff.from_dump import DiffRequest, PodSelection, diff_policies, schedulers_of, unplaced
+from berth_cli.policy.diff.from_dump import DiffRequest, PodSelection, diff_policies, objects_to_place, schedulers_of
 from berth_cli.policy.diff.policy_diff import MOVED, NEWLY_PENDING, PolicyDiff, headline
 from berth_cli.policy.diff.report import markdown
 from berth_cli.policy.pull_request.base_policy import KUBE_SCHEDULER_ALONE, Git, base_policy, run_git
@@ -61,7 +61,7 @@ def _compare(inputs: Inputs, pull_request: PullRequest | None, git: Git, tempora
         old.write_bytes(KUBE_SCHEDULER_ALONE if before is None else before)
         policies = read_policy(old), read_policy(Path(inputs.policy))
     request = DiffRequest(*policies, PodSelection.ALL, schedulers_of(*policies), inputs.weight)
-    objects = unplaced(parse_objects(read_input(inputs.dump), str(inputs.dump)), request)
+    objects = objects_to_place(parse_objects(read_input(inputs.dump), str(inputs.dump)), request)
     diff = diff_policies(objects, str(inputs.dump), request)
     exceeded = list(inputs.limits.exceeded(diff))
     # Figures alone: a line of the table that begins with `::` would be a command to the runner.

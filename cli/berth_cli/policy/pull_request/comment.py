@@ -31,7 +31,7 @@ class GitHub:
 
     def upsert_comment(self, pull_request: int, marker: str, text: str) -> None:
         """Change the comment that begins with the marker, or create it. Raises CommentRefused."""
-        body = cut(f"{marker}\n{text}")
+        body = truncated(f"{marker}\n{text}")
         found = self._find(pull_request, marker)
         if found is not None:
             status, _ = self._call("PATCH", f"issues/comments/{found}", {"body": body})
@@ -80,7 +80,7 @@ class GitHub:
             return answer.status, None
 
 
-def cut(body: str) -> str:
+def truncated(body: str) -> str:
     """The body, or as much of it as a comment can have."""
     return body if len(body) <= LONGEST else body[: LONGEST - len(_CUT)].rpartition("\n")[0] + _CUT
 

@@ -109,13 +109,13 @@ class GangTableBarrier(GangBarrier):
 
     def wait(self, member: GangMember) -> GangPlace | BindResult | None:
         try:
-            return _Wait(self, member).run()
+            return _Call(self, member).run()
         except TableUnavailable as error:
             return BindResult(BindOutcome.LEDGER_UNAVAILABLE, str(error))
 
 
 @dataclass(frozen=True, slots=True)
-class _InLine:
+class _WaitingCall:
     """The call as the others see it. is_new: no earlier call of the member has a share on the node."""
 
     intent: Intent
@@ -123,7 +123,7 @@ class _InLine:
     is_new: bool
 
 
-class _Wait:
+class _Call:
     """One call."""
 
     def __init__(self, barrier: GangTableBarrier, member: GangMember) -> None:
@@ -142,11 +142,11 @@ class _Wait:
 
     def run(self) -> GangPlace | BindResult | None:
         """Every round of the loop goes on, or pauses because others were faster."""
-        mine: _InLine | None = None
+        mine: _WaitingCall | None = None
         while self._has_time():
             item = self._table.gang(self._gang.key)
             if item is not None and item.state is GangState.COMMITTED:
-                lives = self._lives(item)
+                lives = self._has_living_member(item)
                 if lives is not False:
                     return None if lives else MEMBERS_UNKNOWN
             elif item is not None and item.state in (GangState.PREPARING, GangState.ROLLING_BACK):
@@ -155,7 +155,7 @@ class _Wait:
             domain = self._open_domain()
             if domain is None:
                 return self._leave(mine, ANOTHER_IS_OPEN)
-            found = mine or self._stand_in_line()
+            found = mine or self._prepare_intent()
             if isinstance(found, BindResult):
                 return found
             mine = found
@@ -170,7 +170,7 @@ class _Wait:
 
     # ------------------------------------------------------------------------------------------------------- joining
 
-    def _lives(self, item: GangItem) -> bool | None:
+    def _has_living_member(self, item: GangItem) -> bool | None:
         """Whether a member of the committed gang is there; None: unknown. If none is, another gang has its name."""
         for intent in item.intents.values():
             if intent.pod == self._pod:
@@ -206,7 +206,7 @@ class _Wait:
         seen = self._table.domain()
         return seen if seen.open is not None and seen.open.key == self._gang.key else None
 
-    def _stand_in_line(self) -> _InLine | BindResult:
+    def _prepare_intent(self) -> _WaitingCall | BindResult:
         """The intent of this call, and its open reservation: every entry has one from before it is written."""
         member, shares, is_new = self._member, dict[str, int](), True
         if member.demands:
@@ -219,7 +219,7 @@ class _Wait:
             shares, is_new = dict(chosen), self._pod.uid not in ledger.entries
             self._put_open(shares)
         until = self._wall() + member.deadline.remaining() - self._kept_seconds
-        return _InLine(Intent(self._pod, self._node, self._attempt, until, member.demands), shares, is_new)
+        return _WaitingCall(Intent(self._pod, self._node, self._attempt, until, member.demands), shares, is_new)
 
     def _put_open(self, shares: Shares) -> None:
         self._ledger.put_open(OpenReservation(self._pod, self._node, self._attempt, shares, self._wall()))
@@ -246,7 +246,7 @@ class _Wait:
 
     # ------------------------------------------------------------------------------------------------------- waiting
 
-    def _until_committed(self, item: GangItem | None, domain: Domain, mine: _InLine) -> GangPlace | BindResult:
+    def _until_committed(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult:
         pause = FIRST_POLL_SECONDS
         # Who comes last commits. The others do if it has died.
         commits_at = self._wall() if self._is_complete(item) else None
@@ -276,7 +276,7 @@ class _Wait:
     def _is_complete(self, item: GangItem | None) -> bool:
         return item is not None and item.state is GangState.OPEN and len(item.waiting(self._wall())) >= item.minimum
 
-    def _result(self, item: GangItem | None, domain: Domain, mine: _InLine) -> GangPlace | BindResult | None:
+    def _result(self, item: GangItem | None, domain: Domain, mine: _WaitingCall) -> GangPlace | BindResult | None:
         """None: it goes on waiting."""
         if item is None or item.round != domain.fence or item.intent(self._pod.uid, self._attempt) is None:
             return self._leave(mine, ROUND_ENDED)
@@ -291,7 +291,7 @@ class _Wait:
                 # Its holds may still be there, so the open reservation stays.
                 return BindResult(BindOutcome.GANG_WAITS, item.reason)
 
-    def _placed(self, item: GangItem, mine: _InLine) -> GangPlace:
+    def _placed(self, item: GangItem, mine: _WaitingCall) -> GangPlace:
         member, shares = self._member, item.intents[self._pod.uid].shares
         if not member.demands:
             return GangPlace(None)
@@ -313,7 +313,7 @@ class _Wait:
 
     # ---------------------------------------------------------------------------------------------------- giving up
 
-    def _give_up(self, domain: Domain, mine: _InLine, result: BindResult) -> GangPlace | BindResult:
+    def _give_up(self, domain: Domain, mine: _WaitingCall, result: BindResult) -> GangPlace | BindResult:
         after = self._table.withdraw(self._gang.key, domain.fence, self._pod.uid, self._attempt)
         if after is None:
             # It is committed, or it is being committed: then the member's next bind finds that.
@@ -326,7 +326,7 @@ class _Wait:
                 self._table.put_domain(seen.closed(), seen)
         return self._leave(mine, result)
 
-    def _leave(self, mine: _InLine | None, result: BindResult) -> BindResult:
+    def _leave(self, mine: _WaitingCall | None, result: BindResult) -> BindResult:
         """No commit can give this call a share any more. If the table does not answer, the reservation expires."""
         if mine is not None and mine.intent.demands:
             with suppress(TableUnavailable):

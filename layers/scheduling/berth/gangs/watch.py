@@ -93,7 +93,7 @@ class GangWatch:
         """Look at all gangs once. Returns the seconds until the next look."""
         found = self._table.gangs()
         for item in found:
-            self._notice(item)
+            self._report_change(item)
             self._act(item, self._wall() - item.changed_at)
         keys = {item.key for item in found}
         self._seen = {key: state for key, state in self._seen.items() if key in keys}
@@ -113,7 +113,7 @@ class GangWatch:
                 return self._commit.roll_back(item)
         return True
 
-    def _notice(self, item: GangItem) -> None:
+    def _report_change(self, item: GangItem) -> None:
         before, now = self._seen.get(item.key), (item.round, item.state)
         self._seen[item.key] = now
         if before == now or item.state not in (GangState.COMMITTED, GangState.ENDED):
