@@ -13,23 +13,11 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from berth.scheduling.evaluation.evaluation import NOT_IN_CACHE
+from berth.scheduling.framework.shipped_profiles import SCHEDULER_FILTERS
 from berth.scheduling.objects.node import LABELS_NOT_STRINGS, SPEC_UNREADABLE, STATUS_UNREADABLE
 from berth.scheduling.plugins.registry import REGISTRY
 
-IN_TREE = frozenset(
-    {
-        "NodeUnschedulable",
-        "NodeName",
-        "TaintToleration",
-        "NodeAffinity",
-        "NodePorts",
-        "NodeResourcesFit",
-        "PodTopologySpread",
-        "InterPodAffinity",
-        "NodeResourcesBalancedAllocation",
-        "ImageLocality",
-    }
-)
+IN_TREE = frozenset({*SCHEDULER_FILTERS, "NodeResourcesBalancedAllocation", "ImageLocality"})
 """The names of kube-scheduler's own plugins, as far as Berth has them."""
 
 _CONSTANT = re.compile(r"REASON(_[A-Z_]+)?")
