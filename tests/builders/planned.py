@@ -8,12 +8,14 @@ from typing import Any
 from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.feasibility import Feasibility
 from berth.scheduling.gangs.gang import NO_OPEN_GANGS, OpenGang
-from berth.scheduling.objects import NodeInfo, Pod, read_node
+from berth.scheduling.objects import NodeInfo, Pod, read_node, read_pod
 from berth.scheduling.policy import Policy
 from berth.scheduling.snapshot.snapshot import Snapshot
 from tests.builders.nodes import node_with
+from tests.builders.pods import pod_object
 
 CPU = {"cpu": "1"}
+NO_ROOM = "gang does not fit"
 
 
 def gang_configuration(**document: Any) -> BerthConfiguration:
@@ -53,3 +55,36 @@ def places(found: Mapping[str, Feasibility]) -> dict[str, str]:
         name: answer.feasible[0] if answer.feasible else next(iter(answer.rejected.values())).message
         for name, answer in found.items()
     }
+
+
+def cluster(*rooms: int, pods: Iterable[Pod], **fields: Any) -> Snapshot:
+    """Nodes n0, n1, … with room for so many members each."""
+    return Snapshot.of([room_for(f"n{index}", room) for index, room in enumerate(rooms)], pods, **fields)
+
+
+def counts(found: dict[str, str]) -> dict[str, int]:
+    """How many members each node or reason has."""
+    return {value: [*found.values()].count(value) for value in sorted(set(found.values()))}
+
+
+def apart(pod: Pod, key: str = "kubernetes.io/hostname") -> Pod:
+    """The pod with anti-affinity to pods of its app."""
+    term = {"labelSelector": {"matchLabels": {"app": "train"}}, "topologyKey": key}
+    spec = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    whole = pod_object(pod.name, requests=CPU)
+    whole["metadata"] |= {"annotations": dict(pod.annotations), "labels": {"app": "train"}}  # type: ignore[operator]
+    whole["spec"] |= spec  # type: ignore[operator]
+    found = read_pod(whole)
+    assert isinstance(found, Pod)
+    return found
+
+
+ZONES = (
+    room_for("a1", 2, {"zone": "a"}),
+    room_for("a2", 1, {"zone": "a"}),
+    room_for("b1", 2, {"zone": "b"}),
+    room_for("b2", 2, {"zone": "b"}),
+    room_for("c1", 4, {"zone": "c"}),
+    room_for("none", 9),
+)
+"""Nodes of three zones, and one of none."""

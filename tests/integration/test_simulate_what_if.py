@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 
-from berth_cli.main import main
+from tests.integration.simulating import run
 from tests.unit.cli.simulate.what_if.objects import Object, deployed, node, pod
 
 Write = Callable[..., str]
@@ -24,10 +23,6 @@ def dump(tmp_path: Path) -> Write:
         return str(path)
 
     return write
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["simulate", *arguments], prog_name="berth")
 
 
 def two_nodes() -> list[Object]:

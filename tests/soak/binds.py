@@ -27,14 +27,25 @@ from berth.reservations.ledger.ledger import new_ledger
 from berth.reservations.reconciler.expiry import Expiry, ExpiryOutcome
 from berth.reservations.reconciler.node_reconciliation import NodeReconciliation
 from berth.reservations.reconciler.published_pods import PublishedPods
-from berth.scheduling.configuration.document import BerthConfiguration
 from berth.scheduling.managed_resources.counting import left
-from berth.scheduling.managed_resources.device_annotation import annotation_of, pool_of
 from berth.scheduling.objects import NodeInfo, Pod, read_pod
 from tests.fakes.clock import HandDrivenClock
 from tests.fakes.pods import StoredPod
-from tests.simulation.binds import GPU_MEMORY, LICENCE, Died, Wire, WiredBinder
+from tests.simulation.binds import LICENCE, Died, Wire, WiredBinder
 from tests.soak.checked import CheckedLedgerTable, CheckedPods, FaultyTable, assert_gives_no_more
+from tests.soak.resources import (
+    ASKED,
+    CAPACITY,
+    COUNTING,
+    DEVICE,
+    FOREIGN,
+    FOREIGN_SHARE,
+    FORGED,
+    FORGED_SEATS,
+    SEAT,
+    SEATS,
+    shares_of,
+)
 
 EPOCH = 3
 AGE_SECONDS = 1.0
@@ -55,40 +66,6 @@ LEADERS = 16
 MOST_NODES = 16
 BINDS_OF_NODE = 50
 """A short run has fewer nodes, so that each gets so many binds: what is given twice is seen only on a full node."""
-
-SEAT, SEATS = "example.com/seat", "example.com/seats"
-"""A resource, and the annotation that requests it."""
-
-DEVICE = annotation_of(GPU_MEMORY)
-FORGED_SEATS: tuple[str | None, ...] = ("0", "1", "100", "none", None)
-FORGED: tuple[str | None, ...] = ("0", "1", "200", "none", None)
-"""The device of another pod or its own, one that no node has, no number, no annotation."""
-
-ASKED: tuple[Mapping[str, str], ...] = (
-    {LICENCE: "1"},
-    {GPU_MEMORY: "3000"},
-    {GPU_MEMORY: "2000", LICENCE: "1"},
-    {SEAT: "2"},
-    {SEAT: "1", GPU_MEMORY: "1000"},
-)
-FOREIGN: tuple[Mapping[str, str], ...] = ({LICENCE: "1P"}, {GPU_MEMORY: "6000"}, {SEAT: "100"})
-FOREIGN_SHARE = 0.02
-"""Of the pods."""
-
-CAPACITY = {LICENCE: 4, SEAT: 4, f"{GPU_MEMORY}#0": 8000, f"{GPU_MEMORY}#1": 8000}
-COUNTING = (
-    BerthConfiguration.model_validate(
-        {
-            "managedResources": [
-                {"name": LICENCE},
-                {"name": SEAT, "requests": {"podAnnotation": SEATS}},
-                {"name": GPU_MEMORY, "devices": {"sizes": {"nodeAnnotation": "example.com/gpus"}}},
-            ]
-        }
-    )
-    .policy()
-    .counting
-)
 
 
 @dataclass
@@ -127,7 +104,7 @@ class Soak:
         self._seed = seed
         self._faults = faults
         self._most_unseen = most_unseen
-        self.pods = CheckedPods(CAPACITY, self._shares)
+        self.pods = CheckedPods(CAPACITY, lambda binding: shares_of(self._requests[binding.pod_uid], binding))
         self._done = Event()
         self._requests: dict[str, Mapping[str, str]] = {}
         self._perhaps_uncounted: set[str] = set()
@@ -390,14 +367,6 @@ class Soak:
         there = {uid for uids in on.values() for uid in uids}
         assert self.tally.succeeded - self.tally.ended <= there, "a pod that was bound is not there"
         assert self.table.open_reservations() == []
-
-    def _shares(self, binding: Binding) -> Mapping[str, int]:
-        asked = self._requests[binding.pod_uid]
-        device = binding.annotations.get(DEVICE)
-        return {
-            pool_of(GPU_MEMORY, int(device)) if name == GPU_MEMORY and device else name: int(amount)
-            for name, amount in asked.items()
-        }
 
 
 def _read(content: object) -> Pod:

@@ -1,0 +1,116 @@
+"""The places of one gang: by the filters of scheduler and profile, by counted resources, within one domain."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.scheduling.objects import Pod, read_pod
+from berth.scheduling.snapshot.assumed_pods import AssumedPod
+from berth.scheduling.snapshot.snapshot import Snapshot
+from tests.builders.counted import LICENCE, LICENCES, MEMORY, SLICES, counted_node
+from tests.builders.gangs import member, members
+from tests.builders.planned import CPU, NO_ROOM, ZONES, answers, apart, cluster, counts, gang_policy, places, room_for
+from tests.builders.pods import pod_object
+
+POLICY = gang_policy()
+TRAIN = members("train", 4, requests=CPU)
+
+
+@pytest.mark.parametrize(
+    ("rooms", "wanted"),
+    [
+        pytest.param((4,), {"n0": 4}, id="one node has room for all"),
+        pytest.param((2, 2), {"n0": 2, "n1": 2}, id="two nodes have"),
+        pytest.param((1, 0, 2, 1), {"n0": 1, "n2": 2, "n3": 1}, id="every node with room is needed"),
+        pytest.param((3,), {NO_ROOM: 4}, id="one member has no room"),
+        pytest.param((1, 1, 1), {NO_ROOM: 4}, id="one node is missing"),
+    ],
+)
+def test_all_members_have_a_place_or_none_has(rooms: tuple[int, ...], wanted: dict[str, int]) -> None:
+    snapshot = cluster(*rooms, pods=TRAIN)
+    assert counts(places(answers(POLICY, snapshot, TRAIN))) == wanted
+
+
+def test_members_go_to_one_domain() -> None:
+    pods = members("train", 4, requests=CPU, topology_key="zone")
+    found = places(answers(POLICY, Snapshot.of(ZONES, pods), pods))
+    assert counts(found) == {"b1": 2, "b2": 2}
+    assert set(places(answers(POLICY, Snapshot.of(ZONES[:2], pods), pods)).values()) == {NO_ROOM}
+    assert set(places(answers(POLICY, Snapshot.of(ZONES[-1:], pods), pods)).values()) == {NO_ROOM}
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [(["a1", "a2"], {NO_ROOM: 4}), (["b1", "b2"], {"b1": 2, "b2": 2}), (["c1"], {"c1": 4})],
+    ids="abc",
+)
+def test_scheduler_may_try_one_domain_after_the_other(names: list[str], wanted: dict[str, int]) -> None:
+    """G2: each member is asked about with the nodes of one domain only."""
+    pods = members("train", 4, requests=CPU, topology_key="zone")
+    found = answers(POLICY, Snapshot.of(ZONES, pods), pods, names=names)
+    assert counts(places(found)) == wanted
+
+
+def test_goes_by_filters_of_the_scheduler_that_the_profile_lacks() -> None:
+    pods = members("train", 2, requests=CPU, spec={"nodeSelector": {"disk": "ssd"}})
+    nodes = [room_for("n0", 9), room_for("n1", 2, {"disk": "ssd"}), room_for("n2", 9, unschedulable=True)]
+    assert counts(places(answers(POLICY, Snapshot.of(nodes, pods), pods))) == {"n1": 2}
+
+
+def test_goes_by_filters_and_scores_of_the_profile() -> None:
+    policy = gang_policy(profile="label-priority")
+    key = "priority.lixueduan.com"
+    nodes = [
+        room_for("n0", 9),
+        room_for("n1", 1, {key: "1"}),
+        room_for("n2", 1, {key: "5"}),
+        room_for("n3", 1, {key: "3"}),
+    ]
+    pods = members("train", 2, requests=CPU)
+    assert counts(places(answers(policy, Snapshot.of(nodes, pods), pods))) == {"n2": 1, "n3": 1}
+
+
+@pytest.mark.parametrize(("nodes", "wanted"), [(3, {"n0": 1, "n1": 1, "n2": 1}), (2, {NO_ROOM: 3})])
+def test_members_that_keep_each_other_away_go_to_nodes_of_their_own(nodes: int, wanted: dict[str, int]) -> None:
+    pods = members("train", 3, requests=CPU)
+    found = [apart(pod) for pod in pods]
+    assert counts(places(answers(POLICY, cluster(*[9] * nodes, pods=found), found))) == wanted
+
+
+@pytest.mark.parametrize(("licences", "wanted"), [("2", {"n0": 2, "n1": 2}), ("1", {NO_ROOM: 4})])
+def test_counted_resources_of_all_members_count(licences: str, wanted: dict[str, int]) -> None:
+    """G3: the scheduler assumes members that Berth does not see on their nodes yet."""
+    policy = gang_policy(managedResources=[LICENCES])
+    pods = members("train", 4, requests={LICENCE: "1"})
+    snapshot = Snapshot.of([counted_node("n0", licences), counted_node("n1", licences)], pods)
+    assert counts(places(answers(policy, snapshot, pods))) == wanted
+
+
+@pytest.mark.parametrize(("percent", "wanted"), [("50", {"n0": 4}), ("60", {NO_ROOM: 4})])
+def test_devices_of_all_members_count(percent: str, wanted: dict[str, int]) -> None:
+    policy = gang_policy(managedResources=[SLICES])
+    pods = members("train", 4, requests={"nvidia.com/gpumem-percentage": percent})
+    snapshot = Snapshot.of([counted_node("n0", sizes="8000,8000")], pods)
+    assert counts(places(answers(policy, snapshot, pods))) == wanted
+
+
+def test_members_get_the_devices_that_bind_would_choose() -> None:
+    """The smallest device that fits: then the large one is left for the other member."""
+    policy = gang_policy(managedResources=[SLICES])
+    pods = [member(f"train-{index}", "train", 2, requests={MEMORY: amount}) for index, amount in enumerate("38")]
+    snapshot = Snapshot.of([counted_node("n0", sizes="8,4")], pods)
+    assert counts(places(answers(policy, snapshot, pods))) == {"n0": 2}
+
+
+def test_pods_that_are_being_bound_take_their_room() -> None:
+    other = read_pod(pod_object("web", requests={"cpu": "2"}))
+    assert isinstance(other, Pod)
+    snapshot = cluster(4, 2, pods=[*TRAIN, other]).assuming([AssumedPod("ml", "web", other.uid, "n0", {})])
+    assert counts(places(answers(POLICY, snapshot, TRAIN))) == {"n0": 2, "n1": 2}
+
+
+def test_mixed_members_that_fit_on_fewer_nodes_are_placed_first() -> None:
+    small = [member(f"small-{index}", "train", 4, requests={"cpu": "1"}) for index in range(3)]
+    large = member("z-large", "train", 4, requests={"cpu": "3"})
+    pods = [*small, large]
+    assert counts(places(answers(POLICY, cluster(3, 1, 1, 1, pods=pods), pods))) == {"n0": 1, "n1": 1, "n2": 1, "n3": 1}
