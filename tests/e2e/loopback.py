@@ -64,6 +64,20 @@ class LoopbackServer:
         self._thread.join()
 
 
+class LoopbackService:
+    """Something that answers on a LoopbackServer for the time of a `with` block."""
+
+    def __init__(self, answer: Callable[[Request], Response], tls: ssl.SSLContext | None = None) -> None:
+        self._server = LoopbackServer(answer, tls)
+
+    def __enter__(self) -> Self:
+        self._server.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.stop()
+
+
 class _Server(ThreadingHTTPServer):
     # A connection beyond the queue is tried again after a second: as long as a verb waits for one.
     request_queue_size = 128

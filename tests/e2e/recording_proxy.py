@@ -7,11 +7,11 @@ import ssl
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from .cluster import Pod
 from .endpoint import Endpoint
-from .loopback import LoopbackServer, Request, Response
+from .loopback import LoopbackService, Request, Response
 
 ANSWER_SECONDS = 10
 
@@ -67,22 +67,15 @@ class Call:
         }
 
 
-class RecordingProxy:
+class RecordingProxy(LoopbackService):
     """Forwards each call unchanged. The scheduler's configuration has its `url_prefix`."""
 
     def __init__(self, url_prefix: str, tls: ssl.SSLContext | None = None) -> None:
+        super().__init__(self._pass_on, tls)
         self._endpoint = Endpoint(url_prefix)
-        self._server = LoopbackServer(self._pass_on, tls)
         self._calls: list[Call] = []
         self._in_flight = 0
         self._changed = threading.Condition()
-
-    def __enter__(self) -> Self:
-        self._server.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.stop()
 
     @property
     def url_prefix(self) -> str:

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Any, Self
+from typing import Any
 
-from .loopback import LoopbackServer, Request, Response
+from .loopback import LoopbackService, Request, Response
 from .scheduler_configuration import ExtenderConfiguration
 
 REASON = "node(s) were rejected by the second extender"
 
 
-class SecondExtender:
+class SecondExtender(LoopbackService):
     """Filters nodes by name in cache mode, and records the nodes of each request."""
 
     def __init__(self, *, rejects: Collection[str]) -> None:
+        super().__init__(self._filter)
         self._rejects = rejects
-        self._server = LoopbackServer(self._filter)
         self.offered: list[set[str]] = []
-
-    def __enter__(self) -> Self:
-        self._server.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.stop()
 
     @property
     def configuration(self) -> ExtenderConfiguration:

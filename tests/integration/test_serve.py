@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,7 +12,6 @@ import pytest
 import yaml
 
 from berth.nodecache.feed.dynamodb_table import DynamoDBCacheTable
-from berth_cli.serve.limits import Limits
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
 from tests.builders.kubeconfigs import kubeconfig, kubeconfig_for
@@ -26,61 +19,11 @@ from tests.builders.nodes import labelled_object, node_object
 from tests.builders.requests import binding, body_of, cache_mode, victims_by_uid
 from tests.builders.tables import create_cache_table, create_ledger_table
 from tests.fakes.api_server import KubernetesOnLoopback, verified_kubernetes
+from tests.integration.serving import Served, calling, serving, start
 from tests.unit.reservations.ledger.ledger_tables import emulator_client
-
-# The entry point of the `berth` command, in this interpreter.
-BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "serve"]
-ADDRESS = re.compile(r"Berth serves the profile (\S+) on http://127\.0\.0\.1:(\d+)/scheduler")
-
 
 PATIENCE = 60
 """Timeout in seconds of expected events; reached only by failing tests and on stalled machines."""
-
-
-@dataclass
-class Served:
-    """A running `berth serve`, the port it printed, and what it printed after that."""
-
-    process: subprocess.Popen[str]
-    profile: str
-    port: int
-    second_line: str
-    third_line: str
-
-    def ctrl_c(self) -> tuple[int, str, str]:
-        """What Ctrl-C does, before an idle connection would end. Returns the exit code and what was printed since.
-
-        Once it serves: a shell has its background jobs ignore Ctrl-C, and `berth serve` in them before it serves.
-        """
-        caller = Caller(self.port)
-        caller.request("GET", "/healthz")
-        caller.close()
-        self.process.send_signal(signal.SIGINT)
-        out, err = self.process.communicate(timeout=Limits().keep_alive_seconds / 2)
-        return self.process.returncode, out, err
-
-
-def start(*arguments: str, variables: Mapping[str, str] | None = None) -> Served:
-    process = subprocess.Popen(
-        [*BERTH, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment() | dict(variables or {}),
-    )
-    assert process.stdout is not None
-    # Log lines may come before it: of a cluster that is away.
-    found = next(filter(None, map(ADDRESS.match, process.stdout)), None)
-    if found is None:
-        process.kill()
-        raise AssertionError(process.communicate())
-    return Served(process, found[1], int(found[2]), process.stdout.readline(), process.stdout.readline())
-
-
-def environment() -> dict[str, str]:
-    """A user's shell, without anything of AWS or of Berth in it."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BERTH_", "POWERTOOLS_"))}
-    return kept | {"PYTHONUNBUFFERED": "1"}
 
 
 def eventually(condition: Callable[[], Any], seconds: float) -> float:
@@ -101,17 +44,14 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(dump: Path) -> Iterator[Served]:
-    served = start("--cluster", str(dump), "--port", "0")
-    yield served
-    served.process.kill()
-    served.process.communicate()
+    with serving("--cluster", str(dump), "--port", "0") as served:
+        yield served
 
 
 @pytest.fixture
 def caller(served: Served) -> Iterator[Caller]:
-    caller = Caller(served.port)
-    yield caller
-    caller.close()
+    with calling(served) as caller:
+        yield caller
 
 
 def test_prints_profile_cluster_and_addresses(served: Served, dump: Path) -> None:

@@ -15,7 +15,7 @@ from berth_cli.serve.limits import Limits
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.http_calls import Caller
 from tests.builders.requests import body_of, cache_mode
-from tests.integration.test_serve import Served, start
+from tests.integration.serving import Served, calling, serving, start
 from tests.soak.serve_memory import resident_megabytes
 
 LIMITS = Limits()
@@ -25,17 +25,14 @@ CALL = body_of(cache_mode(["n10"]))
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    served = start("--cluster", str(EVENTS / "cluster.yaml"), "--port", "0")
-    yield served
-    served.process.kill()
-    served.process.communicate()
+    with serving("--cluster", str(EVENTS / "cluster.yaml"), "--port", "0") as served:
+        yield served
 
 
 @pytest.fixture
 def caller(served: Served) -> Iterator[Caller]:
-    caller = Caller(served.port)
-    yield caller
-    caller.close()
+    with calling(served) as caller:
+        yield caller
 
 
 def connect(served: Served) -> socket.socket:

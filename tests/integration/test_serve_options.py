@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from tests.builders.event_fixtures import EVENTS
 from tests.builders.kubeconfigs import kubeconfig_for
-from tests.integration.test_serve import BERTH, environment
+from tests.integration.serving import BERTH, environment
 
 
 @pytest.fixture

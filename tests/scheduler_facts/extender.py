@@ -7,9 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
-from tests.e2e.loopback import LoopbackServer, Request, Response
+from tests.e2e.loopback import LoopbackService, Request, Response
 from tests.e2e.scheduler_configuration import ExtenderConfiguration, Mode
 
 REASON = "node(s) were rejected"
@@ -28,21 +28,14 @@ class Call:
     request: Message
 
 
-class ScriptedExtender:
+class ScriptedExtender(LoopbackService):
     """Answers each verb with the function of its name; a verb without one is not configured."""
 
     def __init__(self, answers: Answers, mode: Mode = Mode.CACHE) -> None:
+        super().__init__(self._answer)
         self._answers, self._mode = answers, mode
-        self._server = LoopbackServer(self._answer)
         self._calls: list[Call] = []
         self._changed = threading.Condition()
-
-    def __enter__(self) -> Self:
-        self._server.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.stop()
 
     @property
     def configuration(self) -> ExtenderConfiguration:

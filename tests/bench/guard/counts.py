@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +20,7 @@ from berth.cluster.watch.resources import NODES as NODES_RESOURCE
 from berth.nodecache.feed.changes import Change, pack
 from berth.scheduling.configuration.document import BerthConfiguration
 from tests.bench import cluster
+from tests.builders.function_process import run
 from tests.builders.nodes import labelled
 from tests.builders.requests import body_of, cache_mode
 from tests.fakes.verbs import Verbs
@@ -30,16 +29,6 @@ PROJECT = Path(__file__).parents[3]
 NODES = 1000
 VERBS = ("filter", "filter_onlyone", "prioritize")
 FUNCTIONS = ("filter", "bind", "authorizer")
-VARIABLES = {
-    "AWS_DEFAULT_REGION": "eu-central-1",
-    "AWS_EC2_METADATA_DISABLED": "true",
-    "POWERTOOLS_TRACE_DISABLED": "true",
-    "BERTH_CACHE_TABLE": "cache",
-    "BERTH_LEDGER_TABLE": "ledger",
-    "BERTH_KUBECONFIG_SECRET": "secret",
-    "BERTH_PASSWORD_SECRET": "password",
-    "BERTH_AUTHENTICATION": "basic",
-}
 # What the standard library loads differs from one Python to the next.
 COUNT_MODULES = """
 import importlib.util, sys
@@ -56,11 +45,9 @@ def measured() -> Mapping[str, float]:
 
 def _imports() -> Iterator[tuple[str, float]]:
     """Modules outside of the standard library that a function's handler imports, in a process of its own."""
-    surroundings = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BERTH_"))}
     for function in FUNCTIONS:
-        command = [sys.executable, "-c", COUNT_MODULES, str(PROJECT / "functions" / function / "app.py")]
-        run = subprocess.run(command, env=surroundings | VARIABLES, cwd=PROJECT, check=True, capture_output=True)
-        yield f"imports.{function}", json.loads(run.stdout.splitlines()[-1])
+        lines = run("-c", COUNT_MODULES, str(PROJECT / "functions" / function / "app.py"))
+        yield f"imports.{function}", json.loads(lines[-1])
 
 
 def _cold() -> Iterator[tuple[str, float]]:

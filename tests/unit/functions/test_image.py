@@ -6,9 +6,6 @@ Lambda takes it when a version is published, after the import, and starts every 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -17,22 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.function_process import KEYS, run
 from tests.conftest import PROJECT
 
 pytestmark = pytest.mark.long
-
-VARIABLES = {
-    "AWS_DEFAULT_REGION": "eu-central-1",
-    "AWS_EC2_METADATA_DISABLED": "true",
-    "POWERTOOLS_TRACE_DISABLED": "true",
-    "BERTH_CACHE_TABLE": "cache",
-    "BERTH_LEDGER_TABLE": "ledger",
-    "BERTH_KUBECONFIG_SECRET": "secret",
-    "BERTH_PASSWORD_SECRET": "password",
-    "BERTH_AUTHENTICATION": "basic",
-    **{f"BERTH_{verb}_VERSION": "arn" for verb in ("FILTER", "FILTER_ONLYONE", "PRIORITIZE", "BIND", "PREEMPT")},
-}
-KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
 
 EXCEPTIONS = {
     "dateutil time.localtime": "which zone the machine is in: UTC everywhere",
@@ -42,20 +27,6 @@ EXCEPTIONS = {
     "random Random.seed": "botocore spreads its retries by it, the first ones alike in all environments",
 }
 """What libraries do, and why it may be the same in all environments."""
-
-
-def run(*command: str, **variables: str) -> list[str]:
-    """The lines of a Python process that has these variables and no others of AWS or Berth."""
-    surroundings = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BERTH_"))}
-    found = subprocess.run(
-        [sys.executable, *command],
-        env=surroundings | VARIABLES | variables,
-        cwd=PROJECT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return found.stdout.splitlines()
 
 
 def recorded(*handlers: Path) -> set[tuple[Path, str]]:

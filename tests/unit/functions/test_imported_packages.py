@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from berth.scheduling.plugins.registry import REGISTRY
+from tests.builders.function_process import KEYS, run
 from tests.conftest import PROJECT
-from tests.unit.functions.test_image import KEYS, run
 
 pytestmark = pytest.mark.long
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.builders.function_process import KEYS, run
 from tests.conftest import PROJECT
-from tests.unit.functions.test_image import KEYS, run
 
 pytestmark = pytest.mark.long
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from berth.scheduling.framework.profile import AnyFilter, AnyScore, Profile
 from berth.scheduling.framework.status import Status
@@ -11,6 +12,7 @@ from berth.scheduling.objects.cluster import read_objects
 from berth.scheduling.objects.workloads import Workloads
 from berth.scheduling.snapshot.snapshot import Snapshot
 from berth_cli.simulate.scheduler import scheduling_cycle as cycle
+from tests.builders.pods import pod_with
 
 Object = Mapping[str, object]
 
@@ -33,6 +35,16 @@ def scores(plugin: AnyScore, pod: Object, *objects: Object) -> dict[str, int]:
     done = cycle.run(Profile("alone", (), ((plugin, 1),)), _read(pod), _snapshot(objects))
     assert done.error is None
     return dict(done.scores[plugin.name])
+
+
+def asking(**requests: str) -> dict[str, Any]:
+    """A pod with these requests."""
+    return pod_with(requests=requests)
+
+
+def other(**requests: str) -> dict[str, Any]:
+    """A pod with these requests on the node n."""
+    return pod_with("other", requests=requests, nodeName="n")
 
 
 def _read(pod: Object) -> Pod:

@@ -13,7 +13,7 @@ from berth.scheduling.plugins.node_resources_balanced_allocation import (
 )
 from tests.builders.nodes import node_with
 from tests.builders.pods import pod_with
-from tests.unit.scheduling.plugins.asking import scores
+from tests.unit.scheduling.plugins.asking import asking, other, scores
 
 GPU = "example.com/gpu"
 
@@ -21,14 +21,6 @@ GPU = "example.com/gpu"
 def score(pod: dict[str, Any], *placed: dict[str, Any], args: dict[str, Any] | None = None, **allocatable: str) -> int:
     plugin = NodeResourcesBalancedAllocation(NodeResourcesBalancedAllocationArgs.model_validate(args or {}))
     return scores(plugin, pod, node_with("n", allocatable=allocatable), node_with("another"), *placed)["n"]
-
-
-def asking(**requests: str) -> dict[str, Any]:
-    return pod_with(requests=requests)
-
-
-def other(**requests: str) -> dict[str, Any]:
-    return pod_with("other", requests=requests, nodeName="n")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from berth.scheduling.plugins.node_resources_fit import NodeResourcesFit, NodeResourcesFitArgs
 from tests.builders.nodes import node_with
 from tests.builders.pods import container, pod_with
-from tests.unit.scheduling.plugins.asking import scores
+from tests.unit.scheduling.plugins.asking import asking, other, scores
 
 GPU = "example.com/gpu"
 CPU_ONLY = [{"name": "cpu", "weight": 1}]
@@ -19,14 +19,6 @@ def score(args: dict[str, Any], pod: dict[str, Any], *placed: dict[str, Any], **
     """The score of a node with this much, and these pods on it."""
     plugin = NodeResourcesFit(NodeResourcesFitArgs.model_validate({"scoringStrategy": args} if args else {}))
     return scores(plugin, pod, node_with("n", allocatable=allocatable), node_with("another"), *placed)["n"]
-
-
-def asking(**requests: str) -> dict[str, Any]:
-    return pod_with(requests=requests)
-
-
-def other(**requests: str) -> dict[str, Any]:
-    return pod_with("other", requests=requests, nodeName="n")
 
 
 @pytest.mark.parametrize(

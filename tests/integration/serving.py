@@ -1,0 +1,81 @@
+"""`berth serve` in a process of its own, as tests start and call it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from berth_cli.serve.limits import Limits
+from tests.builders.http_calls import Caller
+
+# The entry point of the `berth` command, in this interpreter.
+BERTH = [sys.executable, "-c", "from berth_cli.main import main; main(prog_name='berth')", "serve"]
+ADDRESS = re.compile(r"Berth serves the profile (\S+) on http://127\.0\.0\.1:(\d+)/scheduler")
+
+
+@dataclass
+class Served:
+    """A running `berth serve`, the port it printed, and what it printed after that."""
+
+    process: subprocess.Popen[str]
+    profile: str
+    port: int
+    second_line: str
+    third_line: str
+
+    def ctrl_c(self) -> tuple[int, str, str]:
+        """What Ctrl-C does, before an idle connection would end. Returns the exit code and what was printed since.
+
+        Once it serves: a shell has its background jobs ignore Ctrl-C, and `berth serve` in them before it serves.
+        """
+        caller = Caller(self.port)
+        caller.request("GET", "/healthz")
+        caller.close()
+        self.process.send_signal(signal.SIGINT)
+        out, err = self.process.communicate(timeout=Limits().keep_alive_seconds / 2)
+        return self.process.returncode, out, err
+
+
+def start(*arguments: str, variables: Mapping[str, str] | None = None) -> Served:
+    process = subprocess.Popen(
+        [*BERTH, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment() | dict(variables or {}),
+    )
+    assert process.stdout is not None
+    # Log lines may come before it: of a cluster that is away.
+    found = next(filter(None, map(ADDRESS.match, process.stdout)), None)
+    if found is None:
+        process.kill()
+        raise AssertionError(process.communicate())
+    return Served(process, found[1], int(found[2]), process.stdout.readline(), process.stdout.readline())
+
+
+def environment() -> dict[str, str]:
+    """A user's shell, without anything of AWS or of Berth in it."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "BERTH_", "POWERTOOLS_"))}
+    return kept | {"PYTHONUNBUFFERED": "1"}
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[Served]:
+    """Serves until the block ends."""
+    served = start(*arguments)
+    try:
+        yield served
+    finally:
+        served.process.kill()
+        served.process.communicate()
+
+
+def calling(served: Served) -> closing[Caller]:
+    """One connection, until the block ends."""
+    return closing(Caller(served.port))
