@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from berth.announcements.bind import MAX_CONTENT_BYTES
 from berth.announcements.dynamodb_log import DynamoDBAnnouncementLog
 from berth.announcements.log import AnnouncementLog
 from berth.dynamodb_errors import TableUnavailable
@@ -32,6 +33,15 @@ def test_reads_what_was_appended_by_position(log: AnnouncementLog) -> None:
     assert list(log.read(1)) == written
     assert list(log.read(2)) == written[1:]
     assert list(log.read(11)) == []
+
+
+def test_takes_the_largest_announcement(log: AnnouncementLog) -> None:
+    small = announcement(1, "p" * 253)
+    largest = replace(
+        small, content=small.content.ljust(MAX_CONTENT_BYTES), attempt="a" * 64, resource_version="9" * 20
+    )
+    assert log.append(largest)
+    assert list(log.read(1)) == [largest]
 
 
 def test_refuses_taken_position(log: AnnouncementLog) -> None:

@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from berth.announcements.bind import RETENTION_SECONDS, TRIM_EVERY, LogAnnouncements
+from berth.announcements.bind import RETENTION_SECONDS, TOO_LARGE, TRIM_EVERY, LogAnnouncements
 from berth.announcements.reader import AnnouncementReader
 from berth.configuration.store import Configurations
 from berth.extender.bind import bind
@@ -64,6 +64,7 @@ class World(PodBinder):
         )
         self.answer: Answer = lambda binding: Created()
         self.version = "7"
+        self.labels: Mapping[str, str] = {}
         ids = count(1)
         self._announcements = LogAnnouncements(
             self.log, self.cache, lambda: f"attempt-{next(ids)}", self.published.clock.wall
@@ -85,7 +86,7 @@ class World(PodBinder):
         return Assignment(f"uid-{pod_name}", "")
 
     def pod(self, namespace: str, pod_name: str, timeout: float) -> FoundPod:
-        content = pod_with(pod_name, {"app": "db"}, affinity=APART)
+        content = pod_with(pod_name, {"app": "db", **self.labels}, affinity=APART)
         return FoundPod(self.assignment(namespace, pod_name, timeout), self.version, False, content)
 
 
@@ -124,6 +125,24 @@ def test_binds_unjudged_when_the_configuration_in_force_has_no_rule_about_pods()
     world = World(BerthConfiguration.model_validate({"profile": "label-priority"}))
     assert world.bind("p").outcome is BindOutcome.BOUND
     assert world.announced() == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "result"),
+    [
+        pytest.param(500, BindResult(BindOutcome.BOUND), id="more labels than any pod needs"),
+        pytest.param(5_000, TOO_LARGE, id="more than one announcement may have"),
+        pytest.param(20_000, TOO_LARGE, id="more than an item of DynamoDB may have"),
+    ],
+)
+def test_refuses_only_the_pod_that_is_too_large_to_be_announced(labels: int, result: BindResult) -> None:
+    world = World()
+    world.labels = {f"label-{number}": "v" * 10 for number in range(labels)}
+    assert world.bind("large") == result
+    world.labels = {}
+    assert world.bind("small", on="node-b").outcome is BindOutcome.BOUND
+    announced = [name for _, name, _ in world.announced()]
+    assert announced == (["small"] if result is TOO_LARGE else ["large", "small"])
 
 
 def test_ignores_own_announcement() -> None:

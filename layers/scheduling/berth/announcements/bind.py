@@ -24,7 +24,7 @@ changed label can make a rule false for pods that are there already, as with kub
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 
 from berth.announcements.announcement import Announcement, pod_on_node
@@ -35,7 +35,7 @@ from berth.extender.outcomes import BindOutcome, BindResult
 from berth.extender.ports import Announced, Announcements, Binding, CacheUnavailable, FoundPod, NodeCache
 from berth.scheduling.configuration.node_cache import WhenStale
 from berth.scheduling.framework.plugin import PluginFailed
-from berth.scheduling.objects import Unreadable, read_pod
+from berth.scheduling.objects import Pod, Unreadable, read_pod
 
 GRACE_SECONDS = 15.0
 """After the deadline of a bind: for a Binding that is on its way, and between clocks."""
@@ -46,6 +46,13 @@ TRIM_EVERY = 8
 RETENTION_SECONDS = 60.0
 """Longer than any bind takes. A bind that has read the log before an announcement finds its position taken."""
 
+MAX_CONTENT_BYTES = 64_000
+"""Of the pod in an announcement: 16 read units for each call while it counts. A pod of a workload has half a KB to some
+KB; DynamoDB takes items of 400 KB."""
+
+TOO_LARGE = BindResult(
+    BindOutcome.TOO_LARGE, "the pod's labels, requests and affinity are too large for rules that depend on other pods"
+)
 CONTENDED = BindResult(BindOutcome.NOT_JUDGED, "too many pods are being bound at once; Berth could not judge this one")
 DEADLINE_PASSED = BindResult(BindOutcome.NOT_JUDGED, "the deadline was over before the pod was announced")
 
@@ -81,9 +88,9 @@ class LogAnnouncements(Announcements):
                 return BindResult(BindOutcome.NOT_JUDGED, f"pod {binding.namespace}/{binding.pod_name}: {error}")
             if rejected is not None:
                 return BindResult(BindOutcome.REJECTED, rejected.message)
-            placed = pod_on_node(found.content, binding.node, context.policy.counting.pod_annotations)
-            if isinstance(placed, Unreadable):
-                return BindResult(BindOutcome.UNREADABLE, placed.cause)
+            placed = _placed(found, binding.node, context.policy.counting.pod_annotations)
+            if isinstance(placed, BindResult):
+                return placed
             until = self._wall() + deadline.remaining() + GRACE_SECONDS
             announcement = Announcement(context.log.end + 1, attempt, *placed, found.resource_version, until)
             announced = Announced(announcement.position, attempt, found.resource_version)
@@ -106,3 +113,11 @@ class LogAnnouncements(Announcements):
         if position % TRIM_EVERY == 0:
             with suppress(TableUnavailable):
                 self._log.trim(first, self._wall() - RETENTION_SECONDS)
+
+
+def _placed(found: FoundPod, node: str, annotations: Container[str]) -> tuple[Pod, bytes] | BindResult:
+    """The pod on its node, and what is announced of it."""
+    placed = pod_on_node(found.content, node, annotations)
+    if isinstance(placed, Unreadable):
+        return BindResult(BindOutcome.UNREADABLE, placed.cause)
+    return placed if len(placed[1]) <= MAX_CONTENT_BYTES else TOO_LARGE

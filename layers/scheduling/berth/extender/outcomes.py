@@ -31,6 +31,7 @@ class BindOutcome(StrEnum):
     NOT_COVERED: the configuration's `bind` does not list the pod's namespace or scheduler. REJECTED: a filter that
     looks at other pods rejects the node, because of pods that were bound meanwhile. NOT_JUDGED: such a filter could not
     be asked, for lack of a fresh cache or of the log of announcements, or because others came first at every try.
+    TOO_LARGE: the pod cannot be announced to others, so it is not bound under such rules.
     The six from INSUFFICIENT on occur only for pods that request counted resources. INSUFFICIENT: the node has too
     little left. NO_LEDGER: the node's ledger does not exist yet, or is being rebuilt. COUNTED_ELSEWHERE: another store
     counts the cluster's resources. CONTENDED: others changed the pod or the ledger at every attempt. UNREADABLE: the
@@ -49,6 +50,7 @@ class BindOutcome(StrEnum):
     NOT_COVERED = "not-covered"
     REJECTED = "rejected"
     NOT_JUDGED = "not-judged"
+    TOO_LARGE = "too-large"
     INSUFFICIENT = "insufficient"
     NO_LEDGER = "no-ledger"
     COUNTED_ELSEWHERE = "counted-elsewhere"
