@@ -221,6 +221,10 @@ local-stack: setup .tools/sam/.ready .tools/ministack/.ready ## The whole stack 
 	@$(BIN)/python -m tools.local_stack --port $(or $(PORT),4566) $(if $(CLUSTER),--cluster '$(CLUSTER)') \
 	  $(if $(KUBECONFIG_FILE),--kubeconfig '$(KUBECONFIG_FILE)') $(if $(PLUGINS),--plugins '$(PLUGINS)') $(foreach each,$(PARAMETERS),--parameter '$(each)')
 
+.PHONY: local-stack-plugins
+local-stack-plugins: setup .tools/sam/.ready ## Deploy changed plugins onto the local stack that runs in another terminal (PLUGINS=dir)
+	@$(BIN)/python -m tools.local_stack --replace-plugins $(if $(PLUGINS),--plugins '$(PLUGINS)')
+
 .PHONY: local-stack-stop
 local-stack-stop: setup ## Stop the local stack of another terminal
 	@$(BIN)/python -m tools.local_stack --stop

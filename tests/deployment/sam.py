@@ -88,6 +88,12 @@ def deploy(
     )
 
 
+def deployed_parameters(template: Path) -> dict[str, str]:
+    """Of the last deployment of this template."""
+    found: dict[str, str] = json.loads(_parameters_file(template.parent).read_text())
+    return found
+
+
 def local_invoke(
     logical_id: str,
     event: Path,
@@ -138,6 +144,10 @@ def _sam(arguments: list[str | Path], project: Path, environment: Mapping[str, s
 
 def _parameters(beside: Path, parameters: Mapping[str, str]) -> str:
     """Write the parameters to a file, because SAM splits values at quotes. JSON is valid YAML, the format SAM reads."""
-    path = beside.with_suffix(".parameters.yaml")
+    path = _parameters_file(beside)
     path.write_text(json.dumps(dict(parameters)))
     return f"file://{path}"
+
+
+def _parameters_file(beside: Path) -> Path:
+    return beside.with_suffix(".parameters.yaml")

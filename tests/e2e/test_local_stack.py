@@ -1,11 +1,11 @@
-"""`make local-stack` as a newcomer uses it: start, call, apply a rule of one's own, roll back, check, stop.
-
-It needs no control plane.
+"""`make local-stack` as a newcomer uses it: start, call, apply a rule of one's own, change it, roll back, check, stop.
+And with a live cluster.
 """
 
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,13 +15,18 @@ from typing import Any
 import orjson
 import pytest
 import urllib3
+import yaml
 
 from tests.builders.event_fixtures import EVENTS
 from tests.deployment import sam
 
 from .berth_serve import COMMAND
 from .child_process import ChildProcess
+from .cluster import Cluster
+from .control_plane import ControlPlane
 from .doctor import berth_doctor
+from .identities import identities
+from .label_priority import priority
 from .loopback import free_port
 
 EXAMPLES = sam.PROJECT / "examples"
@@ -60,6 +65,26 @@ def config(environment: Mapping[str, str], *arguments: str | Path) -> Any:
     return orjson.loads(done.stdout)
 
 
+def versions_of_changed_plugins(
+    directory: Path, environment: Mapping[str, str], plugins: Path, changed: Path
+) -> tuple[str, str]:
+    """Of the plugins that the functions have, before and after a change of their code."""
+
+    def loaded(path: Path) -> str:
+        applied = config(environment, "apply", path / "configuration.yaml", f"--plugins={path}", "--no-wait")
+        version: str = applied["trial"]["pluginVersion"]
+        return version
+
+    before = loaded(plugins)
+    shutil.copytree(plugins, changed)
+    with (changed / "berth_plugins" / "one_per_team.py").open("a") as module:
+        module.write("# changed\n")
+    replaced = [*command(directory), "--replace-plugins", f"--plugins={changed}"]
+    done = subprocess.run(replaced, cwd=sam.PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return before, loaded(changed)
+
+
 @pytest.mark.stack
 def test_local_stack_answers_and_is_sound_until_it_is_stopped(tmp_path: Path) -> None:
     directory, log = tmp_path / "local-stack", tmp_path / "log"
@@ -79,6 +104,11 @@ def test_local_stack_answers_and_is_sound_until_it_is_stopped(tmp_path: Path) ->
         assert config(found, "rollback")["profile"] == "label-priority"
         assert filter_answer(found) == expected
 
+        before, after = versions_of_changed_plugins(directory, found, plugins, tmp_path / "changed")
+        assert before
+        assert after not in (before, "")
+        assert config(found, "rollback")["profile"] == "label-priority"
+
         diagnosis = berth_doctor(
             f"--stack={sam.STACK_NAME}",
             f"--url={found['BERTH_URL']}",
@@ -95,5 +125,23 @@ def test_local_stack_answers_and_is_sound_until_it_is_stopped(tmp_path: Path) ->
         stopped = subprocess.run([*command(directory), "--stop"], cwd=sam.PROJECT, capture_output=True, check=True)
         assert stopped.stdout == b"stopped\n"
         assert process.wait() == 0, log.read_text()
+    finally:
+        process.stop()
+
+
+@pytest.mark.stack
+def test_local_stack_serves_a_live_cluster(control_plane: ControlPlane, cluster: Cluster, tmp_path: Path) -> None:
+    """With a kubeconfig of one user, and the scheduler's configuration as it is written."""
+    identities(control_plane)
+    directory, log = tmp_path / "local-stack", tmp_path / "log"
+    kubeconfig = control_plane.kubeconfig()
+    node = cluster.create_node("node", priority(10))
+    process = ChildProcess([*command(directory), f"--port={free_port()}", f"--kubeconfig={kubeconfig}"], log)
+    try:
+        process.wait_until(lambda: "Ctrl-C stops it" in log.read_text(), seconds=START_SECONDS)
+        scheduler = yaml.safe_load((directory / "scheduler.yaml").read_text())
+        assert scheduler["clientConnection"]["kubeconfig"] == str(kubeconfig)
+        with control_plane.scheduler({**scheduler, "leaderElection": {"leaderElect": False}}):
+            assert cluster.wait_until_assigned(cluster.create_pod("pod")) == node
     finally:
         process.stop()

@@ -1,4 +1,5 @@
-"""`python -m tools.local_stack [--cluster FILE | --kubeconfig FILE] [--port N]`, and `--stop` from another terminal."""
+"""`python -m tools.local_stack [--cluster FILE | --kubeconfig FILE] [--port N]`, and from another terminal
+`--replace-plugins --plugins DIR` and `--stop`."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from berth_cli.main import INTERRUPTED_STATUS
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator, UnexpectedListener
 from tests.e2e.loopback import HOST
+from tools.local_stack import plugins as layer
 from tools.local_stack import running, stack
 from tools.local_stack.api_server import DumpApiServer
 
@@ -33,6 +35,7 @@ Examples:
   make local-stack CLUSTER=dump.json
   make local-stack PLUGINS=examples/custom-plugin
   make local-stack KUBECONFIG_FILE=kind.kubeconfig PORT=14566
+  make local-stack-plugins PLUGINS=examples/custom-plugin
   make local-stack-stop
 
 \b
@@ -68,6 +71,9 @@ class Options:
     default=DIRECTORY,
     help="What the account keeps; one local stack for each.  [default: .build/local-stack]",
 )
+@click.option(
+    "--replace-plugins", is_flag=True, help="Deploy --plugins onto the local stack that runs in another terminal."
+)
 @click.option("--stop", is_flag=True, help="Stop the local stack that runs in another terminal.")
 def main(
     cluster: Path | None,
@@ -77,6 +83,7 @@ def main(
     parameters: tuple[str, ...],
     directory: Path,
     *,
+    replace_plugins: bool,
     stop: bool,
 ) -> None:
     """Serve the whole stack on this machine, without an AWS account.
@@ -92,6 +99,9 @@ def main(
         raise click.UsageError("give --cluster or --kubeconfig, not both")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        if replace_plugins:
+            _replace_plugins(plugins, directory)
+            return
         with running.lock(directory):
             dump = None if kubeconfig else cluster or CLUSTER
             _serve(Options(dump, kubeconfig, port, plugins, _pairs(parameters), directory))
@@ -102,6 +112,13 @@ def main(
     except KeyboardInterrupt:
         click.echo("stopped", err=True)
         sys.exit(INTERRUPTED_STATUS)
+
+
+def _replace_plugins(plugins: Path | None, directory: Path) -> None:
+    if plugins is None:
+        raise click.UsageError("--replace-plugins needs --plugins DIR")
+    layer.replace_plugins(plugins, directory, _step)
+    click.echo("the functions have the plugins; apply the configuration again: berth config apply")
 
 
 def _serve(options: Options) -> None:
@@ -119,7 +136,7 @@ def _serve(options: Options) -> None:
             emulator = cleanup.enter_context(Emulator(account, port=options.port))
         if options.plugins is not None:
             with _step("plugins: package and publish"):
-                parameters = parameters | stack.publish_plugins(emulator, options.plugins, directory)
+                parameters = parameters | layer.publish_plugins(emulator.client("lambda"), options.plugins, directory)
         stack.deploy(emulator, document, directory, parameters, _step)
         called = stack.address(emulator)
         stack.start_watcher(emulator)
@@ -172,4 +189,5 @@ def _step(name: str) -> Iterator[None]:
 
 
 if __name__ == "__main__":
+    stack.leave_accounts(os.environ)
     main(prog_name="local-stack")

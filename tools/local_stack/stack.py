@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,12 @@ class Address:
     url: str
     username: str
     password: str
+
+
+def leave_accounts(environment: MutableMapping[str, str]) -> None:
+    """Remove what names an AWS account of the shell's: nothing here may reach it, or fail because of its profile."""
+    for name in [each for each in environment if each.startswith("AWS_")]:
+        del environment[name]
 
 
 def check_tools(port: int) -> None:
@@ -103,28 +109,6 @@ def deploy(
             sam.deploy(template, parameters, emulator.environment())
     except sam.SamFailed as error:
         raise CannotStart(str(error)) from error
-
-
-def publish_plugins(emulator: Emulator, plugins: Path, directory: Path) -> dict[str, str]:
-    """Package the user's plugins, publish them as a layer, and return the stack's parameter. Raises CannotStart."""
-    machine, package = sam.Machine.this(), directory / "plugins.zip"
-    done = subprocess.run(
-        [
-            *(BERTH, "plugin", "package", plugins, f"--file={package}"),
-            *(f"--architecture={machine.architecture}", f"--python={machine.python_version}"),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise CannotStart(f"berth plugin package ended with {done.returncode}: {done.stderr.strip()}")
-    layer = emulator.client("lambda").publish_layer_version(
-        LayerName=f"{sam.STACK_NAME}-plugins",
-        Content={"ZipFile": package.read_bytes()},
-        CompatibleRuntimes=[f"python{machine.python_version}"],
-    )
-    return {"PluginLayerArn": layer["LayerVersionArn"]}
 
 
 def address(emulator: Emulator) -> Address:

@@ -1,0 +1,69 @@
+"""A user's plugins as a layer of the local stack: with the first deployment, or in place of those of a running one."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from tests.deployment import sam
+from tools.local_stack.stack import BERTH, ENVIRONMENT, CannotStart, Step
+
+PARAMETER = "PluginLayerArn"
+
+
+def publish_plugins(functions: Any, plugins: Path, directory: Path) -> dict[str, str]:
+    """Package the plugins, publish them as a layer, and return the stack's parameter. Raises CannotStart.
+
+    functions: a boto3 client of Lambda.
+    """
+    machine, package = sam.Machine.this(), directory / "plugins.zip"
+    done = subprocess.run(
+        [
+            *(BERTH, "plugin", "package", plugins, f"--file={package}"),
+            *(f"--architecture={machine.architecture}", f"--python={machine.python_version}"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise CannotStart(f"berth plugin package ended with {done.returncode}: {done.stderr.strip()}")
+    layer = functions.publish_layer_version(
+        LayerName=f"{sam.STACK_NAME}-plugins",
+        Content={"ZipFile": package.read_bytes()},
+        CompatibleRuntimes=[f"python{machine.python_version}"],
+    )
+    return {PARAMETER: layer["LayerVersionArn"]}
+
+
+def replace_plugins(plugins: Path, directory: Path, step: Step) -> None:
+    """Deploy the stack that runs again, with these plugins and otherwise as it was. Raises CannotStart."""
+    variables = _variables(directory)
+    session = boto3.Session(
+        variables["AWS_ACCESS_KEY_ID"], variables["AWS_SECRET_ACCESS_KEY"], region_name=variables["AWS_REGION"]
+    )
+    with step("plugins: package and publish"):
+        functions = session.client("lambda", endpoint_url=variables["AWS_ENDPOINT_URL"])
+        layer = publish_plugins(functions, plugins, directory)
+    template = directory / "build" / "template.yaml"
+    try:
+        with step("sam deploy: the functions with the plugins, about half a minute"):
+            sam.deploy(template, {**sam.deployed_parameters(template), **layer}, {**os.environ, **variables})
+    except sam.SamFailed as error:
+        raise CannotStart(str(error)) from error
+
+
+def _variables(directory: Path) -> Mapping[str, str]:
+    """Of the account. The file is there while the stack runs."""
+    try:
+        lines = (directory / ENVIRONMENT).read_text().splitlines()
+    except FileNotFoundError:
+        raise CannotStart("no local stack is running; start one with: make local-stack PLUGINS=DIR") from None
+    words = dict(shlex.split(line)[1].split("=", 1) for line in lines)
+    return {name: value for name, value in words.items() if name.startswith("AWS_")}
