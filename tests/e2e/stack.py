@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from tests.deployment import sam
 from tests.deployment.emulator import Emulator
+from tools.local_stack.plugins import publish_plugins
 
 from .berth_serve import COMMAND
 from .endpoint import Endpoint
@@ -32,8 +33,17 @@ class DeployedStack:
     The schedule of the stack starts the watcher within the first minute. The watcher then watches continuously.
     """
 
-    def __init__(self, identities: Identities, directory: Path, parameters: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        identities: Identities,
+        directory: Path,
+        parameters: Mapping[str, str] | None = None,
+        *,
+        plugins: Path | None = None,
+    ) -> None:
+        """plugins: a user's, which the functions get as a layer."""
         self._identities = identities
+        self._plugins = plugins
         self._directory = directory
         self._parameters = parameters or {}
         self._emulator = Emulator(directory / "account")
@@ -135,9 +145,13 @@ class DeployedStack:
             "Authentication": "basic",
             "HttpTimeoutSeconds": str(HTTP_TIMEOUT_SECONDS),
             **machine.parameters,
+            **({} if self._plugins is None else self._publish(self._plugins)),
             **self._parameters,
         }
         sam.deploy(template, parameters, self._emulator.environment())
+
+    def _publish(self, plugins: Path) -> Mapping[str, str]:
+        return publish_plugins(self._emulator.client("lambda"), plugins, self._directory)
 
     def _physical_id(self, logical_id: str) -> str:
         resource = self._emulator.client("cloudformation").describe_stack_resource(

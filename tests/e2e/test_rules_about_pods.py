@@ -27,11 +27,6 @@ ZONES = 4
 NODES = 24
 BURST_SECONDS = 420
 
-FULL = """\
-apiVersion: berth.dev/v1alpha1
-kind: BerthConfiguration
-profile: full
-"""
 WITH_ONE_PER_TEAM = """\
 apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
@@ -58,7 +53,8 @@ class Burst:
         return self.teams[0] * self.teams[1] + self.apart[0] * self.apart[1] + self.spread
 
 
-BURSTS = {"serve": Burst((6, 10), (5, 12), 80), "stack": Burst((0, 0), (3, 10), 30)}
+BURST = Burst((6, 10), (5, 12), 80)
+PLUGINS = EXAMPLES / "custom-plugin"
 
 
 def _on_serve(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[Extender]:
@@ -66,14 +62,13 @@ def _on_serve(control_plane: ControlPlane, directory: Path) -> AbstractContextMa
 
 
 def _on_stack(control_plane: ControlPlane, directory: Path) -> AbstractContextManager[Extender]:
-    """The deployed layer has no plugins of a user."""
-    return _AppliedStack(identities(control_plane), directory)
+    return _AppliedStack(identities(control_plane), directory, plugins=PLUGINS)
 
 
 class _AppliedStack(DeployedStack):
     def __enter__(self) -> _AppliedStack:
         super().__enter__()
-        self.apply(FULL)
+        self.apply(WITH_ONE_PER_TEAM)
         return self
 
 
@@ -93,21 +88,21 @@ def kind(request: pytest.FixtureRequest) -> str:
 def berth(
     kind: str, control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Extender]:
-    monkeypatch.setenv("PYTHONPATH", str(EXAMPLES / "custom-plugin"))
+    monkeypatch.setenv("PYTHONPATH", str(PLUGINS))
     with START[kind](control_plane, tmp_path) as extender:
         yield extender
 
 
-def test_burst_breaks_no_rule(kind: str, berth: Extender, control_plane: ControlPlane) -> None:
-    api, burst = KubernetesApi(control_plane.credentials()), BURSTS[kind]
+def test_burst_breaks_no_rule(berth: Extender, control_plane: ControlPlane) -> None:
+    api = KubernetesApi(control_plane.credentials())
     nodes = {f"burst-{number}": f"zone-{number % ZONES}" for number in range(NODES)}
     for name, zone in nodes.items():
         api.create("/api/v1/nodes", _node(name, zone))
     try:
         with control_plane.scheduler(_scheduler(berth.url_prefix)):
-            for pod in _pods(burst):
+            for pod in _pods(BURST):
                 api.create("/api/v1/namespaces/default/pods", pod)
-            placed = _wait_until_placed(api, burst.pods)
+            placed = _wait_until_placed(api, BURST.pods)
         _assert_no_rule_is_broken(placed, nodes)
     finally:
         api.delete("/api/v1/namespaces/default/pods", {"gracePeriodSeconds": "0"})
