@@ -41,6 +41,11 @@ def option_notes(
             "full mode: the request limit of 6 MB allows about 300 to 600 nodes, and kube-scheduler's resource scores "
             "treat every node as empty (fact 13)"
         )
+    if choices.managed.rules_about_pods and Verb.BIND not in choices.verbs:
+        yield (
+            "Berth does not bind: rules that depend on other pods are best effort for pods that are created at the "
+            "same time; add bind to --verbs"
+        )
     if choices.ignorable:
         yield "ignorable: while Berth is down, pods are placed without its rules (fact 39)"
     if bounded_retries:

@@ -100,6 +100,13 @@ def _gate_findings(side: SchedulerSide, managed: ManagedResources) -> Iterator[F
             "pods that are created at the same time (fact 7)",
             REMEDY,
         )
+    if managed.rules_about_pods and side.binder is None:
+        yield warning(
+            CHECK,
+            "Berth does not bind: rules that depend on other pods are best effort for pods that are created at the "
+            "same time",
+            REMEDY,
+        )
     if (managed.resources or managed.by_annotation) and side.binder is None:
         yield failed(CHECK, "Berth does not bind, so nothing is counted", REMEDY)
     if side.binder is not None and side.binder.managed_resources:

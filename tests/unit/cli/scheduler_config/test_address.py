@@ -8,6 +8,7 @@ import pytest
 
 from berth_cli.scheduler_config.address import BasicCredentials, InvalidAddress, url_prefix
 from berth_cli.scheduler_config.extenders import ExtenderOptions, Mode, Verb
+from berth_cli.scheduler_config.managed_resources import ManagedResources
 from berth_cli.scheduler_config.notes import option_notes
 
 URL = "https://berth.example.com/scheduler"
@@ -58,6 +59,9 @@ def test_repr_omits_password() -> None:
     assert "hidden" not in repr(BasicCredentials("me", "hidden"))
 
 
+RULES_ABOUT_PODS = ManagedResources(rules_about_pods=True)
+
+
 def said(*, with_password: bool = False, bounded_retries: bool = False, second: bool = False, **choices: Any) -> str:
     found = option_notes(
         ExtenderOptions(**{"url_prefix": URL} | choices),
@@ -79,6 +83,9 @@ def said(*, with_password: bool = False, bounded_retries: bool = False, second: 
         pytest.param({"http_timeout": "45s"}, "API Gateway ends requests", id="longer than the gateway"),
         pytest.param({"http_timeout": "1500ms"}, "bind needs at least 2 s", id="fact 23"),
         pytest.param({"ignorable": True, "verbs": frozenset({Verb.FILTER})}, "fact 39", id="ignorable"),
+        pytest.param(
+            {"managed": RULES_ABOUT_PODS, "verbs": frozenset({Verb.FILTER})}, "are best effort", id="rules without bind"
+        ),
         pytest.param({"bounded_retries": True}, "fact 44", id="the price of bounded retries"),
         pytest.param({"url_prefix": "http://[::1]/scheduler", "second": True}, "is loopback", id="a pod has its own"),
     ],
@@ -92,6 +99,7 @@ def test_prints_note(choices: dict[str, Any], message: str) -> None:
     [
         pytest.param({}, id="the defaults"),
         pytest.param({"url_prefix": "http://127.0.0.1:8080/scheduler"}, id="plain http on this machine"),
+        pytest.param({"managed": RULES_ABOUT_PODS}, id="rules about pods that Berth binds"),
         pytest.param({"http_timeout": "1s", "verbs": frozenset({Verb.FILTER})}, id="a short time without bind"),
     ],
 )

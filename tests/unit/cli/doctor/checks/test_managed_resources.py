@@ -8,7 +8,7 @@ import pytest
 
 from berth_cli.doctor.checks.managed_resources import check_managed_resources, check_pod_groups
 from berth_cli.doctor.findings import Result
-from berth_cli.scheduler_config.extenders import ExtenderOptions, extenders
+from berth_cli.scheduler_config.extenders import ExtenderOptions, Verb, extenders
 from berth_cli.scheduler_config.managed_resources import ManagedResource, ManagedResources
 from tests.fakes.doctor import ADDRESS, FakeAccess
 from tests.unit.cli.doctor.finding_assertions import expect
@@ -159,6 +159,22 @@ def test_fails_if_berth_does_not_bind_counted_resources() -> None:
         "extenders": extenders(ExtenderOptions(url_prefix=ADDRESS, managed=managed, verbs=frozenset()))
     }
     expect(check_managed_resources(side(found), managed), "managedResources", FAILED, "nothing is counted")
+
+
+@pytest.mark.parametrize(
+    ("verbs", "managed", "warns"),
+    [
+        pytest.param(frozenset({Verb.FILTER}), ManagedResources(rules_about_pods=True), True, id="another binds"),
+        pytest.param(frozenset(Verb), ManagedResources(rules_about_pods=True), False, id="Berth binds"),
+        pytest.param(frozenset({Verb.FILTER}), ManagedResources(), False, id="no such rule"),
+    ],
+)
+def test_rules_about_pods_are_best_effort_if_berth_does_not_bind(
+    verbs: frozenset[Verb], managed: ManagedResources, warns: bool
+) -> None:
+    found = document() | {"extenders": extenders(ExtenderOptions(url_prefix=ADDRESS, managed=managed, verbs=verbs))}
+    [finding] = check_managed_resources(side(found), managed)
+    assert (finding.result is WARNING, "Berth does not bind: rules" in finding.message) == (warns, warns)
 
 
 @pytest.mark.parametrize(
