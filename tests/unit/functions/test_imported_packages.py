@@ -91,6 +91,20 @@ def test_verbs_import_neither_plugins_nor_parts_of_bind(function: str) -> None:
     assert [module for module in sorted(modules) if module.startswith(NOT_OF_A_VERB)] == []
 
 
+POLICY = """
+import sys
+from berth.scheduling.configuration.document import BerthConfiguration
+BerthConfiguration.model_validate_json(sys.argv[1]).policy()
+print(*sys.modules.keys(), sep="\\n")
+"""
+
+
+def test_policy_without_gangs_imports_the_plugins_of_its_profiles_only() -> None:
+    """Planning gangs takes every filter of kube-scheduler, whatever the profile."""
+    modules = set(run("-c", POLICY, '{"profile": "label-priority"}'))
+    assert modules & PLUGINS == {"berth.scheduling.plugins.node_priority_label"}
+
+
 def test_authorizer_imports_no_scheduling() -> None:
     """It stands before each verb. The outcomes of reading a request are in `extender`."""
     modules = {module for module in imported("authorizer") if module.startswith("berth.")} - OF_THE_AUTHORIZER

@@ -193,6 +193,8 @@ class BerthConfiguration(_Document):
         """The policy this document describes. remembered_bytes, time_limit: see Policy."""
         profiles = {name: self.build_profile(name) for name in {self.profile, *self.profiles.values()}}
         by_scheduler = {scheduler: profiles[name] for scheduler, name in self.profiles.items()}
+        # They import nearly all plugins, and without gangs nothing is planned.
+        planned = profiles if self.gangs.enabled else {}
         return Policy(
             profiles[self.profile],
             self.exempt,
@@ -201,7 +203,7 @@ class BerthConfiguration(_Document):
             preemption=self.preemption,
             unresolvable=self.unresolvable,
             gangs=self.gangs,
-            planning_profiles={name: self._for_planning(each) for name, each in profiles.items()},
+            planning_profiles={name: self._for_planning(each) for name, each in planned.items()},
             remembered_bytes=remembered_bytes,
             time_limit=time_limit,
         )
